@@ -21,7 +21,7 @@ FOLDERS = {
 FENCE = re.compile(r"^\s*(```|~~~)")
 CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
-PLACE = re.compile(r"(::[\w.]+|:\d+)$")  # a name or line inside the file
+LOCATION = re.compile(r"(::[\w.]+|:\d+)$")  # a name or line inside the file
 
 
 def documents(root: Path) -> list[Path]:
@@ -48,7 +48,7 @@ def is_path(word: str) -> bool:
 
 def exists(root: Path, path: str) -> bool:
     """True where the path, or something that its `<name>`, `*` and `{a,b}` stand for, is there."""
-    pattern = re.sub(r"<[^>]*>", "*", PLACE.sub("", path)).rstrip("/")
+    pattern = re.sub(r"<[^>]*>", "*", LOCATION.sub("", path)).rstrip("/")
     return all(any(True for _ in root.glob(alternative)) for alternative in alternatives(pattern))
 
 
@@ -70,8 +70,8 @@ def missing_paths(root: Path) -> list[str]:
     missing = []
     for document in documents(root):
         for number, line in prose(document.read_text()):
-            place = f"{document.relative_to(root)}:{number}"
+            where = f"{document.relative_to(root)}:{number}"
             names = [(root, word) for word in CODE.findall(line) if is_path(word)]
             names += [(document.parent, link) for link in LINK.findall(line) if "://" not in link]
-            missing += [f"{place}: no {name}" for base, name in names if not exists(base, name)]
+            missing += [f"{where}: no {name}" for base, name in names if not exists(base, name)]
     return missing

@@ -49,7 +49,7 @@ def forbidden_calls(root: Path, allowed: Mapping[tuple[str, str], str] = EXCEPTI
     ]
     needed = {(name, what) for name, _, what in found}
     broken = [f"{name}:{line}: {what}" for name, line, what in found if (name, what) not in allowed]
-    return broken + [f"{place}: exception not needed" for place in allowed if place not in needed]
+    return broken + [f"{entry}: exception not needed" for entry in allowed if entry not in needed]
 
 
 def uses(tree: ast.Module) -> Iterator[tuple[int, str]]:

@@ -179,7 +179,7 @@ def targets_named_outside(
         for name, target, line in found
         if (name, target) not in allowed
     ]
-    stale = [f"{place}: exception not needed" for place in allowed if place not in needed]
+    stale = [f"{entry}: exception not needed" for entry in allowed if entry not in needed]
     return broken + stale
 
 

@@ -126,7 +126,7 @@ def _colours(nest: Nest, found: Sequence[Block]) -> list[int | None]:
     if len(different) <= len(_COLOURS):
         return [different.index(tile) for tile in tiles]
     vectors = any(tile.columns > 1 for tile in found)
-    return [place % 2 if vectors else None for place in range(len(found))]
+    return [number % 2 if vectors else None for number in range(len(found))]
 
 
 def _memory(title: str, tile: Block, columns: int, text: str) -> Panel:
@@ -181,9 +181,9 @@ def _panel(panel: Panel) -> Iterator[str]:
     if panel.ordered:
         yield _path([block for block, _ in panel.blocks])
     yield "</g>"
-    for place, line in enumerate(panel.code):
+    for row, line in enumerate(panel.code):
         depth = (len(line) - len(line.lstrip())) // 2
-        y = 36 + CELL * rows + 18 + LINE * place
+        y = 36 + CELL * rows + 18 + LINE * row
         yield text_at(line.strip(), "code", 16 + INDENT * depth, y)
 
 

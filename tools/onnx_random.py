@@ -170,9 +170,9 @@ def _gather(g: Sketch) -> None:
     if x := g.pick(lambda s: len(s) > 0):
         shape = g.shapes[x]
         axis = int(g.rng.integers(len(shape)))
-        places = g.rng.integers(-shape[axis], shape[axis], int(g.rng.integers(1, 5)))
-        inputs = [x, g.constant(places, "int64")]
-        g.add("Gather", inputs, (*shape[:axis], len(places), *shape[axis + 1 :]), axis=axis)
+        positions = g.rng.integers(-shape[axis], shape[axis], int(g.rng.integers(1, 5)))
+        inputs = [x, g.constant(positions, "int64")]
+        g.add("Gather", inputs, (*shape[:axis], len(positions), *shape[axis + 1 :]), axis=axis)
 
 
 def _pad(g: Sketch) -> None:

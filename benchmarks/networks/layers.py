@@ -110,9 +110,9 @@ def upsample(x: Tensor) -> Tensor:
     for axis in (1, 2):
         size = x.type.sizes[axis]
         indices = np.repeat(np.arange(size, dtype=np.int32), 2)[None]
-        places = O.tensor(indices.shape, "int32", const=indices)
+        positions = O.tensor(indices.shape, "int32", const=indices)
         ones = O.tensor(indices.shape, "float32", const=np.ones(indices.shape, np.float32))
-        x = O.resample(x, places, ones, axis=axis)
+        x = O.resample(x, positions, ones, axis=axis)
     return x
 
 

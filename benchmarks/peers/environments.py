@@ -35,13 +35,13 @@ def interpreter(name: str, requirements: Sequence[str], folder: Path) -> Path:
     if not requirements:
         return Path(sys.executable)
     folder.mkdir(parents=True, exist_ok=True)
-    place = folder.absolute() / f"{name}-{_fingerprint(requirements)}"
-    python = place / "bin" / "python"
-    with FileLock(f"{place}.lock"):
-        if not (place / _READY).is_file():
-            shutil.rmtree(place, ignore_errors=True)
-            _make(place, python, requirements)
-            (place / _READY).touch()
+    environment = folder.absolute() / f"{name}-{_fingerprint(requirements)}"
+    python = environment / "bin" / "python"
+    with FileLock(f"{environment}.lock"):
+        if not (environment / _READY).is_file():
+            shutil.rmtree(environment, ignore_errors=True)
+            _make(environment, python, requirements)
+            (environment / _READY).touch()
     return python
 
 
@@ -50,10 +50,10 @@ def _fingerprint(requirements: Sequence[str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _make(place: Path, python: Path, requirements: Sequence[str]) -> None:
+def _make(environment: Path, python: Path, requirements: Sequence[str]) -> None:
     what = f"making the environment of {', '.join(requirements)}"
     hint = "install Python with its venv module"
-    tool.run([sys.executable, "-m", "venv", place], what=what, install_hint=hint, timeout=120)
+    tool.run([sys.executable, "-m", "venv", environment], what=what, install_hint=hint, timeout=120)
     install: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--no-input"]
     install += requirements
     tool.run(install, what=what, install_hint=hint, timeout=INSTALL_SECONDS)

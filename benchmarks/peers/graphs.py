@@ -26,9 +26,9 @@ def graph_of(workload: Mapping[str, Any], arrays: list[Array]) -> xtc.Graph:
         O.tensor(
             tuple(shape),
             workload["dtype"],
-            const=as_element(array, workload["dtype"]) if place in workload["weights"] else None,
+            const=as_element(array, workload["dtype"]) if position in workload["weights"] else None,
         )
-        for place, (shape, array) in enumerate(zip(workload["inputs"], arrays, strict=True))
+        for position, (shape, array) in enumerate(zip(workload["inputs"], arrays, strict=True))
     ]
     with O.graph(name="bench") as gb:
         _OPERATORS[workload["op"]](workload["attributes"], *tensors)
@@ -39,8 +39,8 @@ def arguments_of(workload: Mapping[str, Any], arrays: list[Array]) -> list[Array
     """The arrays that are no weights, in the workload's element type."""
     return [
         as_element(array, workload["dtype"])
-        for place, array in enumerate(arrays)
-        if place not in workload["weights"]
+        for position, array in enumerate(arrays)
+        if position not in workload["weights"]
     ]
 
 

@@ -79,7 +79,7 @@ class Inputs:
         self.request = workload.as_dict()
         self.folder = folder
         arrays = sample_inputs(self.request, seed)
-        self.paths = [str(folder / f"input-{place}.npy") for place in range(len(arrays))]
+        self.paths = [str(folder / f"input-{position}.npy") for position in range(len(arrays))]
         for path, array in zip(self.paths, arrays, strict=True):
             np.save(path, array)
         self.reference = Reference(self.request, arrays)
@@ -160,7 +160,7 @@ def _visit_all(row: Row, runners: dict[str, _Ready], settings: Settings, deadlin
     for turn in range(settings.rounds):
         if turn and time.monotonic() > deadline:
             break
-        for name in [list(runners)[place] for place in rng.permutation(len(runners))]:
+        for name in [list(runners)[position] for position in rng.permutation(len(runners))]:
             quiet = wait_for_quiet(settings.quiet_seconds)
             moments += [] if quiet is None else [quiet]
             with _noting(row, name):

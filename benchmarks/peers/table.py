@@ -67,8 +67,8 @@ def remarks(rows: Sequence[Row]) -> Iterator[str]:
             for name, reason in notes.items():
                 key = f"{_TITLES.get(name, name)} {kind}", reason
                 reasons.setdefault(key, []).append(f"{row.workload.name} ({row.threads})")
-    for (who, reason), places in reasons.items():
-        shown = ", ".join(places[:3]) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
+    for (who, reason), cells in reasons.items():
+        shown = ", ".join(cells[:3]) + (f" and {len(cells) - 3} more" if len(cells) > 3 else "")
         yield f"{who}: {reason} [{shown}]"
 
 
@@ -96,8 +96,8 @@ def print_rows(rows: Sequence[Row], console: Console) -> None:
         chosen = [row for row in rows if row.threads == threads]
         headings, lines = overview(chosen)
         table = Table(title=f"{threads} thread{'' if threads == 1 else 's'}: median (best)")
-        for place, heading in enumerate(headings):
-            table.add_column(heading, justify="left" if place < 2 else "right", overflow="fold")
+        for position, heading in enumerate(headings):
+            table.add_column(heading, justify="left" if position < 2 else "right", overflow="fold")
         for line in lines:
             table.add_row(*line)
         console.print(table)

@@ -65,7 +65,7 @@ _T = f"<{_WIDTH} x float>"
 _THREE = "splat (float 3.0)"
 
 
-def _place(array: str, vector: int) -> str:
+def _offset(array: str, vector: int) -> str:
     return (
         f"  %{array}.i.{vector} = add i64 %i, {vector * _WIDTH}\n"
         f"  %{array}.p.{vector} = getelementptr float, ptr %{array}, i64 %{array}.i.{vector}\n"
@@ -74,12 +74,12 @@ def _place(array: str, vector: int) -> str:
 
 def _load(array: str, vector: int) -> str:
     value = f"  %{array}.v.{vector} = load {_T}, ptr %{array}.p.{vector}, align 4\n"
-    return _place(array, vector) + value
+    return _offset(array, vector) + value
 
 
 def _store(array: str, vector: int, value: str) -> str:
     store = f"  store {_T} {value}, ptr %{array}.p.{vector}, align 4\n"
-    return _place(array, vector) + store
+    return _offset(array, vector) + store
 
 
 def _read(v: int) -> str:

@@ -6,10 +6,10 @@ COMMON := -Wall -Wextra -O2 -I.. -DNR_TASKLETS=$(NR_TASKLETS) -DBLOCK=$(BLOCK) $
 
 all: host dpu
 
-host: host.c ../support.h common.h
+host: host.c common.h $(wildcard ../*.h)
 	$(CC) --std=gnu11 $(COMMON) host.c -o $@ `dpu-pkg-config --cflags --libs dpu`
 
-dpu: dpu.c common.h
+dpu: dpu.c common.h $(wildcard ../*.h)
 	dpu-upmem-dpurte-clang $(COMMON) -DSTACK_SIZE_DEFAULT=1024 -o $@ dpu.c
 
 test: all

@@ -31,8 +31,8 @@ def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
     function = context.modules.module["bench"]
     inputs = [
         _device_array(config.device, array, workload["dtype"])
-        for place, array in enumerate(arrays)
-        if place not in workload["weights"]
+        for position, array in enumerate(arrays)
+        if position not in workload["weights"]
     ]
     return keeping(lambda: function(*inputs), _array)
 

@@ -21,8 +21,8 @@ def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
     del threads  # XLA reads them from PJRT_NPROC when it is imported
     function: Callable[..., Any] = lookup(_OPERATORS, workload)(workload)
     operands = [jnp.asarray(array, dtype=workload["dtype"]) for array in arrays]
-    weights = {place: operands[place] for place in workload["weights"]}
-    inputs = [operand for place, operand in enumerate(operands) if place not in weights]
+    weights = {position: operands[position] for position in workload["weights"]}
+    inputs = [operand for position, operand in enumerate(operands) if position not in weights]
 
     def whole(*given: Any) -> Any:
         rest = iter(given)

@@ -28,14 +28,14 @@ class _Text:
         self._count = 0
         self.inputs: list[tuple[str, str]] = []
         self._arguments = []
-        for place, array in enumerate(arrays):
+        for position, array in enumerate(arrays):
             type = tensor_type(array.shape, self.element)
-            if place in workload["weights"]:
+            if position in workload["weights"]:
                 data = array.tobytes().hex().upper()
                 self.inputs.append(self.value(f'arith.constant dense<"0x{data}"> : {type}', type))
             else:
-                self._arguments.append(f"%a{place}: {type}")
-                self.inputs.append((f"%a{place}", type))
+                self._arguments.append(f"%a{position}: {type}")
+                self.inputs.append((f"%a{position}", type))
 
     def value(self, operation: str, type: str) -> tuple[str, str]:
         """Add an operation of one result."""
@@ -78,12 +78,12 @@ class _Text:
 
         The body is lines that use %x0, %x1 ... and %out, and define %y.
         """
-        dims = ", ".join(f"d{place}" for place in range(len(kinds)))
+        dims = ", ".join(f"d{position}" for position in range(len(kinds)))
         affine = ", ".join(f"affine_map<({dims}) -> ({index_map})>" for index_map in maps)
         words = ", ".join({"p": '"parallel"', "r": '"reduction"'}[kind] for kind in kinds)
         values = ", ".join(value for value, _ in operands)
         types = ", ".join(type for _, type in operands)
-        names = [f"%x{place}: {element_of(type)}" for place, (_, type) in enumerate(operands)]
+        names = [f"%x{position}: {element_of(type)}" for position, (_, type) in enumerate(operands)]
         names.append(f"%out: {element_of(out[1])}")
         lines = "\n".join(f"      {line}" for line in body)
         return self.value(
@@ -125,7 +125,7 @@ def _matmul(text: _Text, workload: Workload) -> tuple[str, str]:
     total = text.named(name, text.inputs, text.filled(shape, 0, wide))
     if text.element != "bf16":
         return total
-    dims = ", ".join(f"d{place}" for place in range(len(shape)))
+    dims = ", ".join(f"d{position}" for position in range(len(shape)))
     narrow = ["%y = arith.truncf %x0 : f32 to bf16"]
     out = text.empty(shape, "bf16")
     return text.generic([total], out, [dims, dims], "p" * len(shape), narrow)

@@ -55,7 +55,7 @@ def _ours_first(name: str) -> tuple[bool, str]:
 
 
 def _draw(axis: Any, rows: list[dict[str, Any]], names: list[str]) -> None:
-    for place, name in enumerate(names):
+    for position, name in enumerate(names):
         ran = [
             (at, row["candidates"][name])
             for at, row in enumerate(rows)
@@ -68,11 +68,11 @@ def _draw(axis: Any, rows: list[dict[str, Any]], names: list[str]) -> None:
         ]
         axis.errorbar(
             middles,
-            [at + 0.06 * (place - len(names) / 2) for at, _ in ran],
+            [at + 0.06 * (position - len(names) / 2) for at, _ in ran],
             xerr=ranges,
-            fmt=_MARKERS[place % len(_MARKERS)],
+            fmt=_MARKERS[position % len(_MARKERS)],
             markersize=6 if name == "ours" else 4,
-            color=f"C{place % 10}",
+            color=f"C{position % 10}",
             elinewidth=0.8,
             label=name,
         )

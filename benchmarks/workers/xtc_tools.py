@@ -55,14 +55,14 @@ def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
     tiles = tiles_of(shape[-2], shape[-1])
     schedulers = [implement(workload, tile, threads) for tile in tiles]
     best = fastest(
-        [_loaded(scheduler, place) for place, scheduler in enumerate(schedulers)], tensors
+        [_loaded(scheduler, position) for position, scheduler in enumerate(schedulers)], tensors
     )
     return Call(lambda: best(*tensors), lambda: np.asarray(tensors[-1].numpy()))
 
 
-def _loaded(scheduler: Any, place: int) -> Any:
+def _loaded(scheduler: Any, position: int) -> Any:
     compiler = scheduler.backend.get_compiler(
-        shared_lib=True, dump_file=str(Path(_FOLDER.name, f"{time.monotonic_ns()}-{place}"))
+        shared_lib=True, dump_file=str(Path(_FOLDER.name, f"{time.monotonic_ns()}-{position}"))
     )
     module = compiler.compile(scheduler.schedule())
     return tvm.runtime.load_module(module.file_name)[module.payload_name]

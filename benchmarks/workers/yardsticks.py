@@ -63,10 +63,10 @@ def _traffic(
     address = ctypes.addressof(total)
 
     def part(thread: int) -> None:
-        places = [array.ctypes.data for array in parts[thread]]
-        places += [address + 4 * thread] * (3 - len(places))
+        addresses = [array.ctypes.data for array in parts[thread]]
+        addresses += [address + 4 * thread] * (3 - len(addresses))
         for _ in range(passes):
-            function(elements, *places)
+            function(elements, *addresses)
 
     return part
 

@@ -51,8 +51,8 @@ class Attention(tile.Script):
             self.sync()
             k = self.load_shared(sk.transpose())
             s = self.dot(q, k, acc_dtype=float32) * scale
-            place = self.register_tensor(dtype=int32, shape=[1, columns], init=lambda i, j: j) + at
-            s = self.where(place < n, s, -1e30)
+            column = self.register_tensor(dtype=int32, shape=[1, columns], init=lambda i, j: j) + at
+            s = self.where(column < n, s, -1e30)
             new = self.maximum(most, self.max(s, dim=1, keepdim=True))
             p = self.exp(s - new)
             keep = self.exp(most - new)

@@ -20,8 +20,8 @@ class MatmulInt4(tile.Script):
     def unpacked(self, packed):
         """Numbers from -8 to 7; the even column is in the low bits."""
         both = self.cast(self.repeat_interleave(packed, [1, 2]), dtype=int32)
-        place = self.register_tensor(dtype=int32, shape=both.shape, init=lambda i, j: j % 2)
-        return self.cast(((both >> (place * 4)) & 15) - 8, dtype=float16)
+        half = self.register_tensor(dtype=int32, shape=both.shape, init=lambda i, j: j % 2)
+        return self.cast(((both >> (half * 4)) & 15) - 8, dtype=float16)
 
     def __call__(
         self,

@@ -60,7 +60,7 @@ def _is_dense(memref: Value) -> bool:
     type = MemRefType(memref.type)
     strides, _ = type.get_strides_and_offset()
     inner = list(
-        itertools.dropwhile(lambda place: place[0] == 1, zip(type.shape, strides, strict=True))
+        itertools.dropwhile(lambda pair: pair[0] == 1, zip(type.shape, strides, strict=True))
     )
     expected = 1
     for size, stride in reversed(inner):

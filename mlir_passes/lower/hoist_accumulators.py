@@ -79,7 +79,7 @@ def _accumulators(loop: Operation) -> list[tuple[Access, Access]]:
         if not write.is_write or write.op.parent != loop or not _is_outside(write, loop):
             continue
         before = (access for access, _ in body.accesses[:position] if access.op.parent == loop)
-        read = next((access for access in before if access.same_place(write)), None)
+        read = next((access for access in before if access.same_location(write)), None)
         if read is not None and not read.is_write and body.is_alone(read, write):
             pairs.append((read, write))
     return pairs

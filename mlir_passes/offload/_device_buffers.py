@@ -33,12 +33,12 @@ def copy_in(host: Value, twin: Value, device: str, ip: InsertionPoint) -> None:
 
 def copy_out(twin: Value, host: Value, device: str, ip: InsertionPoint) -> None:
     """Copy from a device; what is not dense is scattered afterwards."""
-    place = {DEVICE: StringAttr.get(device)}
+    placed = {DEVICE: StringAttr.get(device)}
     if _dense(host.type) == host.type:
-        _copy(twin, host, place, ip)
+        _copy(twin, host, placed, ip)
         return
     gathered = allocate(_dense(host.type), {}, ip)
-    _copy(twin, gathered, place, ip)
+    _copy(twin, gathered, placed, ip)
     _copy(gathered, host, {}, ip)
 
 

@@ -42,12 +42,12 @@ class HoistCopies(Pass):
 def _hoist(block: Block) -> None:
     operations = [op.operation for op in block.operations]
     for position, op in enumerate(operations):
-        place = position
-        while place > 0 and _is_hoistable(op) and _may_precede(op, operations[place - 1]):
-            place -= 1
-        if place < position:
-            op.move_before(operations[place])
-            operations.insert(place, operations.pop(position))
+        earliest = position
+        while earliest > 0 and _is_hoistable(op) and _may_precede(op, operations[earliest - 1]):
+            earliest -= 1
+        if earliest < position:
+            op.move_before(operations[earliest])
+            operations.insert(earliest, operations.pop(position))
 
 
 def _is_hoistable(op: Operation) -> bool:

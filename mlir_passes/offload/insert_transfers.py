@@ -197,8 +197,8 @@ class _Transfers:
 
     def _resident(self, memref: Value, home: _Memory) -> _Buffer:
         """A buffer that lives on `home`; the host gets another memref, dead unless used."""
-        place = _after(memref, self._block)
-        host = allocate(memref.type, {}, place)
+        point = _after(memref, self._block)
+        host = allocate(memref.type, {}, point)
         memref.replace_all_uses_with(host)
         memref.set_type(on_device(memref.type))
         return _Buffer(host, {home: memref}, {home}, home)

@@ -158,8 +158,8 @@ def _uses(value: Value) -> list[Use]:
     return [(use.owner.operation, use.operand_number) for use in value.uses]
 
 
-def _use(value: Value, places: Sequence[Use]) -> None:
-    for owner, number in places:
+def _use(value: Value, uses_of: Sequence[Use]) -> None:
+    for owner, number in uses_of:
         owner.operands[number] = value
 
 

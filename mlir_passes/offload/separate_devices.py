@@ -44,7 +44,7 @@ class SeparateDevices(Pass):
     def run(self, module: Operation) -> None:
         functions = [op for op in top_level(module) if op.name == "func.func"]
         meshes = [op for op in top_level(module) if op.name == GRID]
-        devices = sorted({place for op in functions if (place := device_of(op)) is not None})
+        devices = sorted({name for op in functions if (name := device_of(op)) is not None})
         with module.context, Location.unknown():
             for device in devices:
                 inner = _new_module(module, device)

@@ -54,7 +54,7 @@ def fuse_producer(module: Operation, action: Fuse) -> None:
         _fuse(module, fused, action.loop)
         op = _only_used(module, fused)
         _shrink_empty(op)
-        todo += [(fused, place) for place in _own_parts(op, node)]
+        todo += [(fused, number) for number in _own_parts(op, node)]
     _erase_unused(module)
 
 
@@ -100,20 +100,20 @@ def _is_used(op: Operation) -> bool:
 
 def _shrink_empty(op: Operation) -> None:
     """Write to a tensor of the tile's size, not to a slice of one that nothing else fills."""
-    for place in range(linalg.input_count(op), len(op.operands)):
-        value = op.operands[place]
+    for number in range(linalg.input_count(op), len(op.operands)):
+        value = op.operands[number]
         owner = linalg.owner(_root(value))
         if owner is not None and owner.name == "tensor.empty":
             with op.context, op.location, InsertionPoint(op):
-                op.operands[place] = empty(value.type.shape, value)
+                op.operands[number] = empty(value.type.shape, value)
 
 
 def _own_parts(op: Operation, node: str | None) -> list[int]:
     """Operands of the operation just fused that its own graph node computes as well."""
     owners = [linalg.owner(_root(value)) for value in op.operands]
     return [
-        place
-        for place, owner in enumerate(owners)
+        number
+        for number, owner in enumerate(owners)
         if owner is not None and owner.name.startswith("linalg.")
         if owner.name == "linalg.fill" or (node is not None and linalg.graph_node(owner) == node)
     ]

@@ -113,13 +113,13 @@ def _check_axes(
     for dimension, (name, index) in enumerate(zip(axes, results, strict=True)):
         if name == "*" or mesh.memory.size(name) == 1:
             continue
-        place = mesh.names[mesh.memory.names.index(name)]
-        axis = over[place]
+        along = mesh.names[mesh.memory.names.index(name)]
+        axis = over[along]
         plain = isinstance(index, AffineDimExpr) and nest.space.names[index.position] == axis
         if not plain:
             raise UserError(
                 f"dimension {dimension} of operand {operand} of {title} cannot be distributed over "
-                f"'{name}': '{axis}', which is distributed over '{place}', does not index it alone",
+                f"'{name}': '{axis}', which is distributed over '{along}', does not index it alone",
                 notes=["a processor would need what another memory holds"],
                 hints=["write '*' for the dimension"],
             )

@@ -93,14 +93,14 @@ def _inserted(op: Operation, point: _Point) -> Value:
     inside: list[Value] = []
     moved: list[Number] = []
     for number, (start, size, whole) in zip(point, bounds, strict=True):
-        place = numbers.subtract(number, start)
+        position = numbers.subtract(number, start)
         if start > 0:
             inside.append(numbers.compare("sge", number, start))
-            place = numbers.maximum(place, 0)
+            position = numbers.maximum(position, 0)
         if start + size < whole:
             inside.append(numbers.compare("slt", number, start + size))
-            place = numbers.minimum(place, size - 1)
-        moved.append(place)
+            position = numbers.minimum(position, size - 1)
+        moved.append(position)
     element = _element(source, moved)
     if not inside:
         return element
@@ -125,10 +125,10 @@ def _collapsed(op: Operation, point: _Point) -> Value:
     shape = op.operands[0].type.shape
     moved: list[Number] = [0] * len(shape)
     for number, group in zip(point, _groups(op), strict=True):
-        for place, dimension in enumerate(group):
-            inner = math.prod(shape[other] for other in group[place + 1 :])
+        for position, dimension in enumerate(group):
+            inner = math.prod(shape[other] for other in group[position + 1 :])
             digit = numbers.divide(number, inner)
-            moved[dimension] = numbers.remainder(digit, shape[dimension]) if place else digit
+            moved[dimension] = numbers.remainder(digit, shape[dimension]) if position else digit
     return _element(op.operands[0], moved)
 
 
@@ -138,8 +138,8 @@ def _expanded(op: Operation, point: _Point) -> Value:
     moved = []
     for group in _groups(op):
         terms = [
-            (point[dimension], math.prod(shape[other] for other in group[place + 1 :]))
-            for place, dimension in enumerate(group)
+            (point[dimension], math.prod(shape[other] for other in group[position + 1 :]))
+            for position, dimension in enumerate(group)
         ]
         moved.append(numbers.linear_offset(terms))
     return _element(op.operands[0], moved)

@@ -124,9 +124,9 @@ def _schedule_data(op: Operation, title: str) -> object:
     """The schedule as data, text or a list of texts. Raises UserError for other attributes."""
     attribute = op.attributes[LOOP_SCHEDULE]
     if isinstance(attribute, StringAttr):
-        place = location_of(op)
-        is_known = SCHEDULE_LOCATION in op.attributes and isinstance(place, SourceLocation)
-        return parse_yaml(attribute.value, place) if is_known else attribute.value
+        given_at = location_of(op)
+        is_known = SCHEDULE_LOCATION in op.attributes and isinstance(given_at, SourceLocation)
+        return parse_yaml(attribute.value, given_at) if is_known else attribute.value
     if isinstance(attribute, ArrayAttr) and all(isinstance(item, StringAttr) for item in attribute):
         return [StringAttr(item).value for item in attribute]
     notes = []
@@ -164,10 +164,10 @@ def _lines_of_text() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        place = error.where
-        if isinstance(place, SourceLocation) and place.file == UNNAMED:
+        given_at = error.where
+        if isinstance(given_at, SourceLocation) and given_at.file == UNNAMED:
             error.where = None
-            error.notes += (f"line {place.line}, column {place.column} of its schedule",)
+            error.notes += (f"line {given_at.line}, column {given_at.column} of its schedule",)
         raise
 
 

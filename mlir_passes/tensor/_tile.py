@@ -125,10 +125,10 @@ class TileGroup:
             offsets = (*(0 for _ in counts[1:]), self.extents[-1] - rest)
             result = self._copy(Tile(offsets, (*self.extents[:-1], rest)), result, ip)
         self.root.result.replace_all_uses_with(result)
-        places = digits(loop.number, counts, loop.ip)
+        indices_of = digits(loop.number, counts, loop.ip)
         offsets = tuple(
-            linear_offset([(place, size)], loop.ip)
-            for place, size in zip(places, self.sizes, strict=True)
+            linear_offset([(digit, size)], loop.ip)
+            for digit, size in zip(indices_of, self.sizes, strict=True)
         )
         (shared,) = loop.shared
         emission = _Emission(self, Tile(offsets, self.sizes), shared, {})
@@ -144,10 +144,10 @@ class TileGroup:
             emission.add(member, self._placed[-1])
         return emission.written(ip)
 
-    def _move(self, emission: _Emission, place: Callable[[Operation], None]) -> None:
+    def _move(self, emission: _Emission, put: Callable[[Operation], None]) -> None:
         """Compute a tile with the members themselves, put where they belong."""
         for member in self.members:
-            place(member.nest.op)
+            put(member.nest.op)
             self._placed.append(member.nest.op)
             emission.add(member, member.nest.op)
 

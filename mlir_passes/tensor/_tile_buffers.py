@@ -31,12 +31,12 @@ def give_buffers(
     op: Operation, operands: Sequence[int], space: int | None = None, *, result: bool
 ) -> None:
     """Let an operation read copies of these operands, and compute in a separate buffer."""
-    for place in operands:
-        op.operands[place] = _buffer(op, op.operands[place], space, copy=True)
+    for operand in operands:
+        op.operands[operand] = _buffer(op, op.operands[operand], space, copy=True)
     if result:
-        place = len(op.operands) - 1
-        source = op.operands[place]
-        op.operands[place] = _buffer(op, source, space, copy=_reads_result(op))
+        operand = len(op.operands) - 1
+        source = op.operands[operand]
+        op.operands[operand] = _buffer(op, source, space, copy=_reads_result(op))
         _copy_out(op, source)
 
 

@@ -206,7 +206,8 @@ def _write_script(found: Sequence[Scheduled], distribution: Distribution | None)
     writer = ScriptWriter()
     for position, entry in enumerate(found):
         before = () if leading_loops(entry.nest) else spread_operands(entry.nest)
-        plan = plan_nest(entry.nest, entry.title, distributed=distribution is not None)
+        with located(location_of(entry.op)):
+            plan = plan_nest(entry.nest, entry.title, distributed=distribution is not None)
         writer.add(plan, entry.nest.space.names, f"{SCHEDULED_PREFIX}{position}", before)
     if distribution:  # only now: what was found by its operation is not needed any more
         for entry in found:

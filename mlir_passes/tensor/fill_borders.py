@@ -80,12 +80,12 @@ def _share(padding: Padding) -> None:
     counts = shape[:depth]
     with padding.op.location:
         loop = forall(math.prod(counts), None, [around], InsertionPoint(padding.op))
-        places = digits(loop.number, counts, loop.ip)
+        indices = digits(loop.number, counts, loop.ip)
         rest = [0 for _ in shape[depth:]]
-        row = extract_slice(source, [*places, *rest], [1] * depth + [*shape[depth:]], loop.ip)
+        row = extract_slice(source, [*indices, *rest], [1] * depth + [*shape[depth:]], loop.ip)
         shifted = [
-            linear_offset([(place, 1), (offset, 1)], loop.ip)
-            for place, offset in zip([*places, *rest], padding.offsets, strict=True)
+            linear_offset([(index, 1), (offset, 1)], loop.ip)
+            for index, offset in zip([*indices, *rest], padding.offsets, strict=True)
         ]
         loop.write(row, loop.shared[0], shifted)
     padding.result.replace_all_uses_with(loop.op.results[0])

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from xtc.ir.analysis.function_view import FunctionView, functions
+from xtc.ir.analysis.function_view import FunctionView, functions_and_loops
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits, is_id, labels
 from xtc.ir.builders.generic import generic
@@ -24,7 +24,7 @@ from xtc.ir.mlir import (
 from xtc.ir.passes import Pass
 
 Row = tuple[Index, ...]
-Place = tuple[Structured, int]
+OperandOf = tuple[Structured, int]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class FuseElementwise(Pass):
 
     def run(self, module: Operation) -> None:
         with module.context:
-            for view in functions(module):
+            for view in functions_and_loops(module):
                 _fuse(view, narrowing=self.narrowing)
 
 
@@ -111,10 +111,10 @@ class _Cluster:
     view: FunctionView
     inlined: set[Operation]
     root: Structured
-    sources: dict[Place, int | Structured | Attribute] = field(default_factory=dict)
-    leaves: list[tuple[Place, Row]] = field(default_factory=list)
+    sources: dict[OperandOf, int | Structured | Attribute] = field(default_factory=dict)
+    leaves: list[tuple[OperandOf, Row]] = field(default_factory=list)
     parts: list[Structured] = field(default_factory=list)
-    splats: dict[Place, Row] = field(default_factory=dict)
+    splats: dict[OperandOf, Row] = field(default_factory=dict)
     _numbers: dict[tuple[Value, Row], int] = field(default_factory=dict)
     _seen: set[Structured] = field(default_factory=set)
 

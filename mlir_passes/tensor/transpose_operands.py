@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.analysis.function_view import FunctionView, functions
+from xtc.ir.analysis.function_view import FunctionView, functions_and_loops
 from xtc.ir.analysis.linalg_ops import is_constant, node_id
 from xtc.ir.analysis.structured import Structured, shape_of, structured
 from xtc.ir.attributes import DEVICE, LOOP_SCHEDULE, node_id_attribute
@@ -55,7 +55,7 @@ class TransposeOperands(Pass):
 
     def run(self, module: Operation) -> None:
         with module.context:
-            for view in functions(module):
+            for view in functions_and_loops(module):
                 for nest in (*view.nests.values(), *_vectorized(view)):
                     if nest.reductions and _MAPS in nest.op.attributes:
                         self._rewrite(nest)
@@ -66,10 +66,14 @@ class TransposeOperands(Pass):
             return
         rows = list(nest.indices)
         for number in range(nest.destination):
-            place = nest.position(number, loop)
-            if place is None or nest.is_contiguous(number, loop) or not self._pays(nest, number):
+            dimension = nest.position(number, loop)
+            if (
+                dimension is None
+                or nest.is_contiguous(number, loop)
+                or not self._pays(nest, number)
+            ):
                 continue
-            axes = [axis for axis in range(len(rows[number])) if axis != place] + [place]
+            axes = [axis for axis in range(len(rows[number])) if axis != dimension] + [dimension]
             nest.op.operands[number] = _transposed(nest, nest.op.operands[number], axes)
             rows[number] = tuple(rows[number][axis] for axis in axes)
         if rows != list(nest.indices):

@@ -90,15 +90,15 @@ class _Part:
     def build(self) -> None:
         """Make the operation that does them, before the original."""
         nest, ip = self.nest, InsertionPoint(self.nest.op)
-        places: dict[tuple[int, int], int] = {}
+        numbers: dict[tuple[int, int], int] = {}
         operands: list[tuple[Value, Sequence[Index]]] = []
         for number in range(nest.destination):
             for step in range(self._copies(number)):
-                places[number, step] = len(operands)
+                numbers[number, step] = len(operands)
                 operands.append(self._operand(number, step, ip))
         operands.append((nest.op.operands[nest.destination], nest.indices[nest.destination]))
         op = generic(operands, len(nest.extents), nest.reductions, labels(nest.op), ip)
-        self._fill(op.regions[0].blocks[0], places)
+        self._fill(op.regions[0].blocks[0], numbers)
 
     def _copies(self, number: int) -> int:
         """How many views of an operand are needed: one where all steps read the same, or none."""
@@ -123,7 +123,7 @@ class _Part:
             indices.append(new)
         return subview(value, offsets, sizes, strides, ip), indices
 
-    def _fill(self, block: Block, places: dict[tuple[int, int], int]) -> None:
+    def _fill(self, block: Block, numbers: dict[tuple[int, int], int]) -> None:
         """Write the body once for every step, each with the total of the one before."""
         arguments = self.nest.body.arguments
         total = block.arguments[len(block.arguments) - 1]
@@ -131,8 +131,8 @@ class _Part:
         for step in range(self.steps):
             values: dict[Value, Value] = {arguments[self.nest.destination]: total}
             for number in range(self.nest.destination):
-                place = places.get((number, step), places[number, 0])
-                values[arguments[number]] = block.arguments[place]
+                number_of = numbers.get((number, step), numbers[number, 0])
+                values[arguments[number]] = block.arguments[number_of]
             for op in ops:
                 _copy(op, values, InsertionPoint(block))
             total = values.get(end.operands[0], end.operands[0])

@@ -53,7 +53,8 @@ class EmbeddedTarget(ProgramTarget):
                 notes=[f"it is a {runtime.board}"],
                 hints=["omit the option: code is compiled for the board"],
             )
-        options: EmbeddedOptions = self.options(**{**given, "board": runtime.board})
+        here = {"board": runtime.board, "platform": runtime.platform}
+        options: EmbeddedOptions = self.options(**{**given, **here})
         return options
 
     def build(
@@ -91,7 +92,7 @@ class EmbeddedTarget(ProgramTarget):
     def runtime(self, options: EmbeddedOptions) -> EmbeddedBoard:
         from xtc_targets.embedded.device import EmbeddedBoard
 
-        return EmbeddedBoard(options.board)
+        return EmbeddedBoard(options.board, options.platform)
 
     def unavailable(self) -> str | None:
         from xtc_targets.embedded.simulator import unavailable

@@ -36,6 +36,7 @@ _MACHINES = {
     "cortex-m7-single": ("thumb-freestanding-eabihf", "cortex_m7+fp_armv8d16sp"),
     "cortex-m33": ("thumb-freestanding-eabihf", "cortex_m33+fp_armv8d16sp"),
     "cortex-a53": ("aarch64-freestanding-none", "cortex_a53"),
+    "cortex-a76": ("aarch64-freestanding-none", "cortex_a76"),
 }
 _SECONDS = 600.0
 

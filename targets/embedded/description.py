@@ -36,9 +36,11 @@ class Core:
         dsp: whether it has dual 16-bit multiply-adds (SMLAD).
         fma: whether a multiply-add is one instruction.
         vector_bits: width of a vector register; 0 for none.
+        dots: whether it has dot products of int8 (SDOT).
         divides: whether it has division.
         cycle_counter: whether it has the DWT's cycle counter.
         opt_level: LLVM's, by which networks of int8 are smaller than their files and fastest.
+        small: whether LLVM prefers small code, without which they are larger than their files.
     """
 
     name: str
@@ -50,9 +52,11 @@ class Core:
     dsp: bool = False
     fma: bool = False
     vector_bits: int = 0
+    dots: bool = False
     divides: bool = True
     cycle_counter: bool = True
     opt_level: int = 2
+    small: bool = False
 
     @property
     def machine(self) -> Machine:
@@ -72,6 +76,21 @@ def _with_dsp(
     return Core(name, triple, features, **capabilities, opt_level=opt_level)
 
 
+def _wide(name: str, *, dots: bool = False) -> Core:
+    return Core(
+        name,
+        "aarch64-none-elf",
+        bits=64,
+        fpu=True,
+        doubles=True,
+        fma=True,
+        vector_bits=128,
+        dots=dots,
+        cycle_counter=False,
+        small=True,
+    )
+
+
 _CORES = {
     # Armv6-M: no FPU, no division, 32-bit products of 32 bits (Arm DDI 0484C, 1.1 and 3.3).
     "cortex-m0plus": Core(
@@ -85,16 +104,9 @@ _CORES = {
     # FPv5-SP and the DSP extension (Arm 100230_0100, 2.1).
     "cortex-m33": _with_dsp("cortex-m33", "thumbv8m.main-none-eabihf", opt_level=3),
     # Advanced SIMD; no dot products (Arm DDI 0500J, 1.2).
-    "cortex-a53": Core(
-        "cortex-a53",
-        "aarch64-none-elf",
-        bits=64,
-        fpu=True,
-        doubles=True,
-        fma=True,
-        vector_bits=128,
-        cycle_counter=False,
-    ),
+    "cortex-a53": _wide("cortex-a53"),
+    # Advanced SIMD with dot products, FEAT_DotProd (Arm 100798_0401, 2.1).
+    "cortex-a76": _wide("cortex-a76", dots=True),
 }
 
 

@@ -12,17 +12,19 @@ from xtc.core.numbering import Numbering
 from xtc.core.value_checks import one_of, whole
 from xtc.interfaces.artifact import Artifact
 from xtc.runtime import Board, check_size, symbol_of
+from xtc_targets.embedded import qemu
 from xtc_targets.embedded.build import IMAGE
-from xtc_targets.embedded.description import BoardDescription, board_named
+from xtc_targets.embedded.description import BoardDescription
 from xtc_targets.embedded.link import elf
 from xtc_targets.embedded.link.executable import Executable, read_executable
 from xtc_targets.embedded.link.linker import STACK
 from xtc_targets.embedded.machine import Machine, paint_stack, stack_bytes
+from xtc_targets.embedded.options import PLATFORMS, description_of
 from xtc_targets.embedded.probe import CYCLES, Probe, ProbedMachine
-from xtc_targets.embedded.simulator import SimulatedMachine, no_counts
+from xtc_targets.embedded.qemu import QemuMachine
+from xtc_targets.embedded.simulator import INSTRUCTIONS, SimulatedMachine, no_counts
 
-PLATFORMS = ("sim", "qemu", "hw")
-_HARDWARE_SECONDS, _MAX_SECONDS = 60.0, 1e6
+_ENDLESS_SECONDS, _MAX_SECONDS = 60.0, 1e6
 _numbers = Numbering()
 
 
@@ -31,12 +33,12 @@ class EmbeddedBoard(Board):
 
     Args:
         board: the name of a board, or the path of a YAML file that describes one.
-        platform: `sim`, the simulator; `hw`, the board itself by a debug probe and pyocd, which is
-            experimental.
+        platform: `sim`, the simulator; `qemu`, a machine of QEMU with the board's core; `hw`, the
+            board itself by a debug probe and pyocd, which is experimental.
         instruction_limit: halfwords of instructions in a simulated run after which it is taken for
             endless.
-        seconds_limit: seconds of a run after which it is; None for 60 on the board itself, and for
-            no such limit in the simulator, whose speed is the host's.
+        seconds_limit: seconds of a run after which it is; None for 60 on the board itself and in
+            QEMU, and for no such limit in the simulator, whose speed is the host's.
         probe: the id of the debug probe, or a part of it; None for the only one.
 
     Raises DeviceNotFound where the platform is not there, by the name of what is missing.
@@ -56,12 +58,12 @@ class EmbeddedBoard(Board):
         one_of("platform", platform, PLATFORMS)
         whole("instruction_limit", instruction_limit, 1, 1 << 62)
         if seconds_limit is None:
-            seconds_limit = _HARDWARE_SECONDS if platform == "hw" else _MAX_SECONDS
+            seconds_limit = _MAX_SECONDS if platform == "sim" else _ENDLESS_SECONDS
         if not 0 < seconds_limit <= _MAX_SECONDS:
             raise UserError(f"seconds_limit={seconds_limit!r} is not above 0 and at most 1e6")
         self.board = board
         self.platform = platform
-        self.description: BoardDescription = board_named(board)
+        self.description: BoardDescription = description_of(board, platform)
         self._limit, self._seconds = instruction_limit, seconds_limit
         self._probe = self._connected(probe)
         self._machine: Machine | None = None
@@ -77,7 +79,7 @@ class EmbeddedBoard(Board):
 
     @property
     def is_modelled(self) -> bool:
-        return self.platform == "sim"
+        return self.platform in ("sim", "qemu")
 
     @property
     def device_arch(self) -> str:
@@ -104,8 +106,11 @@ class EmbeddedBoard(Board):
                 raise ArtifactError(
                     f"the program is for {artifact.manifest.toolchain.get('board')} "
                     f"({name} {found}), and {self.device_name} is a {board.name} ({name} {value})",
-                    hints=[f"compile for this board: board='{board.name}'"],
+                    hints=[f"compile for this board: board='{board.name}'{self._as_platform()}"],
                 )
+
+    def _as_platform(self) -> str:
+        return ", platform='qemu'" if self.platform == "qemu" else ""
 
     def flash(self, image: bytes) -> None:
         """Put an ELF file on the board and start it.
@@ -175,7 +180,8 @@ class EmbeddedBoard(Board):
 
         In the simulator, exact embedded.INSTRUCTIONS, and of each operator
         embedded.INSTRUCTIONS.<name>; modelled.embedded.CYCLES and modelled.embedded.SECONDS, at the
-        board's clock, of cores that `cycles.py` has a table of. On the board itself
+        board's clock, of cores that `cycles.py` has a table of. In QEMU embedded.INSTRUCTIONS, of
+        each run within a tick of the machine's timer. On the board itself
         embedded.CYCLES, clocks by the core's counter, which wraps in a run of 2**32.
         embedded.FLASH_BYTES; embedded.STACK_BYTES, the most that was in use; embedded.RAM_BYTES,
         variables, arena and that stack.
@@ -199,6 +205,8 @@ class EmbeddedBoard(Board):
     def _no_counts(self) -> dict[str, float]:
         if self.platform == "sim":
             return no_counts(self.description)
+        if self.platform == "qemu":
+            return {INSTRUCTIONS: 0.0}
         return {CYCLES: 0.0} if self.description.core.cycle_counter else {}
 
     def _connected(self, probe: str | None) -> Probe | None:
@@ -206,15 +214,15 @@ class EmbeddedBoard(Board):
             return Probe.connect(self.description, probe)
         if probe is not None:
             raise UserError(f"platform {self.platform} has no debug probe", hints=["platform='hw'"])
-        if self.platform == "qemu":
-            raise DeviceNotFound(
-                "platform qemu is not supported yet", hints=["platform='sim' simulates"]
-            )
+        if self.platform == "qemu" and (reason := qemu.unavailable(self.description)) is not None:
+            raise DeviceNotFound(reason, hints=[qemu.HINT, "platform='sim' simulates"])
         return None
 
     def _started(self, program: Executable) -> Machine:
         if self._probe is not None:
             return ProbedMachine(self._probe, program, self._seconds)
+        if self.platform == "qemu":
+            return QemuMachine(self.description, program, self._seconds)
         return SimulatedMachine(self.description, program, self._limit, self._seconds)
 
     def peak_flops(self, dtype: str) -> float:

@@ -9,6 +9,9 @@ from typing import Literal
 from xtc.core.errors import UserError
 from xtc.core.value_checks import whole
 from xtc_targets.embedded.description import BoardDescription, board_named
+from xtc_targets.embedded.emulated import emulated
+
+PLATFORMS = ("sim", "qemu", "hw")
 
 
 @dataclass(frozen=True)
@@ -17,12 +20,14 @@ class EmbeddedOptions:
 
     Attributes:
         board: the name of a board, or the path of a YAML file that describes one.
+        platform: what runs the program: "sim" or "hw", or "qemu", whose memories are elsewhere.
         stack_bytes: RAM for the stack.
         opt_level: the compiler's optimisation level, 0 to 3; None for what suits the core.
         codegen: "llvm", or "c" for plain C sources, which clang translates.
     """
 
     board: str = "nucleo-l4r5zi"
+    platform: Literal["sim", "qemu", "hw"] = "sim"
     stack_bytes: int = 2048
     opt_level: int | None = None
     codegen: Literal["llvm", "c"] = "llvm"
@@ -31,7 +36,7 @@ class EmbeddedOptions:
         if self.opt_level not in (None, 0, 1, 2, 3):
             raise UserError(f"opt_level={self.opt_level!r} is not 0, 1, 2 or 3")
         whole("stack_bytes", self.stack_bytes, 256, 1 << 24)
-        board_named(self.board)
+        description_of(self.board, self.platform)
 
     @property
     def optimisation(self) -> int:
@@ -41,4 +46,10 @@ class EmbeddedOptions:
     @property
     def description(self) -> BoardDescription:
         """The board."""
-        return board_named(self.board)
+        return description_of(self.board, self.platform)
+
+
+def description_of(board: str, platform: str) -> BoardDescription:
+    """A board as programs for a platform see it. Raises UserError."""
+    found = board_named(board)
+    return emulated(found) if platform == "qemu" else found

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from xtc.ir.passes import Pass
 from xtc.ir.pipeline import Pipeline, Stage
 from xtc_passes.lower._sequences import (
     NO_BF16,
@@ -24,10 +25,14 @@ from xtc_passes.tensor.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.tensor.unroll_loops import UnrollLoops
 from xtc_targets.embedded.description import Core
 from xtc_targets.embedded.passes.compute_inside_borders import ComputeInsideBorders
-from xtc_targets.embedded.passes.fuse_narrow_contractions import FuseNarrowContractions
+from xtc_targets.embedded.passes.fuse_by_dot_products import FuseByDotProducts
+from xtc_targets.embedded.passes.fuse_by_dual_multiplies import FuseByDualMultiplies
+from xtc_targets.embedded.passes.fuse_by_lane_multiplies import FuseByLaneMultiplies
+from xtc_targets.embedded.passes.fuse_by_single_multiplies import FuseBySingleMultiplies
 from xtc_targets.embedded.passes.outline_operators import OutlineOperators
 from xtc_targets.embedded.passes.plan_memory import PlanMemory
 
+_SCALAR_BITS = 32  # of vectors, where a core has none
 _C_VECTOR_BITS = 128  # where a core has none, compilers take vectors apart
 
 SCHEDULED = Stage(
@@ -48,19 +53,31 @@ SCHEDULED = Stage(
 )
 
 
+def _fusion(core: Core) -> Pass:
+    """What writes int8 contractions, by the best instructions for them that a core has."""
+    if core.dots:
+        return FuseByDotProducts()
+    if core.vector_bits:
+        return FuseByLaneMultiplies()
+    return FuseByDualMultiplies() if core.dsp else FuseBySingleMultiplies()
+
+
 def bufferized(core: Core, *, intrinsics: bool = True) -> Stage:
     """Buffers, but for sums of int8 products, which stay in registers."""
-    dual = core.dsp and intrinsics
-    # Two positions and two filters: four sums, and what they multiply, in 13 registers.
-    size = 2 if dual else 1
+    # LLVM takes vectors apart as well, but not those of a rank above 1.
+    split = (SplitVectors(bits=core.vector_bits or _SCALAR_BITS),) if intrinsics else ()
+    # C has no words for instructions of a core.
+    fuse = _fusion(core) if intrinsics else FuseBySingleMultiplies()
     return Stage(
         "bufferized",
         (
             *TO_MEMREFS,
+            # Those of schedules. Kernels of int8 have vectors that fit instructions.
+            *split,
             # Buffers of an iteration exist once.
             "func.func(buffer-loop-hoisting)",
             # While operations are whole and their operands known by name.
-            FuseNarrowContractions(dual=dual, rows=size, columns=size),
+            fuse,
             UnrollLoops(),
             # A board's core is alone.
             "scf-forall-to-for",
@@ -75,7 +92,7 @@ def offloaded(core: Core) -> Stage:
     return Stage(
         "offloaded",
         (
-            OutlineOperators(),
+            OutlineOperators(small=core.small),
             PlanMemory(alignment=16 if core.vector_bits else 8),
             "canonicalize",
             "cse",
@@ -88,15 +105,12 @@ def lowered(core: Core) -> Stage:
     contract = (ContractMultiplyAdds(),) if core.fma else ()
     # LLVM has no code for maxima of float64 on cores of 32 bits.
     expand = ("arith-expand",) if core.bits == 32 else ()
-    # LLVM takes vectors apart where a core has none; kernels of int8 have such of four bytes.
-    split = (SplitVectors(bits=core.vector_bits),) if core.vector_bits else ()
     return Stage(
         "lowered",
         (
             CopyByLoops(),
             # There is no C library.
             ExpandMath(),
-            *split,
             "func.func(fold-memref-alias-ops)",
             "canonicalize",
             "cse",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A board's core behind a debug probe, reached by pyocd. Experimental.
 
-The start-up code waits for a command in its mailbox, calls the program, and leaves there the clocks
-that the cycle counter of the DWT counted, or the exception that stopped it. Memory is read and
-written while the core runs.
+The start-up code waits for a command in its mailbox: the address of the counter to read. It calls
+the program, and leaves there the clocks that the cycle counter of the DWT counted, or the exception
+that stopped it. Memory is read and written while the core runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from xtc_targets.embedded.machine import operator_at
 
 CYCLES = "embedded.CYCLES"
 # Armv7-M Architecture Reference Manual, C1.8.7. A probe may write it where code must unlock it.
-_DWT_CONTROL, _COUNT_CYCLES = 0xE0001000, 1
+_DWT_CONTROL, _DWT_CYCLES, _COUNT_CYCLES = 0xE0001000, 0xE0001004, 1
 _MAILBOX = struct.Struct("<4I")  # command, exception, clocks, address of the exception: start_m.s
 _START_SECONDS, _POLL_SECONDS = 5.0, 0.001
 _EXCEPTIONS = {2: "NMI", 3: "HardFault", 4: "MemManage", 5: "BusFault", 6: "UsageFault"}
@@ -153,7 +153,8 @@ class ProbedMachine:
         Raises DeviceFault with operator and address, DeviceTimeout; the program is then started
         anew, with its inputs lost.
         """
-        answer = _MAILBOX.pack(1, 0, 0, 0)
+        counter = _DWT_CYCLES if self._counts_cycles else self._mailbox
+        answer = _MAILBOX.pack(counter, 0, 0, 0)
         self.write(self._mailbox + 4, answer[4:])  # the core goes on by the command
         self.write(self._mailbox, answer[:4])
         if not self._wait(self._has_answered, self._seconds):

@@ -8,7 +8,6 @@ has is looked up afterwards. Caches, flash waits and peripherals are not simulat
 from __future__ import annotations
 
 import ctypes
-import functools
 import importlib.util
 import struct
 import threading
@@ -254,7 +253,7 @@ class SimulatedMachine:
         if self.board.core.bits == 32:
             begin, until = begin | 1, until & ~1
         self._set_limits()
-        interruptible(functools.partial(self._emulate, begin, until), self._interrupt)
+        interruptible(self._emulate, self._interrupt, begin, until)
 
     def _set_limits(self) -> None:
         state = self._state
@@ -362,7 +361,9 @@ def _core(board: BoardDescription) -> _Core:
 
     if board.core.bits == 64:
         registers = _Registers(a64.UC_ARM64_REG_PC, a64.UC_ARM64_REG_SP, a64.UC_ARM64_REG_LR)
-        return _Core(unicorn.UC_ARCH_ARM64, unicorn.UC_MODE_ARM, a64.UC_CPU_ARM64_A53, registers)
+        # Unicorn has no A76; its largest core has dot products, too.
+        model = a64.UC_CPU_ARM64_MAX if board.core.dots else a64.UC_CPU_ARM64_A53
+        return _Core(unicorn.UC_ARCH_ARM64, unicorn.UC_MODE_ARM, model, registers)
     models = {
         "cortex-m0plus": arm.UC_CPU_ARM_CORTEX_M0,
         "cortex-m4": arm.UC_CPU_ARM_CORTEX_M4,

@@ -46,7 +46,7 @@ _DOT_WORDS = {
 
 def _picked(first: int) -> str:
     """The places of every other element, for a shuffle."""
-    return ", ".join(f"i32 {place}" for place in range(first, 32, 2))
+    return ", ".join(f"i32 {lane}" for lane in range(first, 32, 2))
 
 
 _DOT_PROBE = f"""

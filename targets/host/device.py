@@ -89,12 +89,12 @@ class HostModule:
     def set_address(self, variable: str, address: int) -> None:
         """Write an address into a variable of the code."""
         if self._library is not None:
-            place = _address(self._library, variable)
+            variable_address = _address(self._library, variable)
         elif self._objects is not None:
-            place = self._objects.address(variable)
+            variable_address = self._objects.address(variable)
         else:
             _closed()
-        ctypes.c_void_p.from_address(place).value = address
+        ctypes.c_void_p.from_address(variable_address).value = address
 
     def _release_arenas(self) -> None:
         """Free the memory that the code keeps for temporary arrays."""

@@ -74,12 +74,12 @@ def caller(name: str, tile: Tile) -> str:
     Numbers are constants there, so that a compiler that sees both can specialise the function.
     """
     types = tile.signature.types
-    places = [f"place{number}" for number in range(len(types))]
+    addresses = [f"address{number}" for number in range(len(types))]
     qualified = [types[0], *(f"const {type}" for type in types[1:])]
-    arguments = [f"({t} *){p}" for t, p in zip(qualified, places, strict=True)]
+    arguments = [f"({t} *){p}" for t, p in zip(qualified, addresses, strict=True)]
     arguments += [str(n) for n in _flat([tile.extents, *tile.strides])]
     return f"""\
-void {name}({", ".join(f"intptr_t {place}" for place in places)}) {{
+void {name}({", ".join(f"intptr_t {offset}" for offset in addresses)}) {{
   int32_t status = {tile.signature.function}({", ".join(arguments)});
   if (status != 0)
     __atomic_store_n(&{_STATUS}, status, __ATOMIC_RELAXED);

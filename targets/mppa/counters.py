@@ -42,13 +42,13 @@ class MppaCounters(Mapping[str, float]):
             if match is None:
                 self._device[name] = float(value)
             else:
-                place = (int(match["cluster"]), int(match["pe"]))
-                events.setdefault(match["event"], {})[place] = value
+                coordinates = (int(match["cluster"]), int(match["pe"]))
+                events.setdefault(match["event"], {})[coordinates] = value
         if _CYCLES in self._device:
             self._device[_SECONDS] = self._device[_CYCLES] / clock_hz
-        places = [place for event in events.values() for place in event]
-        self._clusters = 1 + max((cluster for cluster, _ in places), default=-1)
-        self._pes = 1 + max((pe for _, pe in places), default=-1)
+        counted = [coordinates for event in events.values() for coordinates in event]
+        self._clusters = 1 + max((cluster for cluster, _ in counted), default=-1)
+        self._pes = 1 + max((pe for _, pe in counted), default=-1)
         self._units = {event: self._table(counts) for event, counts in events.items()}
 
     def _table(self, counts: Mapping[tuple[int, int], int]) -> NDArray[np.int64]:

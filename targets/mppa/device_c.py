@@ -169,8 +169,10 @@ def _call(printer: Printer, op: Operation, name: str) -> None:
 def _arguments(name: str, op: Operation, values: Sequence[Expression]) -> dict[int, Expression]:
     """Arguments that C has by another name or type."""
     if name == device.DMA:
-        places = {n: cast("void *", values[n]) for n in (1, 3)}
-        return {0: Expression(_DIRECTIONS[_number(op.operands[0])]), **places}
+        pointers = {n: cast("void *", values[n]) for n in (1, 3)}
+        return {0: Expression(_DIRECTIONS[_number(op.operands[0])]), **pointers}
+    if name == device.ACCESS:
+        return {n: cast("const void *", values[n]) for n in (0, 1)}
     if name == device.COUNT:
         return {0: Expression(_TYPES[_number(op.operands[0])])}
     if name.startswith(PREFIX):
@@ -193,8 +195,8 @@ def _view(printer: Printer, op: Operation) -> None:
     name = printer.names.declare("tile")
     shape = list(MemRefType(result.type).shape)
     declared = pointer(type, name, shape, "const ")
-    place = memory.text if start.text == "0" else f"({memory.text} + {start.text})"
-    printer.statement(f"{declared} = (void *){place};")
+    address = memory.text if start.text == "0" else f"({memory.text} + {start.text})"
+    printer.statement(f"{declared} = (void *){address};")
     printer.set(result, Expression(name), f"{name}#")
 
 

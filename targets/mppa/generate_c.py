@@ -32,7 +32,8 @@ def source(lowered: Operation) -> str:
 
 def build_for_simulator(code: Path, options: MppaOptions, output: Path) -> None:
     """Compile a C file by the compiler that XTC_CC names. Raises ToolError where it fails."""
-    flags = ("-std=c11", f"-O{options.opt_level}", *SEMANTICS, f"-I{OWN_CSRC}")
+    watched = ("-DDEV_WATCHED",) if options.sim_checks else ()
+    flags = ("-std=c11", f"-O{options.opt_level}", *SEMANTICS, *watched, f"-I{OWN_CSRC}")
     compile_shared([code], output, Machine.host(), flags=flags)
 
 

@@ -22,6 +22,7 @@ from xtc_targets.mppa.description import CoolidgeDescription
 from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.passes._device_calls import BUFFER, SMEM
 from xtc_targets.mppa.passes.announce_accesses import AnnounceAccesses
+from xtc_targets.mppa.passes.announce_array_accesses import AnnounceArrayAccesses
 from xtc_targets.mppa.passes.call_micro_kernels import CallMicroKernels
 from xtc_targets.mppa.passes.count_operations import CountOperations
 from xtc_targets.mppa.passes.define_micro_kernels import DefineMicroKernels
@@ -121,18 +122,20 @@ def lowered_to_llvm(machine: CoolidgeDescription, pes: int, *, checks: bool = Fa
     )
 
 
-def lowered_to_c(machine: CoolidgeDescription, pes: int) -> Stage:
+def lowered_to_c(machine: CoolidgeDescription, pes: int, *, checks: bool = False) -> Stage:
     """Loops over arrays, which become C for the vendor's compiler."""
     return Stage(
         "lowered",
         (
-            *_device_functions(machine, pes),
+            *_device_functions(machine, pes, checks=checks),
             CopyByLoops(parts=True),
             UnrollReductions(),
             LinalgToNamedLoops(),
             ContractMultiplyAdds(),
             SplitVectors(bits=_REGISTER_BITS),
             *TO_ARRAYS,
+            # What is accessed does not change any more.
+            *([AnnounceArrayAccesses()] if checks else []),
         ),
     )
 
@@ -141,7 +144,7 @@ def device_stages(options: MppaOptions) -> tuple[Stage, ...]:
     """The stages after bufferization."""
     machine, pes = options.machine, options.pe_count
     lowered = (
-        lowered_to_c(machine, pes)
+        lowered_to_c(machine, pes, checks=options.sim_checks)
         if options.by_c
         else lowered_to_llvm(machine, pes, checks=options.sim_checks)
     )

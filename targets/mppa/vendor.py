@@ -120,7 +120,7 @@ def _start(words: vendor_commands.Words | None, work_dir: Path) -> subprocess.Po
             f"the toolchain has no program {words[0]}",
             hints=["install Kalray's toolchain completely, or choose another platform"],
         )
-    (work_dir / vendor_commands.MEETING_PLACE).mkdir(parents=True, exist_ok=True)
+    (work_dir / vendor_commands.RENDEZVOUS).mkdir(parents=True, exist_ok=True)
     return subprocess.Popen(  # noqa: S603  an argument list from our own code, no shell
         words, stdin=subprocess.DEVNULL, start_new_session=True
     )

@@ -14,7 +14,7 @@ from xtc_targets.mppa.options import MppaOptions
 
 Words = tuple[str, ...]
 
-MEETING_PLACE = "mymppa"
+RENDEZVOUS = "mymppa"
 """The folder, in the work folder, in which a simulator and the vendor's host library meet."""
 
 HOST_LIBRARIES = ("mppa_offload_host", "mopd", "mppa_rproc_host", "pthread")
@@ -45,7 +45,7 @@ def list_boards(toolchain: Path) -> Words:
 
 def start_simulator(options: MppaOptions, toolchain: Path, work_dir: Path) -> Words | None:
     """The vendor's simulator that a platform needs beside the host, which ends it."""
-    folder = work_dir / MEETING_PLACE
+    folder = work_dir / RENDEZVOUS
     if options.platform == "iss":
         flags = ("--disable-cache", f"--march={options.arch}", "--no-load-elf")
         server = ("--sim-server=SOCKET", "--mmap", f"--mppa-wdir={folder}")
@@ -63,7 +63,7 @@ def offload_environment(options: MppaOptions, work_dir: Path) -> dict[str, str]:
         "OMP_MPPA_FIRMWARE_NAME": options.firmware,
         "MLIR_MPPA_FIRMWARE_NAME": options.firmware,
         "MPPA_RPROC_PLATFORM_MODE": "sim" if simulated else "",
-        "MPPA_RPROC_SIM_PATH": str(work_dir / MEETING_PLACE) if simulated else "",
+        "MPPA_RPROC_SIM_PATH": str(work_dir / RENDEZVOUS) if simulated else "",
     }
 
 

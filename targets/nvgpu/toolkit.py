@@ -15,7 +15,7 @@ from xtc.core.errors import CompileError, ToolError
 from xtc.system import tool
 from xtc.system.workspace import private_folder
 
-USUAL_PLACE = Path("/usr/local/cuda")
+USUAL_FOLDER = Path("/usr/local/cuda")
 HINT = f"pip install nvidia-cuda-nvcc, or name a CUDA toolkit in {knobs.CUDA_ROOT.name}"
 _ASSEMBLE_S = 600.0
 
@@ -31,10 +31,10 @@ def find(program: str) -> Path | None:
         if path is None:
             raise ToolError(
                 f"{knobs.CUDA_ROOT.name} is {root}, which has no program 'bin/{program}'",
-                hints=[f"unset it, or name the folder of a CUDA toolkit: {USUAL_PLACE}"],
+                hints=[f"unset it, or name the folder of a CUDA toolkit: {USUAL_FOLDER}"],
             )
         return Path(path)
-    paths = (shutil.which(program, path=place) for place in _folders())
+    paths = (shutil.which(program, path=searched) for searched in _folders())
     return next((Path(path) for path in paths if path), None)
 
 
@@ -44,7 +44,7 @@ def found(program: str, deed: str) -> Path:
     if path is None:
         raise ToolError(
             f"{deed} needs NVIDIA's program '{program}', which was not found",
-            notes=[f"looked for in the packages of this Python, on the path and in {USUAL_PLACE}"],
+            notes=[f"looked for in the packages of this Python, on the path and in {USUAL_FOLDER}"],
             hints=[HINT],
         )
     return path
@@ -100,7 +100,7 @@ def _folders() -> Iterator[Path | None]:
         toolkits = sorted(Path(folder).glob("cu[0-9]*"), reverse=True)
         yield from (toolkit / "bin" for toolkit in (*toolkits, Path(folder) / "cuda_nvcc"))
     yield None
-    yield USUAL_PLACE / "bin"
+    yield USUAL_FOLDER / "bin"
 
 
 @functools.lru_cache(maxsize=8)

@@ -2,7 +2,7 @@
 """From the lowered module to an image: programs of DPUs, and a table of the kernels in them.
 
 An image begins with its magic and the numbers of programs and of kernels, then for each program its
-place and size, for each kernel its name, its program, its number there and its buffers; then the
+offset and size, for each kernel its name, its program, its number there and its buffers; then the
 programs. `csrc/driver_image.c` reads it.
 """
 
@@ -121,12 +121,12 @@ def image_bytes(programs: Sequence[Program]) -> bytes:
     ]
     described = b"".join(_kernel_bytes(*kernel) for kernel in kernels)
     start = _HEADER.size + len(programs) * _PROGRAM.size + len(described)
-    places, elves = b"", b""
+    table, elves = b"", b""
     for program in programs:
         at = (start + len(elves) + 7) // 8 * 8
         elves += bytes(at - start - len(elves)) + program.elf
-        places += _PROGRAM.pack(at, len(program.elf))
-    return _HEADER.pack(MAGIC, len(programs), len(kernels)) + places + described + elves
+        table += _PROGRAM.pack(at, len(program.elf))
+    return _HEADER.pack(MAGIC, len(programs), len(kernels)) + table + described + elves
 
 
 def _kernel_bytes(program: int, index: int, kernel: KernelCode) -> bytes:

@@ -160,14 +160,14 @@ def _call(printer: Printer, op: Operation) -> None:
 
 
 def _view(printer: Printer, op: Operation) -> None:
-    """A tile at its place in the tasklet's part of WRAM."""
+    """A tile at its offset in the tasklet's part of WRAM."""
     memory, start = (printer.expression(value) for value in op.operands)
     (result,) = op.results
     type = printer.prelude.type(element_type(printer, result))
     name = printer.names.declare("tile")
     declared = pointer(type, name, list(MemRefType(result.type).shape), "const ")
-    place = memory.text if start.text == "0" else f"({memory.text} + {start.text})"
-    printer.statement(f"{declared} = (void *){place};")
+    address = memory.text if start.text == "0" else f"({memory.text} + {start.text})"
+    printer.statement(f"{declared} = (void *){address};")
     printer.set(result, Expression(name), f"{name}#")
 
 

@@ -64,7 +64,7 @@ class DpuSet:
         else:
             lib.call("dpu_alloc_ranks", nr_ranks, text.encode(), byref(handle))
         self._attach(handle, self, log, async_mode)
-        self._profile = profile.rpartition("=")[2]
+        self._profile = _chip_of(text)
         try:
             if c_source is not None:
                 self._load_source(c_source, tasklets)
@@ -270,6 +270,12 @@ class DpuSet:
             self.copy(name, value)  # type: ignore[arg-type]
         else:
             super().__setattr__(name, value)
+
+
+def _chip_of(profile: str) -> str:
+    """The version of the chip that the library's text names; empty where it names none."""
+    pairs = (pair.partition("=") for pair in profile.split(","))
+    return next((value for key, _, value in pairs if key.strip() == "chip"), "")
 
 
 def _is_data(value: object) -> bool:

@@ -24,7 +24,7 @@ from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.builtins.library import SIGNATURES
 from xtc_targets.wse.sema.declarations import LayoutDeclarations
 from xtc_targets.wse.sema.program import Program
-from xtc_targets.wse.sema.shared import SharedCode
+from xtc_targets.wse.sema.shared import Environment, SharedCode
 from xtc_targets.wse.sema.values import Const, Value
 from xtc_targets.wse.tile_classes import Compiled, all_routes, classes_of_layout, exported_type
 
@@ -37,6 +37,7 @@ class Request:
         layout: the file with the layout.
         params, colors: values of its parameters, as texts.
         dims: width and height of the fabric; offsets: where the rectangle begins in it.
+        import_paths: folders of further modules.
     """
 
     layout: Path
@@ -47,16 +48,19 @@ class Request:
     dims: tuple[int, int] | None = None
     offsets: tuple[int, int] | None = None
     memcpy: bool = False
+    import_paths: tuple[Path, ...] = ()
 
 
 def evaluate(request: Request) -> Compiled:
     """Everything up to LLVM IR. Raises CslError."""
     with deep_calls():
-        program = Program(request.arch, SharedCode())
+        offsets = request.offsets or (0, 0)
+        environment = Environment(request.import_paths, request.dims, offsets)
+        program = Program(request.arch, SharedCode(environment))
         program.layout = LayoutDeclarations()
         if request.dims is not None:
-            x, y = request.offsets or (0, 0)
-            program.largest = (request.dims[0] - x, request.dims[1] - y)
+            width, height = request.dims
+            program.largest = (width - offsets[0], height - offsets[1])
         program.open(request.layout, _given(request), None)
         program.run_blocks(tree.Layout)
         return classes_of_layout(program, program.layout)
@@ -122,9 +126,12 @@ _RUNTIME = (
     "declare i32 @wse_push(ptr, i32)",
     "declare void @wse_pop(ptr, i32)",
     *(f"declare void @wse_{name}(ptr, i16)" for name in ("activate", "block", "unblock",
-                                                         "queue_flush")),
+                                                         "queue_flush", "set_active_prng")),
+    "declare i16 @wse_random16(ptr)",
     *(f"declare i{bits} @wse_divisor_{bits}(ptr, i{bits})" for bits in (8, 16, 32, 64)),
-    "declare void @wse_operate(ptr, i32, ptr, i32, ptr, i32)",
+    "declare i1 @wse_operate(ptr, i32, ptr, i32, ptr, i32)",
+    "declare void @wse_set_dsr(ptr, i32, i16, i16)",
+    "declare void @wse_set_fifo_length(ptr, i32, i16, i1)",
     "declare void @wse_load_dsr(ptr, i32, ptr, ptr)",
     "declare void @wse_map_begin(ptr, ptr, ptr, i32, i32, i64)",
     "declare i1 @wse_map_next(ptr, ptr, ptr)",

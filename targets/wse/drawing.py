@@ -84,7 +84,7 @@ def _paint(color: int) -> str:
 
 
 def _legend(colors: list[int], height: int) -> Iterator[str]:
-    for place, color in enumerate(colors):
-        x = 10 + 70 * place
+    for position, color in enumerate(colors):
+        x = 10 + 70 * position
         yield f'<rect x="{x}" y="{height + 18}" width="12" height="12" fill="{_paint(color)}"/>'
         yield f'<text x="{x + 16}" y="{height + 28}">colour {color}</text>'

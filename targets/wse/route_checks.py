@@ -31,9 +31,9 @@ def check_circles(
             continue
         grid = [configs[number] for number in routes_of]
         if circle := _circle(size, grid):
-            places = ", ".join(f"{_NAMES[d].title()} of PE ({x}, {y})" for x, y, d in circle[:4])
+            hops = ", ".join(f"{_NAMES[d].title()} of PE ({x}, {y})" for x, y, d in circle[:4])
             raise CslError(
-                f"the routes of colour {color} lead in a circle: {places}"
+                f"the routes of colour {color} lead in a circle: {hops}"
                 + (", ..." if len(circle) > 4 else "")
             )
 

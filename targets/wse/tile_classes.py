@@ -63,7 +63,15 @@ def _with_data(
     route_numbers: dict[object, int] = {}
     size = (declarations.width, declarations.height)
     made = Compiled(
-        program.arch, declarations, [], [], [], [], [], list(program.said), SharedCode()
+        program.arch,
+        declarations,
+        [],
+        [],
+        [],
+        [],
+        [],
+        list(program.said),
+        SharedCode(program.shared.environment),
     )
     for y in range(declarations.height):
         for x in range(declarations.width):

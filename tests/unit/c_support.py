@@ -130,6 +130,7 @@ EVERY_OPERATOR |= {
     "dequantize": lambda t: O.dequantize(t["x"], 0.25, zero_point=-2),
     "requantize": lambda t: O.requantize(t["x"], 0.25, zero_point=-2),
     "rsqrt": lambda t: O.rsqrt(t["ones"]),
+    "scan": lambda t: O.scan(lambda state, row: O.maximum(state, row), t["row"], t["x"]),
     "scatter_elements": lambda t: O.scatter_elements(t["x"], _indices((1, 7)), t["line"]),
     "scatter_nd": lambda t: O.scatter_nd(t["x"], _indices((2, 1)), t["rows"]),
     "shift_left": lambda t: O.shift_left(t["x"], t["ones"]),

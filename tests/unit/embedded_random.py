@@ -14,7 +14,7 @@ import xtc.ops as O
 from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
 
-_CHANNELS = st.sampled_from([1, 2, 3, 4, 5, 8, 9, 12])
+_CHANNELS = st.sampled_from([1, 2, 3, 4, 5, 8, 9, 12, 16, 20])
 
 
 @dataclass

@@ -9,14 +9,16 @@ import xtc.ops as O
 from xtc.codegen.llvm import compile_ir
 from xtc.graph.graph import Graph
 from xtc_targets.embedded.build import RESET
-from xtc_targets.embedded.description import board_named
 from xtc_targets.embedded.link.elf import read_object
 from xtc_targets.embedded.link.executable import executable
 from xtc_targets.embedded.link.linker import Layout, link
+from xtc_targets.embedded.options import description_of
 from xtc_targets.embedded.support import support_objects
 
 BOARDS = ("nucleo-l4r5zi", "nucleo-h7a3", "nucleo-g0b1", "qemu-virt")
 """One of each kind of core: M4, M7, M0+ and AArch64."""
+ALL_BOARDS = (*BOARDS, "nrf5340", "qemu-virt-a76")
+"""And M33, and AArch64 with dot products."""
 
 
 def network() -> Graph:
@@ -35,9 +37,11 @@ def network() -> Graph:
     return gb.graph
 
 
-def image_of(ir: str, board: str = "nucleo-l4r5zi", stack_bytes: int = 1024) -> bytes:
+def image_of(
+    ir: str, board: str = "nucleo-l4r5zi", stack_bytes: int = 1024, platform: str = "sim"
+) -> bytes:
     """An image whose entry is `@xtc_entry` of this LLVM IR."""
-    description = board_named(board)
+    description = description_of(board, platform)
     code = compile_ir(ir, description.core.machine, opt=1, static=True)
     layout = Layout(description.flash, description.ram, stack_bytes)
     objects = [read_object(code), *support_objects(description.core)]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import xtc
 from tests.unit.random_graphs import graphs, inputs_of
+from xtc.graph.fold_constants import fold_constants
 from xtc.graph.tensor import Tensor
 from xtc.runtime import DriverDevice
 from xtc_targets.mppa import MppaDevice
@@ -45,8 +46,10 @@ def home(tensor: Tensor) -> Home:
 def least_bytes(graph: xtc.Graph, device: DriverDevice) -> tuple[int, int]:
     """What a call has to send to a device and to fetch from there.
 
-    Every tensor is sent or fetched at most once, by way of the host; a constant, never.
+    Every tensor is sent or fetched at most once, by way of the host; a constant, never, nor
+    one that the host casts, pads or concatenates.
     """
+    graph = fold_constants(graph)
     needs: set[tuple[Tensor, Home]] = set()
     for node in graph.nodes:
         if node.op.name != "reshape":

@@ -19,7 +19,6 @@ from xtc.core.errors import (
     DeviceFault,
     DeviceLost,
     DeviceMemoryError,
-    DeviceNotFound,
     DeviceTimeout,
     UserError,
 )
@@ -219,8 +218,6 @@ def test_a_closed_or_empty_board_says_so() -> None:
         opened.run()
     with pytest.raises(UserError, match="platform='wafer' is not one of sim, qemu, hw"):
         EmbeddedBoard(M4, platform="wafer")
-    with pytest.raises(DeviceNotFound, match="platform qemu is not supported"):
-        EmbeddedBoard(M4, platform="qemu")
     with pytest.raises(UserError, match=r"platform sim has no debug probe(.|\n)*platform='hw'"):
         EmbeddedBoard(M4, probe="0669")
 

@@ -77,7 +77,7 @@ def test_what_is_asked_of_the_probe(pyocd: StubPyocd) -> None:
     assert [call[0] for call in flashed[4:]] == ["write_memory_block8", "resume", "write32"]
     assert flashed[-1] == ("write32", 0xE0001000, 1)
     written = [call[1:] for call in pyocd.calls[len(flashed) :] if call[0] != "close"]
-    assert [data for _, data in written[1:]] == [bytes(12), b"\1\0\0\0"]
+    assert [data for _, data in written[1:]] == [bytes(12), (0xE0001004).to_bytes(4, "little")]
 
 
 def test_an_exception_is_named_and_the_board_goes_on(pyocd: StubPyocd) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import xtc
 from tests.unit.embedded_random import float_networks, networks
-from tests.unit.embedded_support import BOARDS
+from tests.unit.embedded_support import ALL_BOARDS
 from xtc.graph.graph import Graph
 from xtc_targets.embedded import EmbeddedBoard
 
@@ -27,7 +27,7 @@ CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 def boards() -> Iterator[list[EmbeddedBoard]]:
     """One of each kind of core."""
     with ExitStack() as stack:
-        yield [stack.enter_context(EmbeddedBoard(name)) for name in BOARDS]
+        yield [stack.enter_context(EmbeddedBoard(name)) for name in ALL_BOARDS]
 
 
 @pytest.mark.slow

@@ -318,6 +318,17 @@ def test_a_mesh_larger_than_the_machine() -> None:
     )
 
 
+def test_memories_share_an_axis_once() -> None:
+    schedule = meshed(product(), (2, 2))
+    node = schedule["C"].strip_mine("i", {"i1": 2}).interchange(["i", "i1", "j", "k"])
+    node.distribute({"i": "px", "i1": "py"})
+    refused(
+        lambda: applied(schedule),
+        "axis 'i' of C is distributed twice, over 'px' and 'py'",
+        "only the outer of the two loops",
+    )
+
+
 def test_threads_are_the_hosts() -> None:
     schedule = Schedule(product())
     schedule["C"].parallelize(["i"])

@@ -220,3 +220,11 @@ def test_a_panel_packed_in_a_loop_that_runs_once_is_converted_before_all_loops()
     schedule = {"C": ["b=pack:1", "k", "j", "j#1", "i=vectorize"]}
     with xtc.compile(graph, schedule=schedule, in_memory=True) as module:
         module.check()
+
+
+@pytest.mark.slow
+def test_a_converted_panel_is_packed_again_further_in() -> None:
+    graph = batched((), (), (8, 13, 24), "bfloat16", (True, False))
+    schedule = {"C": ["i", "j=pack:0", "k=unroll:3 pack:0", "j#6", "j#3=vectorize"]}
+    with xtc.compile(graph, schedule=schedule, in_memory=True) as module:
+        module.check()

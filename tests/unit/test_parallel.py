@@ -22,6 +22,7 @@ import psutil
 import pytest
 
 import xtc
+import xtc.ops as O
 from tests.unit.parallel_support import NESTS, compiled, samples, threads_of_process
 from xtc.cli.loop import run as run_loop
 from xtc.core.errors import UserError
@@ -267,3 +268,15 @@ def _exit_status(work: Callable[[], object]) -> int:
     except BaseException:
         return 1
     return 0
+
+
+@pytest.mark.slow
+def test_a_parallel_loop_reads_vectors_that_were_computed_before() -> None:
+    x, scale = (O.tensor((17,), "float16", name=name) for name in ("x", "scale"))
+    with O.graph(name="normalised") as gb:
+        O.layer_norm(x, scale, axis=0, name="C")
+    schedule = {"C": ["i", "i#11", "i#4=parallelize", "i#2=vectorize"]}
+    for codegen in ("llvm", "c"):
+        options = {"codegen": codegen, "threads": 2, "in_memory": True}
+        with xtc.compile(gb.graph, schedule=schedule, **options) as module:
+            module.check()

@@ -21,8 +21,10 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "benchmarks" / "upmem"
 NAMES = sorted(path.parent.name for path in PROGRAMS.glob("*/dpu.c"))
 PAGE = "004_d19a83b1d22f6648.txt"
-PLACES = [folder / "shared" / "seeds" for folder in (ROOT.parent, ROOT.parent.parent)]
-PARALLEL_ACCESS = next((place / PAGE for place in PLACES if (place / PAGE).exists()), Path(PAGE))
+FOLDERS = [folder / "shared" / "seeds" for folder in (ROOT.parent, ROOT.parent.parent)]
+PARALLEL_ACCESS = next(
+    (folder / PAGE for folder in FOLDERS if (folder / PAGE).exists()), Path(PAGE)
+)
 
 
 __all__ = ["native_cache", "upmem"]  # fixtures
@@ -178,3 +180,100 @@ def test_a_program_that_is_too_large_is_refused(upmem: Command, tmp_path: Path) 
     done = upmem("run", *words, "host.c", cwd=tmp_path)
     assert done.returncode == 1
     assert "bytes of data and stacks in WRAM, and a v1B has 63488" in done.stderr
+
+
+SUM = """
+#include <defs.h>
+#include <mram.h>
+#include <stdio.h>
+__mram_noinit uint8_t buffer[64];
+__host uint32_t sum, factor;
+int main(void)
+{
+    if (me())
+        return 0;
+    sum = 0;
+    for (int i = 0; i < 64; i++)
+        sum += buffer[i] * factor;
+    printf("sum %u\\n", sum);
+    return 0;
+}
+"""
+CXX_HOST = """
+#include <dpu>
+#include <dpu_probe.h>
+#include <iostream>
+using namespace dpu;
+static void check(bool right) { if (!right) std::exit(2); }
+int main()
+{
+    auto all = DpuSet::allocate(66, "backend=simulator");
+    DpuSet system = std::move(all);
+    DpuProgram program = system.load("sum");
+    std::vector<std::vector<uint8_t>> data(66, std::vector<uint8_t>(64));
+    for (size_t i = 0; i < 66; i++)
+        data[i].assign(64, i);
+    system.copy("buffer", data);
+    system.copy("factor", std::vector<uint32_t>(1, 3));
+    struct dpu_probe_t probe;
+    DPU_ASSERT(dpu_probe_init("energy", &probe));
+    DPU_ASSERT(dpu_probe_start(&probe));
+    auto later = system.async();
+    unsigned called = 0;
+    later.exec();
+    later.call([&](DpuSet &rank, unsigned number) {
+        __atomic_add_fetch(&called, rank.dpus().size() + 1000 * number, __ATOMIC_RELAXED);
+    });
+    later.sync();
+    DPU_ASSERT(dpu_probe_stop(&probe));
+    double joules, seconds;
+    DPU_ASSERT(dpu_probe_get(&probe, DPU_ENERGY, DPU_AVERAGE, &joules));
+    DPU_ASSERT(dpu_probe_get(&probe, DPU_TIME, DPU_ACCUMULATE, &seconds));
+    std::cout << system.ranks().size() << " ranks, " << called << ", ";
+    std::cout << joules / seconds << " W\\n";
+    std::vector<std::vector<uint32_t>> sums(66, std::vector<uint32_t>(1));
+    DpuSymbol sum = program.symbol("sum");
+    system.copy(sums, sum);
+    for (unsigned i = 0; i < 66; i++)
+        check(sums[i][0] == 3 * 64 * i);
+    std::vector<std::vector<uint32_t>> last(2, std::vector<uint32_t>(1));
+    system.ranks()[1]->copy(last, 4, "sum");
+    check(last[1][0] == 3 * 64 * 65);
+    system.dpus()[65]->log(std::cout);
+    try {
+        system.copy("nothing", data);
+    } catch (const DpuError &error) {
+        std::cout << error.what() << "\\n";
+    }
+}
+"""
+
+
+def test_hosts_in_cxx(upmem: Command, tmp_path: Path) -> None:
+    (tmp_path / "host.cpp").write_text(CXX_HOST)
+    (tmp_path / "dpu.c").write_text(SUM)
+    words = ("--dpu", "sum=dpu.c", "--tasklets", 2, "-Wall", "-Wextra", "host.cpp")
+    done = upmem("run", *words, cwd=tmp_path)
+    printed = "2 ranks, 1066, 9.9 W\n=== DPU#0x41 ===\nsum 12480\nunknown symbol\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, printed, "")
+
+
+PYTHON_HOST = """
+from dpu import driver
+with driver.allocate(2, profile="backend=simulator") as dpus:
+    dpus.load("sum")
+    dpus.copy("buffer", bytes(range(64)))
+    dpus.factor = bytes([1, 0, 0, 0])
+    dpus.exec()
+    found = bytearray(4)
+    dpus[1].copy(found, "sum", 4, 0)
+    print(int.from_bytes(found, "little"), dpus.sum.uint32())
+"""
+
+
+def test_hosts_in_python(upmem: Command, tmp_path: Path) -> None:
+    (tmp_path / "host.py").write_text(PYTHON_HOST)
+    (tmp_path / "dpu.c").write_text(SUM)
+    words = "dpu-upmem-dpurte-clang -O2 -o sum dpu.c && python3 host.py"
+    done = upmem("env", "--", "sh", "-c", words, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2016 [2016, 2016]\n", "")

@@ -35,12 +35,15 @@ def _matmul(rows: int = 64) -> xtc.Graph:
     return graph.graph
 
 
-def _schedule(graph: xtc.Graph, device: UpmemDevice, change: Change, mesh: int) -> xtc.Schedule:
+def _schedule(
+    graph: xtc.Graph, device: UpmemDevice, change: Change, mesh: int, ranks: int = 0
+) -> xtc.Schedule:
     schedule = xtc.Schedule(graph, target=device)
     if mesh:
-        memories = schedule.define_memory_mesh("memories", {"memory": mesh})
-        axes = {"dpu": mesh, "tasklet": 8}
-        schedule.define_processor_mesh("processors", axes, memories)
+        dpus = {"rank": ranks, "dpu": mesh // ranks} if ranks else {"dpu": mesh}
+        of_dpus = {f"{name}_memory": size for name, size in dpus.items()}
+        memories = schedule.define_memory_mesh("memories", of_dpus)
+        schedule.define_processor_mesh("processors", {**dpus, "tasklet": 8}, memories)
     change(schedule["C"])
     return schedule
 
@@ -99,6 +102,21 @@ def test_a_schedule_is_followed_on_the_last_rows() -> None:
     with UpmemDevice(nr_dpus=7, tasklets=5) as seven:
         change: Change = lambda node: _tiled(node).parallelize(["i", "j"])  # noqa: E731
         assert _is_right(graph, seven, _schedule(graph, seven, change, 0))
+
+
+def _over_ranks(node: NodeSchedule, rows: int) -> NodeSchedule:
+    node.tile("i", {"i1": rows, "i2": 16, "i3": 2}).tile("j", {"j1": 16}).tile("k", {"k1": 32})
+    node.interchange(["i", "i1", "i2", "j", "k", "i3", "j1", "k1"])
+    return node.distribute({"i": "rank", "i1": "dpu", "i2": "tasklet"})
+
+
+def test_ranks_and_their_dpus_share_one_loop(dpus: UpmemDevice) -> None:
+    graph = _matmul()
+    whole = _schedule(graph, dpus, lambda node: _over_ranks(node, 32), 4, ranks=2)
+    assert _is_right(graph, dpus, whole)
+    part = _schedule(graph, dpus, lambda node: _over_ranks(node, 16), 4, ranks=2)
+    with pytest.raises(UserError, match="gives 2 DPUs 16 rows, and on 4 DPUs these have 32"):
+        xtc.compile(graph, target=dpus, schedule=part)
 
 
 def _of_columns(node: NodeSchedule) -> NodeSchedule:

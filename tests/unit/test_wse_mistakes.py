@@ -65,7 +65,7 @@ TOPS = {
     'const s = @import_module("<tiem>");': "there is no library <tiem>",
     "param p: i16;": "the parameter 'p' has no value",
     "const u = @get_dsd(fabout_dsd, .{ .extent = 1, .output_queue = @get_output_queue(2), "
-    ".advance_switch = true });": "'advance_switch' is not supported",
+    ".zero = .{ .first_source = true } });": "'zero' of a descriptor is not supported",
     "const u = @get_dsd(mem4d_dsd, .{ .base_address = &v, .extent = .{ 2, 2 }, .stride = 1 }); "
     "var v = @zeros([4]i16);": "a mem4d_dsd with 2 extents and 1 strides",
 }

@@ -5,41 +5,70 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from tests.unit.csl_support import run_here
-from xtc_targets.wse.build import Request, compile_program
+from xtc_targets.wse.sdk import cslc
 
 pytestmark = pytest.mark.slow
 
 FOLDER = Path(__file__).parents[2] / "tests" / "filecheck" / "targets" / "wse" / "run"
-PROGRAMS = ("routes", "collectives", "teardown", "switches", "filters", "fifos", "control")
+RACES = ("races",)
+"""Tests whose programs have one on purpose."""
+BY_DEFAULT = ("routes", "teardown", "control")
+SEEDS, SEEDS_BY_DEFAULT = 50, 2
 PARTS = re.compile(r"^#--- (\S+)\n(.*?)(?=^#--- |\Z)", re.MULTILINE | re.DOTALL)
 RUN = re.compile(
-    r"RUN: cslc layout.csl -o w3 --arch=wse3(?P<given>.*?) && .*?drive.py w3 (?P<words>.*?) \|"
+    r"RUN: cslc (?P<options>layout\.csl [^&]*) && cs_python \S+/drive\.py (?P<words>[^|\n]+) \|"
 )
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+class Case(NamedTuple):
+    """A program of a lit test, as its RUN line compiles and drives it."""
+
+    test: str
+    options: str
+    words: str
+
+
+CASES = [
+    Case(path.stem, run["options"], run["words"].strip())
+    for path in sorted(FOLDER.glob("*.test"))
+    if path.stem not in RACES
+    for run in RUN.finditer(path.read_text())
+]
+
+
+def test_every_kind_of_program_is_here() -> None:
+    drives = {path.stem for path in FOLDER.glob("*.test") if RUN.search(path.read_text())}
+    assert {case.test for case in CASES} == drives - set(RACES)
+    assert set(BY_DEFAULT) <= drives
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.test}: {case.options}")
 def test_every_order_gives_the_same(
-    name: str,
+    case: Case,
     tmp_path: Path,
     pytestconfig: pytest.Config,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    text = (FOLDER / f"{name}.test").read_text()
-    for file, part in PARTS.findall(text):
-        (tmp_path / file).write_text(part)
-    run = RUN.search(text)
-    assert run is not None
-    given = dict(re.findall(r"--params=(\w+):(\w+)", run["given"]))
-    compile_program(Request(tmp_path / "layout.csl", tmp_path / "w3", params=given))
-    drive = [str(FOLDER / "Inputs" / "drive.py"), "w3", *run["words"].split()]
+    long = pytestconfig.getoption("--long")
+    if not long and not (case.test in BY_DEFAULT and "wse3" in case.options):
+        pytest.skip("runs with --long")
+    for file, part in PARTS.findall((FOLDER / f"{case.test}.test").read_text()):
+        path = tmp_path / ("more/inner" if file == "own.csl" else "") / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(part)
+    monkeypatch.chdir(tmp_path)
+    assert cslc.main(case.options.split()) == 0
+    drive = [str(FOLDER / "Inputs" / "drive.py"), *case.words.split()]
+    capsys.readouterr()
     run_here(drive, tmp_path, monkeypatch)
     ordered = capsys.readouterr().out
     assert ordered
-    for seed in range(1, (50 if pytestconfig.getoption("--long") else 2) + 1):
+    for seed in range(1, (SEEDS if long else SEEDS_BY_DEFAULT) + 1):
         run_here(drive, tmp_path, monkeypatch, schedule="shuffled", seed=seed)
         assert capsys.readouterr().out == ordered, f"seed {seed}"

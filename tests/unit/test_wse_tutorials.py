@@ -12,8 +12,8 @@ from tests.unit.csl_support import run_here
 from xtc_targets.wse.sdk import cslc
 
 ROOT = Path(__file__).parents[2]
-PLACES = [folder / "shared" / "seeds" for folder in (ROOT.parent, ROOT.parent.parent)]
-SEEDS = next((place for place in PLACES if place.is_dir()), PLACES[0])
+FOLDERS = [folder / "shared" / "seeds" for folder in (ROOT.parent, ROOT.parent.parent)]
+SEEDS = next((folder for folder in FOLDERS if folder.is_dir()), FOLDERS[0])
 BEGINNINGS = {
     "layout.csl": r"const memcpy = @import",
     "pe_program.csl": r"param memcpy_params",

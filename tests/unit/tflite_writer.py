@@ -17,6 +17,7 @@ TYPES = {
     "uint8": tflite.TensorType.UINT8,
     "int32": tflite.TensorType.INT32,
     "int16": tflite.TensorType.INT16,
+    "bool": tflite.TensorType.BOOL,
 }
 
 
@@ -167,6 +168,7 @@ VERSIONS = {
     "SOFTMAX": 2,
     "PAD": 2,
     "MEAN": 2,
+    "SUM": 2,
     "CONCATENATION": 2,
     "LOGISTIC": 2,
     "TANH": 2,

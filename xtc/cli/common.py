@@ -40,8 +40,8 @@ def guarded(main: Callable[[Sequence[str]], int], program: str) -> int:
     except XtcError as error:
         message = str(error)
     except OSError as error:
-        place = f": {error.filename}" if error.filename else ""
-        message = f"{error.strerror or error}{place}"
+        where = f": {error.filename}" if error.filename else ""
+        message = f"{error.strerror or error}{where}"
     _finish_output()
     sys.stderr.write(f"{program}: error: {message}\n")
     return 1

@@ -27,6 +27,7 @@ from xtc.core.errors import UserError
 from xtc.driver import prepare
 from xtc.interfaces.target import DEFAULT_TARGET
 from xtc.search.builtin import NAMES
+from xtc.search.network import is_network, tune_network
 from xtc.search.plan import make_space
 from xtc.search.samplers import SAMPLERS
 from xtc.search.session import Session, Settings
@@ -54,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--trials", type=int, help="how many candidates at most")
     add("--strategy", help=f"{', '.join(NAMES)}, or FILE.yaml (default: auto)")
     add("--operator", help="tune this operator alone")
+    add("--whole", action="store_true", help="measure a network as a whole from the first on")
     add("--sampler", help=f"{', '.join(SAMPLERS)}, or FILE.csv (default: {usual.sampler})")
     add("--seed", type=int, help="of sampler and sample data (default: 0)")
     add("--jobs", "-j", type=int, help="processes that compile (default: cores less one, 2 to 4)")
@@ -105,6 +107,8 @@ def _search(session: Session, args: argparse.Namespace) -> int:
             found, _ = session.replay(args.run, args.replay, shown.report)
         elif args.resume:
             found, _ = session.resume(args.run, more, shown.report)
+        elif _by_operators(session, args):
+            found, _ = tune_network(session, shown.report, shown.done)
         else:
             found, _ = session.search(shown.report)
     found = store.run(found.number)
@@ -116,6 +120,12 @@ def _search(session: Session, args: argparse.Namespace) -> int:
     else:
         sys.stdout.write(outcome_text(found, results))
     return 0 if any(result.seconds is not None for result in results) else 1
+
+
+def _by_operators(session: Session, args: argparse.Namespace) -> bool:
+    """Whether each kind of operator is tuned alone: of networks, where nothing else is asked."""
+    asked = args.whole or args.operator or args.strategy or args.workers
+    return not asked and is_network(session.graph)
 
 
 def _look(args: argparse.Namespace) -> int:

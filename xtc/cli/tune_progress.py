@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from xtc.cli.tune_report import time_text
+from xtc.search.network import Found
 from xtc.search.tuner import Progress as Search
 
 
@@ -45,6 +46,19 @@ class TuneProgress:
         if not self._quiet and best is not None and (self._best is None or best < self._best):
             self._best = best
             sys.stderr.write(f"{elapsed:7.1f} s  {_text(search)}\n")
+
+    def done(self, found: Found) -> None:
+        """Show what became of a kind of operator; the next search begins."""
+        self._best = None
+        if self._quiet:
+            return
+        count = f" and {len(found.kind.nodes) - 1} like it" if len(found.kind.nodes) > 1 else ""
+        times = " -> ".join(time_text(s) if s else "none" for s in (found.default, found.best))
+        line = f"{found.kind.name}{count}: {times}"
+        if self._bar is not None:
+            self._bar.console.print(line)
+        else:
+            sys.stderr.write(f"{line}\n")
 
     def __enter__(self) -> TuneProgress:
         if self._bar is not None:

@@ -10,7 +10,11 @@ from xtc.core.errors import UserError, did_you_mean
 
 
 def match_names(
-    callee: str, names: Sequence[str], args: Sequence[Any], named: Mapping[str, Any]
+    callee: str,
+    names: Sequence[str],
+    args: Sequence[Any],
+    named: Mapping[str, Any],
+    what: str = "arrays",
 ) -> dict[str, Any]:
     """Each of `names` with the value given for it, in the order of `names`.
 
@@ -18,7 +22,7 @@ def match_names(
     given twice or of an unknown name.
     """
     if len(args) > len(names):
-        raise UserError(f"{callee} takes {len(names)} arrays ({', '.join(names)}), not {len(args)}")
+        raise UserError(f"{callee} takes {len(names)} {what} ({', '.join(names)}), not {len(args)}")
     given = dict(zip(names, args, strict=False))
     for name, value in named.items():
         if name not in names:

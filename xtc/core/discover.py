@@ -30,12 +30,12 @@ def targets() -> tuple[str, ...]:
 
     Raises XtcError where two targets have one name.
     """
-    places = {name: f"xtc_targets.{name}" for name in packages("xtc_targets")}
+    found = {name: f"xtc_targets.{name}" for name in packages("xtc_targets")}
     for name, entry in entries(_GROUP).items():
-        if name in places:
-            raise several(_GROUP, name, places[name], entry_text(entry))
-        places[name] = entry_text(entry)
-    return tuple(places)
+        if name in found:
+            raise several(_GROUP, name, found[name], entry_text(entry))
+        found[name] = entry_text(entry)
+    return tuple(found)
 
 
 def target(name: str) -> Any:

@@ -148,11 +148,11 @@ def load_entry(entry: EntryPoint, base: type[Any] | None = None) -> Any:
     return found
 
 
-def several(group: str, name: str, *places: str) -> XtcError:
+def several(group: str, name: str, *where: str) -> XtcError:
     """The error where a name stands for several things."""
     kind = _KINDS[group]
     plural = f"{kind}es" if kind.endswith("s") else f"{kind}s"
-    return XtcError(f"several {plural} are called '{name}'", notes=list(places))
+    return XtcError(f"several {plural} are called '{name}'", notes=list(where))
 
 
 def entry_text(entry: EntryPoint) -> str:

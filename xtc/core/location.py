@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -21,12 +24,27 @@ class SourceLocation:
     column: int | None = None
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}"
-        return place if self.column is None else f"{place}:{self.column}"
+        where = f"{self.file}:{self.line}"
+        return where if self.column is None else f"{where}:{self.column}"
+
+
+_written: ContextVar[SourceLocation | None] = ContextVar("written", default=None)
+
+
+@contextmanager
+def written_at(where: SourceLocation | None) -> Iterator[None]:
+    """Within the block, what the user wrote earlier is done: `user_location` says where."""
+    token = _written.set(where)
+    try:
+        yield
+    finally:
+        _written.reset(token)
 
 
 def user_location() -> SourceLocation | None:
     """The innermost caller outside this project's packages, or None: a command has no caller."""
+    if (written := _written.get()) is not None:
+        return written
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_own(frame):
         if _module(frame).startswith(_COMMANDS):

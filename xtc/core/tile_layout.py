@@ -144,42 +144,42 @@ class RegisterLayout:
             for which, group in enumerate(groups)
             for mode in group
         ]
-        place = {key: number for number, key in enumerate(order)}
+        rank_of = {key: number for number, key in enumerate(order)}
         both = (self, inner)
         return RegisterLayout(
             tuple(a * b for a, b in zip(self.shape, inner.shape, strict=True)),
             tuple(both[which].modes[mode] for which, mode in order),
             tuple(
-                mode if mode < 0 else place[which, mode]
+                mode if mode < 0 else rank_of[which, mode]
                 for which in (0, 1)
                 for mode in both[which].spatial
             ),
-            tuple(place[which, mode] for which in (0, 1) for mode in both[which].local),
+            tuple(rank_of[which, mode] for which in (0, 1) for mode in both[which].local),
         )
 
     def permuted(self, dims: Sequence[int]) -> RegisterLayout:
         """Dimension i of the result is dimension `dims[i]` of this; nobody's elements change."""
         order = [mode for dim in dims for mode in self.groups[dim]]
-        place = {mode: number for number, mode in enumerate(order)}
+        rank_of = {mode: number for number, mode in enumerate(order)}
         return RegisterLayout(
             tuple(self.shape[dim] for dim in dims),
             tuple(self.modes[mode] for mode in order),
-            tuple(mode if mode < 0 else place[mode] for mode in self.spatial),
-            tuple(place[mode] for mode in self.local),
+            tuple(mode if mode < 0 else rank_of[mode] for mode in self.spatial),
+            tuple(rank_of[mode] for mode in self.local),
         )
 
     def reduced(self, dims: Sequence[int]) -> RegisterLayout:
         """The same with these dimensions of size 1: threads along them hold the same."""
         gone = {mode for dim in dims for mode in self.groups[dim]}
         kept = [mode for mode in range(len(self.modes)) if mode not in gone]
-        place = {mode: number for number, mode in enumerate(kept)}
+        rank_of = {mode: number for number, mode in enumerate(kept)}
         return RegisterLayout(
             tuple(1 if dim in dims else size for dim, size in enumerate(self.shape)),
             tuple(self.modes[mode] for mode in kept),
             tuple(
-                mode if mode < 0 else place.get(mode, -self.modes[mode]) for mode in self.spatial
+                mode if mode < 0 else rank_of.get(mode, -self.modes[mode]) for mode in self.spatial
             ),
-            tuple(place[mode] for mode in self.local if mode in place),
+            tuple(rank_of[mode] for mode in self.local if mode in rank_of),
         ).merged()
 
     def with_shape(self, shape: Sequence[int]) -> RegisterLayout | None:

@@ -111,7 +111,7 @@ def _mean(values: Sequence[float], default: float) -> float:
 
 
 def _positions(layer: Iterable[Vertex]) -> Mapping[Vertex, int]:
-    return {vertex: place for place, vertex in enumerate(layer)}
+    return {vertex: rank for rank, vertex in enumerate(layer)}
 
 
 def crossings(layers: Sequence[Sequence[Vertex]]) -> int:

@@ -88,13 +88,13 @@ def _middle(rows: Sequence[Point], vertex: Vertex) -> float:
 
 def _choose_columns(layers: Sequence[Sequence[Vertex]]) -> None:
     for layer in layers:
-        _place(layer, [0.0] * len(layer))
+        _move(layer, [0.0] * len(layer))
     for sweep in range(SWEEPS):
         down = sweep % 2 == 0
         for layer in layers if down else reversed(layers):
-            _place(layer, [_wanted(v, v.above if down else v.below) for v in layer])
+            _move(layer, [_wanted(v, v.above if down else v.below) for v in layer])
     for layer in reversed(layers):
-        _place(layer, [_wanted(v, v.below) if v.light else v.x for v in layer])
+        _move(layer, [_wanted(v, v.below) if v.light else v.x for v in layer])
 
 
 def _wanted(vertex: Vertex, neighbours: Sequence[Vertex]) -> float:
@@ -113,15 +113,15 @@ def _pull(vertex: Vertex, other: Vertex) -> float:
     return _BEND if other.bend and not vertex.bend else 1.0
 
 
-def _place(layer: Sequence[Vertex], wanted: Sequence[float]) -> None:
+def _move(layer: Sequence[Vertex], wanted: Sequence[float]) -> None:
     """Move a layer to the `wanted` places as nearly as order and distances allow."""
     offsets = [0.0]
     for first, second in itertools.pairwise(layer):
         offsets.append(offsets[-1] + _distance(first, second))
     weights = [_LIGHT if vertex.light else _BEND if vertex.bend else 1.0 for vertex in layer]
-    places = isotonic([w - o for w, o in zip(wanted, offsets, strict=True)], weights)
-    for vertex, place, offset in zip(layer, places, offsets, strict=True):
-        vertex.x = place + offset
+    positions = isotonic([w - o for w, o in zip(wanted, offsets, strict=True)], weights)
+    for vertex, position, offset in zip(layer, positions, offsets, strict=True):
+        vertex.x = position + offset
 
 
 def _distance(first: Vertex, second: Vertex) -> float:
@@ -158,9 +158,9 @@ def _straighten(chain: Sequence[Vertex], layers: Sequence[Sequence[Vertex]]) -> 
 
 def _free_lane(bend: Vertex, layer: Sequence[Vertex]) -> tuple[float, float]:
     """How far `bend` can move without coming too near to its neighbours."""
-    place = layer.index(bend)
-    low = layer[place - 1].x + _distance(layer[place - 1], bend) if place else -math.inf
-    after = layer[place + 1 : place + 2]
+    position = layer.index(bend)
+    low = layer[position - 1].x + _distance(layer[position - 1], bend) if position else -math.inf
+    after = layer[position + 1 : position + 2]
     high = min((other.x - _distance(bend, other) for other in after), default=math.inf)
     return min(low, bend.x), max(high, bend.x)
 
@@ -187,12 +187,12 @@ def _ports(
         lowest = target.x - reach
         highest = target.x + reach - gap * (len(indices) - 1)
         wanted = [
-            min(max(last[index].x, lowest), target.x + reach) - place * gap
-            for place, index in enumerate(indices)
+            min(max(last[index].x, lowest), target.x + reach) - position * gap
+            for position, index in enumerate(indices)
         ]
         weights = [_pull(target, last[index]) for index in indices]
-        for place, x in enumerate(isotonic(wanted, weights)):
-            ports[indices[place]] = min(max(x, lowest), highest) + place * gap
+        for position, x in enumerate(isotonic(wanted, weights)):
+            ports[indices[position]] = min(max(x, lowest), highest) + position * gap
     return ports
 
 

@@ -34,6 +34,6 @@ DEVICE_COLOURS = (
 def device_colours(names: Sequence[str]) -> Mapping[str | None, Colours]:
     """The colours of each device in order of appearance, repeating after six; None is the host."""
     chosen: dict[str | None, Colours] = {None: HOST_COLOURS}
-    for place, name in enumerate(names):
-        chosen[name] = DEVICE_COLOURS[place % len(DEVICE_COLOURS)]
+    for number, name in enumerate(names):
+        chosen[name] = DEVICE_COLOURS[number % len(DEVICE_COLOURS)]
     return chosen

@@ -46,9 +46,9 @@ _DARK_RULES: tuple[Rule, ...] = (
 )
 
 
-def device_class(place: int) -> str:
-    """The class of what belongs to the device at `place` in the list of devices."""
-    return f"device{place}"
+def device_class(number: int) -> str:
+    """The class of what belongs to the device at `number` in the list of devices."""
+    return f"device{number}"
 
 
 def style_sheet(devices: Sequence[str]) -> str:
@@ -59,8 +59,8 @@ def style_sheet(devices: Sequence[str]) -> str:
 
 
 def _device_rules(devices: Sequence[str], *, dark: bool) -> Iterator[Rule]:
-    for place, colours in enumerate(device_colours(devices).values()):
-        name = f".{device_class(place - 1)}" if place else f".{HOST_CLASS}"
+    for number, colours in enumerate(device_colours(devices).values()):
+        name = f".{device_class(number - 1)}" if number else f".{HOST_CLASS}"
         fill = colours.dark_fill if dark else colours.fill
         line = colours.dark_line if dark else colours.line
         yield f"{name} .box", f"fill:{fill};stroke:{line}"

@@ -63,8 +63,8 @@ def assignment_of(graph: Graph, target: object, options: Mapping[str, Any]) -> A
         program, device_options = chosen, {}
         program_options = _options(chosen, _live(target), options)
     live, codes = live_devices(graph, target), {}
-    for name, place in sorted(placed_devices(graph).items()):
-        compiler = _accelerator(place)
+    for name, placed in sorted(placed_devices(graph).items()):
+        compiler = _accelerator(placed)
         given = device_options if compiler is chosen else {}
         codes[name] = DeviceCode(compiler, _options(compiler, live.get(name), given))
     if codes:
@@ -86,15 +86,15 @@ def program_target(name: str) -> ProgramTarget:
 def _target_name(target: object) -> str:
     if isinstance(target, str):
         return target
-    place = placement(target)
-    return place.target if place else DEFAULT_TARGET
+    placed = placement(target)
+    return placed.target if placed else DEFAULT_TARGET
 
 
 def _with_placements(graph: Graph, target: object, name: str) -> Graph:
     if not is_placed(graph):
         device = placement(_live(target) or name)
         return placed_on(graph, device) if device else graph
-    used = sorted({place.target for place in placed_devices(graph).values()})
+    used = sorted({placed.target for placed in placed_devices(graph).values()})
     if name not in used:
         raise UserError(
             f"graph '{graph.name}' places nothing on '{name}', which it is compiled for",
@@ -104,11 +104,11 @@ def _with_placements(graph: Graph, target: object, name: str) -> Graph:
     return graph
 
 
-def _accelerator(place: Placement) -> AcceleratorTarget:
-    found = discover.target(place.target)
+def _accelerator(placed: Placement) -> AcceleratorTarget:
+    found = discover.target(placed.target)
     if not isinstance(found, AcceleratorTarget):
         raise UserError(
-            f"{place} is no accelerator: nothing can be placed there",
+            f"{placed} is no accelerator: nothing can be placed there",
             hints=["leave device= away for what runs on the host"],
         )
     return found

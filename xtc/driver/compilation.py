@@ -131,7 +131,7 @@ class Compilation:
 
 
 def _argument(tensor: Tensor, role: Any) -> Argument:
-    place = str(tensor.placement) if tensor.placement else None
+    placed = str(tensor.placement) if tensor.placement else None
     return Argument(
-        str(tensor.name), tensor.dtype, tensor.type.sizes, role, place, state=tensor.state
+        str(tensor.name), tensor.dtype, tensor.type.sizes, role, placed, state=tensor.state
     )

@@ -21,6 +21,7 @@ from xtc.driver.specialised import SpecialisedModule, specialised
 from xtc.driver.tuned import TUNED, tuned_schedule
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.family import GraphFamily
+from xtc.graph.fold_constants import fold_constants
 from xtc.graph.graph import Graph
 from xtc.interfaces.runtime import AcceleratorDevice, ProgramRuntime
 from xtc.interfaces.target import DEFAULT_TARGET
@@ -173,7 +174,7 @@ def prepare(
         schedule = tuned_schedule(assignment.graph, assignment.target, assignment.options)
     texts = schedule_texts(assignment.graph, schedule, trusted=not tuned)
     return Compilation(
-        assignment.graph,
+        fold_constants(assignment.graph, kept=texts),
         assignment.target,
         assignment.options,
         (ir or IrOptions()).runner(),

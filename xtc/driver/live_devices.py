@@ -19,15 +19,15 @@ Devices = Mapping[str, CommonRuntimeInterface]
 def placed_devices(graph: Graph) -> dict[str, Placement]:
     """The devices that the graph uses, by name. Raises UserError for one of an unknown target."""
     found: dict[str, Placement] = {}
-    for name, place, where in _placements(graph):
-        if place.target not in discover.targets():
+    for name, placed, where in _placements(graph):
+        if placed.target not in discover.targets():
             raise UserError(
-                f"'{name}' is on {place}, and there is no target '{place.target}'",
+                f"'{name}' is on {placed}, and there is no target '{placed.target}'",
                 where=where,
-                hints=did_you_mean(place.target, discover.targets()),
+                hints=did_you_mean(placed.target, discover.targets()),
             )
-        if found.get(place.name, place).device is None or place.name not in found:
-            found[place.name] = place
+        if found.get(placed.name, placed).device is None or placed.name not in found:
+            found[placed.name] = placed
     return found
 
 
@@ -38,14 +38,14 @@ def live_devices(graph: Graph, target: object) -> dict[str, CommonRuntimeInterfa
     kind, unless the graph has an object of that name.
     """
     given = (
-        place.device
-        for _, place, _ in _placements(graph)
-        if isinstance(place.device, CommonRuntimeInterface)
+        placed.device
+        for _, placed, _ in _placements(graph)
+        if isinstance(placed.device, CommonRuntimeInterface)
     )
     found = by_name(given)
     if isinstance(target, AcceleratorDevice):
-        places = placed_devices(graph).items()
-        names = [name for name, place in places if place.target == target.target_name]
+        items = placed_devices(graph).items()
+        names = [name for name, placed in items if placed.target == target.target_name]
         if target.device_name in names:
             names = [target.device_name]
         if len(names) == 1:
@@ -68,10 +68,10 @@ def devices_of(manifest: Manifest, live: Devices) -> dict[str, AcceleratorDevice
     One device alone may stand for the only name. Raises UserError for one that has no memory, or of
     another target.
     """
-    places = _targets(manifest)
-    if len(places) == 1 and len(live) == 1:
-        live = dict.fromkeys(places, next(iter(live.values())))
-    return {name: accelerator(name, places[name], live[name]) for name in places if name in live}
+    wanted = _targets(manifest)
+    if len(wanted) == 1 and len(live) == 1:
+        live = dict.fromkeys(wanted, next(iter(live.values())))
+    return {name: accelerator(name, wanted[name], live[name]) for name in wanted if name in live}
 
 
 def device_targets(manifest: Manifest) -> dict[str, str]:

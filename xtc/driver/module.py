@@ -359,8 +359,8 @@ class Module:
     ) -> Iterator[Callable[[], None]]:
         """A call on these arrays, to be used inside the block."""
         arrays = (*inputs, *outputs)
-        place = argument_addresses(self.artifact.manifest, self.devices, arrays)
-        with self._calls, place as addresses:
+        passed = argument_addresses(self.artifact.manifest, self.devices, arrays)
+        with self._calls, passed as addresses:
             yield self._loaded.bind(addresses)
 
 

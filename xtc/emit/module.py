@@ -83,28 +83,28 @@ def module_text(
 def _meshes(graph: Graph, texts: Mapping[str, str]) -> list[str]:
     """The meshes of a schedule, for each device that runs what is distributed over them."""
     heads = {key: parse_yaml(text) for key, text in texts.items() if is_head(key)}
-    places = dict.fromkeys(
+    devices = dict.fromkeys(
         str(node.placement) if node.placement else ""
         for node in graph.nodes
         if heads and any(word in texts.get(node.name, "") for word in ("distribute:", "spread:"))
     )
     lines = []
-    for number, place in enumerate(places):
+    for number, on in enumerate(devices):
         for key, tree in heads.items():
             suffix = f".{number}" if number else ""
-            lines.append(_mesh(key, tree, suffix, place))
+            lines.append(_mesh(key, tree, suffix, on))
     return lines
 
 
-def _mesh(key: str, tree: Located, suffix: str, place: str) -> str:
+def _mesh(key: str, tree: Located, suffix: str, on: str) -> str:
     name, memory = parse_head(key)
     axes = {str(axis.value): size.value for axis, size in tree.value.items()}
     names = ", ".join(f'"{axis}"' for axis in axes)
     attributes = [f"{AXES} = [{names}]"]
     if memory is not None:
         attributes.append(f"{MEMORY} = @{memory}{suffix}")
-    if place:
-        attributes.append(f'{DEVICE} = "{place}"')
+    if on:
+        attributes.append(f'{DEVICE} = "{on}"')
     shape = "x".join(str(size) for size in axes.values())
     return f"shard.grid @{name}{suffix}(shape = {shape}) {{{', '.join(attributes)}}}"
 
@@ -112,8 +112,8 @@ def _mesh(key: str, tree: Located, suffix: str, place: str) -> str:
 def device_names(graph: Graph) -> tuple[str, ...]:
     """Names of the devices that the graph's tensors and operators use, in order of appearance."""
     tensors = [*graph.inputs, *graph.constants, *graph.outputs]
-    places = [tensor.placement for tensor in tensors] + [node.placement for node in graph.nodes]
-    return tuple(dict.fromkeys(place.name for place in places if place is not None))
+    devices = [tensor.placement for tensor in tensors] + [node.placement for node in graph.nodes]
+    return tuple(dict.fromkeys(on.name for on in devices if on is not None))
 
 
 def stored_constants(graph: Graph) -> tuple[Tensor, ...]:

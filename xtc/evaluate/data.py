@@ -120,5 +120,5 @@ def _ints(
 def _scatter(rng: np.random.Generator, values: Array, special: Sequence[object]) -> None:
     """Put the special values, or as many as fit half of the array, in distinct random places."""
     count = min(len(special), values.size // 2)
-    places = rng.permutation(values.size)[:count]
-    values[places] = np.asarray(special, dtype=values.dtype)[:count]
+    chosen = rng.permutation(values.size)[:count]
+    values[chosen] = np.asarray(special, dtype=values.dtype)[:count]

@@ -132,9 +132,9 @@ class Profile:
                 "bytes": operator.nbytes,
                 "schedule": "; ".join(operator.schedule),
             }
-            place = {"ph": "X", "pid": 1, "tid": 1, "ts": span.begin / 1e3}
+            event = {"ph": "X", "pid": 1, "tid": 1, "ts": span.begin / 1e3}
             length = {"dur": (span.end - span.begin) / 1e3, "cat": operator.computes[-1]}
-            events.append({"name": span.name, **place, **length, "args": arguments})
+            events.append({"name": span.name, **event, **length, "args": arguments})
         return {"traceEvents": events, "displayTimeUnit": "ns"}
 
     def save_timeline(self, path: str | Path) -> None:

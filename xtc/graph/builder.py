@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
 from xtc.core.errors import UserError, located
 from xtc.core.location import SourceLocation, user_location
 from xtc.core.numpy_arrays import as_array
-from xtc.core.types import ElementType, TensorType, tensor_type
+from xtc.core.types import ElementType, TensorType, element_type, tensor_type
 from xtc.graph.attributes import with_plain_attributes
 from xtc.graph.copies import copied_nodes
 from xtc.graph.finish import finish_graph
@@ -25,25 +26,33 @@ from xtc.graph.placement import placement
 from xtc.graph.scalar_constant import is_number, number_array
 from xtc.graph.states import checked_update, make_state
 from xtc.graph.tensor import Tensor
+from xtc.graph.untyped import UntypedTensor, WaitingCall, has_untyped
+from xtc.graph.untyped_graph import UntypedGraph
 
 _current: ContextVar[GraphBuilder | None] = ContextVar("graph", default=None)
 
 
 @dataclass(eq=False)
 class GraphBuilder:
-    """Collects what is written inside `with O.graph(...)`; `graph` holds the result afterwards."""
+    """Collects what is written inside `with O.graph(...)`; `graph` holds the result afterwards.
+
+    One that `captures` is a body that another graph repeats: its operators may read tensors that
+    are computed elsewhere, and it leaves what it collected in `nodes`.
+    """
 
     name: str
     where: SourceLocation | None
+    captures: bool = False
     nodes: list[Node] = field(default_factory=list)
     declared: list[Tensor] = field(default_factory=list)
     inputs: tuple[Tensor, ...] | None = None
     outputs: tuple[Tensor, ...] | None = None
     updates: dict[Tensor, Tensor] = field(default_factory=dict)
+    calls: list[WaitingCall] = field(default_factory=list)
     _graph: Graph | None = None
     _outer: GraphBuilder | None = None
     _entered: bool = False
-    _own: set[Node] = field(default_factory=set)
+    _own: set[Node | Tensor] = field(default_factory=set)
     _read: dict[Tensor, Tensor] = field(default_factory=dict)
 
     @property
@@ -76,13 +85,17 @@ class GraphBuilder:
         trace: TracebackType | None,
     ) -> None:
         _current.set(self._outer)
+        if self.captures:
+            return
         if kind is None and self._outer is not None:
             self._join(self._outer)
         if kind is None:
-            self._graph = _finish(self)
+            self._graph = _finish(self) if not self.calls else _untyped(self)
 
     def _join(self, outer: GraphBuilder) -> None:
         """Make what was written here a part of the graph around, and a graph of copies."""
+        before = len(outer.nodes)
+        outer.calls += [replace(call, position=before + call.position) for call in self.calls]
         outer.nodes += self.nodes
         outer.declared += self.declared
         outer._own |= self._own
@@ -101,15 +114,61 @@ class GraphBuilder:
         for tensor in inputs:
             self._check_operand(tensor, op, where)
         with located(where):
-            place = placement(device)
+            placed = placement(device)
             op = with_plain_attributes(op)
             type = _infer(op, tuple(tensor.type for tensor in inputs))
-        output = Tensor(name, type, placement=place, where=where)
-        node = Node(op, inputs, output, place, where)
+        output = Tensor(name, type, placement=placed, where=where)
+        node = Node(op, inputs, output, placed, where)
         output.producer = node
         self.nodes.append(node)
         self._own.add(node)
         return output
+
+    def wait(
+        self,
+        operator: str,
+        function: Callable[..., Tensor],
+        args: tuple[object, ...],
+        keywords: Mapping[str, Any],
+    ) -> Tensor:
+        """Note a call whose operands have no types yet, and return what stands for its result."""
+        where, name = user_location(), keywords.get("name")
+        if name is not None:
+            with located(where):
+                check_name(name, "a tensor")
+        result = UntypedTensor(name, where, operator=operator)
+        call = WaitingCall(function, args, keywords, len(self.nodes), where, result)
+        for tensor in call.operands():
+            if isinstance(tensor, UntypedTensor) and tensor.operator is not None:
+                self._check_owned(tensor, tensor, operator, where)
+        self.calls.append(call)
+        self._own.add(result)
+        return result
+
+    def rewritten(self, known: Mapping[Tensor, Tensor]) -> Graph:
+        """The graph anew, on tensors with types in place of its inputs. Raises UserError."""
+        nodes, copies = copied_nodes(self.nodes)
+        tensors = {**known, **copies}
+        fresh = GraphBuilder(self.name, self.where)
+        token = _current.set(fresh)
+        try:
+            done = 0
+            for call in self.calls:
+                fresh.replace([*fresh.nodes, *nodes[done : call.position]])
+                done = call.position
+                tensors[call.result] = call.again(tensors)
+            fresh.replace([*fresh.nodes, *nodes[done:]])
+        finally:
+            _current.reset(token)
+        fresh.declared = [tensors.get(tensor, tensor) for tensor in self.declared]
+        for name in ("inputs", "outputs"):
+            if (given := getattr(self, name)) is not None:
+                setattr(fresh, name, tuple(tensors.get(tensor, tensor) for tensor in given))
+        for state, value in self.updates.items():
+            with located(self.where):
+                new = tensors.get(state, state)
+                fresh.updates[new] = checked_update(new, tensors.get(value, value), fresh.updates)
+        return _finish(fresh)
 
     def replace(self, nodes: Sequence[Node]) -> None:
         """Take other nodes, in an order in which they can run, for those written so far."""
@@ -125,25 +184,32 @@ class GraphBuilder:
             self._read[tensor] = Tensor.OPERATORS["transpose"](source, axes)
         return self._read[tensor]
 
-    def _owns(self, node: Node) -> bool:
-        """Whether the node is one of this graph's, or of one around it."""
-        return node in self._own or (self._outer is not None and self._outer._owns(node))
+    def _owns(self, node: Node | Tensor) -> bool:
+        """Whether what computes a tensor is of this graph, or of one around it."""
+        if self.captures or node in self._own:
+            return True
+        return self._outer is not None and self._outer._owns(node)
 
     def _check_operand(self, tensor: Tensor, op: Operator, where: SourceLocation | None) -> None:
-        if tensor.producer is not None and not self._owns(tensor.producer):
+        if tensor.producer is not None:
+            self._check_owned(tensor.producer, tensor, op.name, where)
+
+    def _check_owned(
+        self, source: Node | UntypedTensor, tensor: Tensor, op: str, where: SourceLocation | None
+    ) -> None:
+        if not self._owns(source):
+            made = source.op.name if isinstance(source, Node) else source.operator
             raise UserError(
-                f"an operand of {op.name} belongs to another graph",
+                f"an operand of {op} belongs to another graph",
                 where=where,
-                notes=[
-                    f"'{tensor.name or tensor.producer.op.name}' was computed at {tensor.where}"
-                ],
+                notes=[f"'{tensor.name or made}' was computed at {tensor.where}"],
                 hints=["pass it as an input: declare an O.tensor of its type"],
             )
 
 
 def tensor(
-    shape: object,
-    dtype: object = "float32",
+    shape: object = None,
+    dtype: object = None,
     name: str | None = None,
     *,
     device: object = None,
@@ -154,8 +220,10 @@ def tensor(
     """Declare a tensor: an input of the graphs that use it, a constant, or a state.
 
     Args:
-        shape: sizes, 1 or more each; the first may be a name (a symbolic dimension).
-        dtype: element type, a name such as "float32" or a NumPy type.
+        shape: sizes, 1 or more each; the first may be a name (a symbolic dimension). None for those
+            of `const`; without it, the type of the input stays open, and so does the graph, which
+            `graph.typed(...)` makes one that can be compiled.
+        dtype: element type, a name such as "float32" or a NumPy type; float32 where None.
         name: unique in the graph; made up where None.
         device: where the tensor lives when a call starts; None is the host.
         const: the value, for a state the one before the first call, zeros where None; the array is
@@ -169,19 +237,45 @@ def tensor(
     """
     where = user_location()
     with located(where):
-        type = tensor_type(shape, dtype)
         if name is not None:
             check_name(name, "a tensor")
-        place, value = placement(device), _const(const, type)
-        result = Tensor(name, type, place, None if state else value, where=where)
+        placed = placement(device)
+        if shape is None and const is None:
+            _check_open(state, layout)
+            given = None if dtype is None else element_type(dtype)
+            return _declared(UntypedTensor(name, where, placement=placed, given=given))
+        type = _declared_type(shape, dtype, const)
+        value = _const(const, type)
+        result = Tensor(name, type, placed, None if state else value, where=where)
         if state:
             make_state(result, value)
         if layout is not None:
             result.stored = _stored(result, layout)
+    return _declared(result)
+
+
+def _declared(tensor: Tensor) -> Tensor:
+    """The tensor, which the open graph knows."""
     builder = _current.get()
     if builder is not None:
-        builder.declared.append(result if result.stored is None else result.stored[0])
-    return result
+        builder.declared.append(tensor if tensor.stored is None else tensor.stored[0])
+    return tensor
+
+
+def _declared_type(shape: object, dtype: object, const: object) -> TensorType:
+    """The type given; a constant without a shape has that of its value."""
+    if shape is not None:
+        return tensor_type(shape, "float32" if dtype is None else dtype)
+    if isinstance(const, bool):
+        raise UserError("const of a tensor is its value, and its shape is needed")
+    array = as_array(const, "the constant")
+    return tensor_type(array.shape, array.dtype if dtype is None else dtype)
+
+
+def _check_open(state: bool, layout: object) -> None:
+    for what, value in (("a state", state), ("a tensor with a layout", layout is not None)):
+        if value:
+            raise UserError(f"{what} needs a shape", hints=["O.tensor((4, 8), 'float32', ...)"])
 
 
 def _stored(tensor: Tensor, layout: Sequence[int]) -> tuple[Tensor, tuple[int, ...]]:
@@ -227,7 +321,9 @@ def update(state: Tensor, value: Tensor) -> None:
     """
     builder = _open_builder("O.update")
     with located(user_location()):
-        builder.updates[state] = checked_update(state, value, builder.updates)
+        if not isinstance(value, UntypedTensor):  # which waits to be checked
+            value = checked_update(state, value, builder.updates)
+        builder.updates[state] = value
 
 
 def apply(
@@ -246,10 +342,29 @@ def apply(
     if name is not None:
         with located(where):
             check_name(name, "a tensor")
+    if has_untyped(*operands, like):
+        return builder.wait(
+            op.name, apply, (op, *operands), {"name": name, "device": device, "like": like}
+        )
     candidates = (like, *operands)
     element = next((t.element for t in candidates if isinstance(t, Tensor)), None)
     tensors = tuple(_operand(value, element, op, where) for value in operands)
     return builder.apply(op, tensors, name, device)
+
+
+def open_graph() -> GraphBuilder:
+    """What operators are being added to. Raises UserError outside of a graph."""
+    return _open_builder("an operator")
+
+
+def wait(
+    operator: str,
+    function: Callable[..., Tensor],
+    args: tuple[object, ...],
+    keywords: Mapping[str, object],
+) -> Tensor:
+    """Note a call of an operator's function in the open graph until its operands have types."""
+    return _open_builder(f"O.{operator}").wait(operator, function, args, keywords)
 
 
 def _operand(
@@ -347,3 +462,13 @@ def _finish(builder: GraphBuilder) -> Graph:
         builder.updates,
     )
     return Graph(*finished)
+
+
+def _untyped(builder: GraphBuilder) -> UntypedGraph:
+    """The graph so far: its inputs are what is read and computed nowhere in it."""
+    made = {call.result for call in builder.calls} | {node.output for node in builder.nodes}
+    operands = [tensor for call in builder.calls for tensor in call.operands()]
+    operands += [tensor for node in builder.nodes for tensor in node.inputs]
+    read = dict.fromkeys(t for t in operands if t not in made and t.const is None)
+    inputs = builder.inputs or sorted(read, key=lambda tensor: tensor.number)
+    return UntypedGraph(builder.name, builder.where, inputs, builder.calls, builder.rewritten)

@@ -31,7 +31,10 @@ def dot_text(graph: Graph) -> str:
         '  graph [fontname="Helvetica", nodesep=0.35, ranksep=0.45];',
         '  node [fontname="Helvetica", fontsize=11, style="filled,rounded"];',
         '  edge [fontname="Helvetica", fontsize=9, color="#6b7484"];',
-        *(_node(place, box, colours[box.device]) for place, box in enumerate(drawing.boxes)),
+        *(
+            _node(box_number, box, colours[box.device])
+            for box_number, box in enumerate(drawing.boxes)
+        ),
         *(
             f"  n{line.source} -> n{line.target} [label={quoted(line.label)}];"
             for line in drawing.lines
@@ -48,10 +51,10 @@ def quoted(*lines: str) -> str:
     return '"' + "\\n".join(_NOT_TEXT.sub(" ", line) for line in escaped) + '"'
 
 
-def _node(place: int, box: Box, colours: Colours) -> str:
+def _node(box_number: int, box: Box, colours: Colours) -> str:
     style = ', style="filled"' if box.kind == "constant" else ""
     return (
-        f"  n{place} [{_SHAPES[box.kind]}, label={quoted(box.heading, *box.details)}, "
+        f"  n{box_number} [{_SHAPES[box.kind]}, label={quoted(box.heading, *box.details)}, "
         f'color="{colours.line}", fillcolor="{colours.fill}"{style}];'
     )
 

@@ -58,27 +58,27 @@ def drawing_of(graph: Graph) -> Drawing:
     """Everything to draw of `graph`."""
     boxes: list[Box] = []
     lines: list[Line] = []
-    place: dict[Tensor, int] = {}
+    number_of: dict[Tensor, int] = {}
 
     def add(box: Box) -> int:
         boxes.append(box)
         return len(boxes) - 1
 
     for tensor in graph.inputs:
-        place[tensor] = add(_box_of_tensor("input", tensor))
+        number_of[tensor] = add(_box_of_tensor("input", tensor))
     for node in graph.nodes:
         sources = [
-            add(_box_of_tensor("constant", t)) if t.const is not None else place[t]
+            add(_box_of_tensor("constant", t)) if t.const is not None else number_of[t]
             for t in node.inputs
         ]
-        place[node.output] = add(_box_of_node(node))
+        number_of[node.output] = add(_box_of_node(node))
         lines += [
-            Line(source, place[node.output], type_text(tensor.type))
+            Line(source, number_of[node.output], type_text(tensor.type))
             for source, tensor in zip(sources, node.inputs, strict=True)
         ]
     for tensor in graph.outputs:
         target = add(Box("output", str(tensor.name), (), str(tensor), _device(tensor)))
-        lines.append(Line(place[tensor], target, type_text(tensor.type)))
+        lines.append(Line(number_of[tensor], target, type_text(tensor.type)))
     used = dict.fromkeys(box.device for box in boxes if box.device is not None)
     return Drawing(boxes, lines, tuple(used))
 

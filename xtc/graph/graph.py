@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from xtc.core.errors import UserError, did_you_mean
+from xtc.core.errors import UserError, did_you_mean, located
+from xtc.core.location import user_location
 from xtc.graph.bind import bind_graph
 from xtc.graph.node import Node
 from xtc.graph.placement import Placement
@@ -74,6 +75,21 @@ class Graph:
         Raises UserError for unknown names and sizes below 1.
         """
         return bind_graph(self, {**(dims or {}), **more})
+
+    def typed(self, *types: object, **named: object) -> Graph:
+        """The graph on inputs of these types, given by position or by input name.
+
+        A type is a pair of a shape and an element type; a shape, of the element type that the input
+        declares, or float32; or an array that has it. Inputs with a type need none. A graph with
+        inputs that are declared without a shape becomes one that can be compiled. Raises UserError
+        for types that declarations or operators do not take.
+        """
+        from xtc.graph.input_types import given_types
+
+        inputs = {str(tensor.name): tensor for tensor in self.inputs}
+        with located(user_location()):
+            given_types(f"graph.typed of '{self.name}'", inputs, types, named)
+        return self
 
     def evaluate(self, *args: Any, precise: bool = False, **arrays: Any) -> Any:
         """The graph's meaning in NumPy on arrays given by position or by input name.

@@ -46,9 +46,9 @@ class Node:
 
     def __str__(self) -> str:
         operands = [f"%{tensor.name}" for tensor in self.inputs]
-        place = f" @{self.placement}" if self.placement else ""
+        placed = f" @{self.placement}" if self.placement else ""
         arguments = ", ".join([*operands, *attributes_text(self.op)])
-        return f"%{self.name} = {self.op.name}({arguments}){place} : {self.output.type}"
+        return f"%{self.name} = {self.op.name}({arguments}){placed} : {self.output.type}"
 
 
 def attributes_text(op: Operator) -> list[str]:

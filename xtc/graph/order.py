@@ -14,7 +14,7 @@ def topological(needs: Mapping[str, Sequence[str]]) -> list[str]:
 
     What is needed but is no key itself counts as there. Raises UserError naming a cycle.
     """
-    position = {name: place for place, name in enumerate(needs)}
+    position = {name: number for number, name in enumerate(needs)}
     names = list(needs)
     waits = {name: {need for need in needs[name] if need in position} for name in names}
     users: dict[str, list[str]] = {name: [] for name in names}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from xtc.graph.tensor import Tensor
 
 if TYPE_CHECKING:
     from xtc.graph.graph import Graph
+    from xtc.graph.node import Node
 
 
 def evaluate_graph(
@@ -65,10 +66,15 @@ def _evaluated(graph: Graph, given: Mapping[str, Array], precise: bool) -> dict[
         for tensor in graph.constants
     }
     with np.errstate(all="ignore"):
-        for node in graph.nodes:
-            result = node.op.reference(*(values[tensor] for tensor in node.inputs))
-            values[node.output] = _as_operand(result, node.output.type, precise)
+        compute(graph.nodes, values, precise=precise)
     return values
+
+
+def compute(nodes: Iterable[Node], values: dict[Tensor, Array], *, precise: bool) -> None:
+    """Add the result of each node to `values`, which has the operands that no node computes."""
+    for node in nodes:
+        result = node.op.reference(*(values[tensor] for tensor in node.inputs))
+        values[node.output] = _as_operand(result, node.output.type, precise)
 
 
 def initial_value(state: Tensor) -> Array:

@@ -116,10 +116,12 @@ def _layout(drawing: Drawing) -> Layout:
         Vertex(
             width=box_width(box),
             height=box_height(box),
-            right=LABEL_GAP + text_width(labels[place], "label") if place in labels else 0.0,
+            right=LABEL_GAP + text_width(labels[box_number], "label")
+            if box_number in labels
+            else 0.0,
             light=box.kind == "constant",
         )
-        for place, box in enumerate(drawing.boxes)
+        for box_number, box in enumerate(drawing.boxes)
     ]
     return lay_out(vertices, [(vertices[e.source], vertices[e.target]) for e in drawing.lines])
 
@@ -143,10 +145,10 @@ def _edges(page: _Page) -> Iterator[str]:
 def _path(points: Sequence[Point]) -> str:
     """Straight lines through a layer; from one to the next, curves that start and end upright."""
     parts = [f"M{_point(points[0])}"]
-    for place, (start, end) in enumerate(itertools.pairwise(points)):
+    for box_number, (start, end) in enumerate(itertools.pairwise(points)):
         if start[1] == end[1]:
             continue
-        if place % 2 == 0 or abs(start[0] - end[0]) < 2.0:
+        if box_number % 2 == 0 or abs(start[0] - end[0]) < 2.0:
             parts.append(f"V{number(end[1])}")
         else:
             reach = (end[1] - start[1]) * 0.55
@@ -161,16 +163,16 @@ def _point(point: Point) -> str:
 
 def _labels(page: _Page) -> Iterator[str]:
     """Beside the edges just below their box, where they still run straight."""
-    for place, label in _labels_by_source(page.drawing).items():
-        x, _ = page.layout.centres[place]
-        yield text_at(label, "label", x + LABEL_GAP, page.layout.bottoms[place] + 13)
+    for box_number, label in _labels_by_source(page.drawing).items():
+        x, _ = page.layout.centres[box_number]
+        yield text_at(label, "label", x + LABEL_GAP, page.layout.bottoms[box_number] + 13)
 
 
 def _legend_entries(drawing: Drawing) -> list[tuple[str, str, float]]:
     """Style class, name and width of each entry; none where everything is on the host."""
     if not drawing.devices:
         return []
-    names = [(device_class(place), name) for place, name in enumerate(drawing.devices)]
+    names = [(device_class(box_number), name) for box_number, name in enumerate(drawing.devices)]
     if any(box.device is None for box in drawing.boxes):
         names.insert(0, (HOST_CLASS, HOST))
     return [(kind, name, SWATCH + 24 + text_width(name, "label")) for kind, name in names]

@@ -36,8 +36,8 @@ def draw_box(box: Box, centre: Point, devices: Sequence[str]) -> Iterator[str]:
     yield f'<g class="{box.kind} {colour}"><title>{escaped(box.tooltip)}</title>'
     yield from _outline(box, x - box_width(box) / 2, top, box_width(box), box_height(box))
     yield text_at(box.heading, "heading", x, top + 6 + 13)
-    for place, text in enumerate(box.details):
-        yield text_at(text, "detail", x, top + 6 + HEADING_LINE + DETAIL_LINE * place + 10.5)
+    for line, text in enumerate(box.details):
+        yield text_at(text, "detail", x, top + 6 + HEADING_LINE + DETAIL_LINE * line + 10.5)
     yield "</g>"
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _declarations = itertools.count()
+next_number = _declarations.__next__
 
 Write = Callable[..., "Tensor"]
 
@@ -50,7 +51,7 @@ class Tensor:
     state: bool = False
     initial: np.ndarray | None = None
     stored: tuple[Tensor, tuple[int, ...]] | None = None
-    number: int = field(default_factory=_declarations.__next__)
+    number: int = field(default_factory=next_number)
 
     OPERATORS: ClassVar[dict[str, Write]] = {}
     """What Python's operators and layouts write, by name; the package of operators fills it."""
@@ -80,12 +81,12 @@ class Tensor:
     def __repr__(self) -> str:
         kind = "constant" if self.const is not None else "state" if self.state else "tensor"
         made = f" of {self.producer.op.name}" if self.producer is not None else ""
-        place = f" @{self.placement}" if self.placement else ""
-        return f"<xtc {kind} {self.name or '(no name)'}: {self.type}{made}{place}>"
+        placed = f" @{self.placement}" if self.placement else ""
+        return f"<xtc {kind} {self.name or '(no name)'}: {self.type}{made}{placed}>"
 
     def __str__(self) -> str:
-        place = f" @{self.placement}" if self.placement else ""
-        return f"%{self.name}: {self.type}{place}"
+        placed = f" @{self.placement}" if self.placement else ""
+        return f"%{self.name}: {self.type}{placed}"
 
     def __add__(self, other: object) -> Tensor:
         return self.OPERATORS["add"](self, other)
@@ -120,8 +121,8 @@ class Tensor:
     def __neg__(self) -> Tensor:
         return self.OPERATORS["neg"](self)
 
-    def __getitem__(self, place: object) -> Tensor:
-        return self.OPERATORS["index"](self, place)
+    def __getitem__(self, placed: object) -> Tensor:
+        return self.OPERATORS["index"](self, placed)
 
     def __iter__(self) -> Iterator[Tensor]:
         return (self[number] for number in range(self.type.sizes[0]))

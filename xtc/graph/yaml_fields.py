@@ -16,11 +16,11 @@ def fields(
     """The values of a mapping by key. Raises UserError for unknown and missing keys."""
     if not isinstance(tree, Map):
         raise UserError(f"{what} is a mapping, not {kind_of(tree)}", where=tree.where)
-    for key, place in tree.keys.items():
+    for key, location in tree.keys.items():
         if key not in required and key not in optional:
             raise UserError(
                 f"{what} has no key '{key}'",
-                where=place,
+                where=location,
                 hints=did_you_mean(key, [*required, *optional]),
             )
     for key in required:

@@ -68,12 +68,12 @@ def _check_version(tree: Tree) -> None:
     """First of all, for another version may have other keys."""
     if not isinstance(tree, Map) or FORMAT_KEY not in tree.items:
         return
-    place = tree.items[FORMAT_KEY]
-    version = scalar(place, "the format version")
+    version_field = tree.items[FORMAT_KEY]
+    version = scalar(version_field, "the format version")
     if version != FORMAT_VERSION or isinstance(version, bool):
         raise UserError(
             f"format version {version!r} is unknown",
-            where=place.where,
+            where=version_field.where,
             notes=[f"this program reads version {FORMAT_VERSION}"],
         )
 
@@ -94,17 +94,17 @@ class _Reader:
     """Collects tensors by name."""
 
     tensors: dict[str, Tensor] = field(default_factory=dict)
-    places: dict[str, SourceLocation] = field(default_factory=dict)
+    taken_at: dict[str, SourceLocation] = field(default_factory=dict)
 
     def take_name(self, tree: Tree, of_what: str) -> str:
         taken = checked_name(tree, of_what)
-        if taken in self.places:
+        if taken in self.taken_at:
             raise UserError(
                 f"two tensors are called '{taken}'",
                 where=tree.where,
-                notes=[f"the other one: {self.places[taken]}"],
+                notes=[f"the other one: {self.taken_at[taken]}"],
             )
-        self.places[taken] = tree.where
+        self.taken_at[taken] = tree.where
         return taken
 
     def declare(self, tree: Tree, what: str, optional: tuple[str, ...] = ()) -> Tensor:
@@ -216,7 +216,7 @@ class _Reader:
     def tensor(self, name: str, where: SourceLocation) -> Tensor:
         if name not in self.tensors:
             raise UserError(
-                f"there is no tensor '{name}'", where=where, hints=did_you_mean(name, self.places)
+                f"there is no tensor '{name}'", where=where, hints=did_you_mean(name, self.taken_at)
             )
         return self.tensors[name]
 

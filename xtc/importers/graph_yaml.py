@@ -55,12 +55,12 @@ class _Reader:
     tensors: dict[str, Tensor] = field(default_factory=dict)
 
     def input(self, tree: Tree) -> Tensor:
-        """An input, or a constant's declaration, of a known type."""
+        """An input, or a constant's declaration, whose type may be left open."""
         data = _fields(tree, "an input", ("uid", "expr"))
-        type = _fields(_fields(data["expr"], "an input", ("type",))["type"], "a type", ("shape",))
+        type = _fields(_fields(data["expr"], "an input", ("type",))["type"], "a type", ())
+        shape, dtype = (_plain(type[key]) if key in type else None for key in ("shape", "dtype"))
         with _at(tree.where):
-            dtype = _plain(type["dtype"]) if "dtype" in type else "float32"
-            tensor = O.tensor(_plain(type["shape"]), dtype)
+            tensor = O.tensor(shape, dtype)
         self.tensors[str(_plain(data["uid"]))] = tensor
         return tensor
 

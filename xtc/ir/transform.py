@@ -21,7 +21,7 @@ transform.yield
 }
 """
 _FILE = "transform-script"
-_PLACE = re.compile(rf'{_FILE}"?:(\d+):\d+')
+_LOCATION = re.compile(rf'{_FILE}"?:(\d+):\d+')
 
 
 def apply_script(module: Operation, text: str) -> None:
@@ -57,6 +57,6 @@ def _failure(what: str, text: str, said: list[str]) -> CompileError:
     """An error with the interpreter's words, and the lines of the script that they name."""
     lines = text.splitlines()
     first = _HEAD.count("\n") + 1
-    named = {int(number) - first for note in said for number in _PLACE.findall(note)}
+    named = {int(number) - first for note in said for number in _LOCATION.findall(note)}
     quoted = [f"script: {lines[n].strip()}" for n in sorted(named) if 0 <= n < len(lines)]
     return CompileError(what, notes=[*said, *quoted])

@@ -105,22 +105,30 @@ def _check_order(nest: Nest, mesh: Mesh, title: str) -> None:
                 hints=[f"distribute '{around.name}' instead"],
             )
     first = nest.loops.index(trailing[0]) if trailing else 0
-    for loop, place in zip(trailing, nest.loops[first:], strict=False):
-        if loop != place:
+    for loop, dimension in zip(trailing, nest.loops[first:], strict=False):
+        if loop != dimension:
             raise IncompleteError(
                 f"'{trailing[0].name}' and '{loop.name}' of {title} cannot be distributed over "
-                f"processors of one memory with '{place.name}' between them",
+                f"processors of one memory with '{dimension.name}' between them",
                 hints=["interchange the loops so that they are neighbours"],
             )
-    for group in (leading, trailing):
-        axes = [loop.axis for loop in group]
-        twice = next((axis for axis in axes if axes.count(axis) > 1), None)
-        if twice is not None:
-            raise IncompleteError(
-                f"axis '{twice}' of {title} is distributed twice, over "
-                + " and ".join(f"'{other.distribute}'" for other in group if other.axis == twice),
-                hints=["distribute another axis, or only the outer of the two loops"],
-            )
+    _check_once(trailing, title)
+
+
+def check_memories(nest: Nest, title: str) -> None:
+    """Raise UserError where two loops over an axis run over memories, which few machines nest."""
+    _check_once(leading_loops(nest), title)
+
+
+def _check_once(group: list[NestLoop], title: str) -> None:
+    axes = [loop.axis for loop in group]
+    twice = next((axis for axis in axes if axes.count(axis) > 1), None)
+    if twice is not None:
+        raise IncompleteError(
+            f"axis '{twice}' of {title} is distributed twice, over "
+            + " and ".join(f"'{other.distribute}'" for other in group if other.axis == twice),
+            hints=["distribute another axis, or only the outer of the two loops"],
+        )
 
 
 def _check_between(nest: Nest, mesh: Mesh, title: str) -> None:

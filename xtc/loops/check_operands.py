@@ -9,27 +9,27 @@ from xtc.core.errors import UserError, located
 from xtc.loops.incomplete import IncompleteError
 from xtc.loops.nest import Nest, NestLoop, Space
 
-Places = Mapping[int, tuple[str, str]]
+Boundaries = Mapping[int, tuple[str, str]]
 """By operand, what was done to it further out and at which loop: `{1: ("pack", "i")}`."""
 
 
-def check_operands(nest: Nest, title: str, outer: Places | None = None) -> None:
+def check_operands(nest: Nest, title: str, outer: Boundaries | None = None) -> None:
     """Raise UserError where an operand is not there, or was dealt with at an outer loop already.
 
     `outer` tells what is around a segment; it is for the recursion.
     """
-    places = dict(outer or {})
+    bound = dict(outer or {})
     for extent in nest.extents():
         loop = extent.loop
         _check_numbers(nest, loop, title)
         check_not_vectorized(loop, loop, title)
         for operand in loop.fuse:
-            _check_fuse(loop, operand, title, places)
-            places[operand] = ("fuse", loop.name)
+            _check_fuse(loop, operand, title, bound)
+            bound[operand] = ("fuse", loop.name)
         for operand in loop.pack:
-            places[operand] = ("pack", loop.name)
+            bound[operand] = ("pack", loop.name)
     for segment in nest.segments:
-        check_operands(segment.nest, title, places)
+        check_operands(segment.nest, title, bound)
 
 
 def check_number(space: Space, operand: int, word: str, loop: str, title: str) -> None:
@@ -63,9 +63,9 @@ def check_not_vectorized(loop: NestLoop, vector: NestLoop, title: str) -> None:
         )
 
 
-def _check_fuse(loop: NestLoop, operand: int, title: str, places: Places) -> None:
-    if operand in places:
-        word, name = places[operand]
+def _check_fuse(loop: NestLoop, operand: int, title: str, bound: Boundaries) -> None:
+    if operand in bound:
+        word, name = bound[operand]
         raise IncompleteError(
             f"fuse at '{loop.name}': operand {operand} of {title} is computed before '{loop.name}' "
             f"is reached, by its {word} at '{name}'",

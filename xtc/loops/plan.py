@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from xtc.core.errors import UserError
-from xtc.loops.check_mesh import leading_loops, trailing_loops
+from xtc.loops.check_mesh import check_memories, leading_loops, trailing_loops
 from xtc.loops.external import External
 from xtc.loops.nest import Nest, NestLoop, is_plain_reduction
 
@@ -51,7 +51,7 @@ class Loops:
         steps: elements of it that one iteration covers; the size is a multiple.
         inner: what one iteration does.
         level: who shares the iterations; "" is one processor, or the host's threads.
-        places: the axes of the mesh that the loops run over.
+        mesh_axes: the axes of the mesh that the loops run over.
         before: operands to pack before the loops begin.
         partial: whether iterations add to a vector of partial sums, which is summed up afterwards.
     """
@@ -61,7 +61,7 @@ class Loops:
     steps: Mapping[str, int]
     inner: Plan
     level: Level = ""
-    places: tuple[str, ...] = ()
+    mesh_axes: tuple[str, ...] = ()
     before: tuple[int, ...] = ()
     partial: bool = False
 
@@ -93,6 +93,8 @@ def plan_nest(nest: Nest, title: str, *, distributed: bool = False) -> Plan:
     Where it is `distributed` but no loop is over the processors of a memory, one of them does what
     is inside of all that is packed.
     """
+    if distributed:
+        check_memories(nest, title)
     alone = _alone(nest) if distributed and not trailing_loops(nest) else None
     sizes = {axis.name: axis.size for axis in nest.axes}
     return _Planner(title, nest, alone).plan(nest, 0, sizes)
@@ -167,8 +169,8 @@ class _Planner:
             return self._body(math.prod(sizes[axis] for axis in axes))
         group = loop_group(nest, position)
         steps = {
-            loop.axis: nest.step(position + place, sizes[loop.axis])
-            for place, loop in enumerate(group)
+            loop.axis: nest.step(position + depth, sizes[loop.axis])
+            for depth, loop in enumerate(group)
         }
         uneven = next((axis for axis, step in steps.items() if sizes[axis] % step), None)
         if uneven is not None:
@@ -201,7 +203,7 @@ class _Planner:
         """Every place of the mesh does as many iterations, one after the other where several."""
         shares: dict[str, int] = {}
         for loop in group:
-            step, count = steps[loop.axis], _places(nest, loop)
+            step, count = steps[loop.axis], _mesh_size(nest, loop)
             trips = sizes[loop.axis] // step
             shares[loop.axis] = max(1, trips // count) * step
             if trips > count and trips % count:
@@ -219,15 +221,15 @@ class _Planner:
             inner = Loops((again_loop,), {axis: shares[axis]}, {axis: steps[axis]}, inner)
         inmost = plain[-1] if again else last
         extents = {axis: sizes[axis] for axis in shares}
-        places = tuple(loop.distribute for loop in group)
+        mesh_axes = tuple(loop.distribute for loop in group)
         if leading:  # what a memory holds, it holds for all iterations
             held = (*spread_operands(nest), *inmost.pack)
             inmost = replace(inmost, pack=tuple(dict.fromkeys(held)))
             outer = (*plain[:-1], inmost)
-            return Loops(outer, extents, shares, inner, "memories", places)
+            return Loops(outer, extents, shares, inner, "memories", mesh_axes)
         outer = (*plain[:-1], inmost)
         before = tuple(dict.fromkeys(operand for loop in group for operand in loop.pack))
-        return Loops(outer, extents, shares, inner, "processors", places, before)
+        return Loops(outer, extents, shares, inner, "processors", mesh_axes, before)
 
     def _segments(self, nest: Nest, sizes: Mapping[str, int]) -> Plan:
         """The segments; where a remainder has fewer elements than they divide, the first ones."""
@@ -260,7 +262,7 @@ class _Planner:
         return Body(vector, external)
 
 
-def _places(nest: Nest, loop: NestLoop) -> int:
+def _mesh_size(nest: Nest, loop: NestLoop) -> int:
     """How many places share the iterations of a distributed loop."""
     mesh = nest.space.mesh
     return mesh.size(loop.distribute) if mesh else 1

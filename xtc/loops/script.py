@@ -210,9 +210,11 @@ class _Walk:
     def _name(self, around: str, plan: Loops) -> None:
         if plan.level in _ON_MESH:
             order = [loop.axis for loop in plan.loops]
-            named = [(axis, place) for axis, place in zip(order, plan.places, strict=False)]
+            named = [
+                (axis, mesh_axis) for axis, mesh_axis in zip(order, plan.mesh_axes, strict=False)
+            ]
             named.sort(key=lambda pair: self.axes.index(pair[0]))
-            self.writer.annotate_texts(around, AXES, [place for _, place in named])
+            self.writer.annotate_texts(around, AXES, [mesh_axis for _, mesh_axis in named])
             if not named:
                 return
         for loop in plan.loops:

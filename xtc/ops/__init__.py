@@ -87,6 +87,7 @@ from xtc.ops.reshape import reshape
 from xtc.ops.reverse_sequence import reverse_sequence
 from xtc.ops.round import round
 from xtc.ops.rsqrt import rsqrt
+from xtc.ops.scan import scan
 from xtc.ops.scatter_elements import scatter_elements
 from xtc.ops.scatter_nd import scatter_nd
 from xtc.ops.shift_left import shift_left
@@ -197,6 +198,7 @@ __all__ = [
     "reverse_sequence",
     "round",
     "rsqrt",
+    "scan",
     "scatter_elements",
     "scatter_nd",
     "shift_left",

@@ -10,14 +10,16 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, cast
 
 import numpy as np
 
 from xtc.core.errors import UserError, did_you_mean, located, shown
 from xtc.core.location import user_location
 from xtc.core.types import ElementType, TensorType
+from xtc.graph.builder import wait
 from xtc.graph.tensor import Tensor
+from xtc.graph.untyped import has_untyped
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,6 +32,9 @@ def user_function(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
         with located(user_location()):
+            if has_untyped(*args, *kwargs.values()):
+                waiting = cast("Callable[..., Tensor]", called)
+                return cast("R", wait(function.__name__, waiting, args, kwargs))
             return function(*args, **kwargs)
 
     return called

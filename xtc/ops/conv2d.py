@@ -123,17 +123,17 @@ class Conv2d(Operator):
         self, form: str, x: TensorType, w: TensorType, out: TensorType
     ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         """Operands and result with the group as a separate dimension where the form needs it."""
-        (*image, channels), (r, s, part, filters), (*places, _) = x.sizes, w.sizes, out.sizes
+        (*image, channels), (r, s, part, filters), (*positions, _) = x.sizes, w.sizes, out.sizes
         each = filters // self.groups
         if form == "depthwise":
             return x.sizes, (r, s, channels), out.sizes
         if form == "multiplied":
-            return x.sizes, (r, s, channels, each), (*places, channels, each)
+            return x.sizes, (r, s, channels, each), (*positions, channels, each)
         if form == "grouped":
             return (
                 (*image, self.groups, part),
                 (r, s, part, self.groups, each),
-                (*places, self.groups, each),
+                (*positions, self.groups, each),
             )
         return x.sizes, w.sizes, out.sizes
 

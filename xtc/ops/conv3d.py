@@ -100,8 +100,8 @@ class Conv3d(Operator):
         padded = emit_pad(builder, x, ((0, 0), *self.padding, (0, 0)), 0)
         groups, loops = self.groups, self.loops(x.type, w.type)
         indices = [
-            f"{place} * {step} + {tap} * {apart}"
-            for place, tap, step, apart in zip(
+            f"{position} * {step} + {tap} * {apart}"
+            for position, tap, step, apart in zip(
                 "dhw", "qrs", self.stride, self.dilation, strict=True
             )
         ]

@@ -30,10 +30,12 @@ class Flip(Rearrangement):
         check_axes(self.name, "axes", self.axes, x.rank)
         return x
 
-    def source(self, body: ScalarBuilder, x: TensorType, place: Sequence[Scalar]) -> list[Scalar]:
+    def source(
+        self, body: ScalarBuilder, x: TensorType, position: Sequence[Scalar]
+    ) -> list[Scalar]:
         return [
             body.sub(body.constant(x.sizes[d] - 1, INDEX), index) if d in self.axes else index
-            for d, index in enumerate(place)
+            for d, index in enumerate(position)
         ]
 
     def reference(self, *arrays: Array) -> Array:

@@ -61,9 +61,9 @@ class GatherElements(Operator):
         x, indices = inputs
 
         def position(body: ScalarBuilder, index: Scalar) -> list[Scalar]:
-            places = [body.index(d) for d in range(result.rank)]
-            places[self.axis] = from_end(body, index, x.type.sizes[self.axis])
-            return places
+            positions = [body.index(d) for d in range(result.rank)]
+            positions[self.axis] = from_end(body, index, x.type.sizes[self.axis])
+            return positions
 
         return emit_gather(builder, x, result, position, [(indices, DIM_NAMES[: result.rank])])
 

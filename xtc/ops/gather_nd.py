@@ -57,8 +57,8 @@ class GatherNd(Operator):
             from_end_reference(indices[..., d], x.shape[self.batch + d])
             for d in range(indices.shape[-1])
         ]
-        place = (*walked, *chosen)
-        result: Array = x[place]
+        source = (*walked, *chosen)
+        result: Array = x[source]
         return result
 
     def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
@@ -69,15 +69,15 @@ class GatherNd(Operator):
         lead, depth = indices.type.rank - 1, indices.type.sizes[-1]
 
         def position(body: ScalarBuilder) -> list[Scalar]:
-            places = [body.index(d) for d in range(result.rank)]
+            positions = [body.index(d) for d in range(result.rank)]
             row = [
-                body.read(indices.ssa, indices.type, [*places[:lead], body.constant(d, INDEX)])
+                body.read(indices.ssa, indices.type, [*positions[:lead], body.constant(d, INDEX)])
                 for d in range(depth)
             ]
             chosen = [
                 from_end(body, index, x.type.sizes[self.batch + d]) for d, index in enumerate(row)
             ]
-            return [*places[: self.batch], *chosen, *places[lead:]]
+            return [*positions[: self.batch], *chosen, *positions[lead:]]
 
         return emit_gather(builder, x, result, position)
 

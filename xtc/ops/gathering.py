@@ -30,8 +30,10 @@ class Rearrangement(Operator):
     """Every element of the result is an element of the only operand, in another place."""
 
     @abstractmethod
-    def source(self, body: ScalarBuilder, x: TensorType, place: Sequence[Scalar]) -> list[Scalar]:
-        """Where in `x` the element stands that goes to `place`, both as int64 indices."""
+    def source(
+        self, body: ScalarBuilder, x: TensorType, position: Sequence[Scalar]
+    ) -> list[Scalar]:
+        """Where in `x` the element stands that goes to `position`, both as int64 indices."""
 
     def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
         return dim_loops(self.infer(*inputs).rank)

@@ -40,8 +40,10 @@ class PadMirrored(Rearrangement):
         check_choice(self.name, "mode", self.mode, MODES)
         return padded_type(x, self.padding)
 
-    def source(self, body: ScalarBuilder, x: TensorType, place: Sequence[Scalar]) -> list[Scalar]:
-        ends = zip(place, x.sizes, self.padding, strict=True)
+    def source(
+        self, body: ScalarBuilder, x: TensorType, position: Sequence[Scalar]
+    ) -> list[Scalar]:
+        ends = zip(position, x.sizes, self.padding, strict=True)
         return [
             self._inside(body, index, size, before) if before or after else index
             for index, size, (before, after) in ends

@@ -106,13 +106,13 @@ class Prefix(Operator):
     def _before(self, body: ScalarBuilder, value: Value, distance: int) -> tuple[Scalar, Scalar]:
         """The element `distance` places before, or some other, and whether there is one."""
         size = value.type.sizes[self.axis]
-        places = [body.index(d) for d in range(value.type.rank)]
+        indices = [body.index(d) for d in range(value.type.rank)]
         step = body.constant(distance if self.reverse else -distance, INDEX)
-        moved = body.add(places[self.axis], step)
+        moved = body.add(indices[self.axis], step)
         limit = body.constant(size if self.reverse else 0, INDEX)
         inside = body.compare("lt" if self.reverse else "ge", moved, limit)
-        places[self.axis] = body.clamp(moved, size)
-        return body.read(value.ssa, value.type, places), inside
+        indices[self.axis] = body.clamp(moved, size)
+        return body.read(value.ssa, value.type, indices), inside
 
     def reduction_size(self, *inputs: TensorType) -> int:
         return int(inputs[0].sizes[self.axis])

@@ -20,9 +20,9 @@ from xtc.ops.transpose import transpose
 
 
 @user_function
-def index(x: Tensor, place: object) -> Tensor:
+def index(x: Tensor, key: object) -> Tensor:
     """`x[place]` with integers, slices of positive step, None for a new dimension, and `...`."""
-    entries = place if isinstance(place, tuple) else (place,)
+    entries = key if isinstance(key, tuple) else (key,)
     entries = _without_dots(entries, x.type.rank)
     parts = [entry for entry in entries if entry is not None]
     if len(parts) > x.type.rank:

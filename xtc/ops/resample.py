@@ -68,9 +68,9 @@ class Resample(Operator):
         wide = result.element.accumulator
 
         def body(scalars: ScalarBuilder, index: Scalar, weight: Scalar, total: Scalar) -> Scalar:
-            place = [scalars.index(d) for d in range(rank)]
-            place[self.axis] = from_end(scalars, index, x.type.sizes[self.axis])
-            value = scalars.cast(scalars.read(x.ssa, x.type, place), wide)
+            position = [scalars.index(d) for d in range(rank)]
+            position[self.axis] = from_end(scalars, index, x.type.sizes[self.axis])
+            value = scalars.cast(scalars.read(x.ssa, x.type, position), wide)
             return scalars.add(total, scalars.mul(value, scalars.cast(weight, wide)))
 
         taps = (DIM_NAMES[rank], DIM_NAMES[self.axis])

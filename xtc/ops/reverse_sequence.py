@@ -61,13 +61,13 @@ class ReverseSequence(Operator):
         batch, time = self.batch_axis % result.rank, self.time_axis % result.rank
 
         def position(body: ScalarBuilder, length: Scalar) -> list[Scalar]:
-            places = [body.index(d) for d in range(result.rank)]
+            indices = [body.index(d) for d in range(result.rank)]
             count = body.cast(length, INDEX)
             last = body.sub(count, body.constant(1, INDEX))
-            inside = body.compare("lt", places[time], count)
-            turned = body.select(inside, body.sub(last, places[time]), places[time])
-            places[time] = body.clamp(turned, result.sizes[time])
-            return places
+            inside = body.compare("lt", indices[time], count)
+            turned = body.select(inside, body.sub(last, indices[time]), indices[time])
+            indices[time] = body.clamp(turned, result.sizes[time])
+            return indices
 
         return emit_gather(builder, x, result, position, [(lengths, (DIM_NAMES[batch],))])
 

@@ -50,9 +50,9 @@ class ScatterElements(Operator):
 
     def reference(self, *arrays: Array) -> Array:
         x, indices, updates = arrays
-        places = list(np.broadcast_arrays(*np.indices(updates.shape, sparse=True)))
-        places[self.axis] = indices.astype(np.int64)
-        return scattered(x, updates, places, self.reduction)
+        positions = list(np.broadcast_arrays(*np.indices(updates.shape, sparse=True)))
+        positions[self.axis] = indices.astype(np.int64)
+        return scattered(x, updates, positions, self.reduction)
 
     def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
         return ()
@@ -60,9 +60,11 @@ class ScatterElements(Operator):
     def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:
         x, indices, updates = inputs
 
-        def target(body: ScalarBuilder, place: Sequence[Scalar]) -> list[tuple[Scalar, int | None]]:
-            at: list[tuple[Scalar, int | None]] = [(index, None) for index in place]
-            index = body.cast(body.read(indices.ssa, indices.type, place), INDEX)
+        def target(
+            body: ScalarBuilder, position: Sequence[Scalar]
+        ) -> list[tuple[Scalar, int | None]]:
+            at: list[tuple[Scalar, int | None]] = [(index, None) for index in position]
+            index = body.cast(body.read(indices.ssa, indices.type, position), INDEX)
             at[self.axis] = (index, result.sizes[self.axis])
             return at
 

@@ -66,10 +66,12 @@ class ScatterNd(Operator):
         x, indices, updates = inputs
         lead, depth = indices.type.rank - 1, indices.type.sizes[-1]
 
-        def target(body: ScalarBuilder, place: Sequence[Scalar]) -> list[tuple[Scalar, int | None]]:
-            rows = [[*place[:lead], body.constant(d, INDEX)] for d in range(depth)]
+        def target(
+            body: ScalarBuilder, position: Sequence[Scalar]
+        ) -> list[tuple[Scalar, int | None]]:
+            rows = [[*position[:lead], body.constant(d, INDEX)] for d in range(depth)]
             read = [body.cast(body.read(indices.ssa, indices.type, row), INDEX) for row in rows]
-            return [*zip(read, result.sizes, strict=False), *((d, None) for d in place[lead:])]
+            return [*zip(read, result.sizes, strict=False), *((d, None) for d in position[lead:])]
 
         return emit_scatter(builder, x, updates, target, self.reduction)
 

@@ -40,11 +40,11 @@ def emit_scatter(
     """
 
     def body(
-        scalars: ScalarBuilder, place: Sequence[Scalar], current: Value
+        scalars: ScalarBuilder, position: Sequence[Scalar], current: Value
     ) -> tuple[Scalar, Sequence[Scalar]]:
-        new = scalars.read(updates.ssa, updates.type, place)
+        new = scalars.read(updates.ssa, updates.type, position)
         inside, indices = None, []
-        for index, size in target(scalars, place):
+        for index, size in target(scalars, position):
             if size is not None:
                 index, holds = _positive(scalars, index, size)
                 inside = holds if inside is None else scalars.bits("and", inside, holds)
@@ -75,10 +75,10 @@ def _combined(body: ScalarBuilder, old: Scalar, new: Scalar, reduction: str) -> 
 def scattered(x: Array, updates: Array, indices: Sequence[Array], reduction: str) -> Array:
     """The meaning in NumPy; one array of indices, each as `updates`, for each dimension of x."""
     result = np.array(x)
-    for place in np.ndindex(updates.shape):
-        at = tuple(int(index[place]) for index in indices)
+    for position in np.ndindex(updates.shape):
+        at = tuple(int(index[position]) for index in indices)
         if all(-size <= i < size for i, size in zip(at, x.shape, strict=True)):
-            new = updates[place]
+            new = updates[position]
             if reduction != "none":
                 new = _UFUNCS[reduction](widened(result[at]), widened(new))
             result[at] = new

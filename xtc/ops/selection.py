@@ -70,8 +70,8 @@ class Selection(Operator):
         init = builder.fill(start, TensorType(extreme.type.shape, INDEX))
 
         def body(scalars: ScalarBuilder, value: Scalar, best: Scalar, total: Scalar) -> Scalar:
-            place = scalars.index(self.axis)
-            nearer = (scalars.maximum if self.last else scalars.minimum)(total, place)
+            position = scalars.index(self.axis)
+            nearer = (scalars.maximum if self.last else scalars.minimum)(total, position)
             found = scalars.compare("eq", value, best)
             if element.is_float:
                 found = scalars.bits("or", found, scalars.compare("ne", value, value))

@@ -34,13 +34,13 @@ class Slice(Operator):
         starts = check_ints(self.name, "starts", self.starts, count=x.rank, minimum=0)
         stops = _entries("stops", self.stops, x.rank)
         steps = check_ints(self.name, "steps", self.steps, count=x.rank, minimum=1)
-        places = zip(x.shape, starts, stops, steps, strict=True)
-        return x.with_shape(tuple(_length(d, *place) for d, place in enumerate(places)))
+        all_bounds = zip(x.shape, starts, stops, steps, strict=True)
+        return x.with_shape(tuple(_length(d, *bounds) for d, bounds in enumerate(all_bounds)))
 
     def reference(self, *arrays: Array) -> Array:
         (x,) = arrays
-        places = zip(self.starts, self.stops, self.steps, strict=True)
-        return x[tuple(builtins.slice(*place) for place in places)]
+        all_bounds = zip(self.starts, self.stops, self.steps, strict=True)
+        return x[tuple(builtins.slice(*bounds) for bounds in all_bounds)]
 
     def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
         return ()
@@ -73,11 +73,11 @@ def slice(
         _entries(attribute, value, type.rank)
         for attribute, value in (("starts", starts), ("stops", stops), ("steps", steps))
     )
-    places = [
-        _canonical(d, dim, *place)
-        for d, (dim, *place) in enumerate(zip(type.shape, *columns, strict=True))
+    all_bounds = [
+        _canonical(d, dim, *bounds)
+        for d, (dim, *bounds) in enumerate(zip(type.shape, *columns, strict=True))
     ]
-    first, last, step = zip(*places, strict=True) if places else ((), (), ())
+    first, last, step = zip(*all_bounds, strict=True) if all_bounds else ((), (), ())
     return apply(Slice(first, last, step), x, name=name, device=device)
 
 

@@ -32,10 +32,12 @@ class Tile(Rearrangement):
             tuple(size * count for size, count in zip(x.sizes, repeats, strict=True))
         )
 
-    def source(self, body: ScalarBuilder, x: TensorType, place: Sequence[Scalar]) -> list[Scalar]:
+    def source(
+        self, body: ScalarBuilder, x: TensorType, position: Sequence[Scalar]
+    ) -> list[Scalar]:
         return [
             body.remainder(index, body.constant(size, INDEX)) if count > 1 else index
-            for index, size, count in zip(place, x.sizes, self.repeats, strict=True)
+            for index, size, count in zip(position, x.sizes, self.repeats, strict=True)
         ]
 
     def reference(self, *arrays: Array) -> Array:

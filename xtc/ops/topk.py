@@ -60,11 +60,11 @@ class Topk(Operator):
         missing = x != x
         keys = [np.where(missing, np.zeros((), x.dtype), x), missing]
         order = np.empty(x.shape, np.int64)
-        for place in np.ndindex(x.shape[:-1]):
-            row = sorted(numbers, key=lambda n: (bool(keys[1][place][n]), keys[0][place][n]))
+        for position in np.ndindex(x.shape[:-1]):
+            row = sorted(numbers, key=lambda n: (bool(keys[1][position][n]), keys[0][position][n]))
             if self.largest:
-                row = _stable_reverse(row, keys[0][place], keys[1][place])
-            order[place] = row
+                row = _stable_reverse(row, keys[0][position], keys[1][position])
+            order[position] = row
         return np.moveaxis(order[..., : self.count], -1, self.axis)
 
     def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
@@ -105,9 +105,9 @@ class Topk(Operator):
         )
 
     def _before(
-        self, body: ScalarBuilder, own: Scalar, its: Scalar, place: Scalar, its_place: Scalar
+        self, body: ScalarBuilder, own: Scalar, its: Scalar, position: Scalar, its_position: Scalar
     ) -> Scalar:
-        """Whether the element at `its_place` comes before the one at `place`."""
+        """Whether the element at `its_position` comes before the one at `position`."""
         ahead = body.compare("gt" if self.largest else "lt", its, own)
         same = body.compare("eq", its, own)
         if own.element.is_float:
@@ -116,7 +116,7 @@ class Topk(Operator):
             only = body.bits("and", first, body.opposite(second))
             ahead = body.bits("or", ahead, only)
             same = body.bits("or", same, body.bits("and", missing, is_missing))
-        earlier = body.bits("and", same, body.compare("lt", its_place, place))
+        earlier = body.bits("and", same, body.compare("lt", its_position, position))
         return body.bits("or", ahead, earlier)
 
     def flops(self, *inputs: TensorType) -> int:

@@ -148,8 +148,8 @@ def window_attributes(stride: Pair, dilation: Pair) -> tuple[str, str]:
 def window_indices(stride: Pair, dilation: Pair) -> tuple[str, str]:
     """Row and column of the image that a window at (h, w) reads with its tap (r, s)."""
     rows, columns = (
-        f"{place} * {step} + {tap} * {apart}"
-        for place, tap, step, apart in zip("hw", "rs", stride, dilation, strict=True)
+        f"{position} * {step} + {tap} * {apart}"
+        for position, tap, step, apart in zip("hw", "rs", stride, dilation, strict=True)
     )
     return rows, columns
 

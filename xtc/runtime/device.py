@@ -292,6 +292,8 @@ class DriverDevice(AcceleratorDevice):
 
 def _word(address: Any) -> int:
     """An address. Raises UserError."""
+    if type(address) is int and 0 <= address < _WORD:
+        return address
     return KernelArgument.of(operator.index(address)).bits
 
 

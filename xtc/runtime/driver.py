@@ -7,7 +7,6 @@ import ctypes
 import functools
 from collections.abc import Callable
 from ctypes import byref, c_char_p, c_uint32, c_uint64, c_void_p
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -137,13 +136,15 @@ class OpenDevice:
             self.lost = True
         raise self.driver.error(status, self.name)
 
-    def wait_for(self, call: Callable[[], Result]) -> Result:
+    def wait_for(self, call: Callable[..., Result], *arguments: object) -> Result:
         """The result of a call that may wait for kernels; interrupting it closes a simulator."""
-        return interruptible(call, self.close) if self.driver.ends_kernels else call()
+        if self.driver.ends_kernels:
+            return interruptible(call, self.close, *arguments)
+        return call(*arguments)
 
     def command(self, function: str, *arguments: object) -> None:
         """Call a function of the table that may wait for kernels."""
-        self.wait_for(partial(self.call, function, *arguments))
+        self.wait_for(self.call, function, *arguments)
 
     def call(self, function: str, *arguments: object) -> int:
         """Call a function of the table on this device and check its status."""

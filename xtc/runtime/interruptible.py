@@ -25,6 +25,8 @@ _call: _Call | None = None
 class _Call:
     """A call that waits for a simulator, and what a handler of signals raised meanwhile."""
 
+    __slots__ = ("_limit", "_stop", "_stopping", "raised")
+
     def __init__(self, stop: Callable[[], None]) -> None:
         self.raised: BaseException | None = None
         self._stop = stop
@@ -89,8 +91,10 @@ def service() -> tuple[int, int]:
     return ctypes.addressof(_wanted), ctypes.cast(_serve, ctypes.c_void_p).value or 0
 
 
-def interruptible(call: Callable[[], Result], stop: Callable[[], None]) -> Result:
-    """The result of `call`, or its exception.
+def interruptible(
+    call: Callable[..., Result], stop: Callable[[], None], *arguments: object
+) -> Result:
+    """The result of `call` on these arguments, or its exception.
 
     Python runs handlers of signals on its main thread, between two instructions; while a call of
     that thread waits for a simulator, the wait serves them. Where a handler raises, as that of
@@ -98,10 +102,10 @@ def interruptible(call: Callable[[], Result], stop: Callable[[], None]) -> Resul
     on.
     """
     if threading.get_ident() != threading.main_thread().ident:
-        return call()
+        return call(*arguments)
     if _signals.gi_running:  # in a handler
-        return _without_signals(call)
-    return call() if _call else _with_signals(call, _Call(stop))
+        return _without_signals(call, arguments)
+    return call(*arguments) if _call else _with_signals(call, _Call(stop), arguments)
 
 
 def interrupted(error: BaseException) -> None:
@@ -110,27 +114,30 @@ def interrupted(error: BaseException) -> None:
         _call.interrupt(error)
 
 
-def _with_signals(call: Callable[[], Result], under_way: _Call) -> Result:
+def _with_signals(
+    call: Callable[..., Result], under_way: _Call, arguments: tuple[object, ...]
+) -> Result:
     global _call
     _call, _wanted.value = under_way, 1
     try:
-        result = call()
+        result = call(*arguments)
     except Exception:
         if under_way.raised:
             raise under_way.raised from None
         raise
     finally:
         _call, _wanted.value = None, 0
-        under_way.join()
+        if under_way.raised:
+            under_way.join()
     if under_way.raised:
         raise under_way.raised
     return result
 
 
-def _without_signals(call: Callable[[], Result]) -> Result:
+def _without_signals(call: Callable[..., Result], arguments: tuple[object, ...]) -> Result:
     """The result of a handler's call: it runs inside of a wait that serves signals already."""
     before, _wanted.value = _wanted.value, 0
     try:
-        return call()
+        return call(*arguments)
     finally:
         _wanted.value = before

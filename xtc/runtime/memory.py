@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 
 from xtc.core.errors import UserError
@@ -23,6 +25,8 @@ def address_of(view: memoryview) -> int:
     """Where flat bytes are; the caller keeps `view` alive."""
     if not view.nbytes:
         return 0
+    if not view.readonly:
+        return ctypes.addressof(ctypes.c_char.from_buffer(view))
     address: int = np.frombuffer(view, np.uint8).ctypes.data
     return address
 

@@ -10,7 +10,6 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import POINTER, c_uint8, c_uint64, c_void_p
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -115,7 +114,7 @@ class DeviceProgram:
         simulators whose kernels do not end soon are closed.
         """
         if all(opened.driver.ends_kernels for opened in self._opened.values()):
-            interruptible(partial(self._run, call), self._end)
+            interruptible(self._run, self._end, call)
         else:
             self._run(call)
 

@@ -106,7 +106,7 @@ class DriverQueue(CommandQueue):
         number = 0 if event is None else self._own(event).number
         if event is None or not self.is_done(number):
             self._require_open()
-            self._open_device.wait_for(lambda: self._check(self._call("wait", number)))
+            self._check(self._open_device.wait_for(self._call, "wait", number))
         self._forget_done()
 
     def close(self) -> None:

@@ -161,8 +161,8 @@ class Schedule:
 
     def _levels(self, name: str) -> int:
         """Levels of parallel loops of what runs an operator."""
-        place = self.graph.node(name).placement or self._target
-        return 1 if place is None else int(discover.target(place.target).parallel_levels)
+        runs_on = self.graph.node(name).placement or self._target
+        return 1 if runs_on is None else int(discover.target(runs_on.target).parallel_levels)
 
     def _load(self, name: str, data: Located) -> None:
         if is_head(name):

@@ -162,7 +162,8 @@ class Session:
         """A run of this graph; with workers, which may be elsewhere, of any machine."""
         anywhere = self.settings.workers is not None
         runs = self.store.runs_of(self.key, anywhere=anywhere)
-        chosen = [run for run in runs if number in (None, run.number)]
+        # What was put together of the results of other runs has no space to search.
+        chosen = [run for run in runs if number in (None, run.number) and run.space]
         if not chosen:
             what = "no run" if number is None else f"no run {number}"
             raise UserError(
@@ -176,7 +177,15 @@ class Session:
         space = make_space(self.compilation, Strategy.several(run.space))
         return sampler(run.sampler, space, run.seed)
 
+    def new_run(self, strategy: str) -> Run:
+        """A run on this machine whose results come from elsewhere, under the name of `strategy`."""
+        return self._described(strategy, "", self.key.machine)
+
     def _new_run(self, space: SearchSpace, machine: str) -> Run:
+        names = "+".join(part.strategy.name for part in space.operators)
+        return self._described(names, space.text, machine)
+
+    def _described(self, strategy: str, space: str, machine: str) -> Run:
         settings, graph = self.settings, self.graph
         first = (*graph.inputs, *graph.outputs)[0]
         return Run(
@@ -187,8 +196,8 @@ class Session:
             options=self.key.options,
             machine=machine,
             versions=toolchain_versions(),
-            strategy="+".join(part.strategy.name for part in space.operators),
-            space=space.text,
+            strategy=strategy,
+            space=space,
             sampler=settings.sampler,
             seed=settings.seed,
             budget=settings.budget,

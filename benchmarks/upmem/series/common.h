@@ -8,5 +8,5 @@ typedef struct {
 } arguments;
 
 typedef struct {
-    uint32_t distance, place;
+    uint32_t distance, position;
 } best;

@@ -32,7 +32,7 @@ static void offer(best found)
 {
     mutex_lock(best_mutex);
     if (found.distance < DPU_BEST.distance ||
-        (found.distance == DPU_BEST.distance && found.place < DPU_BEST.place))
+        (found.distance == DPU_BEST.distance && found.position < DPU_BEST.position))
         DPU_BEST = found;
     mutex_unlock(best_mutex);
 }
@@ -41,7 +41,7 @@ int main(void)
 {
     if (me() == 0) {
         mem_reset();
-        DPU_BEST.distance = DPU_BEST.place = UINT32_MAX;
+        DPU_BEST.distance = DPU_BEST.position = UINT32_MAX;
     }
     barrier_wait(&start);
     uint32_t base = (uint32_t)DPU_MRAM_HEAP_POINTER, elements = DPU_ARGUMENTS.elements;

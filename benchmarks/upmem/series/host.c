@@ -34,7 +34,7 @@ int main(int argc, char **argv)
             if (sum < expected.distance)
                 expected = (best){sum, i};
         }
-        wrong += found[d].distance != expected.distance || found[d].place != expected.place;
+        wrong += found[d].distance != expected.distance || found[d].position != expected.position;
     }
     DPU_ASSERT(dpu_free(set));
     free(series), free(parts), free(found);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Start-up of a Cortex-M: vectors, variables, then calls of the program on command.
 //
-// XTC_FPU and XTC_DWT say whether the core has a floating-point unit and a cycle counter. Only
+// A command is the address of a counter, which is read before and after the call. XTC_FPU and
+// XTC_DWT say whether the core has a floating-point unit and a cycle counter. Only
 // instructions of Armv6-M. Registers: Armv7-M Architecture Reference Manual, B3.2.20 and C1.8.
   .syntax unified
   .section .vectors,"a",%progbits
@@ -64,19 +65,14 @@ xtc_reset:
   .type xtc_ready,%function
 xtc_ready:
   ldr r4, =xtc_mailbox
-  ldr r0, [r4]
-  cmp r0, #0
+  ldr r5, [r4]
+  cmp r5, #0
   beq xtc_ready
-  .if XTC_DWT
-  ldr r5, =0xE0001004
   ldr r6, [r5]
-  .endif
   bl xtc_entry
-  .if XTC_DWT
   ldr r0, [r5]
   subs r0, r0, r6
   str r0, [r4, #8]
-  .endif
   movs r0, #0
   str r0, [r4]
   b xtc_ready

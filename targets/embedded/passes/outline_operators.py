@@ -53,9 +53,13 @@ class OutlineOperators(Pass):
     After:
         call @net.op.c(%x, %y)
         func.func private @net.op.c(%x: memref<..> {llvm.noalias}, %y: memref<..> {llvm.noalias})
+
+    Attributes:
+        small: whether LLVM is to prefer small code to fast code in them.
     """
 
     name: ClassVar[str] = "outline-operators"
+    small: bool = False
 
     def run(self, module: Operation) -> None:
         with module.context, module.location:
@@ -63,7 +67,7 @@ class OutlineOperators(Pass):
                 names: set[str] = set()
                 for group in _groups(entry):
                     if group.node is not None and not _is_read_elsewhere(group):
-                        _outline(group, entry, _unique(group.node, names))
+                        _outline(group, entry, _unique(group.node, names), small=self.small)
 
 
 @dataclass
@@ -117,11 +121,12 @@ def _without_alignment(attributes: DictAttr) -> dict[str, Attribute]:
     return {entry.name: entry.attr for entry in attributes if entry.name != "llvm.align"}
 
 
-def _outline(group: _Group, entry: Operation, node: str) -> None:
+def _outline(group: _Group, entry: Operation, node: str, *, small: bool) -> None:
     """Move a group to a function before `entry`, and call that in its place."""
     name = f"{symbol_of(entry)}{OPERATOR}{node}"
+    asked = ["noinline", "nounwind", *(["optsize"] if small else [])]
     attributes = {
-        "passthrough": ArrayAttr.get([StringAttr.get("noinline"), StringAttr.get("nounwind")]),
+        "passthrough": ArrayAttr.get([StringAttr.get(word) for word in asked]),
         NODE: StringAttr.get(node),
     }
     made, _ = outlined(name, group.operations, entry, attributes)

@@ -33,14 +33,17 @@ def _over_groups(loop: NestLoop, axis: str, size: int) -> NestLoop:
 def computing(nest: Nest, operand: int) -> Nest:
     """The nest with an operand computed, in another layout or type, in the loop that packs it.
 
-    Where that loop runs once, the operand is computed before all loops.
+    Where that loop runs once, the operand is computed before all loops. Loops further in that pack
+    it too pack what was computed.
     """
     loops = []
+    is_computed = False
     for extent in nest.extents():
         loop = extent.loop
-        if operand in loop.pack:
+        if operand in loop.pack and not is_computed:
+            is_computed = extent.trips > 1
             pack = tuple(packed for packed in loop.pack if packed != operand)
-            fuse = (*loop.fuse, operand) if extent.trips > 1 else loop.fuse
+            fuse = (*loop.fuse, operand) if is_computed else loop.fuse
             loop = replace(loop, pack=pack, fuse=fuse)
         loops.append(loop)
     return replace(nest, loops=tuple(loops))

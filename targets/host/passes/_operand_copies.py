@@ -49,12 +49,12 @@ def constant(type: Type, number: int, ip: InsertionPoint) -> Value:
     return arith.constant(type, float(number) if isinstance(type, FloatType) else number, ip=ip)
 
 
-def split(value: Value, place: int, size: int, ip: InsertionPoint) -> Value:
-    """A view whose dimension `place` is two, the second of `size`."""
+def split(value: Value, dimension: int, size: int, ip: InsertionPoint) -> Value:
+    """A view in which that dimension is two, the second of `size`."""
     shape = shape_of(value)
-    new = [*shape[:place], shape[place] // size, size, *shape[place + 1 :]]
-    groups = [[d + (d > place)] for d in range(len(shape))]
-    groups[place].append(place + 1)
+    new = [*shape[:dimension], shape[dimension] // size, size, *shape[dimension + 1 :]]
+    groups = [[d + (d > dimension)] for d in range(len(shape))]
+    groups[dimension].append(dimension + 1)
     return tensor.expand_shape(tensor_type(new, value), value, groups, [], new, ip=ip)
 
 
@@ -69,8 +69,8 @@ def copied(
     sizes = dict(zip(loops, shape_of(value), strict=True))
     element = Type.parse(body.element) if body.element else value.type.element_type
     target = tensor.empty([sizes[loop] for loop in wanted], element, ip=ip)
-    places = {loop: place for place, loop in enumerate(wanted)}
-    rows = [[axis(places[loop]) for loop in order] for order in (loops, wanted)]
+    position = {loop: number for number, loop in enumerate(wanted)}
+    rows = [[axis(position[loop]) for loop in order] for order in (loops, wanted)]
     operands = list(zip((value, target), rows, strict=True))
     op = generic(operands, len(wanted), (), {}, ip)
     write = BodyWriter.of(op)
@@ -105,5 +105,5 @@ def untransposed(value: Value, loops: Sequence[int]) -> tuple[Value, list[int]]:
     producer = owner(value)
     if producer is None or producer.name != "linalg.transpose":
         return value, list(loops)
-    places = list(DenseI64ArrayAttr(producer.attributes["permutation"]))
-    return producer.operands[0], [loops[places.index(d)] for d in range(len(places))]
+    order = list(DenseI64ArrayAttr(producer.attributes["permutation"]))
+    return producer.operands[0], [loops[order.index(d)] for d in range(len(order))]

@@ -84,8 +84,8 @@ def _is_readable(found: RowReduction, number: int) -> bool:
 def _is_dense(nest: Structured, number: int, loop: int) -> bool:
     """True where the loop walks neighbours along the last dimension of a buffer."""
     strides, _ = nest.op.operands[number].type.get_strides_and_offset()
-    place = nest.position(number, loop)
-    return place == len(strides) - 1 and strides[-1] == 1
+    dimension = nest.position(number, loop)
+    return dimension == len(strides) - 1 and strides[-1] == 1
 
 
 def _runs_on_vectors(nest: Structured) -> bool:
@@ -191,8 +191,8 @@ def _transposed(rows: list[Value]) -> list[Value]:
     that of a place in it, taken as one number, are turned by one bit.
     """
     lanes = half = len(rows)
-    low = [place for n in range(lanes // 2) for place in (n, n + lanes)]
-    high = [place + lanes // 2 for place in low]
+    low = [lane for n in range(lanes // 2) for lane in (n, n + lanes)]
+    high = [lane + lanes // 2 for lane in low]
     while half > 1:
         half //= 2
         pairs = zip(rows[: lanes // 2], rows[lanes // 2 :], strict=True)

@@ -141,8 +141,8 @@ def _replace(op: Operation, functions: dict[str, _Function]) -> None:
             hints=["give it two names"],
         )
     with op.location, InsertionPoint(op):
-        places = [_address(nest, number) for number in _result_first(range(len(nest.indices)))]
-        call(function.caller(tile), places)
+        addresses = [_address(nest, number) for number in _result_first(range(len(nest.indices)))]
+        call(function.caller(tile), addresses)
     op.erase()
 
 

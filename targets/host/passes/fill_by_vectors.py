@@ -68,17 +68,17 @@ class FillByVectors(Pass):
         ip = InsertionPoint(fill)
         target = _by_runs(target, ip)
         *outer, run = target.type.shape
-        places: list[Value] = []
+        offsets: list[Value] = []
         for extent in outer:
-            place, ip = _loop(extent, 1, ip)
-            places.append(place)
+            start, ip = _loop(extent, 1, ip)
+            offsets.append(start)
         lanes = max(1, self.bits // target.type.element_type.width)
         rest = run % lanes
         if rest:
-            _store(value, target, [*places, index_constant(run - rest, ip)], rest, ip)
+            _store(value, target, [*offsets, index_constant(run - rest, ip)], rest, ip)
         if run >= lanes:
-            place, ip = _loop(run - rest, lanes, ip)
-            _store(value, target, [*places, place], lanes, ip)
+            start, ip = _loop(run - rest, lanes, ip)
+            _store(value, target, [*offsets, start], lanes, ip)
         fill.erase()
 
 
@@ -137,7 +137,7 @@ def _loop(end: int, step: int, ip: InsertionPoint) -> tuple[Value, InsertionPoin
 
 
 def _store(
-    value: Value, target: Value, places: Sequence[Value], lanes: int, ip: InsertionPoint
+    value: Value, target: Value, offsets: Sequence[Value], lanes: int, ip: InsertionPoint
 ) -> None:
     type = VectorType.get([lanes], value.type)
-    vector.store(vector.broadcast(type, value, ip=ip), target, places, ip=ip)
+    vector.store(vector.broadcast(type, value, ip=ip), target, offsets, ip=ip)

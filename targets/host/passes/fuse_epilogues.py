@@ -96,10 +96,10 @@ def _group(view: FunctionView, scheduled: Scheduled, kept: set[str]) -> TileGrou
         return None
     names = scheduled.nest.space.names
     loops = tuple(names.index(loop.axis) for loop in peeled)
-    places = [writer.out.index(loop) for loop in loops]
+    numbers = [writer.out.index(loop) for loop in loops]
     producers = [_producer(view, writer, operand, loops) for operand in peeled[-1].fuse]
-    before = [*producers, *_first_values(view, writer, places)]
-    epilogue = _epilogue(view, writer, places, kept)
+    before = [*producers, *_first_values(view, writer, numbers)]
+    epilogue = _epilogue(view, writer, numbers, kept)
     if not epilogue and any(loop.consumer for loop in scheduled.nest.loops):
         raise no_consumer(scheduled)
     members = [*before, Member(writer, loops), *epilogue]
@@ -131,7 +131,7 @@ def _producer(
 
 
 def _epilogue(
-    view: FunctionView, writer: Structured, places: Sequence[int], kept: set[str]
+    view: FunctionView, writer: Structured, numbers: Sequence[int], kept: set[str]
 ) -> list[Member]:
     """The only reader of a result, where it can be computed in these places; else nothing."""
     uses = view.uses.get(writer.result, [])
@@ -147,10 +147,10 @@ def _epilogue(
         return []
     if linalg.graph_node(reader.op) in kept:
         return []
-    return [Member(reader, tuple(loops[place] for place in places))]
+    return [Member(reader, tuple(loops[number] for number in numbers))]
 
 
-def _first_values(view: FunctionView, writer: Structured, places: Sequence[int]) -> list[Member]:
+def _first_values(view: FunctionView, writer: Structured, numbers: Sequence[int]) -> list[Member]:
     """What computes the initial values for this one operation, element by element."""
     value = writer.op.operands[writer.destination]
     producer = view.nest_of(value)
@@ -161,7 +161,7 @@ def _first_values(view: FunctionView, writer: Structured, places: Sequence[int])
         or len(view.uses[value]) > 1
     ):
         return []
-    return [Member(producer, tuple(producer.out[place] for place in places))]
+    return [Member(producer, tuple(producer.out[number] for number in numbers))]
 
 
 def _steps(nest: Nest, peeled: Sequence[NestLoop]) -> tuple[int, ...]:

@@ -76,8 +76,8 @@ def _is_read_again(nest: Structured, loop: int) -> bool:
 
 def _interchange(nest: Structured, order: list[int]) -> None:
     """Rebuild `nest` with loop `order[n]` at place n."""
-    places = [order.index(loop) for loop in range(len(order))]
-    rows = [tuple(index.renamed(places) for index in row) for row in nest.indices]
+    positions = [order.index(loop) for loop in range(len(order))]
+    rows = [tuple(index.renamed(positions) for index in row) for row in nest.indices]
     attributes = labels(nest.op)
     names = list(attributes.get(LOOP_DIMS, ()))
     if len(names) == len(order):
@@ -86,7 +86,7 @@ def _interchange(nest: Structured, order: list[int]) -> None:
         op = generic(
             list(zip(nest.op.operands, rows, strict=True)),
             len(order),
-            [places[loop] for loop in nest.reductions],
+            [positions[loop] for loop in nest.reductions],
             attributes,
             InsertionPoint(nest.op),
         )

@@ -14,21 +14,29 @@ from xtc.ir.builders.control import new_loop
 from xtc.ir.builders.functions import call, function
 from xtc.ir.builders.numbers import binary, index_constant
 from xtc.ir.mlir import (
+    AffineMap,
+    AffineMapAttr,
     ArrayAttr,
     Attribute,
     Block,
+    BoolAttr,
     DenseI64ArrayAttr,
     DictAttr,
     IndexType,
     InsertionPoint,
+    MemRefType,
     Operation,
     StringAttr,
     UnitAttr,
     Value,
+    VectorType,
     all_operations,
     arith,
     func,
+    memref,
     scf,
+    ub,
+    vector,
 )
 from xtc.ir.passes import Pass
 
@@ -46,7 +54,7 @@ class OutlineParallelLoops(Pass):
 
     The call runs the whole loop; `dispatch-parallel-calls` then lets threads share it. The
     arguments are the buffers that the body uses, `llvm.noalias` where they are known not to
-    overlap.
+    overlap; a vector that was computed before is in a buffer, too.
     """
 
     name: ClassVar[str] = "outline-parallel-loops"
@@ -77,8 +85,9 @@ def _outline(loop: Operation, around: Operation, number: int) -> None:
     """Move the loop's body to a function before `around`, and call that in the loop's place."""
     name = f"{StringAttr(around.attributes['sym_name']).value}.parallel.{number}"
     counts = [count for _, count, _ in _dimensions(loop)]
-    values = captured(loop)
     with loop.context, loop.location:
+        _keep_vectors_in_memory(loop, around)
+        values = captured(loop)
         with InsertionPoint(loop):
             range_ = [index_constant(0), index_constant(math.prod(counts))]
             made = call(name, [*values, *range_], attributes={PARALLEL: UnitAttr.get()})
@@ -92,6 +101,31 @@ def _outline(loop: Operation, around: Operation, number: int) -> None:
         with InsertionPoint(chunk):
             redirect(chunk, values, arguments)
     loop.erase()
+
+
+def _keep_vectors_in_memory(loop: Operation, around: Operation) -> None:
+    """Let the body read vectors that were computed before the loop from the stack.
+
+    They may be wider than a register, which no argument of a function is.
+    """
+    vectors = [value for value in captured(loop) if isinstance(value.type, VectorType)]
+    body = loop.regions[0].blocks[0]
+    for value in vectors:
+        type = VectorType(value.type)
+        with InsertionPoint.at_block_begin(around.regions[0].blocks[0]):
+            buffer = memref.alloca(MemRefType.get(type.shape, type.element_type), [], [])
+        every = AffineMapAttr.get(AffineMap.get_identity(type.rank))
+        bounds = ArrayAttr.get([BoolAttr.get(True)] * type.rank)
+        with InsertionPoint(loop):
+            start = [index_constant(0)] * type.rank
+            vector.transfer_write(None, value, buffer, start, every, bounds)
+        with InsertionPoint.at_block_begin(body):
+            start = [index_constant(0)] * type.rank
+            rest = ub.poison(type.element_type)
+            read = vector.transfer_read(type, buffer, start, every, rest, bounds)
+        for use in list(value.uses):
+            if _is_inside(use.owner.operation, [loop]):
+                use.owner.operation.operands[use.operand_number] = read
 
 
 def _function(name: str, values: list[Value]) -> Block:
@@ -130,16 +164,16 @@ def copy_paths(source: Operation, target: Operation) -> None:
 
 def _indices(loop: Operation, iteration: Value) -> list[Value]:
     """Where an iteration is in each dimension, the last of which runs fastest."""
-    places: list[Value] = []
+    coordinates: list[Value] = []
     dimensions = _dimensions(loop)
     for position, (start, count, step) in reversed(list(enumerate(dimensions))):
-        place = iteration
+        coordinate = iteration
         if position > 0:
-            place = binary(arith.remui, iteration, count)
+            coordinate = binary(arith.remui, iteration, count)
             iteration = binary(arith.divui, iteration, count)
-        place = place if step == 1 else binary(arith.muli, place, step)
-        places.append(place if start == 0 else binary(arith.addi, place, start))
-    return places[::-1]
+        coordinate = coordinate if step == 1 else binary(arith.muli, coordinate, step)
+        coordinates.append(coordinate if start == 0 else binary(arith.addi, coordinate, start))
+    return coordinates[::-1]
 
 
 def _dimensions(loop: Operation) -> list[tuple[int, int, int]]:

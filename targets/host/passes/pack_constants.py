@@ -121,9 +121,9 @@ def _replace(op: Operation, tiles: Tiles, old: Operation, symbol: str) -> None:
     memref.global_(symbol, tiles.type, constant=True, alignment=alignment, ip=InsertionPoint(old))
     packed = _load(tiles, symbol)
     ip = InsertionPoint(op)
-    places: list[Offset] = [_number(window, ip) for window in tiles.windows]
-    whole = [1] * len(places)
-    offsets = [*places, *(0 for _ in tiles.shape)]
+    starts: list[Offset] = [_number(window, ip) for window in tiles.windows]
+    whole = [1] * len(starts)
+    offsets = [*starts, *(0 for _ in tiles.shape)]
     tile = extract_slice(packed, offsets, [*whole, *tiles.shape], ip, dropped=len(whole))
     op.results[0].replace_all_uses_with(tile)
     op.erase()

@@ -87,20 +87,20 @@ class _Blocks:
         return self._with_rows(self.rows, shape_of(self.padding.result))
 
     def _with_rows(self, rows: int, sizes: Sequence[int]) -> list[int]:
-        place = self.loop.dimension
-        return [*sizes[:place], rows, *sizes[place + 1 :]]
+        dim = self.loop.dimension
+        return [*sizes[:dim], rows, *sizes[dim + 1 :]]
 
     def padded(self, first: Value | int, ip: InsertionPoint) -> Value:
         """The rows from number `first` of the padded tensor on."""
-        padding, place = self.padding, self.loop.dimension
+        padding, dim = self.padding, self.loop.dimension
         block = empty(self.shape, padding.result, ip)
         starts = self._with_rows(0, padding.offsets)
         inner = self._with_rows(self.rows, shape_of(padding.inside))
         for slab in slabs(self.shape, starts, inner):
             block = filled(padding, block, slab.offsets, slab.sizes, ip)
-        before = padding.offsets[place]
+        before = padding.offsets[dim]
         begin = self._row(before, first, ip)
-        end = self._row(before + shape_of(padding.inside)[place], first, ip)
+        end = self._row(before + shape_of(padding.inside)[dim], first, ip)
         block = _for(0, begin, block, ip, self._fill_row)
         block = _for(begin, end, block, ip, lambda *row: self._copy_row(first, *row))
         return _for(end, self.rows, block, ip, self._fill_row)
@@ -117,12 +117,12 @@ class _Blocks:
         return filled(self.padding, block, starts, sizes, ip)
 
     def _copy_row(self, first: Value | int, row: Value, block: Value, ip: InsertionPoint) -> Value:
-        padding, place = self.padding, self.loop.dimension
+        padding, dim = self.padding, self.loop.dimension
         inside = shape_of(padding.inside)
-        number = linear_offset([(row, 1), (first, 1), (-padding.offsets[place], 1)], ip)
-        starts = [number if d == place else 0 for d in range(len(inside))]
+        number = linear_offset([(row, 1), (first, 1), (-padding.offsets[dim], 1)], ip)
+        starts = [number if d == dim else 0 for d in range(len(inside))]
         part = extract_slice(padding.inside, starts, self._with_rows(1, inside), ip)
-        into = [row if d == place else start for d, start in enumerate(padding.offsets)]
+        into = [row if d == dim else start for d, start in enumerate(padding.offsets)]
         return insert_slice(part, block, into, ip)
 
 

@@ -97,8 +97,8 @@ def _plan(function: Operation) -> None:
     size = footprint(extents, offsets)
     with InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
         arena = _arena(size, lower_bound(extents))
-        places = {offset: index_constant(offset) for offset in sorted(set(offsets))}
-    _replace(buffers, offsets, arena, places)
+        constants = {offset: index_constant(offset) for offset in sorted(set(offsets))}
+    _replace(buffers, offsets, arena, constants)
 
 
 def _arena(size: int, least: int) -> Value:
@@ -110,11 +110,11 @@ def _arena(size: int, least: int) -> Value:
 
 
 def _replace(
-    buffers: Sequence[_Buffer], offsets: Sequence[int], arena: Value, places: dict[int, Value]
+    buffers: Sequence[_Buffer], offsets: Sequence[int], arena: Value, constants: dict[int, Value]
 ) -> None:
     for buffer, offset in zip(buffers, offsets, strict=True):
         result = buffer.alloc.results[0]
         with InsertionPoint(buffer.alloc):
-            view = memref.view(result.type, arena, places[offset], [])
+            view = memref.view(result.type, arena, constants[offset], [])
         result.replace_all_uses_with(view)
         buffer.alloc.erase()

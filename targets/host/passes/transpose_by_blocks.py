@@ -207,7 +207,7 @@ def _indices(copy: _Transposition, operand: int, counters: dict[int, Value]) -> 
 def _transposed(rows: Sequence[Value]) -> list[Value]:
     """The columns of a square of words, by as many rounds of perfect shuffles as 2 has powers."""
     lanes, half = len(rows), len(rows) // 2
-    order = [place for lane in range(lanes) for place in (lane, lanes + lane)]
+    order = [element for lane in range(lanes) for element in (lane, lanes + lane)]
     masks = [order[:lanes], order[lanes:]]
     values = list(rows)
     for _ in range(lanes.bit_length() - 1):

@@ -24,10 +24,10 @@ static int32_t configure(const void *given, sim_options *options, const char **e
     return XTC_OK;
 }
 
-static void fill(const void *given, void *place)
+static void fill(const void *given, void *memory)
 {
     const mppa_config *config = given;
-    mppa_block *block = place;
+    mppa_block *block = memory;
     block->machine = config->machine;
     if (config->trace_file)
         memcpy(block->trace_file, config->trace_file, strlen(config->trace_file) + 1);

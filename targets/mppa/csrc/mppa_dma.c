@@ -101,8 +101,8 @@ static bool meets(const char *begin, size_t stride, const transfer *one, uint64_
     if (address >= last || address + nbytes <= first)
         return false;
     uint64_t offset = address < first ? 0 : address - first;
-    uint64_t row = one->rows > 1 ? offset / stride : 0, place = offset - row * stride;
-    return place < one->row_bytes || place + nbytes > stride;
+    uint64_t row = one->rows > 1 ? offset / stride : 0, column = offset - row * stride;
+    return column < one->row_bytes || column + nbytes > stride;
 }
 
 void mppa_dma_require_free(uint64_t address, uint64_t nbytes, bool writes)

@@ -9,7 +9,7 @@
 #include "sim_order.h"
 
 mppa_block *mppa;
-mppa_place here = {NOBODY, NOBODY};
+mppa_coordinates here = {NOBODY, NOBODY};
 
 void mppa_count(enum mppa_event event, uint64_t count)
 {

@@ -13,10 +13,10 @@
 typedef struct {
     uint32_t cluster; // that runs, or NOBODY
     uint32_t pe;      // that runs, NOBODY for control code
-} mppa_place;
+} mppa_coordinates;
 
 extern mppa_block *mppa;
-extern mppa_place here;
+extern mppa_coordinates here;
 
 // mppa_sim.c
 void mppa_count(enum mppa_event event, uint64_t count); // for the PE that runs

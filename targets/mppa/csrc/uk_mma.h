@@ -7,6 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// A watched simulator is told of each row that a micro-kernel accesses; see dev_access of dev.h.
+#ifdef DEV_WATCHED
+#include "dev.h"
+#define UK_TELL(BASE, ADDRESS, COUNT, WRITES)                                                      \
+    dev_access(BASE, ADDRESS, (COUNT) * sizeof *(ADDRESS), WRITES)
+#else
+#define UK_TELL(BASE, ADDRESS, COUNT, WRITES) ((void)0)
+#endif
+
 // c[i * c_row + j] += a[i * a_row + p * a_k] * b[p * b_k + j] for i < ROWS, j < COLUMNS and p < k;
 // strides in elements.
 #define UK_MMA(NAME, ROWS, COLUMNS, FACTOR, SUM)                                                   \
@@ -14,16 +23,26 @@
                      ptrdiff_t b_k, SUM *c, ptrdiff_t c_row)                                       \
     {                                                                                              \
         SUM sums[ROWS][COLUMNS];                                                                   \
+        const FACTOR *first_a = a, *first_b = b;                                                   \
+        (void)first_a, (void)first_b;                                                              \
+        for (int i = 0; i < ROWS; i++)                                                             \
+            UK_TELL(c, c + i * c_row, COLUMNS, 0);                                                 \
         for (int i = 0; i < ROWS; i++)                                                             \
             for (int j = 0; j < COLUMNS; j++)                                                      \
                 sums[i][j] = c[i * c_row + j];                                                     \
-        for (size_t p = 0; p < k; p++, a += a_k, b += b_k)                                         \
-            for (int i = 0; i < ROWS; i++)                                                         \
+        for (size_t p = 0; p < k; p++, a += a_k, b += b_k) {                                       \
+            UK_TELL(first_b, b, COLUMNS, 0);                                                       \
+            for (int i = 0; i < ROWS; i++) {                                                       \
+                UK_TELL(first_a, a + i * a_row, 1, 0);                                             \
                 for (int j = 0; j < COLUMNS; j++)                                                  \
                     sums[i][j] += (SUM)a[i * a_row] * (SUM)b[j];                                   \
-        for (int i = 0; i < ROWS; i++)                                                             \
+            }                                                                                      \
+        }                                                                                          \
+        for (int i = 0; i < ROWS; i++) {                                                           \
+            UK_TELL(c, c + i * c_row, COLUMNS, 1);                                                 \
             for (int j = 0; j < COLUMNS; j++)                                                      \
                 c[i * c_row + j] = sums[i][j];                                                     \
+        }                                                                                          \
     }
 
 #endif

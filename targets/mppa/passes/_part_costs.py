@@ -88,11 +88,11 @@ class _Dimension:
 
     @staticmethod
     def of(index: Index, size: int, member: Member) -> _Dimension:
-        places = {loop: place for place, loop in enumerate(member.loops)}
+        positions = {loop: position for position, loop in enumerate(member.loops)}
         extents = member.nest.extents
-        tiled = tuple((places[loop], by) for loop, by in index.factors if loop in places)
+        tiled = tuple((positions[loop], by) for loop, by in index.factors if loop in positions)
         others = tuple(
-            (loop, by, extents[loop]) for loop, by in index.factors if loop not in places
+            (loop, by, extents[loop]) for loop, by in index.factors if loop not in positions
         )
         return _Dimension(size, index.offset + 1, tiled, others)
 
@@ -100,7 +100,7 @@ class _Dimension:
         """The size of a tile's part, in strips of `loop`; -1 stands for no loop."""
         if not self.tiled and all(other != loop for other, _, _ in self.others):
             return self.size
-        reach = self.reach + sum([by * (tiles[place] - 1) for place, by in self.tiled])
+        reach = self.reach + sum([by * (tiles[position] - 1) for position, by in self.tiled])
         for other, by, extent in self.others:
             reach += by * ((strip if other == loop else extent) - 1)
         return reach
@@ -133,7 +133,9 @@ class Operand:
         shape = shape_of(value)
         rows = zip(member.nest.indices[number], shape, strict=True)
         dimensions = tuple(_Dimension.of(index, size, member) for index, size in rows)
-        walked = tuple(sorted({place for dimension in dimensions for place, _ in dimension.tiled}))
+        walked = tuple(
+            sorted({position for dimension in dimensions for position, _ in dimension.tiled})
+        )
         loops = frozenset(loop for dimension in dimensions for loop, _, _ in dimension.others)
         width = -(-element_bits(value) // 8)
         return Operand(value, width, shape, walked, loops, dimensions)
@@ -145,7 +147,7 @@ class Operand:
 
     def part(self, machine: Machine, tiles: Sequence[int], cut: Cut = None) -> Part:
         """The part of a tile, or of a strip of it."""
-        key = (*[tiles[place] for place in self.walked], *(cut or ()))
+        key = (*[tiles[position] for position in self.walked], *(cut or ()))
         if key not in self._parts:
             in_strip = cut is not None and cut[1] in self.loops
             sizes = self.sizes(tiles, cut)

@@ -50,9 +50,9 @@ class TileOperands:
 
     def _key(self, member: Member, number: int) -> Key:
         """Members that read the same part of a tensor have the same key."""
-        places = tuple(
+        positions = tuple(
             tuple(index.factor(loop) for loop in member.loops)
             for index in member.nest.indices[number]
         )
         sizes = tuple(part_sizes(member, number, self.plan.tiles))
-        return member.nest.op.operands[number], (places, sizes)
+        return member.nest.op.operands[number], (positions, sizes)

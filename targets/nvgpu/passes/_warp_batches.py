@@ -99,8 +99,8 @@ def _flush(found: _Batch, before: Operation, memory: Value) -> None:
             call("cuda_load_matrix_batch", [count, memory], [], ip)
         results = _SUMS if name == MMA else _REGISTERS
         for number, op in enumerate(found.members):
-            place = _word(op, number, results, memory, ip)
-            made = llvm.load(op.results[0].type, place, ip=ip)
+            position = _word(op, number, results, memory, ip)
+            made = llvm.load(op.results[0].type, position, ip=ip)
             op.results[0].replace_all_uses_with(made)
     for op in found.delayed:
         op.move_before(before)

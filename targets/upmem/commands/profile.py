@@ -28,8 +28,8 @@ def run(argv: Sequence[str]) -> int:
     total = sum(issued for issued, _ in lines.values())
     print(f"{'instructions':>14} {'share':>6} {'modelled stalls':>16}  line")
     for (program, file, line), (issued, stalled) in list(lines.items())[: options.lines]:
-        place = f"{file}:{line}" if file and line else file or "(routines)"
-        print(f"{issued:14,} {issued / max(total, 1):6.1%} {stalled:16,}  {program} {place}")
+        location = f"{file}:{line}" if file and line else file or "(routines)"
+        print(f"{issued:14,} {issued / max(total, 1):6.1%} {stalled:16,}  {program} {location}")
     return 0
 
 

@@ -22,6 +22,7 @@ from xtc_targets.upmem.toolchain.program import build
 from xtc_targets.upmem.toolchain.vendor import VendorKit
 
 _SECONDS = 600.0
+_CXX = (".cc", ".cpp", ".cxx", ".C")
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         "code and output are the command's. -D, -I and -O go to both compilers, with NR_TASKLETS; "
         "-l goes to the host's. Arguments of the program follow --.",
     )
-    parser.add_argument("host", nargs="+", type=Path, help="C files of the host")
+    parser.add_argument("host", nargs="+", type=Path, help="C or C++ files of the host")
     parser.add_argument(
         "--dpu",
         action="append",
@@ -155,6 +156,8 @@ def _compile_host(
 ) -> None:
     words = [*c_compiler.command(), "-g", "-O2", *flags, *map(str, sources), "-o", str(output)]
     words += [*linking, "-lm", "-pthread", *(flag for flag in flags if flag.startswith("-l"))]
+    if any(source.suffix in _CXX for source in sources):
+        words.append("-lstdc++")
     done = tool.run(
         words,
         what="compiling the host's program",

@@ -155,8 +155,8 @@ driver_buffer *driver_memory_find(driver_memory *memory, uint64_t address, uint6
     return buffer;
 }
 
-// The lowest place in MRAM that no copy of any buffer takes.
-static bool find_place(driver_memory *memory, uint64_t nbytes, uint32_t *offset)
+// The lowest offset in MRAM that no copy of any buffer takes.
+static bool find_room(driver_memory *memory, uint64_t nbytes, uint32_t *offset)
 {
     uint64_t at = PROGRAM_ROOM;
     bool moved = true;
@@ -200,9 +200,9 @@ static driver_copy *new_copy(driver_memory *memory, driver_buffer *buffer, uint6
 {
     uint64_t here = rounded(each ? each : buffer->nbytes, GRANULE);
     uint32_t offset;
-    if (!find_place(memory, here, &offset)) {
+    if (!find_room(memory, here, &offset)) {
         drop_invalid(memory);
-        if (!find_place(memory, here, &offset)) {
+        if (!find_room(memory, here, &offset)) {
             xtc_fail(XTC_MEMORY, "a buffer needs %llu bytes on each DPU, which has too little left",
                      (unsigned long long)here);
             return NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers on DPUs. A buffer has a place on the host and copies in the DPUs' MRAM: one for each way in
-// which kernels want it shared. What is written in one place is brought to another where that is
+// Buffers on DPUs. A buffer has a home on the host and copies in the DPUs' MRAM: one for each way in
+// which kernels want it shared. What is written to one of them is brought to another where that is
 // needed, through the host, and counted.
 #ifndef DRIVER_MEMORY_H
 #define DRIVER_MEMORY_H
@@ -46,7 +46,7 @@ int32_t driver_memory_alloc_sharded(driver_memory *memory, uint64_t nbytes, uint
 int32_t driver_memory_free(driver_memory *memory, uint64_t address);
 // The buffer that holds `nbytes` at an address, or NULL with a message.
 driver_buffer *driver_memory_find(driver_memory *memory, uint64_t address, uint64_t nbytes);
-// Make the host's place valid, to be read or, where `writes`, to be changed.
+// Make the home valid, to be read or, where `writes`, to be changed.
 int32_t driver_memory_to_host(driver_memory *memory, driver_buffer *buffer, bool writes);
 // The buffer shared as a kernel wants it, valid where that reads it; its offset in MRAM.
 int32_t driver_memory_to_dpus(driver_memory *memory, driver_buffer *buffer, uint64_t each,

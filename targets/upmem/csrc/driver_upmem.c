@@ -124,9 +124,9 @@ static int32_t load_program(xtc_device *device, const module *from, uint32_t pro
 {
     if (device->loaded == from && device->loaded_program == program)
         return XTC_OK;
-    const uint64_t *place = from->image.programs[program];
+    const uint64_t *location = from->image.programs[program];
     dpu_error_t error =
-        dpu_load_from_memory(device->set, from->image.bytes + place[0], place[1], NULL);
+        dpu_load_from_memory(device->set, from->image.bytes + location[0], location[1], NULL);
     if (error != DPU_OK)
         return driver_failed(error, "loading a program");
     device->loaded = from;

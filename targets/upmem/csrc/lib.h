@@ -120,6 +120,7 @@ typedef struct lib_machine {
 // lib_set.c
 lib_machine *lib_machine_of(struct dpu_set_t set); // NULL for a set that is none
 uint32_t lib_dpu_count(struct dpu_set_t set);
+uint32_t lib_allocated_dpus(void); // in this process
 struct dpu_t *lib_dpu_at(struct dpu_set_t set, uint32_t index);
 
 // lib_machine.c: the simulator's process. Its failures are DPU_ERR_DRIVER, with a message.
@@ -133,6 +134,7 @@ bool lib_is_v1b(const lib_machine *machine);
 
 // lib_time.c
 double *lib_clock(lib_machine *machine); // of the caller: the host's, or a callback's
+double lib_host_time(void);
 // All DPUs of the job's ranks have ended; the rank is its own from then on. Returns an error that the
 // programs ended in.
 dpu_error_t lib_take_ranks(lib_job *job);

@@ -7,6 +7,13 @@
 
 #define DEFAULT_DPUS UPMEM_DPUS_PER_RANK // of DPU_ALLOCATE_ALL
 
+static uint32_t allocated;
+
+uint32_t lib_allocated_dpus(void)
+{
+    return __atomic_load_n(&allocated, __ATOMIC_RELAXED);
+}
+
 lib_machine *lib_machine_of(struct dpu_set_t set)
 {
     if (set.kind == DPU_SET_DPU)
@@ -80,6 +87,7 @@ dpu_error_t dpu_alloc(uint32_t nr_dpus, const char *profile, struct dpu_set_t *d
         return DPU_ERR_SYSTEM;
     }
     machine->id = __atomic_fetch_add(&ids, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&allocated, count, __ATOMIC_RELAXED);
     lib_queue_open(machine);
     dpu_set->kind = DPU_SET_RANKS;
     dpu_set->list.nr_ranks = machine->rank_count;
@@ -103,6 +111,7 @@ dpu_error_t dpu_free(struct dpu_set_t dpu_set)
     dpu_error_t status = lib_wait_all(machine);
     lib_queue_close(machine);
     lib_free_programs(machine);
+    __atomic_sub_fetch(&allocated, machine->count, __ATOMIC_RELAXED);
     free_ranks(machine);
     lib_machine_close(machine);
     return status;

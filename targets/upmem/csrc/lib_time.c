@@ -15,6 +15,11 @@ double *lib_clock(lib_machine *machine)
     return in_callback ? &machine->callback_time : &host_time;
 }
 
+double lib_host_time(void)
+{
+    return host_time;
+}
+
 bool lib_rank_is_in(const lib_job *job, const struct dpu_rank_t *rank)
 {
     for (uint32_t i = 0; i < job->count; i++)

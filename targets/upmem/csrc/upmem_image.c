@@ -154,7 +154,7 @@ const sim_loader upmem_loader = {.load = load, .unload = unload, .function = fun
                                  .data = data, .function_name = function_name, .view = view};
 
 // Where a section is in a DPU's memories; NULL where it is in neither.
-static uint8_t *place_of(const upmem_section *section, const dpu_profile *profile, dpu *dpu)
+static uint8_t *memory_of(const upmem_section *section, const dpu_profile *profile, dpu *dpu)
 {
     uint32_t offset = section->address - DPU_MRAM_BASE;
     if (section->address <= profile->wram_bytes &&
@@ -170,13 +170,13 @@ void upmem_program_write(const upmem_program *program, const dpu_profile *profil
     upmem_section section;
     sim_poison(dpu->wram, profile->wram_bytes);
     for (uint32_t i = 0; upmem_elf_section(&program->elf, i, &section); i++) {
-        uint8_t *place = place_of(&section, profile, dpu);
-        if (!place || upmem_section_is_code(&section))
+        uint8_t *memory = memory_of(&section, profile, dpu);
+        if (!memory || upmem_section_is_code(&section))
             continue;
         if (upmem_section_is_loaded(&section))
-            memcpy(place, program->elf.bytes + section.offset, section.nbytes);
+            memcpy(memory, program->elf.bytes + section.offset, section.nbytes);
         else if (upmem_section_is_zero(&section))
-            memset(place, 0, section.nbytes);
+            memset(memory, 0, section.nbytes);
     }
 }
 

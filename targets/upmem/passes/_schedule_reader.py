@@ -95,11 +95,11 @@ class ScheduleReader:
         return [*outer, *inner]
 
     def _is_of_dpus(self, extent: Extent) -> bool:
-        """Whether a loop is shared by DPUs, and another one divides their rows into tiles."""
+        """Whether a loop is shared by DPUs, and another one divides their rows further."""
         if extent.loop not in leading_loops(self.entry.nest):
             return False
-        outer = self._extents[: self._tile_begin]
-        return any(e.loop.axis == extent.loop.axis for e in outer if e != extent)
+        inner = self._extents[self._extents.index(extent) + 1 : self._tile_begin]
+        return any(e.loop.axis == extent.loop.axis for e in inner)
 
     def _is_open(self, extent: Extent) -> bool:
         """Whether a loop is over a whole axis, so that its tile is for the compiler to choose."""
@@ -154,17 +154,30 @@ class ScheduleReader:
 
     def _check_dpus(self) -> None:
         """DPUs share rows, in the parts that all kernels over as many rows agree on."""
-        for loop in leading_loops(self.entry.nest):
-            extent = next(e for e in self._extents if e.loop == loop)
+        leading = leading_loops(self.entry.nest)
+        found = [extent for extent in self._extents if extent.loop in leading]
+        total = found[0].size if found else 1
+        rows = rows_of_each(total, self.dpus)
+        inside = 1  # DPUs that share an iteration
+        for extent in reversed(found):
             if self._axis(extent) != self.row_loop:
-                raise self._error(loop, "is not over rows of the result", "DPUs share rows")
-            rows = rows_of_each(extent.size, self.dpus)
-            if extent.step != rows:
-                raise self._error(
-                    loop,
-                    f"gives a DPU {extent.step} rows, and on {self.dpus} DPUs each has {rows}",
-                    "all kernels over as many rows share them alike, so that data stays",
-                )
+                raise self._error(extent.loop, "is not over rows of the result", "DPUs share rows")
+            if extent.step != min(rows * inside, total):
+                raise self._rows_differ(extent, inside, rows)
+            inside *= self._places(extent.loop)
+
+    def _places(self, loop: NestLoop) -> int:
+        mesh = self.entry.nest.space.mesh
+        return mesh.size(loop.distribute) if mesh else 1
+
+    def _rows_differ(self, extent: Extent, inside: int, rows: int) -> UserError:
+        whom = "a DPU" if inside == 1 else f"{inside} DPUs"
+        each = "each has" if inside == 1 else "these have"
+        return self._error(
+            extent.loop,
+            f"gives {whom} {extent.step} rows, and on {self.dpus} DPUs {each} {rows * inside}",
+            "all kernels over as many rows share them alike, so that data stays",
+        )
 
     def _check_parallel(self, parallel: list[NestLoop]) -> None:
         names = self.entry.nest.space.names

@@ -39,16 +39,16 @@ class Shards:
 
 def row_loop(nest: Structured) -> int | None:
     """The loop over rows of the result: the first of its dimensions that is not 1."""
-    place = row_dimension(nest.op.operands[nest.destination])
-    if place is None:
+    dimension = row_dimension(nest.op.operands[nest.destination])
+    if dimension is None:
         return None
-    return nest.indices[nest.destination][place].loop
+    return nest.indices[nest.destination][dimension].loop
 
 
 def row_dimension(buffer: Value) -> int | None:
     """The first dimension of a buffer that is not 1."""
     sizes = shape_of(buffer)
-    return next((place for place, size in enumerate(sizes) if size > 1), None)
+    return next((dimension for dimension, size in enumerate(sizes) if size > 1), None)
 
 
 def nbytes_of(buffer: Value) -> int:
@@ -113,12 +113,12 @@ def _walks_rows(nest: Structured, buffer: Value, total: int) -> bool:
     for number, value in enumerate(nest.op.operands):
         if not _is_buffer(value) or root(value) != buffer:
             continue
-        place = row_dimension(value)
-        if place is None or shape_of(value)[place] != total:
+        dimension = row_dimension(value)
+        if dimension is None or shape_of(value)[dimension] != total:
             return False
-        if not _is_whole(value) and not _has_all_rows(value, place):
+        if not _is_whole(value) and not _has_all_rows(value, dimension):
             return False
-        if nest.position(number, loop if loop is not None else -1) != place:
+        if nest.position(number, loop if loop is not None else -1) != dimension:
             return False
     return True
 
@@ -130,8 +130,8 @@ def _is_whole(value: Value) -> bool:
     return bool(value == root(value))
 
 
-def _has_all_rows(value: Value, place: int) -> bool:
-    """Whether a value is a part of each row of a buffer, whose rows are its dimension `place`."""
+def _has_all_rows(value: Value, dimension: int) -> bool:
+    """Whether a value is a part of each row of a buffer, with rows along `dimension`."""
     while isinstance(value, OpResult) and value.owner.name == "memref.subview":
         op = value.owner
         (source, *dynamic) = op.operands
@@ -140,9 +140,9 @@ def _has_all_rows(value: Value, place: int) -> bool:
         )
         if dynamic or len(shape_of(source)) != len(shape_of(value)):
             return False
-        if offsets[place] != 0 or steps[place] != 1 or row_dimension(source) != place:
+        if offsets[dimension] != 0 or steps[dimension] != 1 or row_dimension(source) != dimension:
             return False
-        if shape_of(source)[place] != shape_of(value)[place]:
+        if shape_of(source)[dimension] != shape_of(value)[dimension]:
             return False
         value = source
     return bool(value == root(value))

@@ -39,18 +39,18 @@ class VendorKit:
     def found() -> VendorKit:
         """The kit on the path. Raises ToolError where there is none."""
         path = knobs.inherited_environment().get("PATH")
-        places = [shutil.which(name, path=path) for name in (COMPILER, PKG_CONFIG)]
-        if None in places:
+        paths = [shutil.which(name, path=path) for name in (COMPILER, PKG_CONFIG)]
+        if None in paths:
             missing = [
                 name
-                for name, place in zip((COMPILER, PKG_CONFIG), places, strict=True)
-                if place is None
+                for name, found in zip((COMPILER, PKG_CONFIG), paths, strict=True)
+                if found is None
             ]
             raise ToolError(
                 f"platform hw needs UPMEM's own kit, and {' and '.join(missing)} was not found",
                 hints=[INSTALL_HINT, "platform sim simulates the DPUs"],
             )
-        return VendorKit(str(places[0]), str(places[1]))
+        return VendorKit(str(paths[0]), str(paths[1]))
 
     @property
     def version(self) -> str:

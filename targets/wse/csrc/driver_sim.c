@@ -29,16 +29,16 @@ static int32_t configure(const void *given, sim_options *options, const char **e
     return XTC_OK;
 }
 
-static void put(char *place, const char *path)
+static void put(char *room, const char *path)
 {
     if (path)
-        memcpy(place, path, strlen(path) + 1);
+        memcpy(room, path, strlen(path) + 1);
 }
 
-static void fill(const void *given, void *place)
+static void fill(const void *given, void *room)
 {
     const wse_config *config = given;
-    wse_shared_block *block = place;
+    wse_shared_block *block = room;
     block->settings.shuffled = config->shuffled;
     block->settings.seed = config->seed;
     block->settings.cycle_limit = config->cycle_limit;
@@ -57,9 +57,9 @@ static sim_counter_names *names(const void *block)
     return made;
 }
 
-static void values(const void *place, const xtc_copies *copies, uint64_t *values)
+static void values(const void *room, const xtc_copies *copies, uint64_t *values)
 {
-    const wse_shared_block *block = place;
+    const wse_shared_block *block = room;
     (void)copies;
     memcpy(values, block->counters, sizeof block->counters);
 }

@@ -24,7 +24,7 @@ typedef struct {
     uint16_t words[16];
 } wse_dsd;
 
-enum { WSE_CONTROL = 1, WSE_INDEXED = 4 };
+enum { WSE_CONTROL = 1, WSE_ADVANCE = 2, WSE_INDEXED = 4 };
 
 enum wse_operand_kind { WSE_DSD, WSE_SCALAR, WSE_POINTER, WSE_DSR };
 
@@ -34,12 +34,15 @@ typedef struct {
     const wse_dsd *dsd;
 } wse_operand;
 
-enum { WSE_ASYNC = 1, WSE_ACTIVATE = 2, WSE_UNBLOCK = 4, WSE_INDEX = 8, WSE_UT = 16, WSE_SAVE = 32 };
+enum {
+    WSE_ASYNC = 1, WSE_ACTIVATE = 2, WSE_UNBLOCK = 4, WSE_INDEX = 8, WSE_UT = 16, WSE_SAVE = 32,
+    WSE_CONTROL_ENDS = 64, WSE_CONTROL_ACTIVATES = 128, WSE_CONTROL_UNBLOCKS = 256
+};
 
 typedef struct {
     uint32_t flags;
     uint16_t activate, unblock, index, ut;
-    uint32_t unused;
+    uint16_t on_control, unused; // the task that a control wavelet activates or unblocks
 } wse_options;
 
 enum wse_operation {
@@ -47,7 +50,7 @@ enum wse_operation {
     WSE_FSUBS, WSE_FMULH, WSE_FMULS, WSE_FMACH, WSE_FMACS, WSE_FMACHS, WSE_FMAXH, WSE_FMAXS,
     WSE_FNEGH, WSE_FNEGS, WSE_FABSH, WSE_FABSS, WSE_FH2S, WSE_FS2H, WSE_ADD16, WSE_SUB16,
     WSE_AND16, WSE_OR16, WSE_XOR16, WSE_SLL16, WSE_SLR16, WSE_SAR16, WSE_XP162FH, WSE_XP162FS,
-    WSE_FH2XP16, WSE_FS2XP16, WSE_ADD32, WSE_SUB32, WSE_FMINH, WSE_FMINS, WSE_ADDC16,
+    WSE_FH2XP16, WSE_FS2XP16, WSE_ADD32, WSE_SUB32, WSE_FMINH, WSE_FMINS, WSE_ADDC16, WSE_DFILT,
     WSE_OPERATIONS
 };
 

@@ -62,12 +62,12 @@ static void copy_one(wse_pe *pe, const region *part, uint32_t x, uint32_t y, boo
     if (address + part->elements * size > 48 << 10)
         sim_fault(address, "'%s' with %u elements leaves SRAM", wse.symbols[part->what],
                   part->elements);
-    uint8_t *place = pe->head.base + address;
-    for (uint32_t number = 0; number < part->elements; number++, place += size) {
+    uint8_t *data = pe->head.base + address;
+    for (uint32_t number = 0; number < part->elements; number++, data += size) {
         uint32_t *element = element_of(part, x, y, number);
         if (!in)
             *element = 0;
-        memcpy(in ? (void *)place : element, in ? (void *)element : place, size);
+        memcpy(in ? (void *)data : element, in ? (void *)element : data, size);
     }
     wse_about = NULL;
 }
@@ -127,7 +127,7 @@ void wse_host_feed(wse_pe *pe)
             blocked = true;
             continue;
         }
-        wse_wavelet wavelet = {take(feed), (uint8_t)feed->color, 0, wse.now + 1};
+        wse_wavelet wavelet = {take(feed), (uint8_t)feed->color, 0, 0, wse.now + 1};
         wse_queue_push(queue, wavelet);
         wse_shared->counters[WSE_DELIVERED]++;
         more = true;
@@ -246,9 +246,9 @@ WSE_EXPORT void wse_unblock_cmd_stream(wse_head *head)
 
 static void dump(const uint64_t *arguments)
 {
-    uint8_t *place = (uint8_t *)(uintptr_t)arguments[0];
+    uint8_t *windows = (uint8_t *)(uintptr_t)arguments[0];
     for (uint32_t number = 0; number < wse.width * wse.height; number++)
-        memcpy(place + (uint64_t)number * (48 << 10), wse.pes[number].head.base, 48 << 10);
+        memcpy(windows + (uint64_t)number * (48 << 10), wse.pes[number].head.base, 48 << 10);
 }
 
 void wse_command(const char *name, const uint64_t *arguments, uint32_t count)

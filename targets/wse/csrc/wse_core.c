@@ -74,7 +74,7 @@ static void begin(wse_pe *pe, uint32_t task, uint32_t entry)
     resume(pe);
 }
 
-bool wse_reads(const wse_pe *pe, uint32_t input)
+const wse_operation_state *wse_reader(const wse_pe *pe, uint32_t input)
 {
     for (uint32_t i = 0; i <= WSE_QUEUES + 1; i++) {
         const wse_operation_state *operation = i > WSE_QUEUES ? &pe->main : &pe->threads[i];
@@ -82,9 +82,17 @@ bool wse_reads(const wse_pe *pe, uint32_t input)
             continue;
         for (uint32_t source = 0; source < operation->sources; source++)
             if (operation->from[source].kind == WSE_S_IN && operation->from[source].queue == input)
-                return true;
+                return operation;
     }
-    return false;
+    return NULL;
+}
+
+// Whether control wavelets end an operation on this input, and so call no task.
+static bool ends_by_control(const wse_pe *pe, uint32_t input)
+{
+    const uint32_t any = WSE_CONTROL_ENDS | WSE_CONTROL_ACTIVATES | WSE_CONTROL_UNBLOCKS;
+    const wse_operation_state *reader = wse_reader(pe, input);
+    return reader && (reader->operation == WSE_DFILT || reader->options.flags & any);
 }
 
 static wse_wavelet *front_of(wse_pe *pe, uint32_t input)
@@ -129,6 +137,8 @@ static uint32_t choices(wse_pe *pe, choice *found)
         wse_wavelet *front = front_of(pe, input);
         if (!front)
             continue;
+        if (front->control && ends_by_control(pe, input))
+            continue;
         if (front->control) {
             if (control_entry(front->data) == ENTRY_NONE) { // nobody is called
                 wse_input_take(pe, input);
@@ -138,7 +148,7 @@ static uint32_t choices(wse_pe *pe, choice *found)
                 count++;
             }
         } else if (pe->class->data_tasks >> input & 1 && !(pe->quiet >> input & 1) &&
-                   !wse_reads(pe, input)) {
+                   !wse_reader(pe, input)) {
             found[count++] = (choice){input, input};
         }
     }
@@ -155,6 +165,15 @@ static bool start_called(wse_pe *pe)
     return true;
 }
 
+// Output queues are 0 to 7, input queues follow.
+static bool is_empty(wse_pe *pe, uint32_t queue)
+{
+    if (queue < WSE_QUEUES)
+        return !wse_output(pe, queue)->count;
+    const wse_queue *input = pe->in[queue - WSE_QUEUES];
+    return !input || !input->count;
+}
+
 static bool start_handler(wse_pe *pe)
 {
     if (pe->blocked >> WSE_TEARDOWN_TASK & 1)
@@ -169,12 +188,22 @@ static bool start_handler(wse_pe *pe)
     }
     for (uint32_t bits = pe->flushed; bits; bits &= bits - 1) {
         uint32_t queue = (uint32_t)__builtin_ctz(bits);
-        if (pe->class->empty[queue] != WSE_NONE && !wse_output(pe, queue)->count) {
+        if (pe->class->empty[queue] != WSE_NONE && is_empty(pe, queue)) {
             begin(pe, WSE_TEARDOWN_TASK, pe->class->empty[queue]);
             return true;
         }
     }
     return false;
+}
+
+// Urgent tasks alone, where there are any.
+static uint32_t urgent(const wse_pe *pe, choice *found, uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (pe->urgent >> found[i].task & 1)
+            found[kept++] = found[i];
+    return kept ? kept : count;
 }
 
 static bool start_task(wse_pe *pe)
@@ -186,6 +215,7 @@ static bool start_task(wse_pe *pe)
     uint32_t count = choices(pe, found);
     if (!count)
         return false;
+    count = urgent(pe, found, count);
     sim_order(order, count);
     choice chosen = found[order[0]];
     memset(pe->words, 0, sizeof pe->words);
@@ -202,7 +232,8 @@ static void step_threads(wse_pe *pe)
     uint32_t count = WSE_QUEUES + 1;
     for (uint32_t i = 0; i < count; i++) {
         wse_operation_state *thread = &pe->threads[(i + pe->turn) % count];
-        if (thread->busy && thread->start <= wse.now)
+        uint32_t number = (i + pe->turn) % count;
+        if (thread->busy && thread->start <= wse.now && !(pe->blocked_threads >> number & 1))
             wse_operation_advance(pe, thread);
     }
     pe->turn++;
@@ -237,10 +268,15 @@ void wse_task_activate(wse_pe *pe, uint32_t id)
     wse_core_at(pe, wse.now + 1);
 }
 
+// Numbers from WSE_TASKS on are those of microthreads.
 void wse_task_unblock(wse_pe *pe, uint32_t id)
 {
-    pe->blocked &= ~(1ull << id);
-    pe->quiet &= ~(1ull << id);
+    if (id < WSE_TASKS) {
+        pe->blocked &= ~(1ull << id);
+        pe->quiet &= ~(1ull << id);
+    } else {
+        pe->blocked_threads &= ~(1u << (id - WSE_TASKS) % 32);
+    }
     wse_core_at(pe, wse.now + 1);
 }
 
@@ -252,13 +288,21 @@ WSE_EXPORT void wse_activate(wse_head *pe, uint16_t id)
 WSE_EXPORT void wse_block(wse_head *head, uint16_t id)
 {
     wse_pe *pe = (wse_pe *)head;
-    pe->blocked |= 1ull << id % WSE_TASKS;
-    pe->quiet |= 1ull << id % WSE_TASKS;
+    if (id >= WSE_TASKS) {
+        wse_sync(pe);
+        pe->blocked_threads |= 1u << (id - WSE_TASKS) % 32;
+        return;
+    }
+    pe->blocked |= 1ull << id;
+    pe->quiet |= 1ull << id;
 }
 
-WSE_EXPORT void wse_unblock(wse_head *pe, uint16_t id)
+WSE_EXPORT void wse_unblock(wse_head *head, uint16_t id)
 {
-    wse_task_unblock((wse_pe *)pe, id % WSE_TASKS);
+    wse_pe *pe = (wse_pe *)head;
+    if (id >= WSE_TASKS)
+        wse_sync(pe);
+    wse_task_unblock(pe, id);
 }
 
 WSE_EXPORT void wse_overrun(wse_head *pe)

@@ -83,7 +83,7 @@ wse_function *const wse_functions[WSE_OPERATIONS] = {
     move,  move,  move,   move,   faddh, fadds,  faddhs,  fsubh,   fsubs, fmulh,
     fmuls, fmach, fmacs,  fmachs, fmaxh, fmaxs,  fnegh,   fnegs,   fabsh, fabss,
     fh2s,  fs2h,  add16,  sub16,  and16, or16,   xor16,   sll16,   slr16, sar16,
-    xp162fh, xp162fs, fh2xp16, fs2xp16, add32, sub32, fminh, fmins, add16,
+    xp162fh, xp162fs, fh2xp16, fs2xp16, add32, sub32, fminh, fmins, add16, move,
 };
 
 static bool is_wide(uint32_t operation)
@@ -92,7 +92,7 @@ static bool is_wide(uint32_t operation)
         1ull << WSE_MOV32 | 1ull << WSE_FMOVS | 1ull << WSE_FADDS | 1ull << WSE_FADDHS |
         1ull << WSE_FSUBS | 1ull << WSE_FMULS | 1ull << WSE_FMACS | 1ull << WSE_FMACHS |
         1ull << WSE_FMAXS | 1ull << WSE_FNEGS | 1ull << WSE_FABSS | 1ull << WSE_FH2S |
-        1ull << WSE_XP162FS | 1ull << WSE_ADD32 | 1ull << WSE_SUB32 | 1ull << WSE_FMINS;
+        1ull << WSE_DFILT | 1ull << WSE_XP162FS | 1ull << WSE_ADD32 | 1ull << WSE_SUB32 | 1ull << WSE_FMINS;
     return wide >> operation & 1;
 }
 

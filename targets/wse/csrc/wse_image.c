@@ -33,11 +33,17 @@ static const char *text(void)
     return found;
 }
 
-static uint64_t task_bits(void)
+// Numbers from WSE_TASKS on are those of microthreads.
+static uint64_t task_bits(uint32_t *threads)
 {
     uint64_t bits = 0;
-    for (uint32_t count = number(); count; count--)
-        bits |= 1ull << number() % WSE_TASKS;
+    for (uint32_t count = number(); count; count--) {
+        uint32_t id = number();
+        if (id < WSE_TASKS)
+            bits |= 1ull << id;
+        else
+            *threads |= 1u << (id - WSE_TASKS) % 32;
+    }
     return bits;
 }
 
@@ -87,9 +93,10 @@ static void read_tasks(wse_class *class)
         if (task->kind == 1)
             class->data_tasks |= 1ull << id;
     }
-    class->blocked = task_bits();
-    class->unblocked = task_bits();
-    class->activated = task_bits();
+    uint32_t none = 0;
+    class->blocked = task_bits(&class->blocked_threads);
+    class->unblocked = task_bits(&class->unblocked_threads);
+    class->activated = task_bits(&none);
 }
 
 static void read_queues(int8_t *colors, uint8_t *set)
@@ -139,7 +146,7 @@ static void read_class(wse_class *class)
         fifo->on_pop = number();
     }
     read_handlers(class->teardown, WSE_COLORS);
-    read_handlers(class->empty, WSE_QUEUES);
+    read_handlers(class->empty, 2 * WSE_QUEUES);
     class->symbols = room(wse.symbol_count, sizeof *class->symbols);
     for (uint32_t i = 0; i < wse.symbol_count; i++) {
         wse_symbol *symbol = &class->symbols[i];
@@ -218,6 +225,7 @@ static void make_pe(wse_pe *pe, uint32_t which, const wse_class *class, const ws
     pe->head.floor = class->memory_end;
     pe->active = class->activated;
     pe->blocked = class->blocked & ~class->unblocked;
+    pe->blocked_threads = class->blocked_threads & ~class->unblocked_threads;
     pe->quiet = (~class->data_tasks | class->blocked) & ~class->unblocked;
     memcpy(pe->input_color, class->input_color, sizeof pe->input_color);
     memcpy(pe->output_color, class->output_color, sizeof pe->output_color);

@@ -38,6 +38,11 @@ WSE_EXPORT uint16_t wse_tsc_read(wse_head *head, uint16_t word)
     return (uint16_t)(counter >> (16 * (word % 3)));
 }
 
+WSE_EXPORT void wse_tsc_reset(wse_head *head)
+{
+    of(head)->tsc_origin = of(head)->tsc_stopped = head->clock;
+}
+
 WSE_EXPORT uint16_t wse_x_coord(wse_head *head)
 {
     return (uint16_t)of(head)->x;
@@ -87,11 +92,21 @@ WSE_EXPORT void wse_print_text(wse_head *head, uint16_t number, uint16_t unused)
     print(head, of(head)->class->texts[number]);
 }
 
+static void binary(char *text, uint32_t number, uint32_t digits)
+{
+    for (uint32_t i = 0; i < digits; i++)
+        text[i] = (char)('0' + (number >> (digits - 1 - i) & 1));
+    text[digits] = '\0';
+}
+
+// `kind`: 10 decimal, 1 with a sign, 32 a float's bits; 160 or 200 plus the digits: hexadecimal, binary.
 WSE_EXPORT void wse_print_number(wse_head *head, uint32_t number, uint16_t kind)
 {
-    char text[32];
-    if (kind == 16)
-        snprintf(text, sizeof text, "%x", number);
+    char text[48];
+    if (kind == 164 || kind == 168)
+        snprintf(text, sizeof text, "%0*x", kind - 160, number);
+    else if (kind == 216 || kind == 232)
+        binary(text, number, kind - 200u);
     else if (kind == 1)
         snprintf(text, sizeof text, "%d", (int32_t)number);
     else if (kind == 32) {
@@ -121,10 +136,42 @@ WSE_EXPORT void wse_queue_flush_exit(wse_head *head, uint16_t queue)
     of(head)->flushed &= ~(1u << queue);
 }
 
-WSE_EXPORT uint16_t wse_queue_state(wse_head *head, uint16_t queue)
+// How many wavelets are in a queue, and whether it is full, in the highest bit. Input queues follow
+// the output queues.
+WSE_EXPORT uint16_t wse_queue_state(wse_head *head, uint16_t number)
 {
-    wse_sync(of(head));
-    return (uint16_t)wse_output(of(head), queue % WSE_QUEUES)->count;
+    wse_pe *pe = of(head);
+    wse_sync(pe);
+    bool is_input = number >= WSE_QUEUES;
+    const wse_queue *queue = is_input ? pe->in[number - WSE_QUEUES] : wse_output(pe, number);
+    if (!queue)
+        return 0;
+    return (uint16_t)(queue->count | (uint32_t)wse_queue_is_full(queue) << 15);
+}
+
+WSE_EXPORT void wse_set_active_prng(wse_head *head, uint16_t number)
+{
+    of(head)->generator = number % WSE_GENERATORS;
+}
+
+// A shift register with the taps of x^23 + x^18 + 1, which moves 128 times after each use; so the
+// vendor's documentation has it. That its low half is the number is assumed.
+WSE_EXPORT uint16_t wse_random16(wse_head *head)
+{
+    uint32_t *state = &of(head)->random[of(head)->generator];
+    if (!*state)
+        *state = 0xdeadbeef;
+    uint16_t number = (uint16_t)*state;
+    for (uint32_t i = 0; i < 128; i++)
+        *state = *state << 1 | ((*state >> 22 ^ *state >> 17) & 1);
+    head->clock += 2;
+    return number;
+}
+
+WSE_EXPORT void wse_set_priority(wse_head *head, uint16_t task, uint16_t is_high)
+{
+    uint64_t bit = 1ull << task % WSE_TASKS;
+    of(head)->urgent = is_high ? of(head)->urgent | bit : of(head)->urgent & ~bit;
 }
 
 static wse_route *route(wse_head *head, uint16_t color)

@@ -23,6 +23,17 @@ static bool is_memory_only(const wse_operation_state *operation)
     return !fabric;
 }
 
+// The length that the program gave a FIFO for reading or for writing.
+static void limit(const wse_pe *pe, wse_stream *stream, bool reads)
+{
+    if (stream->kind != WSE_S_FIFO)
+        return;
+    const wse_fifo *fifo = &pe->fifos[stream->fifo];
+    uint32_t length = reads ? fifo->read_length : fifo->write_length;
+    if (length)
+        stream->length = length;
+}
+
 static void make(wse_pe *pe, wse_operation_state *operation, uint32_t number,
                  const wse_operand *operands, uint32_t count, const wse_options *options)
 {
@@ -35,6 +46,9 @@ static void make(wse_pe *pe, wse_operation_state *operation, uint32_t number,
         wse_stream_make(pe, &operation->from[i], &operands[1 + i], wse_size_from(number, i),
                         &operation->options);
     operation->is_async = operation->options.flags & WSE_ASYNC;
+    limit(pe, &operation->to, false);
+    for (uint32_t i = 0; i + 1 < count; i++)
+        limit(pe, &operation->from[i], true);
 }
 
 // That of the first source that has one, else the destination's; 1 where none has.
@@ -60,18 +74,24 @@ static void element(wse_pe *pe, wse_operation_state *operation)
     uint32_t bits[3] = {0, 0, 0};
     for (uint32_t i = 0; i < operation->sources; i++)
         bits[i] = wse_stream_read(pe, &operation->from[i]);
+    operation->to.last = operation->done + 1 == operation->length;
     uint32_t result = wse_functions[operation->operation](bits[0], bits[1], bits[2]);
     wse_stream_write(pe, &operation->to, result);
     operation->done++;
 }
 
-static void finish(wse_pe *pe, wse_operation_state *operation)
+static void stop(wse_pe *pe, wse_operation_state *operation)
 {
     operation->busy = false;
     wse_stream_end(pe, &operation->to);
     for (uint32_t i = 0; i < operation->sources; i++)
         wse_stream_end(pe, &operation->from[i]);
-    wse_shared->counters[WSE_ELEMENTS] += operation->length;
+    wse_shared->counters[WSE_ELEMENTS] += operation->done;
+}
+
+static void finish(wse_pe *pe, wse_operation_state *operation)
+{
+    stop(pe, operation);
     if (operation->options.flags & WSE_UNBLOCK)
         wse_task_unblock(pe, operation->options.unblock);
     if (operation->options.flags & WSE_ACTIVATE)
@@ -86,8 +106,75 @@ static bool can_step(wse_pe *pe, const wse_operation_state *operation)
     return wse_stream_can_write(pe, &operation->to);
 }
 
+static bool takes_control(wse_pe *pe, const wse_stream *from)
+{
+    wse_queue *queue = from->kind == WSE_S_IN ? pe->in[from->queue] : NULL;
+    if (!queue || !queue->count || wse_queue_front(queue)->ready > wse.now ||
+        !wse_queue_front(queue)->control)
+        return false;
+    wse_input_take(pe, from->queue);
+    return true;
+}
+
+// A control wavelet on one of its inputs ends an operation that says so.
+static bool ends_by_control(wse_pe *pe, wse_operation_state *operation)
+{
+    uint32_t flags = operation->options.flags;
+    if (!(flags & (WSE_CONTROL_ENDS | WSE_CONTROL_ACTIVATES | WSE_CONTROL_UNBLOCKS)))
+        return false;
+    uint32_t source = 0;
+    while (source < operation->sources && !takes_control(pe, &operation->from[source]))
+        source++;
+    if (source == operation->sources)
+        return false;
+    if (flags & WSE_CONTROL_ENDS) {
+        finish(pe, operation);
+        return true;
+    }
+    stop(pe, operation);
+    if (flags & WSE_CONTROL_ACTIVATES)
+        wse_task_activate(pe, operation->options.on_control);
+    else
+        wse_task_unblock(pe, operation->options.on_control);
+    return true;
+}
+
+// A FIFO that is empty or full ends an operation that is not asynchronous.
+static bool ends_by_fifo(wse_pe *pe, wse_operation_state *operation)
+{
+    bool stops = wse_fifo_stops(pe, &operation->to, false);
+    for (uint32_t i = 0; i < operation->sources; i++)
+        stops |= wse_fifo_stops(pe, &operation->from[i], true);
+    if (!stops || operation->is_async)
+        return false;
+    operation->is_cut = true;
+    stop(pe, operation);
+    return true;
+}
+
+// Drop data until as many control wavelets came as the operation is long.
+static void filter(wse_pe *pe, wse_operation_state *operation)
+{
+    wse_queue *queue = pe->in[operation->from[0].queue];
+    if (!queue->count || wse_queue_front(queue)->ready > wse.now)
+        return;
+    operation->done += wse_input_take(pe, operation->from[0].queue).control;
+    if (operation->done >= operation->length)
+        finish(pe, operation);
+    wse_core_at(pe, wse.now + 1);
+}
+
 void wse_operation_advance(wse_pe *pe, wse_operation_state *operation)
 {
+    if (operation->operation == WSE_DFILT) {
+        filter(pe, operation);
+        return;
+    }
+    if (operation->done < operation->length &&
+        (ends_by_control(pe, operation) || ends_by_fifo(pe, operation))) {
+        wse_core_at(pe, wse.now + 1);
+        return;
+    }
     if (operation->done < operation->length) {
         if (!can_step(pe, operation))
             return; // a queue's change looks here again
@@ -125,6 +212,17 @@ static void run_now(wse_pe *pe, wse_operation_state *operation, bool registers)
     finish(pe, operation);
 }
 
+// The queue of the first operand that has one, the destination first.
+static uint32_t queue_of(const wse_operation_state *operation)
+{
+    if (operation->to.kind == WSE_S_OUT)
+        return operation->to.queue;
+    for (uint32_t i = 0; i < operation->sources; i++)
+        if (operation->from[i].kind == WSE_S_IN)
+            return operation->from[i].queue;
+    return WSE_NONE;
+}
+
 static uint32_t thread_of(wse_pe *pe, const wse_operation_state *operation,
                           const wse_operand *operands)
 {
@@ -142,6 +240,9 @@ static uint32_t thread_of(wse_pe *pe, const wse_operation_state *operation,
                     return dsd->words[1];
             }
     }
+    uint32_t queue = queue_of(operation);
+    if (queue < wse.microthreads && !pe->threads[queue].busy)
+        return queue;
     for (uint32_t ut = 0; ut < wse.microthreads; ut++)
         if (!pe->threads[ut].busy)
             return ut;
@@ -166,7 +267,8 @@ static void start_thread(wse_pe *pe, const wse_operation_state *operation,
     wse_core_at(pe, thread->start);
 }
 
-WSE_EXPORT void wse_operate(wse_head *head, uint32_t number, const wse_operand *operands,
+// Returns whether all was done: FIFOs may end an operation early.
+WSE_EXPORT bool wse_operate(wse_head *head, uint32_t number, const wse_operand *operands,
                             uint32_t count, const wse_options *options, uint32_t line)
 {
     wse_pe *pe = (wse_pe *)head;
@@ -177,18 +279,19 @@ WSE_EXPORT void wse_operate(wse_head *head, uint32_t number, const wse_operand *
     if (!operation.is_async && is_memory_only(&operation)) {
         bool registers = operands[0].kind == WSE_DSR;
         run_now(pe, &operation, registers);
-        return;
+        return true;
     }
     wse_sync(pe);
     if (operation.is_async) {
         start_thread(pe, &operation, operands);
-        return;
+        return true;
     }
     pe->main = operation;
     pe->main.busy = true;
     pe->main.start = wse.now + START_FABRIC;
     wse_core_at(pe, pe->main.start);
     wse_wait(pe);
+    return !pe->main.is_cut;
 }
 
 WSE_EXPORT void wse_load_dsr(wse_head *head, uint32_t number, const wse_dsd *dsd,
@@ -196,6 +299,21 @@ WSE_EXPORT void wse_load_dsr(wse_head *head, uint32_t number, const wse_dsd *dsd
 {
     wse_pe *pe = (wse_pe *)head;
     pe->dsrs[number] = (wse_dsr){*dsd, *options, true};
+}
+
+// One word of the descriptor that a register holds.
+WSE_EXPORT void wse_set_dsr(wse_head *head, uint32_t number, uint16_t word, uint16_t value)
+{
+    wse_dsr *dsr = &((wse_pe *)head)->dsrs[number];
+    if (!dsr->loaded)
+        sim_fault(0, "descriptor register %u was changed before it was loaded", number % 16);
+    dsr->dsd.words[word & 15] = value;
+}
+
+WSE_EXPORT void wse_set_fifo_length(wse_head *head, uint32_t number, uint16_t length, bool reads)
+{
+    wse_fifo *fifo = &((wse_pe *)head)->fifos[number];
+    *(reads ? &fifo->read_length : &fifo->write_length) = length;
 }
 
 // @map: the loop is code's, which calls its function; reading and writing is done here.
@@ -208,11 +326,11 @@ typedef struct {
 
 _Static_assert(sizeof(map_state) <= 1024, "sema/builtins/operations.py gives it 1024 bytes");
 
-WSE_EXPORT void wse_map_begin(wse_head *head, void *place, const wse_operand *operands,
+WSE_EXPORT void wse_map_begin(wse_head *head, void *room, const wse_operand *operands,
                               uint32_t inputs, uint32_t count, uint64_t sizes)
 {
     wse_pe *pe = (wse_pe *)head;
-    map_state *state = place;
+    map_state *state = room;
     wse_options none = {0};
     memset(state, 0, sizeof *state);
     if (inputs > INPUTS)
@@ -221,13 +339,13 @@ WSE_EXPORT void wse_map_begin(wse_head *head, void *place, const wse_operand *op
     state->to = (wse_stream){.kind = WSE_S_SCALAR, .dsr = -1};
     if (count > inputs)
         wse_stream_make(pe, &state->to, &operands[inputs], sizes >> (4 * inputs) & 15, &none);
+    uint32_t shortest = state->to.length ? state->to.length : WSE_NONE;
     for (uint32_t i = 0; i < inputs; i++) {
         wse_stream_make(pe, &state->from[i], &operands[i], sizes >> (4 * i) & 15, &none);
-        if (!state->length || state->length == WSE_NONE)
-            state->length = state->from[i].length ? state->from[i].length : state->length;
+        if (state->from[i].length && state->from[i].length < shortest)
+            shortest = state->from[i].length;
     }
-    if (!state->length || state->length == WSE_NONE)
-        state->length = state->to.length ? state->to.length : 1;
+    state->length = shortest == WSE_NONE ? 1 : shortest;
     head->clock += START;
 }
 
@@ -246,10 +364,10 @@ static void move_one(wse_pe *pe, wse_stream *to, wse_stream *from)
     *from = pe->main.from[0];
 }
 
-WSE_EXPORT bool wse_map_next(wse_head *head, void *place, uint64_t *values)
+WSE_EXPORT bool wse_map_next(wse_head *head, void *room, uint64_t *values)
 {
     wse_pe *pe = (wse_pe *)head;
-    map_state *state = place;
+    map_state *state = room;
     if (state->done == state->length)
         return false;
     for (uint32_t i = 0; i < state->inputs; i++) {
@@ -265,10 +383,10 @@ WSE_EXPORT bool wse_map_next(wse_head *head, void *place, uint64_t *values)
     return true;
 }
 
-WSE_EXPORT void wse_map_store(wse_head *head, void *place, const uint64_t *values)
+WSE_EXPORT void wse_map_store(wse_head *head, void *room, const uint64_t *values)
 {
     wse_pe *pe = (wse_pe *)head;
-    map_state *state = place;
+    map_state *state = room;
     wse_stream value = {.kind = WSE_S_SCALAR, .dsr = -1, .scalar = (uint32_t)values[0]};
     if (wse_stream_is_fabric(&state->to))
         move_one(pe, &state->to, &value);

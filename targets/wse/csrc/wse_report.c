@@ -80,7 +80,7 @@ static void describe_inputs(report *out, wse_pe *pe)
 {
     for (uint32_t number = 0; number < WSE_COLORS; number++) {
         wse_queue *queue = pe->in[number];
-        if (!queue || !queue->count || wse_reads(pe, number))
+        if (!queue || !queue->count || wse_reader(pe, number))
             continue;
         const wse_wavelet *front = wse_queue_front(queue);
         const char *why = "nothing reads them";
@@ -143,7 +143,10 @@ static void describe(report *out, wse_pe *pe)
         if (pe->threads[ut].busy) {
             char who[32];
             snprintf(who, sizeof who, "microthread %u", ut);
-            describe_operation(out, pe, &pe->threads[ut], who);
+            if (pe->blocked_threads >> ut & 1)
+                say(out, "PE (%u, %u): %s is blocked", pe->x, pe->y, who);
+            else
+                describe_operation(out, pe, &pe->threads[ut], who);
         }
     describe_router(out, pe);
     describe_inputs(out, pe);

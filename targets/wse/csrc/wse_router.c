@@ -20,7 +20,7 @@ void wse_router_changed(wse_pe *pe)
 }
 
 // Control wavelets: a command of three bits, of which the highest keeps it from the core.
-enum { COMMAND_ADVANCE = 1, COMMAND_RESET = 2, COMMAND_TEARDOWN = 3 };
+enum { COMMAND_NONE, COMMAND_ADVANCE, COMMAND_RESET = 2, COMMAND_TEARDOWN = 3 };
 static uint32_t command_of(uint32_t data)
 {
     return data >> 22 & 3;
@@ -198,7 +198,9 @@ static uint32_t popped(const wse_route *route, uint32_t data, uint32_t command)
 {
     bool advances = command == COMMAND_ADVANCE && route->count > 1 &&
                     (route->current + 1 < route->count || route->ring);
-    return route->pop == 1 || (route->pop == 2 && advances) ? pop_command(data) : data;
+    bool pops = route->pop == 1 || (route->pop >= 2 && advances) ||
+                (route->pop == 3 && command == COMMAND_NONE);
+    return pops ? pop_command(data) : data;
 }
 
 // Returns whether the front wavelet of an input moved; `lost` where another one had its link.
@@ -215,8 +217,12 @@ static bool forward(wse_pe *pe, uint32_t from, wse_queue *queue, bool *lost)
     wse_queue_pop(queue);
     uint32_t command = wavelet.control ? command_of(wavelet.data) : 0;
     uint32_t onward = wavelet.control ? popped(route, wavelet.data, command) : wavelet.data;
+    bool advances = wavelet.advances;
+    wavelet.advances = 0;
     send(pe, route, wavelet, onward);
     obey(pe, route, wavelet.color, command);
+    if (advances)
+        obey(pe, route, wavelet.color, COMMAND_ADVANCE);
     return true;
 }
 

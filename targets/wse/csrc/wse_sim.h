@@ -13,13 +13,14 @@ enum { WSE_EAST, WSE_WEST, WSE_NORTH, WSE_SOUTH, WSE_RAMP, WSE_DIRECTIONS };
 #define WSE_QUEUES 8
 #define WSE_TASKS 64
 #define WSE_TEARDOWN_TASK 29
+#define WSE_GENERATORS 4 // of random numbers (assumed)
 #define WSE_NEVER UINT64_MAX
 #define WSE_NONE 0xffffffffu
 #define WSE_DEEPEST 16 // wavelets in a queue
 
 typedef struct {
     uint32_t data;
-    uint8_t color, control;
+    uint8_t color, control, advances; // advances: the switch where it enters the fabric
     uint64_t ready; // the cycle from which on it can move
 } wse_wavelet;
 
@@ -70,12 +71,13 @@ typedef struct {
     const uint32_t *values;  // address, bytes
     wse_task tasks[WSE_TASKS];
     uint64_t bound, blocked, unblocked, activated, data_tasks; // bits by task id
+    uint32_t blocked_threads, unblocked_threads;              // bits by microthread
     int8_t input_color[WSE_QUEUES], output_color[WSE_QUEUES]; // -1: none
     uint8_t input_set, output_set;                            // bits: initialised
     wse_route *routes; // WSE_COLORS
     uint32_t fifo_count;
     wse_fifo_shape *fifos;
-    uint32_t teardown[WSE_COLORS], empty[WSE_QUEUES]; // entries or WSE_NONE
+    uint32_t teardown[WSE_COLORS], empty[2 * WSE_QUEUES]; // entries or WSE_NONE
     wse_symbol *symbols;
     uint32_t text_count;
     const char **texts;
@@ -87,7 +89,7 @@ enum wse_stream_kind {
 
 // One operand of an operation on its way.
 typedef struct {
-    uint8_t kind, rank, size, control, indexed;
+    uint8_t kind, rank, size, control, indexed, advances, last;
     uint8_t queue, color; // of a router's or core's
     uint16_t address, index;
     uint16_t extents[4], at[4];
@@ -97,7 +99,7 @@ typedef struct {
 } wse_stream;
 
 typedef struct {
-    bool busy, is_async;
+    bool busy, is_async, is_cut; // cut: a FIFO was full or empty
     uint8_t ut;
     uint32_t operation, sources, done, length, line;
     uint64_t start;
@@ -106,7 +108,9 @@ typedef struct {
 } wse_operation_state;
 
 typedef struct {
-    uint32_t read, used; // bytes
+    uint32_t read, used;                 // bytes
+    uint32_t wanted_data, wanted_room;   // bytes that an operation waits for, or 0
+    uint32_t read_length, write_length;  // of operations, elements; 0: no limit
 } wse_fifo;
 
 typedef struct {
@@ -141,7 +145,8 @@ typedef struct wse_pe {
     uint64_t link_used[WSE_DIRECTIONS];
     wse_route *route; // WSE_COLORS
     uint32_t teardowns; // colours whose handler is to run
-    uint32_t flushed;   // output queues whose handler is to run when they are empty
+    uint32_t flushed;   // queues whose handler is to run when they are empty: out, then in
+    uint32_t blocked_threads;
     wse_operation_state main, threads[WSE_QUEUES + 1];
     wse_dsr *dsrs; // 48
     wse_fifo *fifos;
@@ -155,6 +160,8 @@ typedef struct wse_pe {
     bool tsc_runs;
     uint64_t drained; // when the results of all operations are there
     char *line;       // that it prints
+    uint32_t random[WSE_GENERATORS], generator; // states, and which is active; 0: not used yet
+    uint64_t urgent; // tasks that go before others
 } wse_pe;
 
 typedef struct {
@@ -218,7 +225,8 @@ wse_queue *wse_output(wse_pe *pe, uint32_t queue);
 void wse_core_step(wse_pe *pe);
 void wse_sync(wse_pe *pe); // let the fabric catch up with the code that runs
 void wse_wait(wse_pe *pe); // leave the code until its operation is done
-bool wse_reads(const wse_pe *pe, uint32_t input); // whether an operation does
+// The operation that reads an input, or NULL.
+const wse_operation_state *wse_reader(const wse_pe *pe, uint32_t input);
 void wse_task_activate(wse_pe *pe, uint32_t id);
 void wse_task_unblock(wse_pe *pe, uint32_t id);
 
@@ -236,6 +244,8 @@ void wse_stream_make(wse_pe *pe, wse_stream *stream, const wse_operand *operand,
 bool wse_stream_can_read(wse_pe *pe, const wse_stream *stream);
 uint32_t wse_stream_read(wse_pe *pe, wse_stream *stream);
 bool wse_stream_can_write(wse_pe *pe, const wse_stream *stream);
+// Note that an operation found a FIFO empty, or full; returns false where it is neither.
+bool wse_fifo_stops(wse_pe *pe, const wse_stream *stream, bool reads);
 void wse_stream_write(wse_pe *pe, wse_stream *stream, uint32_t bits);
 void wse_stream_end(wse_pe *pe, const wse_stream *stream);
 static inline bool wse_stream_is_fabric(const wse_stream *stream)

@@ -56,6 +56,7 @@ static void make_fabric(wse_pe *pe, wse_stream *stream, const uint16_t *words)
     stream->kind = is_in ? WSE_S_IN : WSE_S_OUT;
     stream->length = words[3] == INFINITE ? WSE_NONE : words[3];
     stream->control = words[4] & WSE_CONTROL;
+    stream->advances = (words[4] & WSE_ADVANCE) != 0;
     stream->indexed = (words[4] & WSE_INDEXED) != 0;
     stream->index = words[5];
     if (is_in)
@@ -93,6 +94,8 @@ static void merge(wse_options *options, const wse_options *more)
         options->unblock = more->unblock;
     if (more->flags & WSE_UT)
         options->ut = more->ut;
+    if (more->flags & (WSE_CONTROL_ACTIVATES | WSE_CONTROL_UNBLOCKS))
+        options->on_control = more->on_control;
     if (more->flags & WSE_INDEX)
         options->index = more->index;
     options->flags |= more->flags & ~(uint32_t)WSE_SAVE;
@@ -168,8 +171,11 @@ static uint32_t pop(wse_pe *pe, uint32_t number)
     uint32_t bits = load(pe, shape->base + fifo->read, shape->element);
     fifo->read = (fifo->read + shape->element) % shape->nbytes;
     fifo->used -= shape->element;
-    if (shape->on_pop != WSE_NONE)
-        wse_task_activate(pe, shape->on_pop);
+    if (fifo->wanted_room && shape->nbytes - fifo->used >= fifo->wanted_room) {
+        fifo->wanted_room = 0;
+        if (shape->on_pop != WSE_NONE)
+            wse_task_activate(pe, shape->on_pop);
+    }
     return bits;
 }
 
@@ -208,20 +214,35 @@ static void push(wse_pe *pe, uint32_t number, uint32_t bits)
     uint32_t at = (fifo->read + fifo->used) % shape->nbytes;
     memcpy(pe->head.base + shape->base + at, &bits, shape->element);
     fifo->used += shape->element;
-    if (shape->on_push != WSE_NONE)
-        wse_task_activate(pe, shape->on_push);
+    if (fifo->wanted_data && fifo->used >= fifo->wanted_data) {
+        fifo->wanted_data = 0;
+        if (shape->on_push != WSE_NONE)
+            wse_task_activate(pe, shape->on_push);
+    }
+}
+
+bool wse_fifo_stops(wse_pe *pe, const wse_stream *stream, bool reads)
+{
+    if (stream->kind != WSE_S_FIFO)
+        return false;
+    if (reads ? wse_stream_can_read(pe, stream) : wse_stream_can_write(pe, stream))
+        return false;
+    uint32_t element = pe->class->fifos[stream->fifo].element;
+    wse_fifo *fifo = &pe->fifos[stream->fifo];
+    *(reads ? &fifo->wanted_data : &fifo->wanted_room) = element;
+    return true;
 }
 
 static void send(wse_pe *pe, wse_stream *stream, uint32_t bits)
 {
     if (stream->indexed) {
         bits = (bits & 0xffff) | (uint32_t)stream->index << 16;
-        stream->index++;
     } else if (stream->size == 2) {
         bits &= 0xffff;
     }
     uint32_t color = wse_swapped_color(pe, stream->color, WSE_RAMP);
-    wse_wavelet wavelet = {bits, (uint8_t)color, stream->control, wse.now + wse.ramp};
+    wse_wavelet wavelet = {bits, (uint8_t)color, stream->control,
+                           stream->advances && stream->last, wse.now + wse.ramp};
     wse_queue_push(pe->out[stream->queue], wavelet);
     pe->pending[WSE_RAMP] |= 1u << stream->queue;
     wse_router_at(pe, wavelet.ready);

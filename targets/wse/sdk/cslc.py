@@ -28,7 +28,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--params", action="append", default=[], help="name:value,...")
     parser.add_argument("--colors", action="append", default=[], help="name:number,...")
     parser.add_argument("--memcpy", action="store_true", help="with a runtime for the host")
-    parser.add_argument("--import-path", action="append", default=[], help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--import-path", action="append", default=[], help="folder of further modules"
+    )
     parser.add_argument("--verbose", action="store_true", help="accepted; it changes nothing")
     for name in _IGNORED:
         parser.add_argument(name, help="accepted; it changes nothing on a simulated wafer")
@@ -72,6 +74,7 @@ def request_of(argv: Sequence[str]) -> Request:
         _pair(given.fabric_dims, "--fabric-dims"),
         _pair(given.fabric_offsets, "--fabric-offsets"),
         given.memcpy,
+        tuple(Path(each).resolve() for each in given.import_path),
     )
 
 

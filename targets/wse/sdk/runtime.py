@@ -174,7 +174,7 @@ class SdkRuntime:
         return self._task(Pending(self._queue, event, device), part.nonblock)
 
     def _launch(self, code: int, what: int, part: _Region, address: int) -> Any:
-        words = [code, what, *part.place, part.flags, address]
+        words = [code, what, *part.region, part.flags, address]
         return self._queue.launch(self._function, words)
 
     def _region(self, region: Sequence[int], how: dict[str, Any], flags: int) -> _Region:
@@ -217,7 +217,7 @@ class SdkRuntime:
         self._check_has(export, part)
 
     def _check_has(self, export: dict[str, Any], part: _Region) -> None:
-        x, y, width, height, _ = part.place
+        x, y, width, height, _ = part.region
         of, across = self._about["class_of"], self._about["width"]
         for row in range(y, y + height):
             for column in range(x, x + width):
@@ -288,16 +288,18 @@ class SdkRuntime:
 class _Region:
     """Where a copy goes, and how."""
 
-    def __init__(self, place: tuple[int, ...], flags: int, streaming: bool, nonblock: bool) -> None:
-        self.place, self.flags = place, flags
+    def __init__(
+        self, region: tuple[int, ...], flags: int, streaming: bool, nonblock: bool
+    ) -> None:
+        self.region, self.flags = region, flags
         self.streaming, self.nonblock = streaming, nonblock
-        _, _, width, height, elements = place
+        _, _, width, height, elements = region
         wide = 1 if flags & _ROWS else width
         high = 1 if flags & _COLUMNS else height
         self.count = wide * high * elements
 
     @classmethod
-    def of(cls, place: tuple[int, ...], how: dict[str, Any], flags: int) -> _Region:
+    def of(cls, region: tuple[int, ...], how: dict[str, Any], flags: int) -> _Region:
         known = ("streaming", "order", "data_type", "nonblock")
         for name in how:
             if name not in known:
@@ -316,7 +318,7 @@ class _Region:
             flags |= _NARROW
         if streaming and nonblock:
             flags |= _DEFERRED
-        return cls(place, flags, streaming, nonblock)
+        return cls(region, flags, streaming, nonblock)
 
 
 def _host_array(value: Any) -> NDArray[Any]:

@@ -86,6 +86,8 @@ def _coerced_const(frame: Frame, value: Const, wanted: t.Type, at: Position) -> 
         return Const(wanted, value.value)
     if isinstance(found, t.Struct) and wanted == t.ANONYMOUS:
         return Const(wanted, value.value)
+    if found == t.ACCESS and wanted == t.ANONYMOUS:
+        return frame.program.struct_of_access(value.value)
     if wanted == t.DIRECTION and t.is_integer(found):
         return Const(wanted, value.value)
     raise mismatch(found, wanted, at)

@@ -62,11 +62,11 @@ class QueueConfig:
 class Export:
     """A symbol of a tile: a variable or a function.
 
-    `place` is where the data lie, `pointer` where a pointer to them does that may change.
+    `location` is where the data lie, `pointer` where a pointer to them does that may change.
     """
 
     function: FunctionValue | None
-    place: tuple[Global, int] | None
+    location: tuple[Global, int] | None
     pointer: tuple[Global, int] | None
     type: t.Type
     at: Position
@@ -100,7 +100,7 @@ class TileDeclarations:
     empty_queue: dict[int, FunctionValue] = field(default_factory=dict)
     host_in: int = 0  # bits of colours that stream from the host
     host_out: int = 0
-    traces: list[tuple[str, Address, int]] = field(default_factory=list)  # key, place, words
+    traces: list[tuple[str, Address, int]] = field(default_factory=list)  # key, location, words
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ KIND, BASE, RANK, EXTENTS, STRIDES, INDEX = 0, 1, 2, 3, 7, 11
 QUEUE, COLOR, FABRIC_EXTENT, FLAGS, UT = 1, 2, 3, 4, 6
 FIFO_NUMBER = 1
 KINDS: dict[t.Dsd, int] = {t.MEM1D: 1, t.MEM4D: 2, t.FABIN: 3, t.FABOUT: 4, t.FIFO: 5}
-CONTROL, INDEXED = 1, 4
+CONTROL, ADVANCE, INDEXED = 1, 2, 4
 """Flags of fabric descriptors."""
 
 

@@ -14,7 +14,7 @@ from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.convert import coerce, peer
 from xtc_targets.wse.sema.costs import BRANCH
 from xtc_targets.wse.sema.frame import Frame, Memory
-from xtc_targets.wse.sema.lvalues import load, place_of
+from xtc_targets.wse.sema.lvalues import addressed, load, location_of
 from xtc_targets.wse.sema.values import (
     VOID,
     AccessValue,
@@ -126,15 +126,15 @@ def _built_in_name(frame: Frame, expr: tree.Name) -> Value:
     )
 
 
-def _placed(frame: Frame, expr: tree.Expr) -> Value:
-    found = place_of(frame, expr)
+def _located(frame: Frame, expr: tree.Expr) -> Value:
+    found = location_of(frame, expr)
     return found if isinstance(found, Const | Run) else load(frame, found, expr.at)
 
 
 def _unary(frame: Frame, expr: tree.Unary) -> Value:
     if expr.op != "&":
         return arithmetic.unary(frame, expr.op, evaluate(frame, expr.operand), expr.at)
-    found = place_of(frame, expr.operand)
+    found = addressed(frame, expr.operand)
     if isinstance(found, Const) and isinstance(found.value, FunctionValue):
         return found
     if isinstance(found, Const) and t.is_runtime(found.type):
@@ -384,9 +384,9 @@ _KINDS: dict[type[tree.Expr], Callable[[Frame, Any], Value]] = {
     tree.Name: _name,
     tree.Builtin: _builtin,
     tree.Call: _call,
-    tree.Member: _placed,
-    tree.Deref: _placed,
-    tree.Index: _placed,
+    tree.Member: _located,
+    tree.Deref: _located,
+    tree.Index: _located,
     tree.Unary: _unary,
     tree.Binary: _binary,
     tree.IfExpr: _if,

@@ -61,7 +61,7 @@ class Part:
     path: tuple[str | int, ...] = ()
 
 
-Place: TypeAlias = Slot | Memory | Part
+Location: TypeAlias = Slot | Memory | Part
 Binding: TypeAlias = Const | Run | Slot | Memory | Cell
 
 
@@ -142,7 +142,7 @@ class Frame:
         if name != "_":
             self.scope.names[name] = binding
 
-    # Places ------------------------------------------------------------------------------------
+    # Locations ------------------------------------------------------------------------------------
 
     def address_text(self, address: Address | str) -> str:
         """As an i16."""
@@ -150,30 +150,30 @@ class Frame:
             return address
         return str(self.program.address_of(address) & 0xFFFF)
 
-    def host(self, place: Memory, at: Position) -> str:
-        """The pointer at which the simulator has a place of the PE's memory."""
+    def host(self, location: Memory, at: Position) -> str:
+        """The pointer at which the simulator has a location of the PE's memory."""
         code = self.running(at)
-        if isinstance(place.address, Address):
-            offset = self.program.address_of(place.address) & 0xFFFF
+        if isinstance(location.address, Address):
+            offset = self.program.address_of(location.address) & 0xFFFF
             return code.value(f"getelementptr i8, ptr %base, i64 {offset}")
-        wide = code.value(f"zext i16 {place.address} to i64")
+        wide = code.value(f"zext i16 {location.address} to i64")
         return code.value(f"getelementptr i8, ptr %base, i64 {wide}")
 
-    def load(self, place: Place, at: Position) -> Value:
-        if isinstance(place, Part):
-            return part_of(place, at)
-        if isinstance(place, Memory) and self.code is None:
+    def load(self, location: Location, at: Position) -> Value:
+        if isinstance(location, Part):
+            return part_of(location, at)
+        if isinstance(location, Memory) and self.code is None:
             raise CslError("a variable's value is not known while compiling", where=at)
-        if isinstance(place, Memory) and place.is_register:
-            address = f"i16 {self.address_text(place.address)}"
-            return Run(place.type, self.running(at).call("i16", "wse_register_read", address))
-        pointer = place.text if isinstance(place, Slot) else self.host(place, at)
-        kind = place.type
+        if isinstance(location, Memory) and location.is_register:
+            address = f"i16 {self.address_text(location.address)}"
+            return Run(location.type, self.running(at).call("i16", "wse_register_read", address))
+        pointer = location.text if isinstance(location, Slot) else self.host(location, at)
+        kind = location.type
         if kind == t.VOID:
             return VOID
         if t.is_aggregate(kind):
             return Run(kind, pointer)
-        return Run(kind, self.loaded(pointer, kind, at, isinstance(place, Memory)))
+        return Run(kind, self.loaded(pointer, kind, at, isinstance(location, Memory)))
 
     def loaded(self, pointer: str, kind: t.Type, at: Position, charged: bool) -> str:
         """A scalar at a pointer, as an operand."""
@@ -182,22 +182,22 @@ class Frame:
         text = code.value(f"load {stored}, ptr {pointer}, align 1", LOAD if charged else 0)
         return text if stored == used else code.value(f"trunc {stored} {text} to {used}")
 
-    def store(self, place: Place, value: Value, at: Position) -> None:
-        """Write a value of the place's own type."""
-        if isinstance(place, Part):
-            set_part(place, value, at)
+    def store(self, location: Location, value: Value, at: Position) -> None:
+        """Write a value of the location's own type."""
+        if isinstance(location, Part):
+            set_part(location, value, at)
             return
-        if isinstance(place, Memory) and place.const:
+        if isinstance(location, Memory) and location.const:
             raise CslError("a constant cannot be assigned to", where=at)
-        if place.type == t.VOID:
+        if location.type == t.VOID:
             return
-        if isinstance(place, Memory) and place.is_register:
-            address = f"i16 {self.address_text(place.address)}"
-            word = f"i16 {self.operand(value, place.type, at)}"
+        if isinstance(location, Memory) and location.is_register:
+            address = f"i16 {self.address_text(location.address)}"
+            word = f"i16 {self.operand(value, location.type, at)}"
             self.running(at).call("void", "wse_register_write", address, word)
             return
-        pointer = place.text if isinstance(place, Slot) else self.host(place, at)
-        self.store_at(pointer, value, place.type, at, isinstance(place, Memory))
+        pointer = location.text if isinstance(location, Slot) else self.host(location, at)
+        self.store_at(pointer, value, location.type, at, isinstance(location, Memory))
 
     def store_at(
         self, pointer: str, value: Value, kind: t.Type, at: Position, charged: bool = False
@@ -269,10 +269,10 @@ class Frame:
         return Const(kind, dict(parts))
 
 
-def part_of(place: Part, at: Position) -> Value:
+def part_of(location: Part, at: Position) -> Value:
     """The value of a part of a comptime variable."""
-    value: Value = place.cell.value
-    for step in place.path:
+    value: Value = location.cell.value
+    for step in location.path:
         value = element_of(value, step, at)
     return value
 
@@ -297,11 +297,11 @@ def element_of(value: Value, step: str | int, at: Position) -> Value:
     raise CslError(f"a {value.type} has no parts", where=at)
 
 
-def set_part(place: Part, value: Value, at: Position) -> None:
+def set_part(location: Part, value: Value, at: Position) -> None:
     """Write to a variable that exists only while compiling, in place of its old value."""
     if not isinstance(value, Const):
         raise CslError("what is assigned must be known while compiling", where=at)
-    place.cell.value = _with(place.cell.value, place.path, value, at)
+    location.cell.value = _with(location.cell.value, location.path, value, at)
 
 
 def _with(whole: Const, path: tuple[str | int, ...], value: Const, at: Position) -> Const:

@@ -176,9 +176,9 @@ def _write(
         operands.append(f"{llvm_type(kind)} %arg{number}")
         value = Run(kind, f"%arg{number}")
         if name in frame.in_memory:
-            place = variable(frame, name, kind, function.at)
-            frame.store(place, value, function.at)
-            frame.scope.names[name] = place
+            location = variable(frame, name, kind, function.at)
+            frame.store(location, value, function.at)
+            frame.scope.names[name] = location
         else:
             frame.scope.names[name] = value
     generate(frame, function.body)

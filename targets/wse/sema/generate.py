@@ -23,7 +23,7 @@ from xtc_targets.wse.sema.evaluate import (
 )
 from xtc_targets.wse.sema.frame import Frame, Loop, Memory, Part, Slot
 from xtc_targets.wse.sema.interpret import elements, execute, owned
-from xtc_targets.wse.sema.lvalues import load, place_of
+from xtc_targets.wse.sema.lvalues import load, location_of
 from xtc_targets.wse.sema.values import (
     Address,
     Cell,
@@ -94,12 +94,12 @@ def _declaration(frame: Frame, declared: tree.Declaration) -> None:
             )
         frame.bind(declared.name, Cell(kind, owned(value)), declared.at)
         return
-    place = variable(frame, declared.name, kind, declared.at)
+    location = variable(frame, declared.name, kind, declared.at)
     if value is not None:
-        frame.store(place, value, declared.at)
+        frame.store(location, value, declared.at)
     elif not isinstance(kind, t.Dsd):
-        frame.store(place, zeros(kind, declared.at), declared.at)
-    frame.bind(declared.name, place, declared.at)
+        frame.store(location, zeros(kind, declared.at), declared.at)
+    frame.bind(declared.name, location, declared.at)
 
 
 def _kept(frame: Frame, value: Value, at: tree.Position) -> Value:
@@ -123,18 +123,18 @@ def _assign(frame: Frame, statement: tree.Assign) -> None:
     if isinstance(statement.target, tree.Name) and statement.target.name == "_":
         evaluate(frame, statement.value)
         return
-    place = place_of(frame, statement.target)
-    if isinstance(place, Part):
+    location = location_of(frame, statement.target)
+    if isinstance(location, Part):
         with frame.comptime():
             execute(frame, statement)
         return
-    if isinstance(place, Const | Run):
+    if isinstance(location, Const | Run):
         raise CslError("this cannot be assigned to", where=statement.at)
-    value = evaluate_as(frame, statement.value, place.type)
+    value = evaluate_as(frame, statement.value, location.type)
     if statement.op:
-        before = load(frame, place, statement.at)
+        before = load(frame, location, statement.at)
         value = arithmetic.binary(frame, statement.op, before, value, statement.at)
-    frame.store(place, coerce(frame, value, place.type, statement.at), statement.at)
+    frame.store(location, coerce(frame, value, location.type, statement.at), statement.at)
 
 
 def _if(frame: Frame, statement: tree.If) -> None:
@@ -306,7 +306,7 @@ def _bind_element(
 
 
 def _for_array(frame: Frame, loop: tree.For) -> None:
-    found = place_of(frame, loop.value)
+    found = location_of(frame, loop.value)
     if isinstance(found, Const) and isinstance(found.type, t.Array):
         found = Memory(found.type, Address(frame.program.constant(found, loop.at)), True)
     if not isinstance(found, Memory) or not isinstance(found.type, t.Array):

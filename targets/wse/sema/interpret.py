@@ -15,7 +15,7 @@ from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.convert import coerce
 from xtc_targets.wse.sema.evaluate import chosen_case, condition, evaluate, known, type_of, zeros
 from xtc_targets.wse.sema.frame import Frame, Part
-from xtc_targets.wse.sema.lvalues import place_of, value_of
+from xtc_targets.wse.sema.lvalues import location_of, value_of
 from xtc_targets.wse.sema.values import VOID, Cell, Const, RangeValue, Value, integer
 
 
@@ -76,19 +76,19 @@ def _assign(frame: Frame, statement: tree.Assign) -> None:
     if isinstance(statement.target, tree.Name) and statement.target.name == "_":
         evaluate(frame, statement.value)
         return
-    place = place_of(frame, statement.target)
-    if not isinstance(place, Part):
+    location = location_of(frame, statement.target)
+    if not isinstance(location, Part):
         raise CslError("this cannot be assigned to while compiling", where=statement.at)
-    before = value_of(frame, place, statement.at)
+    before = value_of(frame, location, statement.at)
     value = evaluate(frame, statement.value)
     if statement.op:
         value = arithmetic.binary(frame, statement.op, before, value, statement.at)
-    kind = before.type if place.path or place.cell.type is not None else None
+    kind = before.type if location.path or location.cell.type is not None else None
     if kind is None and t.is_number(before.type):
         kind = before.type
     if kind is not None:
         value = coerce(frame, value, kind, statement.at)
-    frame.store(place, value, statement.at)
+    frame.store(location, value, statement.at)
 
 
 def _if(frame: Frame, statement: tree.If) -> Left | None:

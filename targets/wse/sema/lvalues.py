@@ -11,28 +11,40 @@ from xtc_targets.wse.csl.errors import CslError, Position
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.convert import convert
 from xtc_targets.wse.sema.costs import ADDRESS
-from xtc_targets.wse.sema.frame import Frame, Memory, Part, Place, Slot, element_of
+from xtc_targets.wse.sema.frame import Frame, Location, Memory, Part, Slot, element_of
 from xtc_targets.wse.sema.module import Module
 from xtc_targets.wse.sema.values import Address, Cell, Const, Run, Value, integer
 
-Found: TypeAlias = Place | Value
+Found: TypeAlias = Location | Value
 
 
-def place_of(frame: Frame, expr: tree.Expr) -> Found:
+def location_of(frame: Frame, expr: tree.Expr) -> Found:
     """Where an expression leads, or its value where it leads nowhere. Raises CslError."""
     if isinstance(expr, tree.Name):
         return _named(frame, expr)
     if isinstance(expr, tree.Member):
-        return _member(frame, place_of(frame, expr.base), expr)
+        return _member(frame, location_of(frame, expr.base), expr)
     if isinstance(expr, tree.Index):
-        found = place_of(frame, expr.base)
+        found = location_of(frame, expr.base)
         for index in expr.indices:
             found = _indexed(frame, found, frame.program.evaluate(frame, index), expr.at)
         return found
     if isinstance(expr, tree.Deref):
-        pointer = value_of(frame, place_of(frame, expr.base), expr.at)
+        pointer = value_of(frame, location_of(frame, expr.base), expr.at)
         return pointed(frame, pointer, expr.at)
     return frame.program.evaluate(frame, expr)
+
+
+def addressed(frame: Frame, expr: tree.Expr) -> Found:
+    """Where the operand of `&` leads: elements of a constant array lie where the array does."""
+    if isinstance(expr, tree.Index):
+        array = addressed(frame, expr.base)
+        if isinstance(array, Const) and isinstance(array.type, t.Array):
+            found: Found = Memory(array.type, Address(frame.program.constant(array, expr.at)), True)
+            for index in expr.indices:
+                found = _indexed(frame, found, frame.program.evaluate(frame, index), expr.at)
+            return found
+    return location_of(frame, expr)
 
 
 def value_of(frame: Frame, found: Found, at: Position) -> Value:
@@ -40,13 +52,13 @@ def value_of(frame: Frame, found: Found, at: Position) -> Value:
     return found if isinstance(found, Const | Run) else load(frame, found, at)
 
 
-def load(frame: Frame, place: Place, at: Position) -> Value:
-    """The value at a place; known where it is a constant's."""
-    if isinstance(place, Memory) and place.const and isinstance(place.address, Address):
-        constant = _constant_at(place.address, place.type)
+def load(frame: Frame, location: Location, at: Position) -> Value:
+    """The value at a location; known where it is a constant's."""
+    if isinstance(location, Memory) and location.const and isinstance(location.address, Address):
+        constant = _constant_at(location.address, location.type)
         if constant is not None:
             return constant
-    return frame.load(place, at)
+    return frame.load(location, at)
 
 
 def _constant_at(address: Address, kind: t.Type) -> Const | None:
@@ -122,9 +134,11 @@ def _member_of_const(frame: Frame, base: Const, name: str, at: Position) -> Foun
         return Const(base.value, members[name])
     if isinstance(base.type, t.Array) and name == "len":
         return integer(base.type.shape[0])
+    if base.type == t.ACCESS:
+        base = frame.program.struct_of_access(base.value)
     if isinstance(base.type, t.Pointer):
-        place = pointed(frame, base, at)
-        return _member(frame, place, tree.Member(tree.VoidLiteral(), name, at=at))
+        location = pointed(frame, base, at)
+        return _member(frame, location, tree.Member(tree.VoidLiteral(), name, at=at))
     return element_of(base, name, at)
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,21 +49,24 @@ def read(path: Path, at: Position | None) -> tree.File:
         raise CslError(f"{path} cannot be read: {error.strerror}", where=at) from None
 
 
-def locate(name: str, importer: Path, at: Position) -> Path:
-    """The file that an import means. Raises CslError."""
-    if name.startswith("<") and name.endswith(">"):
-        inner = name[1:-1]
-        path = LIBRARY / f"{inner}.csl"
-        if not path.is_file():
-            known = sorted(str(p.relative_to(LIBRARY))[:-4] for p in LIBRARY.rglob("*.csl"))
-            raise CslError(
-                f"there is no library {name}", where=at, hints=did_you_mean(inner, known)
-            )
-        return path
-    path = (importer.parent / name).resolve()
-    if not path.is_file():
-        raise CslError(f"there is no file {name}", where=at, notes=[f"looked for {path}"])
-    return path
+def locate(name: str, importer: Path, folders: Sequence[Path], at: Position) -> Path:
+    """The file that an import means: beside the importer or a library, else in `folders`.
+
+    Raises CslError.
+    """
+    is_library = name.startswith("<") and name.endswith(">")
+    inner = name[1:-1] + ".csl" if is_library else name
+    tried = [LIBRARY if is_library else importer.parent, *folders]
+    for folder in tried:
+        path = folder / inner
+        if path.is_file():
+            return path if folder is LIBRARY else path.resolve()
+    if is_library:
+        known = sorted(str(p.relative_to(LIBRARY))[:-4] for p in LIBRARY.rglob("*.csl"))
+        hints = did_you_mean(name[1:-1], known)
+        raise CslError(f"there is no library {name}", where=at, hints=hints)
+    notes = [f"looked for {(folder / inner).resolve()}" for folder in tried]
+    raise CslError(f"there is no file {name}", where=at, notes=notes)
 
 
 class Module:

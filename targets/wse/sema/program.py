@@ -13,6 +13,7 @@ from xtc_targets.wse.description import MEMCPY_BYTES, SRAM_BYTES, Architecture
 from xtc_targets.wse.sema import convert, functions
 from xtc_targets.wse.sema import evaluate as e
 from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.accesses import struct_of
 from xtc_targets.wse.sema.builtins.known import find
 from xtc_targets.wse.sema.declarations import LayoutDeclarations, TileDeclarations
 from xtc_targets.wse.sema.descriptor import BASE
@@ -21,6 +22,7 @@ from xtc_targets.wse.sema.interpret import execute
 from xtc_targets.wse.sema.module import LIBRARY, Module, locate
 from xtc_targets.wse.sema.shared import SharedCode
 from xtc_targets.wse.sema.values import (
+    AccessValue,
     Address,
     Const,
     DsdValue,
@@ -133,7 +135,9 @@ class Program:
 
     def imported(self, frame: Frame, name: str, given: Mapping[str, Value], at: Position) -> Module:
         """The module of a file and parameters; the same one for the same. Raises CslError."""
-        return self.open(locate(name, frame.module.path, at), given, at)
+        return self.open(
+            locate(name, frame.module.path, self.shared.environment.import_paths, at), given, at
+        )
 
     def open(self, path: Path, given: Mapping[str, Value], at: Position | None) -> Module:
         key = (path, tuple((name, key_of(value)) for name, value in given.items()))
@@ -176,14 +180,14 @@ class Program:
         return bits["H2D"], bits["D2H"]
 
     def place_exported(self) -> bool:
-        """Give `export var` variables their places; whether there are any."""
+        """Give `export var` variables their addresses; whether there are any."""
         found = False
         for module in list(self._modules.values()):
             for item in module.file.items:
                 if isinstance(item, tree.Declaration) and item.storage == "export":
-                    place = module.member(item.name, item.at)
-                    if isinstance(place, Memory) and isinstance(place.address, Address):
-                        self.address_of(place.address)
+                    location = module.member(item.name, item.at)
+                    if isinstance(location, Memory) and isinstance(location.address, Address):
+                        self.address_of(location.address)
                         found = True
         return found
 
@@ -209,7 +213,7 @@ class Program:
     # The memory of a PE -------------------------------------------------------------------------
 
     def address_of(self, address: Address) -> int:
-        """Where an address is in the PE's memory; its global gets a place where it has none."""
+        """Where an address is in the PE's memory; its global gets one where it has none."""
         base = address.base
         if base.address is None:
             if self.tile is None:
@@ -238,8 +242,12 @@ class Program:
             + [f"memcpy takes {MEMCPY_BYTES} bytes"],
         )
 
+    def struct_of_access(self, access: AccessValue) -> Const:
+        """The struct that a tensor access stands for."""
+        return struct_of(access)
+
     def constant(self, value: Value, at: Position) -> Global:
-        """A constant's place in the PE's memory, one for equal constants."""
+        """A constant's location in the PE's memory, one for equal constants."""
         if not isinstance(value, Const):
             raise CslError("this must be known while compiling", where=at)
         key = key_of(value)

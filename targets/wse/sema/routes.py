@@ -14,7 +14,7 @@ _ROUTES = ("rx", "tx", "color_swap_x", "color_swap_y")
 _POSITIONS = ("pos1", "pos2", "pos3")
 _SWITCH = (*_POSITIONS, "current_switch_pos", "ring_mode", "pop_mode")
 _COUNTER = ("init_counter", "max_counter", "limit1", "count_data", "count_control", "limit2")
-_POP = {"no_pop": 0, "always_pop": 1, "pop_on_advance": 2}
+_POP = {"no_pop": 0, "always_pop": 1, "pop_on_advance": 2, "pop_on_advance_nop": 3}
 
 
 def fields(value: Value, known: tuple[str, ...], what: str, at: Position) -> dict[str, Const]:

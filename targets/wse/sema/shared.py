@@ -1,13 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code that tile classes have in common: equal functions and constants are written once."""
+"""What tile classes have in common: the command line, and equal functions and constants."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What the command line says of all files.
+
+    Attributes:
+        import_paths: folders of further modules.
+        fabric: width and height of the fabric, where they are given.
+        offsets: where the rectangle begins in it.
+    """
+
+    import_paths: tuple[Path, ...] = ()
+    fabric: tuple[int, int] | None = None
+    offsets: tuple[int, int] = (0, 0)
 
 
 class SharedCode:
     """Definitions of LLVM IR by what they say; names are given here."""
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
         self._functions: dict[tuple[str, str], str] = {}
         self._dsds: dict[str, str] = {}
         self.texts: list[str] = []

@@ -124,8 +124,8 @@ def _addresses(program: Program, exports: dict[str, Export]) -> dict[str, tuple[
         if export.pointer is not None:
             base, offset = export.pointer
             found[name] = (program.address_of(Address(base, offset)), True)
-        elif export.place is not None:
-            base, offset = export.place
+        elif export.location is not None:
+            base, offset = export.location
             found[name] = (program.address_of(Address(base, offset)), False)
     return found
 
@@ -136,7 +136,7 @@ def _initial(program: Program) -> list[tuple[int, bytes]]:
         program.address_of(Address(fifo.buffer))
     found = []
     done = 0
-    while done < len(program.globals):  # pointers lead to globals without a place yet
+    while done < len(program.globals):  # pointers lead to globals without an address yet
         each = program.globals[done]
         done += 1
         if each.initial is not None and each.type.size:

@@ -175,7 +175,7 @@ class Struct(Type):
     fields: tuple[tuple[str, Type], ...] = field(compare=False, hash=False)
     packed: bool = field(compare=False, default=False)
     union: bool = field(compare=False, default=False)
-    """Whether all fields begin at the same place."""
+    """Whether all fields begin at the same location."""
 
     def __str__(self) -> str:
         return self.name

@@ -113,13 +113,15 @@ def choice(condition: Expression, a: Expression, b: Expression) -> Expression:
 def element(array: Expression, *indices: Expression, reads: bool = True) -> Expression:
     """`array[i][j]`, `array[0]` without indices."""
     base = array.text if array.precedence >= POSTFIX else f"({array.text})"
-    places = "".join(f"[{index.text}]" for index in indices) or "[0]"
-    return Expression(f"{base}{places}", POSTFIX, reads or any(index.reads for index in indices))
+    subscripts = "".join(f"[{index.text}]" for index in indices) or "[0]"
+    return Expression(
+        f"{base}{subscripts}", POSTFIX, reads or any(index.reads for index in indices)
+    )
 
 
-def address(place: Expression) -> Expression:
+def address(lvalue: Expression) -> Expression:
     """`&place`, which reads only what its indices read."""
-    return Expression(f"&{place.text}", UNARY)
+    return Expression(f"&{lvalue.text}", UNARY)
 
 
 def assignment(target: str, value: Expression) -> str:

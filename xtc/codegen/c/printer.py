@@ -177,9 +177,9 @@ class Printer:
             self._node = node
             self.statement(f"// {node}")
 
-    def error(self, place: Operation | Block, why: str) -> CompileError:
+    def error(self, at: Operation | Block, why: str) -> CompileError:
         """An error that names the operation and the node of the graph that it came from."""
-        op = place.owner.operation if isinstance(place, Block) else place.operation
+        op = at.owner.operation if isinstance(at, Block) else at.operation
         node = node_of(op)
         subject = f"'{node}': {why}" if node else why
         return CompileError(subject, where=user_line(op), notes=[first_line(op)])

@@ -56,8 +56,8 @@ def write_elf_data(
         padding = -position % align
         file.write(bytes(padding))
         position += padding
-        place = (1, position - start, len(content))
-        table.append(_SYMBOL.pack(len(names), _GLOBAL_OBJECT, _HIDDEN, *place))
+        piece = (1, position - start, len(content))
+        table.append(_SYMBOL.pack(len(names), _GLOBAL_OBJECT, _HIDDEN, *piece))
         names += name.encode() + b"\0"
         file.write(content)
         position += len(content)

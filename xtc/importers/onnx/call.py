@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +35,7 @@ class Call:
         attributes: by name, as Python values; tensors as arrays, graphs as they are.
         version: of the operator's schema.
         run: writes a subgraph on operands, and gives its outputs.
+        trial: opens what leaves no trace where it ends in an error.
     """
 
     node: onnx.NodeProto
@@ -41,6 +43,7 @@ class Call:
     attributes: Mapping[str, Any]
     version: int
     run: Subgraph
+    trial: Callable[[], AbstractContextManager[None]]
 
     def on(self, *inputs: Value | None, **attributes: Any) -> Call:
         """The node on other operands, with some attributes replaced."""

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ import onnx
 
 from xtc.core.errors import UserError, XtcError
 from xtc.core.location import SourceLocation
-from xtc.graph.builder import GraphBuilder
+from xtc.graph.builder import GraphBuilder, open_graph
 from xtc.graph.tensor import Tensor
 from xtc.importers.names import plain_name
 from xtc.importers.onnx import ops as _  # noqa: F401  fills the table
@@ -70,13 +71,27 @@ class Converter:
         """The outputs of a subgraph on operands; it sees the values around it."""
         inner = {info.name: value for info, value in zip(graph.input, operands, strict=False)}
         number, before = self._number, len(self.problems)
-        values = self.graph(graph, {**outer, **inner})
-        self._number = number
+        builder, self.builder = self.builder, open_graph()  # it may be a loop's
+        try:
+            values = self.graph(graph, {**outer, **inner})
+        finally:
+            self._number, self.builder = number, builder
         missing = [out.name for out in graph.output if out.name not in values]
         if missing:
             why = "".join(f": {p.node.op_type}: {p.why}" for p in self.problems[before:][:1])
             raise Unsupported(f"its subgraph does not compute '{missing[0]}'{why}")
         return [values[out.name] for out in graph.output]
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """While open, an error leaves no trace of what was written, but is raised."""
+        nodes, problems, names = len(self.builder.nodes), len(self.problems), set(self.names)
+        try:
+            yield
+        except Exception:
+            del self.builder.nodes[nodes:], self.problems[problems:]
+            self.names.intersection_update(names)
+            raise
 
     def _node(self, node: onnx.NodeProto, values: dict[str, Value]) -> None:
         if any(name and name not in values for name in node.input):
@@ -113,6 +128,7 @@ class Converter:
             attributes_of(node),
             version,
             lambda graph, operands: self.subgraph(graph, operands, values),
+            self.trial,
         )
         arrays = [value for value in inputs if not isinstance(value, Tensor)]
         if entry is not None and not entry.folds:

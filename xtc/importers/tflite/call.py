@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,7 +100,7 @@ class Call:
         if kinds == {"float32"}:
             return False
         if kinds == {"uint8"}:
-            raise Unsupported("uint8, which TensorFlow Lite has replaced by int8")
+            raise Unsupported("uint8 without a scale")
         if kinds != {"int8"}:
             raise Unsupported(f"operands and results of {' and '.join(sorted(kinds))}")
         return True
@@ -192,3 +192,17 @@ def known(call: Call, position: int) -> Array:
     steps = array.astype(np.int32) - found.zero_points.reshape(shape).astype(np.int32)
     result: Array = steps.astype(np.float32) * found.scales.reshape(shape)
     return result
+
+
+def tabulated(call: Call, function: Callable[[Array], Array]) -> Array:
+    """A real function of int8 as a table, in float32 as kernels/internal/common.h does."""
+    q, y = call.scale(0), call.result_scale
+    steps = np.arange(-128, 128, dtype=np.float32) - np.float32(q.zero_point)
+    with np.errstate(all="ignore"):
+        values = function(np.float32(q.scale) * steps).astype(np.float32)
+        scaled = values * (np.float32(1) / np.float32(y.scale))
+    if np.isnan(scaled).any():
+        raise Unsupported("a function that is undefined for some int8")
+    rounded = np.copysign(np.floor(np.abs(scaled) + np.float32(0.5)), scaled) + y.zero_point
+    table: Array = np.clip(rounded, -128, 127).astype(np.int8)
+    return table

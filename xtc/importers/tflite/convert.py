@@ -20,7 +20,14 @@ from xtc.importers.finish import finish, undeclared
 from xtc.importers.names import graph_name, plain_name
 from xtc.importers.tflite import ops as _  # noqa: F401  fills the table
 from xtc.importers.tflite.call import Call
-from xtc.importers.tflite.load import DAMAGED, OperatorOf, TensorOf, TfliteModel, load_model
+from xtc.importers.tflite.load import (
+    DAMAGED,
+    UNSIGNED,
+    OperatorOf,
+    TensorOf,
+    TfliteModel,
+    load_model,
+)
 from xtc.importers.tflite.table import TABLE
 from xtc.importers.values import Unsupported, Value, as_tensor, dtype_of, shape_of
 
@@ -59,8 +66,19 @@ class Converter:
                 )
             name = plain_name(tensor.name, self.names)
             self.names.add(name)
-            found.append(undeclared(self.builder, tensor.shape, tensor.dtype, name))
-            self.values[number] = found[-1]
+            dtype = "uint8" if tensor.is_unsigned else tensor.dtype
+            x = undeclared(self.builder, tensor.shape, dtype, name)
+            found.append(x)
+            self.values[number] = _moved(x, -UNSIGNED, "int8") if tensor.is_unsigned else x
+        return found
+
+    def results(self) -> list[Tensor]:
+        """The outputs of the model, as the file has their elements."""
+        found = []
+        for number in self.model.outputs:
+            value = as_tensor(self.values[number])
+            is_unsigned = self.model.tensors[number].is_unsigned
+            found.append(_moved(value, UNSIGNED, "uint8") if is_unsigned else value)
         return found
 
     def run(self) -> None:
@@ -110,10 +128,16 @@ class Converter:
                     f"a result of shape {shape_of(value)}, where the file has {tensor.shape}"
                 )
             value = O.reshape(as_tensor(value), tensor.shape)
-        if isinstance(value, Tensor) and value.producer is not None and value.name is None:
+        is_inner = not (tensor.is_unsigned and number in self.model.outputs)  # which has the name
+        if isinstance(value, Tensor) and value.producer and value.name is None and is_inner:
             value.name = plain_name(tensor.name, self.names)
             self.names.add(value.name)
         self.values[number] = value
+
+
+def _moved(x: Tensor, by: int, dtype: str) -> Tensor:
+    """Between uint8 and int8 of the same meaning."""
+    return O.cast(O.add(O.cast(x, "int32"), by), dtype)
 
 
 def _why(error: Exception) -> str:
@@ -136,8 +160,7 @@ def graph_of(path: Path, device: object = None) -> Graph:
         found = [number for number in model.outputs if number in converter.values]
         if len(found) != len(model.outputs):
             raise UserError("nothing computes an output of the model", where=str(path))
-        results = [as_tensor(converter.values[number]) for number in found]
-        finish(builder, _names(model), results, leaves, device)
+        finish(builder, _names(model), converter.results(), leaves, device)
     return builder.graph
 
 

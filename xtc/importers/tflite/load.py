@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from xtc.importers.values import Array
 DAMAGED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error)
 """What accessors of a damaged file raise."""
 
+UNSIGNED = 128
+"""What uint8 is above the int8 of the same meaning."""
 _IDENTIFIER = b"TFL3"
 _MOST = 1 << 16  # tensors, operators, buffers
 _MOST_DIMENSIONS = 8
@@ -61,6 +63,7 @@ class TensorOf:
         data: the value of a constant.
         scales: None where it is not quantised.
         is_sparse: whether zeros of the constant are left out, which is not read.
+        is_unsigned: whether the file has uint8, of which numbers and zero point less 128 are here.
     """
 
     name: str
@@ -69,6 +72,7 @@ class TensorOf:
     data: Array | None
     scales: Scales | None
     is_sparse: bool = False
+    is_unsigned: bool = False
 
 
 @dataclass(frozen=True)
@@ -190,7 +194,17 @@ def _tensor(model: Any, tensor: Any) -> TensorOf:
     name = _text(tensor.Name())
     data = _data(model, tensor, shape, dtype, name)
     sparse = tensor.Sparsity() is not None
-    return TensorOf(name, shape, dtype, data, _scales(tensor.Quantization(), shape, name), sparse)
+    scales = _scales(tensor.Quantization(), shape, name)
+    return _signed(TensorOf(name, shape, dtype, data, scales, sparse))
+
+
+def _signed(tensor: TensorOf) -> TensorOf:
+    """Quantised uint8 as int8 of the same meaning."""
+    if tensor.dtype != "uint8" or tensor.scales is None:
+        return tensor
+    scales = replace(tensor.scales, zero_points=tensor.scales.zero_points - UNSIGNED)
+    data = None if tensor.data is None else (tensor.data ^ np.uint8(UNSIGNED)).view(np.int8)
+    return replace(tensor, dtype="int8", data=data, scales=scales, is_unsigned=True)
 
 
 def _data(model: Any, tensor: Any, shape: tuple[int, ...], dtype: str, name: str) -> Array | None:

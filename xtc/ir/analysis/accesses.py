@@ -47,14 +47,14 @@ class Access:
         """
         if op.name not in (*READS, *WRITES):
             return None
-        place = 0 if op.name in (*READS, *_MASKED) else 1
-        memref = op.operands[place]
+        operand = 0 if op.name in (*READS, *_MASKED) else 1
+        memref = op.operands[operand]
         if not isinstance(memref.type, MemRefType):
             return None
-        last = place + 1 + MemRefType(memref.type).rank
+        last = operand + 1 + MemRefType(memref.type).rank
         if "transfer" in op.name and not _is_plain(op, last):
             return None
-        return Access(op, memref, tuple(op.operands)[place + 1 : last])
+        return Access(op, memref, tuple(op.operands)[operand + 1 : last])
 
     @property
     def value(self) -> Value:
@@ -83,7 +83,7 @@ class Access:
         return VectorType(type).shape[0] if isinstance(type, VectorType) else 1
 
     @cached_property
-    def places(self) -> tuple[Sum, ...]:
+    def subscripts(self) -> tuple[Sum, ...]:
         """Its indices as sums."""
         return tuple(map(sum_of, self.indices))
 
@@ -93,7 +93,7 @@ class Access:
         shape = MemRefType(self.memref.type).shape
         return max((dim for dim, size in enumerate(shape) if size != 1), default=0)
 
-    def same_place(self, other: Access) -> bool:
+    def same_location(self, other: Access) -> bool:
         """Whether both touch exactly the same elements."""
         return (
             self.memref == other.memref
@@ -109,7 +109,7 @@ class Access:
         if self.memref != other.memref:
             return False
         lanes = max(self.lanes, other.lanes)
-        for dim, (a, b) in enumerate(zip(self.places, other.places, strict=True)):
+        for dim, (a, b) in enumerate(zip(self.subscripts, other.subscripts, strict=True)):
             distance = _distance(a, b) if dim <= self.walked else 0
             if distance and (dim < self.walked or abs(distance) >= lanes):
                 return True
@@ -185,8 +185,8 @@ def sum_of(value: Value) -> Sum:
         if op.name == "affine.apply":
             index_map = AffineMapAttr(op.attributes["map"]).value
             operands = list(op.operands)
-            places = operands[: index_map.n_dims], operands[index_map.n_dims :]
-            found = _sum_of_expression(index_map.results[0], *places)
+            subscripts = operands[: index_map.n_dims], operands[index_map.n_dims :]
+            found = _sum_of_expression(index_map.results[0], *subscripts)
             return found or Sum({value: 1})
     return Sum({value: 1})
 

@@ -53,6 +53,18 @@ def functions(module: Operation) -> Iterator[FunctionView]:
             yield _view(function)
 
 
+def functions_and_loops(module: Operation) -> Iterator[FunctionView]:
+    """A view of every function that has one block, then of each loop over operations on tensors.
+
+    Where schedules have been applied, their loops are among these.
+    """
+    yield from functions(module)
+    for op in [op for op in all_operations(module) if op.name == "scf.for"]:
+        inside = (inner.operation for inner in op.regions[0].blocks[0].operations)
+        if any(inner.name.startswith("linalg.") for inner in inside):
+            yield _view(op)
+
+
 def blocks_of(ops: Iterable[Operation]) -> Iterator[FunctionView]:
     """A view of each block that has one of these operations, where no other is beside it."""
     seen: list[Operation] = []

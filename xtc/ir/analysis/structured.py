@@ -142,9 +142,9 @@ class Structured:
 
     def is_contiguous(self, number: int, loop: int) -> bool:
         """True where `loop` walks neighbouring elements of the operand."""
-        place = self.position(number, loop)
+        dimension = self.position(number, loop)
         shape = shape_of(self.op.operands[number])
-        return place is not None and math.prod(shape[place + 1 :]) == 1
+        return dimension is not None and math.prod(shape[dimension + 1 :]) == 1
 
 
 def structured(op: Operation, destinations: int = 1) -> Structured | None:

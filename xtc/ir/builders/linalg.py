@@ -8,7 +8,8 @@ loop is a name and a kind, so that a reader sees the mathematics and a schedule 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xtc.core.types import ElementType, TensorType
@@ -18,6 +19,7 @@ from xtc.ir.builders.scalar import Scalar, ScalarBuilder, literal
 
 Body = Callable[..., Scalar]
 Update = Callable[..., tuple[Scalar, Sequence[Scalar]]]
+Repeated = Callable[..., "Value"]
 IndexMap = Sequence[str]
 
 _UNORDERED = re.compile(
@@ -332,15 +334,71 @@ class LinalgBuilder:
         scalars = ScalarBuilder()
         positions = [scalars.position(f"%p{depth}") for depth in range(len(ends))]
         element, indices = body(scalars, positions, Value(current, into.type))
-        place, updated = scalars.indices(indices), self._name()
+        position, updated = scalars.indices(indices), self._name()
         lines += scalars.lines
-        lines.append(f"{updated} = tensor.insert {element.ssa} into {current}[{place}] : {type}")
+        lines.append(f"{updated} = tensor.insert {element.ssa} into {current}[{position}] : {type}")
         opened = [line.split(" ", 1)[0] for line in lines if line.endswith("{")]
         for name in reversed(opened):
             lines += [f"scf.yield {updated} : {type}", "}"]
             updated = name
         self.lines.append("\n".join(lines) + self.location)
         return Value(updated, into.type)
+
+    def repeat(self, count: int, init: Value, body: Repeated) -> Value:
+        """What `body(number, current)` makes of `init`, `count` times over, in a loop.
+
+        `number` is the iteration's, an index; `current` is the value so far.
+        """
+        zero, step, end = (self._index(number) for number in (0, 1, count))
+        result, inner, number = self._name(), self._name(), self._name()
+        type = init.type.mlir()
+        self.lines.append(
+            f"{result} = scf.for {number} = {zero} to {end} step {step} "
+            f"iter_args({inner} = {init.ssa}) -> ({type}) {{"
+        )
+        updated = body(number, Value(inner, init.type))
+        self.lines += [f"scf.yield {updated.ssa} : {type}", f"}}{self.location}"]
+        return Value(result, init.type)
+
+    @contextmanager
+    def inner(self) -> Iterator[Callable[[str], None]]:
+        """While open, nodes of another graph are steps of this one, by the function it gives.
+
+        Schedules do not name what these emit.
+        """
+        node, mains = self.node, self.mains
+
+        def step(name: str) -> None:
+            self.node = f"{node}.{name}"
+
+        self.mains = {}
+        try:
+            yield step
+        finally:
+            self.node, self.mains = node, mains
+
+    def offset(self, number: str, by: int, *, minus: bool = False) -> str:
+        """The index `by + number`, or `by - number`; a number of digits is a known one."""
+        if number.isdigit():
+            return str(by - int(number) if minus else by + int(number))
+        constant, ssa = self._index(by), self._name()
+        operands = f"{constant}, {number}"
+        self.lines.append(f"{ssa} = arith.{'subi' if minus else 'addi'} {operands} : index")
+        return ssa
+
+    def row(self, source: Value, number: str) -> Value:
+        """The part of `source` at the index `number` of its first dimension, which goes."""
+        type = source.type.with_shape(source.type.shape[1:])
+        types = f"{source.type.mlir()} to {type.mlir()}"
+        text = f"tensor.extract_slice {source.ssa}{_row(number, type)}{self._placed}"
+        return self._emit(f"{text} : {types}", type)
+
+    def with_row(self, source: Value, into: Value, number: str) -> Value:
+        """`into` with `source` at the index `number` of its first dimension."""
+        types = f"{source.type.mlir()} into {into.type.mlir()}"
+        window = _row(number, source.type)
+        text = f"tensor.insert_slice {source.ssa} into {into.ssa}{window}{self._placed}"
+        return self._emit(f"{text} : {types}", into.type)
 
     def _index(self, number: int) -> str:
         name = self._name()
@@ -362,6 +420,14 @@ def _window(offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]
     return "".join(
         f" [{', '.join(map(str, numbers))}]" for numbers in (offsets, sizes, strides)
     ).replace(" ", "", 1)
+
+
+def _row(number: str, type: TensorType) -> str:
+    """The window of one row, of `type`, at an index of the first dimension."""
+    zeros = [number, *("0" for _ in type.sizes)]
+    ones = ["1"] * len(zeros)
+    sizes = ["1", *map(str, type.sizes)]
+    return "".join(f"[{', '.join(texts)}] " for texts in (zeros, sizes, ones)).rstrip()
 
 
 def _groups(groups: Groups) -> str:

@@ -199,8 +199,8 @@ class ScalarBuilder:
 
     def read(self, tensor: str, type: TensorType, indices: Sequence[Scalar]) -> Scalar:
         """The element of a tensor (its SSA name) at int64 `indices`, which are inside of it."""
-        place = self.indices(indices)
-        return self._emit(f"tensor.extract {tensor}[{place}] : {type.mlir()}", type.element)
+        subscripts = self.indices(indices)
+        return self._emit(f"tensor.extract {tensor}[{subscripts}] : {type.mlir()}", type.element)
 
     def bitcast(self, a: Scalar, to: ElementType) -> Scalar:
         """The bits of `a` as those of another element type of the same width."""

@@ -43,17 +43,17 @@ def without_unit_loops(op: Operation) -> Operation:
         new = rebuilt(op, values, types, attributes)
         op.regions[0].blocks[0].append_to(new.regions[0])
         first = input_count(op)
-        for old, result, place in zip(op.results, new.results, itertools.count(first)):
-            old.replace_all_uses_with(_insert(result, op.operands[place], maps[place]))
+        for old, result, number in zip(op.results, new.results, itertools.count(first)):
+            old.replace_all_uses_with(_insert(result, op.operands[number], maps[number]))
         op.erase()
     return new
 
 
 def _restricted(index_map: AffineMap, kept: Sequence[int]) -> AffineMap:
     """`index_map` as a function of the kept loops alone, the others being 0."""
-    places = {old: new for new, old in enumerate(kept)}
+    numbers = {old: new for new, old in enumerate(kept)}
     substitution = [
-        AffineDimExpr.get(places[old]) if old in places else AffineConstantExpr.get(0)
+        AffineDimExpr.get(numbers[old]) if old in numbers else AffineConstantExpr.get(0)
         for old in range(index_map.n_dims)
     ]
     inner = AffineMap.get(len(kept), 0, substitution)

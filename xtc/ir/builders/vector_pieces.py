@@ -56,7 +56,7 @@ def cuts(shape: Sequence[int], lanes: int, *, masks: bool = False) -> list[Cut]:
     if not shape:
         return [Cut((), 0, 1, 1)]
     outer = itertools.product(*(range(size) for size in shape[:-1]))
-    return [Cut(place, *part) for place in outer for part in _parts(shape[-1], lanes, masks)]
+    return [Cut(offset, *part) for offset in outer for part in _parts(shape[-1], lanes, masks)]
 
 
 def _parts(size: int, lanes: int, masks: bool) -> Iterator[tuple[int, int, int]]:
@@ -134,9 +134,9 @@ class Access:
 
     def at(self, cut: Cut, lane: int) -> list[Value]:
         """The indices of one lane of a piece."""
-        place = (*cut.outer, cut.start + lane)[: len(self.dims)]
+        offset = (*cut.outer, cut.start + lane)[: len(self.dims)]
         indices = list(self.indices)
-        for distance, dim in zip(place, self.dims, strict=True):
+        for distance, dim in zip(offset, self.dims, strict=True):
             if dim is not None:
                 indices[dim] = shifted(indices[dim], distance)
         return indices

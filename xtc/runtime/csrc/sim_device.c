@@ -49,11 +49,11 @@ static void start_watching(void)
 static void *map_room(const sim_room *room, uint64_t address)
 {
     int fixed = address ? MAP_FIXED_NOREPLACE : 0;
-    void *place = mmap((void *)(uintptr_t)address, room->nbytes, PROT_READ | PROT_WRITE,
+    void *mapped = mmap((void *)(uintptr_t)address, room->nbytes, PROT_READ | PROT_WRITE,
                        MAP_SHARED | MAP_NORESERVE | fixed, SIM_DESCRIPTOR, (off_t)room->offset);
-    if (place == MAP_FAILED || (address && place != (void *)(uintptr_t)address))
+    if (mapped == MAP_FAILED || (address && mapped != (void *)(uintptr_t)address))
         sim_give_up("the device's memory cannot be mapped at its address");
-    return place;
+    return mapped;
 }
 
 static void *block;
@@ -120,10 +120,10 @@ bool sim_device_is_allocated(uint64_t address, uint64_t nbytes, uint64_t *first_
         uint64_t offset = address - channel->memory_address;
         uint64_t follow = whole_granules(offset, end - address);
         if (!follow) {
-            uint64_t place = offset % SIM_GRANULE, allocated = allocated_of(offset / SIM_GRANULE);
-            if (allocated <= place)
+            uint64_t within = offset % SIM_GRANULE, allocated = allocated_of(offset / SIM_GRANULE);
+            if (allocated <= within)
                 return false;
-            follow = allocated - place;
+            follow = allocated - within;
         }
         *first_outside = address += follow;
     }

@@ -30,7 +30,7 @@ _Noreturn void sim_device_serve(void);
 // Whether all `nbytes` at `address` are allocated; else which is the first that is not.
 bool sim_device_is_allocated(uint64_t address, uint64_t nbytes, uint64_t *first_outside);
 
-// Stop: a kernel broke a rule. The message names kernel, place and, where it is not 0, address.
+// Stop: a kernel broke a rule. The message names kernel, coordinates and, where it is not 0, address.
 _Noreturn void sim_fault(uint64_t address, const char *rule, ...)
     __attribute__((format(printf, 2, 3)));
 // The same, where more is to be told than a message holds: a file gets the whole `report`.

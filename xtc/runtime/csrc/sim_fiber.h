@@ -3,8 +3,8 @@
 //
 // A pool makes stacks of one size, each above a page that is no memory, and uses them again; that
 // takes two of the process's mappings for a stack (vm.max_map_count, 65530 where nobody changed it,
-// limits them). A simulator that has a guarded place for a stack already, such as the end of a
-// processor's own memory, gives that place instead, which takes none. A fiber and its pool belong to
+// limits them). A simulator that has a guarded range for a stack already, such as the end of a
+// processor's own memory, gives that range instead, which takes none. A fiber and its pool belong to
 // the thread that entered it first.
 #ifndef SIM_FIBER_H
 #define SIM_FIBER_H

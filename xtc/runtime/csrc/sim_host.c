@@ -278,12 +278,12 @@ int32_t sim_host_load(sim_host *sim, const void *image, uint64_t nbytes, xtc_mod
     if (nbytes == 0 || nbytes > room->nbytes)
         return xtc_fail(XTC_IMAGE, "an image of %llu bytes cannot be loaded\nthe limit is %llu",
                         (unsigned long long)nbytes, (unsigned long long)room->nbytes);
-    void *place = (char *)sim->channel + room->offset;
-    memcpy(place, image, nbytes);
+    void *target = (char *)sim->channel + room->offset;
+    memcpy(target, image, nbytes);
     next_request(sim, SIM_LOAD)->arguments[0] = nbytes;
     post(sim);
     int32_t status = finish(sim, module);
-    madvise(place, room->nbytes, MADV_REMOVE); // give the memory back
+    madvise(target, room->nbytes, MADV_REMOVE); // give the memory back
     return status;
 }
 

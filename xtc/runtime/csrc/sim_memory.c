@@ -61,8 +61,8 @@ static uint64_t gap_end(const sim_memory *memory, size_t index)
     return memory->spans[index].address;
 }
 
-// The first place for `nbytes` and a guard in the gaps, from `from` on; 0 where there is none.
-static uint64_t place_from(const sim_memory *memory, uint64_t from, uint64_t nbytes)
+// The first address for `nbytes` and a guard in the gaps, from `from` on; 0 where there is none.
+static uint64_t gap_from(const sim_memory *memory, uint64_t from, uint64_t nbytes)
 {
     for (size_t index = count_before(memory, from); index <= memory->count; index++) {
         uint64_t begin = gap_begin(memory, index), end = gap_end(memory, index);
@@ -103,24 +103,24 @@ static void mark(sim_memory *memory, sim_span span, int allocated)
 
 static int32_t allocate(sim_memory *memory, uint64_t nbytes, xtc_address *address)
 {
-    uint64_t place = 0;
+    uint64_t begin = 0;
     if (nbytes && nbytes <= memory->nbytes) {
-        place = place_from(memory, memory->next, nbytes);
-        if (!place)
-            place = place_from(memory, memory->address, nbytes);
+        begin = gap_from(memory, memory->next, nbytes);
+        if (!begin)
+            begin = gap_from(memory, memory->address, nbytes);
     }
-    if (!place)
+    if (!begin)
         return xtc_fail(XTC_MEMORY, "cannot allocate %llu bytes\n%llu of %llu bytes are free",
                         (unsigned long long)nbytes,
                         (unsigned long long)(memory->nbytes - memory->used),
                         (unsigned long long)memory->nbytes);
-    sim_span span = {place, nbytes};
+    sim_span span = {begin, nbytes};
     if (insert(memory, span))
         return XTC_MEMORY;
-    memory->next = place + whole(nbytes) + SIM_GRANULE;
-    sim_poison(memory->bytes + (place - memory->address), nbytes);
+    memory->next = begin + whole(nbytes) + SIM_GRANULE;
+    sim_poison(memory->bytes + (begin - memory->address), nbytes);
     mark(memory, span, 1);
-    *address = place;
+    *address = begin;
     return XTC_OK;
 }
 

@@ -7,14 +7,14 @@
 void sim_poison(void *bytes, uint64_t nbytes)
 {
     static const uint16_t pattern[] = {SIM_POISON, SIM_POISON, SIM_POISON, SIM_POISON};
-    char *place = bytes;
+    char *at = bytes;
     uint64_t word;
     memcpy(&word, pattern, sizeof word);
-    if ((uintptr_t)place % 2 && nbytes) { // the second half of a number
-        *place++ = (char)(SIM_POISON >> 8);
+    if ((uintptr_t)at % 2 && nbytes) { // the second half of a number
+        *at++ = (char)(SIM_POISON >> 8);
         nbytes--;
     }
-    for (; nbytes >= sizeof word; nbytes -= sizeof word, place += sizeof word)
-        memcpy(place, &word, sizeof word);
-    memcpy(place, &word, nbytes);
+    for (; nbytes >= sizeof word; nbytes -= sizeof word, at += sizeof word)
+        memcpy(at, &word, sizeof word);
+    memcpy(at, &word, nbytes);
 }

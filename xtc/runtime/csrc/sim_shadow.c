@@ -8,11 +8,11 @@
 
 static sim_touch *room(uint64_t nbytes)
 {
-    void *place = mmap(NULL, nbytes * sizeof(sim_touch), PROT_READ | PROT_WRITE,
+    void *bytes = mmap(NULL, nbytes * sizeof(sim_touch), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (place == MAP_FAILED)
+    if (bytes == MAP_FAILED)
         sim_give_up("no address space for the shadow of its memory");
-    return place;
+    return bytes;
 }
 
 void sim_shadow_open(sim_shadow *shadow, uint64_t address, uint64_t nbytes)

@@ -7,21 +7,21 @@
 #include <stdint.h>
 
 typedef struct {
-    char *place; // always ends in '\0'
+    char *bytes; // always ends in '\0'
     size_t nbytes, used;
 } sim_text;
 
-static inline sim_text sim_text_in(char *place, size_t nbytes)
+static inline sim_text sim_text_in(char *bytes, size_t nbytes)
 {
-    place[0] = '\0';
-    return (sim_text){place, nbytes, 0};
+    bytes[0] = '\0';
+    return (sim_text){bytes, nbytes, 0};
 }
 
 static inline void sim_text_append(sim_text *text, const char *more)
 {
     while (*more && text->used + 1 < text->nbytes)
-        text->place[text->used++] = *more++;
-    text->place[text->used] = '\0';
+        text->bytes[text->used++] = *more++;
+    text->bytes[text->used] = '\0';
 }
 
 static inline void sim_text_append_number(sim_text *text, uint64_t number, unsigned base)

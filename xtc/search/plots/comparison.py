@@ -20,7 +20,7 @@ def shares(measured: Measured) -> list[tuple[float, float]]:
     """Speeds of the right results, rising, each with the share of all results that reach it."""
     speeds = sorted(speed for _, speed in measured.right)
     return [
-        (speed, (len(speeds) - place) / len(measured.results)) for place, speed in enumerate(speeds)
+        (speed, (len(speeds) - rank) / len(measured.results)) for rank, speed in enumerate(speeds)
     ]
 
 

@@ -55,8 +55,8 @@ def convergence(measured: Measured) -> Picture:
     )
 
 
-def _draw(measured: Measured, places: Sequence[float], what: str, axes: Any) -> None:
-    taken = list(zip(places, steps(measured), strict=True))
+def _draw(measured: Measured, positions: Sequence[float], what: str, axes: Any) -> None:
+    taken = list(zip(positions, steps(measured), strict=True))
     right = [(x, trial.speed) for x, trial in taken if trial.speed is not None]
     best = [(x, trial.best) for x, trial in taken if trial.best is not None]
     failed = [x for x, trial in taken if trial.speed is None]

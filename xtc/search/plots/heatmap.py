@@ -90,11 +90,11 @@ def _map(measured: Measured, x: str, y: str) -> HeatMap:
     best: dict[tuple[int, int], float | None] = {}
     for result in measured.results:
         if x in result.parameters and y in result.parameters:
-            place = (result.parameters[x], result.parameters[y])
+            cell = (result.parameters[x], result.parameters[y])
             speed = measured.speed(result.seconds) if result.seconds else None
-            before = best.get(place)
-            best[place] = max((v for v in (before, speed) if v is not None), default=None)
-    columns, rows = (tuple(sorted({place[at] for place in best})) for at in (0, 1))
+            before = best.get(cell)
+            best[cell] = max((v for v in (before, speed) if v is not None), default=None)
+    columns, rows = (tuple(sorted({cell[at] for cell in best})) for at in (0, 1))
     return HeatMap(x, y, columns, rows, best)
 
 

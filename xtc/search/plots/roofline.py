@@ -87,8 +87,8 @@ def _draw(numbers: Roofline, axes: Any) -> None:
     from matplotlib.ticker import LogLocator
 
     low, high = _range(numbers)
-    places = np.geomspace(low, high, 200).tolist()
-    axes.plot(places, [numbers.roof(x) for x in places], color=INK, linewidth=1.6)
+    intensities = np.geomspace(low, high, 200).tolist()
+    axes.plot(intensities, [numbers.roof(x) for x in intensities], color=INK, linewidth=1.6)
     axes.text(
         high,
         numbers.peak * 1.06,

@@ -72,9 +72,9 @@ def warn_once(root: Path, doing: str, error: OSError) -> None:
             return
         _warned.add(root)
     why = error.strerror or str(error)
-    place = f" ({error.filename})" if error.filename else ""
+    where = f" ({error.filename})" if error.filename else ""
     warnings.warn(
-        f"cannot {doing} the artefact cache {root}: {why}{place}; going on without it",
+        f"cannot {doing} the artefact cache {root}: {why}{where}; going on without it",
         CacheWarning,
         stacklevel=2,
     )

@@ -72,6 +72,6 @@ def _error(data: dict[str, Any]) -> XtcError:
 def _bug(error: BaseException) -> dict[str, Any]:
     """What no input should bring about, with the innermost places of the code that it shows in."""
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
-    places = [f"{frame.filename}:{frame.lineno}, in {frame.name}" for frame in frames]
+    lines = [f"{frame.filename}:{frame.lineno}, in {frame.name}" for frame in frames]
     what = f"the compiler failed on this input with {type(error).__name__}: {error}"
-    return {"what": what, "where": None, "notes": places, "hints": []}
+    return {"what": what, "where": None, "notes": lines, "hints": []}

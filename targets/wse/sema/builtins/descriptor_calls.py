@@ -3,20 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xtc.core.errors import did_you_mean
 from xtc_targets.wse.csl import tree
 from xtc_targets.wse.csl.errors import CslError, Position
 from xtc_targets.wse.sema import descriptor as d
 from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.accesses import parts_of
 from xtc_targets.wse.sema.arithmetic import binary
 from xtc_targets.wse.sema.builtins.table import builtin
 from xtc_targets.wse.sema.builtins.types import fields_of
 from xtc_targets.wse.sema.convert import convert
-from xtc_targets.wse.sema.evaluate import evaluate, integer_of, known_int, type_of
+from xtc_targets.wse.sema.evaluate import evaluate, integer_of, type_of
 from xtc_targets.wse.sema.frame import Frame, Memory
-from xtc_targets.wse.sema.lvalues import place_of, pointed, value_of
+from xtc_targets.wse.sema.lvalues import location_of, pointed, value_of
 from xtc_targets.wse.sema.values import (
     VOID,
     AccessValue,
@@ -31,7 +30,10 @@ from xtc_targets.wse.sema.values import (
 _MEMORY = ("tensor_access", "base_address", "extent", "offset", "stride", "wavelet_index_offset",
            "strides", "extents")  # fmt: skip
 _FABRIC = ("fabric_color", "extent", "input_queue", "output_queue", "control", "advance_switch",
-           "wavelet_index_offset", "priority", "simd_mode", "ut_id")  # fmt: skip
+           "wavelet_index_offset", "priority", "ut_id")  # fmt: skip
+
+
+_REFUSED = ("simd_mode", "zero", "control_transform")
 
 
 @builtin("get_dsd", 2)
@@ -42,6 +44,8 @@ def _get_dsd(frame: Frame, call: tree.Builtin) -> Value:
     given = fields_of(evaluate(frame, call.args[1]), "a descriptor's parts", call.at)
     known = _MEMORY if kind in (t.MEM1D, t.MEM4D) else _FABRIC
     for name in given:
+        if name in _REFUSED:
+            raise CslError(f"'{name}' of a descriptor is not supported", where=call.at)
         if name not in known:
             raise CslError(
                 f"a {kind} has no '{name}'", where=call.at, hints=did_you_mean(name, known)
@@ -56,14 +60,16 @@ def _memory(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
     access = given.get("tensor_access")
     if isinstance(access, Const) and isinstance(access.value, AccessValue):
         return _accessed(frame, kind, access.value, index, at)
+    if access is not None:  # the struct that a tensor access stands for
+        given = given | fields_of(access, "a tensor access", at)
     missing = [name for name in ("base_address", "extent") if name not in given]
     if missing:
         raise CslError(f"a {kind} without a tensor_access has no '{missing[0]}'", where=at)
     pointer = given["base_address"]
-    place = pointed(frame, pointer, at)
-    element = place.type.element if isinstance(place.type, t.Array) else place.type
+    location = pointed(frame, pointer, at)
+    element = location.type.element if isinstance(location.type, t.Array) else location.type
     extents, strides = _shape_of(frame, kind, given, at)
-    address = place.address
+    address = location.address
     base: Address | Value = address if isinstance(address, Address) else Run(t.U16, address)
     words = d.memory_words(kind, base, element, extents, strides, index)
     value = words.value(frame, at)
@@ -102,70 +108,20 @@ def _several(value: Value) -> list[Value]:
 
 
 def _accessed(frame: Frame, kind: t.Dsd, access: AccessValue, index: Value, at: Position) -> Value:
-    """From `|i|{M} -> A[...]`: the place of the first element, and a stride for each index."""
-    names, extents = access.tree.names, access.tree.extents
-    if len(names) != len(extents):
-        raise CslError(f"{len(names)} indices with {len(extents)} extents", where=access.tree.at)
-    if len(names) > (1 if kind == t.MEM1D else 4):
-        raise CslError(f"a {kind} with {len(names)} indices", where=access.tree.at)
-    counts = [evaluate(frame, each) for each in extents]
-    base, indices = _indexed_base(frame, access.tree.body)
-    shape = base.type.shape if isinstance(base.type, t.Array) else (1,)
-    element = base.type.element if isinstance(base.type, t.Array) else base.type
-    points = [_unit(names, axis) for axis in range(-1, len(names))]
-    offsets = [_linear(frame, indices, shape, point) for point in points]
-    first = offsets[0] * element.size
-    strides = [integer(each - offsets[0]) for each in offsets[1:]]
-    _check_affine(frame, indices, shape, names, offsets, access.tree.at)
+    """From `|i|{M} -> A[...]`: the location of the first element, and a stride for each index."""
+    if len(access.tree.names) > (1 if kind == t.MEM1D else 4):
+        raise CslError(f"a {kind} with {len(access.tree.names)} indices", where=access.tree.at)
+    parts = parts_of(access)
+    first = parts.offset * parts.element.size
     start: Address | Value
-    if isinstance(base.address, Address):
-        start = Address(base.address.base, base.address.offset + first)
+    if isinstance(parts.base.address, Address):
+        start = Address(parts.base.address.base, parts.base.address.offset + first)
     else:
-        start = Run(t.U16, frame.running(at).value(f"add i16 {base.address}, {first}"))
-    return d.memory_words(kind, start, element, counts, strides, index).value(frame, at)
-
-
-def _unit(names: Sequence[str], axis: int) -> dict[str, int]:
-    return {name: int(number == axis) for number, name in enumerate(names)}
-
-
-def _indexed_base(frame: Frame, body: tree.Expr) -> tuple[Memory, list[tree.Expr]]:
-    indices: list[tree.Expr] = []
-    while isinstance(body, tree.Index):
-        indices = [*body.indices, *indices]
-        body = body.base
-    found = place_of(frame, body)
-    if isinstance(found.type if not hasattr(found, "cell") else t.VOID, t.Pointer):
-        found = pointed(frame, value_of(frame, found, body.at), body.at)
-    if isinstance(found, Const) and isinstance(found.type, t.Array):
-        found = Memory(found.type, Address(frame.program.constant(found, body.at)), True)
-    if not isinstance(found, Memory):
-        raise CslError("a tensor access goes to an array on the PE", where=body.at)
-    return found, indices
-
-
-def _linear(
-    frame: Frame, indices: list[tree.Expr], shape: tuple[int, ...], point: dict[str, int]
-) -> int:
-    """The element that indices lead to, counted from the array's first."""
-    if len(indices) != len(shape) and indices:
-        raise CslError(f"{len(indices)} indices into {len(shape)} dimensions", where=indices[0].at)
-    total = 0
-    with frame.comptime(), frame.block():
-        for name, value in point.items():
-            frame.scope.names[name] = integer(value)
-        for extent, index in zip(shape, indices, strict=False):
-            total = total * extent + known_int(frame, index, "an index of a tensor access")
-    return total
-
-
-def _check_affine(
-    frame: Frame, indices: list[tree.Expr], shape: tuple[int, ...], names: Sequence[str],
-    offsets: list[int], at: Position,
-) -> None:  # fmt: skip
-    far = _linear(frame, indices, shape, dict.fromkeys(names, 3))
-    if far != offsets[0] + 3 * sum(each - offsets[0] for each in offsets[1:]):
-        raise CslError("the index of a tensor access is not linear", where=at)
+        start = Run(t.U16, frame.running(at).value(f"add i16 {parts.base.address}, {first}"))
+    strides = [integer(each) for each in parts.strides]
+    return d.memory_words(kind, start, parts.element, parts.extents, strides, index).value(
+        frame, at
+    )
 
 
 def _fabric(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) -> Value:
@@ -180,15 +136,10 @@ def _fabric(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
             where=at,
             notes=[f"on {frame.program.arch.name} a queue is what it goes through"],
         )
-    if _is_true(given.get("advance_switch", integer(0))):
-        raise CslError(
-            "'advance_switch' is not supported",
-            where=at,
-            hints=["send a control wavelet with the command to advance behind the data"],
-        )
     if "fabric_color" not in given and queue is None:
         raise CslError(f"a {kind} has neither a colour nor a queue", where=at)
     flags = d.CONTROL if _is_true(given.get("control", integer(0))) else 0
+    flags |= d.ADVANCE if _is_true(given.get("advance_switch", integer(0))) else 0
     values: dict[int, Value] = {
         d.KIND: d.number(d.KINDS[kind]),
         d.QUEUE: queue if queue is not None else d.number(0xFFFF),
@@ -271,8 +222,16 @@ def _set_dsd_stride(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("set_dsd_base_addr", 2)
 def _set_dsd_base_addr(frame: Frame, call: tree.Builtin) -> Value:
-    value = _dsd(frame, call)
-    found = place_of(frame, call.args[1])
+    value, pointer = _dsd(frame, call), _base_address(frame, call)
+    if isinstance(value, Const) and isinstance(pointer, Const):
+        known: DsdValue = value.value
+        return Const(value.type, DsdValue(known.words, pointer.value, known.element))
+    return _changed(frame, value, d.BASE, pointer, call.at)
+
+
+def _base_address(frame: Frame, call: tree.Builtin) -> Value:
+    """A pointer to where the second argument lies, which is an array or a pointer."""
+    found = location_of(frame, call.args[1])
     if isinstance(found, Memory) and isinstance(found.type, t.Array):
         pointer: Value
         if isinstance(found.address, Address):
@@ -283,28 +242,71 @@ def _set_dsd_base_addr(frame: Frame, call: tree.Builtin) -> Value:
         pointer = value_of(frame, found, call.at)
     if not isinstance(pointer.type, t.Pointer):
         raise CslError(f"a base is a pointer or an array, not a {pointer.type}", where=call.at)
-    if isinstance(value, Const) and isinstance(pointer, Const):
-        known: DsdValue = value.value
-        return Const(value.type, DsdValue(known.words, pointer.value, known.element))
-    return _changed(frame, value, d.BASE, pointer, call.at)
+    return pointer
+
+
+def _register(frame: Frame, call: tree.Builtin) -> str:
+    """The number of a descriptor register among all banks, as an operand."""
+    register = evaluate(frame, call.args[0])
+    if register.type not in t.DSRS:
+        raise CslError(f"a {register.type} is no descriptor register", where=call.at)
+    number = integer_of(register, "a descriptor register", call.at)
+    return f"i32 {16 * t.DSRS.index(register.type) + number}"
+
+
+@builtin("set_dsr_base_addr", 2)
+def _set_dsr_base_addr(frame: Frame, call: tree.Builtin) -> Value:
+    number = _register(frame, call)
+    pointer = _base_address(frame, call)
+    word = frame.operand(pointer, pointer.type, call.at)
+    return _set_register(frame, number, d.BASE, word, call)
+
+
+@builtin("set_dsr_length", 2)
+def _set_dsr_length(frame: Frame, call: tree.Builtin) -> Value:
+    """Of a vector in memory or of wavelets: both have their length in the same word."""
+    number = _register(frame, call)
+    length = convert(frame, evaluate(frame, call.args[1]), t.U16, call.at)
+    return _set_register(frame, number, d.EXTENTS, frame.operand(length, t.U16, call.at), call)
+
+
+def _set_register(frame: Frame, number: str, word: int, text: str, call: tree.Builtin) -> Value:
+    code = frame.running(call.at)
+    code.charge(4)
+    code.call("void", "wse_set_dsr", number, f"i16 {word}", f"i16 {text}")
+    return VOID
+
+
+def _fifo_length(name: str, reads: bool) -> None:
+    @builtin(name, 2)
+    def set_length(frame: Frame, call: tree.Builtin) -> Value:
+        value = evaluate(frame, call.args[0])
+        if value.type != t.FIFO or not isinstance(value, Const):
+            raise CslError(f"@{name} takes a FIFO that is known while compiling", where=call.at)
+        length = convert(frame, evaluate(frame, call.args[1]), t.U16, call.at)
+        text, code = frame.operand(length, t.U16, call.at), frame.running(call.at)
+        number = value.value.words[d.FIFO_NUMBER]
+        code.charge(4)
+        code.call("void", "wse_set_fifo_length", f"i32 {number}", f"i16 {text}", f"i1 {int(reads)}")
+        return VOID
+
+
+_fifo_length("set_fifo_read_length", True)
+_fifo_length("set_fifo_write_length", False)
 
 
 @builtin("load_to_dsr", 2, 3)
 def _load_to_dsr(frame: Frame, call: tree.Builtin) -> Value:
     from xtc_targets.wse.sema.builtins.operations import options_of
 
-    register = evaluate(frame, call.args[0])
-    if register.type not in t.DSRS:
-        raise CslError(f"a {register.type} is no descriptor register", where=call.at)
+    number = _register(frame, call)
     value = evaluate(frame, call.args[1])
     if not isinstance(value.type, t.Dsd):
         raise CslError(f"a descriptor is loaded, not a {value.type}", where=call.at)
     given = evaluate(frame, call.args[2]) if len(call.args) == 3 else None
     options = options_of(frame, given, call.at)
-    number = integer_of(register, "a descriptor register", call.at)
-    bank = t.DSRS.index(register.type)
     code = frame.running(call.at)
     code.charge(4)
     text = frame.operand(value, value.type, call.at)
-    code.call("void", "wse_load_dsr", f"i32 {16 * bank + number}", f"ptr {text}", f"ptr {options}")
+    code.call("void", "wse_load_dsr", number, f"ptr {text}", f"ptr {options}")
     return VOID

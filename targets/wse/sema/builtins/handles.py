@@ -11,7 +11,7 @@ from xtc_targets.wse.sema.builtins.table import builtin
 from xtc_targets.wse.sema.convert import convert
 from xtc_targets.wse.sema.evaluate import evaluate, type_of
 from xtc_targets.wse.sema.frame import Frame
-from xtc_targets.wse.sema.values import Const, Value
+from xtc_targets.wse.sema.values import VOID, Const, Run, Value
 
 
 def handle(frame: Frame, value: Value, kind: t.Handle, what: str, at: tree.Position) -> Value:
@@ -66,3 +66,24 @@ def _get_dsr(frame: Frame, call: tree.Builtin) -> Value:
     if kind not in t.DSRS or not isinstance(kind, t.Handle):
         raise CslError(f"{kind} is no kind of descriptor register", where=call.at)
     return handle(frame, evaluate(frame, call.args[1]), kind, "descriptor register", call.at)
+
+
+def _config(name: str) -> None:
+    """Registers of the machine by the address of their word, which may come with known ranges."""
+    writes = name.startswith("set")
+
+    @builtin(name, 1 + writes, 2 + writes)
+    def access(frame: Frame, call: tree.Builtin) -> Value:
+        at, code = call.at, frame.running(call.at)
+        given = [evaluate(frame, each) for each in call.args[: 1 + writes]]
+        words = [frame.operand(convert(frame, each, t.U16, at), t.U16, at) for each in given]
+        words[0] = code.value(f"shl i16 {words[0]}, 1")
+        operands = [f"i16 {word}" for word in words]
+        if writes:
+            code.call("void", "wse_register_write", *operands)
+            return VOID
+        return Run(t.U16, code.call("i16", "wse_register_read", *operands))
+
+
+for _name in ("get_config", "get_config_unchecked", "set_config", "set_config_unchecked"):
+    _config(_name)

@@ -39,7 +39,17 @@ def _set_rectangle(frame: Frame, call: tree.Builtin) -> Value:
 @builtin("get_rectangle", 0)
 def _get_rectangle(frame: Frame, call: tree.Builtin) -> Value:
     width, height = frame.program.rectangle(call.at)
-    return struct_value(width=integer(width), height=integer(height))
+    environment = frame.program.shared.environment
+    return struct_value(
+        width=integer(width),
+        height=integer(height),
+        fabric=_size(environment.fabric or (width, height)),
+        offsets=_size(environment.offsets),
+    )
+
+
+def _size(size: tuple[int, int]) -> Value:
+    return struct_value(width=integer(size[0]), height=integer(size[1]))
 
 
 def _pe(frame: Frame, call: tree.Builtin) -> tuple[int, int]:
@@ -52,16 +62,18 @@ def _pe(frame: Frame, call: tree.Builtin) -> tuple[int, int]:
     return x, y
 
 
-@builtin("set_tile_code", 3, 4)
+@builtin("set_tile_code", 2, 4)
 def _set_tile_code(frame: Frame, call: tree.Builtin) -> Value:
     declarations, pe = _layout(frame, call), _pe(frame, call)
-    name = known(frame, call.args[2], "a file's name").value
     if pe in declarations.tiles:
         raise CslError(f"PE {pe} is given code twice", where=call.at)
     given: dict[str, Value] = {}
     if len(call.args) == 4:
         given = fields_of(evaluate(frame, call.args[3]), "a tile's parameters", call.at)
-    path = locate(str(name), frame.module.path, call.at)
+    path = frame.module.path
+    if len(call.args) > 2:
+        name = str(known(frame, call.args[2], "a file's name").value)
+        path = locate(name, path, frame.program.shared.environment.import_paths, call.at)
     declarations.tiles[pe] = Tile(path, given, call.at)
     return VOID
 

@@ -18,6 +18,7 @@ _CALLS: dict[str, tuple[tuple[t.Type, ...], t.Type]] = {
     "unblock_cmd_stream": ((), t.VOID),
     "tsc_enable": ((t.BOOL,), t.VOID),
     "tsc_read": ((t.Int(16, False),), t.U16),
+    "tsc_reset": ((), t.VOID),
     "x_coord": ((), t.U16),
     "y_coord": ((), t.U16),
     "print_text": ((t.U16, t.U16), t.VOID),
@@ -34,6 +35,7 @@ _CALLS: dict[str, tuple[tuple[t.Type, ...], t.Type]] = {
     "set_switch_route": ((t.U16, t.U16, t.U16, t.U16), t.VOID),
     "set_switch_mode": ((t.U16, t.U16, t.U16, t.U16), t.VOID),
     "set_swap": ((t.U16,), t.VOID),
+    "set_priority": ((t.U16, t.U16), t.VOID),
     "set_queue_color": ((t.U16, t.U16, t.U16), t.VOID),
 }
 

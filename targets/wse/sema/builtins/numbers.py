@@ -10,7 +10,7 @@ from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.builtins.table import builtin
 from xtc_targets.wse.sema.evaluate import evaluate, known, type_of, zeros
 from xtc_targets.wse.sema.frame import Frame
-from xtc_targets.wse.sema.values import Address, Const, Items, RangeValue, Run, Value, integer
+from xtc_targets.wse.sema.values import VOID, Address, Const, Items, RangeValue, Run, Value, integer
 
 
 @builtin("as", 2)
@@ -72,6 +72,33 @@ def _range(frame: Frame, call: tree.Builtin) -> Value:
     if not isinstance(step, Const) or step.value == 0:
         raise CslError("a range's step must be known while compiling, and not 0", where=call.at)
     return Const(t.RANGE, RangeValue(kind, start, stop, step))
+
+
+def _part_of_range(name: str, part: str) -> None:
+    @builtin(name, 1)
+    def get(frame: Frame, call: tree.Builtin) -> Value:
+        value = evaluate(frame, call.args[0])
+        if not isinstance(value, Const) or not isinstance(value.value, RangeValue):
+            raise CslError(f"@{name} takes a range, not a {value.type}", where=call.at)
+        found: Value = getattr(value.value, part)
+        return found
+
+
+for _part in ("start", "stop", "step"):
+    _part_of_range(f"range_{_part}", _part)
+
+
+@builtin("random16", 0)
+def _random16(frame: Frame, call: tree.Builtin) -> Value:
+    return Run(t.U16, frame.running(call.at).call("i16", "wse_random16"))
+
+
+@builtin("set_active_prng", 1)
+def _set_active_prng(frame: Frame, call: tree.Builtin) -> Value:
+    number = convert.convert(frame, evaluate(frame, call.args[0]), t.U16, call.at)
+    text = frame.operand(number, t.U16, call.at)
+    frame.running(call.at).call("void", "wse_set_active_prng", f"i16 {text}")
+    return VOID
 
 
 @builtin("min", 2)

@@ -23,6 +23,7 @@ _OPERATIONS = (
     "fmaxh fmaxs fnegh fnegs fabsh fabss fh2s fs2h add16 sub16 and16 or16 xor16 sll16 slr16 sar16 "
     "xp162fh xp162fs fh2xp16 fs2xp16 add32 sub32 fminh fmins addc16"
 ).split()
+_DFILT = len(_OPERATIONS)
 """In the order of `enum wse_operation` of `csrc/wse_code.h`."""
 
 _SOURCES = {"fmach": 3, "fmacs": 3, "fmachs": 3}
@@ -33,8 +34,9 @@ _F32_SOURCES = ("fs2h", "fs2xp16")
 _F16_SOURCES = ("fh2s", "fh2xp16")
 
 ASYNC, ACTIVATE, UNBLOCK, INDEX, UT, SAVE = 1, 2, 4, 8, 16, 32
+_ON_CONTROL = {"terminate": 64, "activate": 128, "unblock": 256}
 _OPTIONS = ("async", "activate", "unblock", "index", "ut_id", "save_address", "priority",
-            "on_control", "simd_mode", "single_step", "advance_switch")  # fmt: skip
+            "on_control", "single_step")  # fmt: skip
 OPTION_BYTES, OPERAND_BYTES = 16, 16
 
 
@@ -66,9 +68,6 @@ def options_of(frame: Frame, given: Value | None, at: Position) -> str:
             raise CslError(
                 f"an operation has no '{name}'", where=at, hints=did_you_mean(name, _OPTIONS)
             )
-    for name in ("on_control", "single_step"):
-        if name in fields:
-            raise CslError(f"the setting '{name}' is not supported", where=at)
     slot = code.slot(f"[{OPTION_BYTES} x i8]")
     flags = 0
     for name, bit, offset in (("activate", ACTIVATE, 4), ("unblock", UNBLOCK, 6)):
@@ -83,11 +82,32 @@ def options_of(frame: Frame, given: Value | None, at: Position) -> str:
     for name, bit in (("async", ASYNC), ("save_address", SAVE)):
         if name in fields and _is_true(fields[name]):
             flags |= bit
-    if flags & (ACTIVATE | UNBLOCK) and not flags & ASYNC:
+    if "on_control" in fields:
+        flags |= _on_control(frame, slot, fields["on_control"], at)
+    if flags & (ACTIVATE | UNBLOCK | sum(_ON_CONTROL.values())) and not flags & ASYNC:
         raise CslError("only an asynchronous operation activates or unblocks", where=at,
                        hints=[".async = true"])  # fmt: skip
     _store(frame, slot, 0, "i32", str(flags), at)
     return slot
+
+
+def _on_control(frame: Frame, slot: str, given: Value, at: Position) -> int:
+    """What a control wavelet among the data does: it ends the operation, and may start a task."""
+    actions = fields_of(given, "'on_control'", at)
+    for name in actions:
+        if name not in _ON_CONTROL:
+            raise CslError(
+                f"'on_control' has no '{name}'", where=at, hints=did_you_mean(name, _ON_CONTROL)
+            )
+    if len(actions) > 1:
+        raise CslError("'on_control' has one action", where=at, notes=[", ".join(_ON_CONTROL)])
+    for name, action in actions.items():
+        if name != "terminate":
+            _store(frame, slot, 12, "i16", task_operand(frame, action, at), at)
+        elif not _is_true(action):
+            return 0
+        return _ON_CONTROL[name]
+    return 0
 
 
 def _store(frame: Frame, slot: str, offset: int, kind: str, text: str, at: Position) -> None:
@@ -186,21 +206,34 @@ def _operation(number: int, name: str) -> None:
             kinds = [t.F32, t.F32, t.F16]
         array = operands_of(frame, values, kinds, call.at)
         options = options_of(frame, given, call.at)
-        _call(frame, "wse_operate", number, array, len(values), options, call.at)
-        return VOID
+        return _operate(frame, number, array, len(values), options, call.at)
 
 
-def _call(
-    frame: Frame, function: str, number: int, array: str, count: int, options: str, at: Position
-) -> None:
-    frame.running(at).call(
-        "void", function, f"i32 {number}", f"ptr {array}", f"i32 {count}", f"ptr {options}",
+def _operate(
+    frame: Frame, number: int, array: str, count: int, options: str, at: Position
+) -> Value:
+    """Whether the whole operation was done, as a bool: a FIFO may end it."""
+    text = frame.running(at).call(
+        "i1", "wse_operate", f"i32 {number}", f"ptr {array}", f"i32 {count}", f"ptr {options}",
         f"i32 {at.line}",
     )  # fmt: skip
+    return Run(t.BOOL, text)
 
 
 for _number, _name in enumerate(_OPERATIONS):
     _operation(_number, _name)
+
+
+@builtin("dfilt", 2)
+def _dfilt(frame: Frame, call: tree.Builtin) -> Value:
+    """Drop data of an input until as many control wavelets came as the descriptor is long."""
+    values = [evaluate(frame, each) for each in call.args]
+    given = _settings(values)
+    source = values[0]
+    if source.type not in (t.FABIN, t.DSR_SRC1):
+        raise CslError(f"@dfilt takes a fabin_dsd, not a {source.type}", where=call.at)
+    array = operands_of(frame, [Const(t.U32, 0), source], [t.U32, t.U32], call.at)
+    return _operate(frame, _DFILT, array, 2, options_of(frame, given, call.at), call.at)
 
 
 @builtin("map", 2, 9)
@@ -209,7 +242,7 @@ def _map(frame: Frame, call: tree.Builtin) -> Value:
     at = call.at
     values = [evaluate(frame, each) for each in call.args]
     if _settings(values) is not None:
-        raise CslError("the settings of @map are not supported", where=at)
+        raise CslError("@map has no settings", where=at)
     function = values[0]
     if not isinstance(function, Const) or not isinstance(function.value, FunctionValue):
         raise CslError("@map calls a function", where=at)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from xtc_targets.wse.csl import tree
 from xtc_targets.wse.csl.errors import CslError
 from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.arithmetic import binary
 from xtc_targets.wse.sema.builtins.table import builtin
 from xtc_targets.wse.sema.builtins.types import fields_of
 from xtc_targets.wse.sema.convert import convert
@@ -18,15 +19,15 @@ from xtc_targets.wse.sema.declarations import (
 )
 from xtc_targets.wse.sema.evaluate import evaluate, integer_of, known
 from xtc_targets.wse.sema.frame import Frame, Memory
-from xtc_targets.wse.sema.lvalues import place_of
+from xtc_targets.wse.sema.lvalues import location_of
 from xtc_targets.wse.sema.routes import color_config
-from xtc_targets.wse.sema.values import VOID, Address, Const, FunctionValue, Run, Value
+from xtc_targets.wse.sema.values import VOID, Address, Const, FunctionValue, Run, Value, integer
 
 
 def tile_declarations(
     frame: Frame, call: tree.Builtin, *, comptime: bool = True
 ) -> TileDeclarations:
-    """What the tile says so far. Raises CslError where a built-in has no place."""
+    """What the tile says so far. Raises CslError where a built-in is not allowed."""
     declarations = frame.program.tile
     if declarations is None or (comptime and frame.code is not None):
         raise CslError(f"@{call.name} belongs in a comptime block of a tile's code", where=call.at)
@@ -126,7 +127,7 @@ def _initialize_queue(frame: Frame, call: tree.Builtin) -> Value:
 @builtin("export_symbol", 1, 2)
 def _export_symbol(frame: Frame, call: tree.Builtin) -> Value:
     declarations = tile_declarations(frame, call)
-    found = place_of(frame, call.args[0])
+    found = location_of(frame, call.args[0])
     function = found.value if isinstance(found, Const) else None
     if len(call.args) == 2:
         name = str(known(frame, call.args[1], "a symbol's name").value)
@@ -154,8 +155,12 @@ def _data_export(found: object, at: tree.Position) -> Export:
     raise CslError("what is exported is a function, a variable or a pointer to one", where=at)
 
 
+_THREADS = 64
+"""Where the numbers of microthreads begin, behind those of tasks."""
+
+
 def task_number(frame: Frame, value: Value, at: tree.Position) -> Value:
-    """The id that a task id, a task, a colour or a queue stands for."""
+    """The id that a task id, a task, a colour, a queue or a microthread stands for."""
     declarations, arch = frame.program.tile, frame.program.arch
     if isinstance(value, Const) and isinstance(value.value, FunctionValue):
         for number, binding in declarations.tasks.items() if declarations else ():
@@ -168,6 +173,8 @@ def task_number(frame: Frame, value: Value, at: tree.Position) -> Value:
         raise CslError(f"on {arch.name} a colour is blocked, not a queue", where=at)
     if not isinstance(value.type, t.Handle):
         raise CslError(f"a {value.type} is no task", where=at)
+    if value.type == t.UT:
+        return binary(frame, "+", convert(frame, value, t.U16, at), integer(_THREADS), at)
     return convert(frame, value, t.U16, at)
 
 
@@ -220,10 +227,10 @@ def _allocate_fifo(frame: Frame, call: tree.Builtin) -> Value:
     from xtc_targets.wse.sema.descriptor import fifo
 
     declarations = tile_declarations(frame, call)
-    place = place_of(frame, call.args[0])
-    if not isinstance(place, Memory) or not isinstance(place.type, t.Array):
+    location = location_of(frame, call.args[0])
+    if not isinstance(location, Memory) or not isinstance(location.type, t.Array):
         raise CslError("a FIFO lies in an array", where=call.at)
-    assert isinstance(place.address, Address)  # noqa: S101  comptime
+    assert isinstance(location.address, Address)  # noqa: S101  comptime
     given = {}
     if len(call.args) == 2:
         given = fields_of(evaluate(frame, call.args[1]), "a FIFO's settings", call.at)
@@ -234,9 +241,9 @@ def _allocate_fifo(frame: Frame, call: tree.Builtin) -> Value:
         numbers[name] = task_number(frame, each, call.at)
     on = [numbers.get(name, Const(t.U16, -1)) for name in ("activate_push", "activate_pop")]
     ids = [each.value if isinstance(each, Const) else -1 for each in on]
-    size = place.type.element.size
-    declarations.fifos.append(Fifo(place.address.base, place.type.size, size, *ids))
-    return fifo(len(declarations.fifos) - 1, place.type.element)
+    size = location.type.element.size
+    declarations.fifos.append(Fifo(location.address.base, location.type.size, size, *ids))
+    return fifo(len(declarations.fifos) - 1, location.type.element)
 
 
 @builtin("set_teardown_handler", 2)
@@ -251,8 +258,21 @@ def _set_teardown_handler(frame: Frame, call: tree.Builtin) -> Value:
 def _set_empty_queue_handler(frame: Frame, call: tree.Builtin) -> Value:
     declarations = tile_declarations(frame, call)
     function, queue = (evaluate(frame, each) for each in call.args)
-    declarations.empty_queue[integer_of(queue, "a queue", call.at)] = _function(function, call.at)
+    number = integer_of(queue, "a queue", call.at) + _behind_outputs(queue, call)
+    if number in declarations.empty_queue:
+        raise CslError(f"this {queue.type} has a handler already", where=call.at)
+    declarations.empty_queue[number] = _function(function, call.at)
     return VOID
+
+
+def _behind_outputs(queue: Value, call: tree.Builtin) -> int:
+    """What is added to a queue's number: input queues are counted behind the output queues."""
+    if queue.type not in (t.INPUT_QUEUE, t.OUTPUT_QUEUE):
+        raise CslError(f"@{call.name} takes a queue, not a {queue.type}", where=call.at)
+    return _QUEUES if queue.type == t.INPUT_QUEUE else 0
+
+
+_QUEUES = 8
 
 
 def _function(value: Value, at: tree.Position) -> FunctionValue:
@@ -264,8 +284,8 @@ def _function(value: Value, at: tree.Position) -> FunctionValue:
 @builtin("queue_flush", 1)
 def _queue_flush(frame: Frame, call: tree.Builtin) -> Value:
     value = evaluate(frame, call.args[0])
-    if value.type != t.OUTPUT_QUEUE:
-        raise CslError("an output queue is flushed", where=call.at)
-    number = frame.operand(value, t.OUTPUT_QUEUE, call.at)
-    frame.running(call.at).call("void", "wse_queue_flush", f"i16 {number}")
+    first = integer(_behind_outputs(value, call))
+    number = binary(frame, "+", convert(frame, value, t.U16, call.at), first, call.at)
+    text = frame.operand(number, t.U16, call.at)
+    frame.running(call.at).call("void", "wse_queue_flush", f"i16 {text}")
     return VOID

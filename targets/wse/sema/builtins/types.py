@@ -10,7 +10,7 @@ from xtc_targets.wse.sema.builtins.table import builtin
 from xtc_targets.wse.sema.convert import coerce
 from xtc_targets.wse.sema.evaluate import condition, evaluate, known, type_of
 from xtc_targets.wse.sema.frame import Frame
-from xtc_targets.wse.sema.values import VOID, Const, Value, boolean, integer, type_value
+from xtc_targets.wse.sema.values import VOID, Const, Items, Value, boolean, integer, type_value
 
 
 @builtin("import_module", 1, 2)
@@ -143,6 +143,32 @@ def _unreachable(frame: Frame, call: tree.Builtin) -> Value:
     return VOID
 
 
+@builtin("dimensions", 1)
+def _dimensions(frame: Frame, call: tree.Builtin) -> Value:
+    shape = _array(frame, call).shape
+    return Const(t.Array((len(shape),), t.U32), Items(list(shape)))
+
+
+@builtin("fp16", 0)
+def _fp16(frame: Frame, call: tree.Builtin) -> Value:
+    """The format of 16-bit floats: that of IEEE 754."""
+    return type_value(t.F16)
+
+
+@builtin("strcat", 0, 64)
+def _strcat(frame: Frame, call: tree.Builtin) -> Value:
+    texts = [str(known(frame, each, "a string").value) for each in call.args]
+    return Const(t.STRING, "".join(texts))
+
+
+@builtin("get_string_from_byte", 1)
+def _get_string_from_byte(frame: Frame, call: tree.Builtin) -> Value:
+    byte = known(frame, call.args[0], "a byte").value
+    if not isinstance(byte, int) or not 0 <= byte < 256:
+        raise CslError(f"{byte} is no byte", where=call.at)
+    return Const(t.STRING, chr(byte))
+
+
 @builtin("strlen", 1)
 def _strlen(frame: Frame, call: tree.Builtin) -> Value:
     return integer(len(known(frame, call.args[0], "a string").value))
@@ -152,8 +178,6 @@ def _strlen(frame: Frame, call: tree.Builtin) -> Value:
 def _get_array(frame: Frame, call: tree.Builtin) -> Value:
     """The characters of a string."""
     text = known(frame, call.args[0], "a string").value.encode()
-    from xtc_targets.wse.sema.values import Items
-
     return Const(t.Array((len(text),), t.Int(8, False)), Items(list(text)))
 
 

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import onnx
 
 import xtc.ops as O
+from xtc.core.errors import UserError
+from xtc.graph.body import traced
 from xtc.graph.tensor import Tensor
 from xtc.importers.compositions.movement import moved_axis, part, stacked
+from xtc.importers.compositions.repetition import Step, repeated
 from xtc.importers.onnx.call import Call
 from xtc.importers.onnx.table import reads
 from xtc.importers.values import (
@@ -24,6 +28,7 @@ from xtc.importers.values import (
 )
 
 LONGEST = 4096  # iterations of an unrolled loop
+MOST_UNROLLED = 8  # of one that can be a loop in the IR
 MOST_CHOSEN = 256  # of one whose condition is computed: all of them run
 
 
@@ -48,8 +53,59 @@ def if_(call: Call) -> list[Value]:
 
 @reads("Loop", 1, 11, 13, 16, 19, 21, 23, 24, 25, folds=False)
 def loop(call: Call) -> list[Value]:
-    body = call.required("body")
     count = _count(call)
+    found = _as_scan(call, count) if MOST_UNROLLED < count <= LONGEST else None
+    return _unrolled(call, count) if found is None else found
+
+
+def _as_scan(call: Call, count: int) -> list[Value] | None:
+    """The loop as one in the IR; None where its body needs to know the iteration's number,
+    or whether it takes place."""
+    carried = [call.value(n) for n in range(2, len(call.inputs))]
+    goes_on: Value = call.value(1) if call.has(1) else np.array(True)
+    if isinstance(goes_on, Tensor) or not goes_on.reshape(-1)[0]:
+        return None
+    body = call.required("body")
+    if _folds(call, body, [np.array(0), goes_on, *carried]):
+        return None
+
+    def step(old: list[Tensor], row: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        results = call.run(body, [row[0], np.array(True), *old])
+        if isinstance(results[0], Tensor) or not results[0].reshape(-1)[0]:
+            raise Unsupported("a condition that is computed")
+        new = [as_tensor(value) for value in results[1:]]
+        return new[: len(carried)], new[len(carried) :]
+
+    return attempted(call, step, carried, [np.arange(count)])
+
+
+def _folds(call: Call, body: onnx.GraphProto, operands: Sequence[Value]) -> bool:
+    """Whether the results of an iteration are known now; what it writes is dropped."""
+    found: list[Value] = []
+
+    def write() -> list[Tensor]:
+        found.extend(call.run(body, operands))
+        return []
+
+    with suppress(Unsupported, UserError), call.trial():
+        traced(write, [])
+    return bool(found) and not any(isinstance(value, Tensor) for value in found)
+
+
+def attempted(
+    call: Call, step: Step, carried: Sequence[Value], rows: Sequence[Value]
+) -> list[Value] | None:
+    """What a loop in the IR carries in the end, then what it collects; None where it cannot be."""
+    try:
+        with call.trial():
+            found = repeated(step, [as_tensor(x) for x in carried], [as_tensor(x) for x in rows])
+    except (Unsupported, UserError):
+        return None  # written out, its numbers are known
+    return [*found[0], *found[1]]
+
+
+def _unrolled(call: Call, count: int) -> list[Value]:
+    body = call.required("body")
     carried = [call.value(n) for n in range(2, len(call.inputs))]
     goes_on: Value = call.value(1) if call.has(1) else np.array(True)
     collected: list[list[Value]] = [[] for _ in body.output[1 + len(carried) :]]
@@ -110,34 +166,59 @@ def _stacked(column: Sequence[Value], axis: int) -> Value:
 
 @reads("Scan", 9, 11, 16, 19, 21, 23, 24, 25, folds=False)
 def scan(call: Call) -> list[Value]:
-    body: onnx.GraphProto = call.required("body")
     streams = int(call.required("num_scan_inputs"))
     carried = [call.value(n) for n in range(len(call.inputs) - streams)]
-    inputs = [call.tensor(n) for n in range(len(carried), len(call.inputs))]
-    outputs = len(body.output) - len(carried)
-    axes = _list(call, "scan_input_axes", streams)
-    backward = _list(call, "scan_input_directions", streams)
-    axes = [axis % x.type.rank for axis, x in zip(axes, inputs, strict=True)]
-    count = inputs[0].type.sizes[axes[0]]
-    if count > LONGEST:
-        raise Unsupported(f"a scan of {count} iterations, of which at most {LONGEST} are unrolled")
-    collected: list[list[Value]] = [[] for _ in range(outputs)]
-    for number in range(count):
-        taken = [
-            _slice(x, axis, count - 1 - number if back else number)
-            for x, axis, back in zip(inputs, axes, backward, strict=True)
-        ]
-        results = call.run(body, [*carried, *taken])
-        carried = results[: len(carried)]
-        for column, value in zip(collected, results[len(carried) :], strict=True):
-            column.append(value)
+    rows = _rows(call, len(carried), streams)
+    count = rows[0].type.sizes[0]
+    found = _scanned(call, carried, rows) if count > MOST_UNROLLED else None
+    results = _scanned_unrolled(call, carried, rows, count) if found is None else found
+    outputs = len(results) - len(carried)
     into = _list(call, "scan_output_axes", outputs)
     turned = _list(call, "scan_output_directions", outputs)
     stacks = [
-        _along(column[::-1] if back else column, axis)
-        for column, axis, back in zip(collected, into, turned, strict=True)
+        _along(stack, axis, turned=bool(back))
+        for stack, axis, back in zip(results[len(carried) :], into, turned, strict=True)
     ]
-    return [*carried, *stacks]
+    return [*results[: len(carried)], *stacks]
+
+
+def _rows(call: Call, first: int, streams: int) -> list[Tensor]:
+    """The operands that are read row by row, in the order in which they are read."""
+    axes = _list(call, "scan_input_axes", streams)
+    backward = _list(call, "scan_input_directions", streams)
+    rows = []
+    for number, (axis, back) in enumerate(zip(axes, backward, strict=True)):
+        x = call.tensor(first + number)
+        x = moved_axis(x, axis % x.type.rank, 0)
+        rows.append(O.flip(x, axes=(0,)) if back else x)
+    if len({x.type.sizes[0] for x in rows}) != 1:
+        raise Unsupported("operands of different lengths")
+    return rows
+
+
+def _scanned(call: Call, carried: Sequence[Value], rows: Sequence[Tensor]) -> list[Value] | None:
+    """The scan as one loop in the IR; None where its body needs what is known at import."""
+
+    def step(old: list[Tensor], row: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        results = [as_tensor(value) for value in call.run(call.required("body"), [*old, *row])]
+        return results[: len(carried)], results[len(carried) :]
+
+    return attempted(call, step, carried, rows)
+
+
+def _scanned_unrolled(
+    call: Call, carried: Sequence[Value], rows: Sequence[Tensor], count: int
+) -> list[Value]:
+    if count > LONGEST:
+        raise Unsupported(f"a scan of {count} iterations, of which at most {LONGEST} are unrolled")
+    body: onnx.GraphProto = call.required("body")
+    collected: list[list[Value]] = [[] for _ in body.output[len(carried) :]]
+    for number in range(count):
+        results = call.run(body, [*carried, *(_slice(x, 0, number) for x in rows)])
+        carried = results[: len(carried)]
+        for column, value in zip(collected, results[len(carried) :], strict=True):
+            column.append(value)
+    return [*carried, *(_stacked(column, 0) for column in collected)]
 
 
 def _list(call: Call, name: str, count: int) -> list[int]:
@@ -149,10 +230,10 @@ def _slice(x: Tensor, axis: int, number: int) -> Tensor:
     return O.reshape(part(x, axis, number, number + 1), (*sizes[:axis], *sizes[axis + 1 :]))
 
 
-def _along(column: Sequence[Value], axis: int) -> Value:
-    rank = len(shape_of(column[0])) + 1
-    stack = as_tensor(_stacked(column, 0))
-    return moved_axis(stack, 0, axis % rank)
+def _along(stack: Value, axis: int, *, turned: bool) -> Value:
+    """Stacked results in the order and along the dimension that they are wanted in."""
+    x = as_tensor(stack)
+    return moved_axis(O.flip(x, axes=(0,)) if turned else x, 0, axis % x.type.rank)
 
 
 @reads("Scan", 8, folds=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recurrent layers over sequences of a known length, written out step by step."""
+"""Recurrent layers over sequences of a known length: a loop, or few steps written out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xtc.importers.onnx.ops.activation import softplus_of
 from xtc.importers.onnx.table import reads
 from xtc.importers.values import Unsupported
 
-LONGEST = 4096  # steps of an unrolled sequence
+MOST_UNROLLED = 4  # steps; more are a loop
 _GRU_GATES = 3
 Activation = Callable[[Tensor], Tensor]
 Step = Callable[["Layer", Tensor, list[Tensor]], list[Tensor]]
@@ -162,8 +162,6 @@ def layers(
     batch_first = bool(call.attribute("layout", 0))
     x = call.tensor(0)
     x = moved_axis(x, 1, 0) if batch_first else x
-    if x.type.sizes[0] > LONGEST:
-        raise Unsupported(f"{x.type.sizes[0]} steps, of which at most {LONGEST} are unrolled")
     of = make or (lambda call, number: layer_of(call, gates, functions, number))
     results = [
         _direction(call, step, of(call, number), x, number, back, states)
@@ -259,21 +257,79 @@ def _direction(
     length, batch, size = x.type.sizes
     # The inputs of all steps at once: one large product instead of many small ones.
     gained = layer.input(O.reshape(x, (length * batch, size)))
-    current = [_initial(call, layer, number, batch, x, 5 + n) for n in range(states)]
+    first = [_initial(call, layer, number, batch, x, 5 + n) for n in range(states)]
     lengths = _lengths(call, length)
-    collected = {}
-    for time in reversed(range(length)) if back else range(length):
-        row = part(gained, 0, time * batch, (time + 1) * batch)
-        new = step(layer, row, current)
-        collected[time] = new[0]
-        if lengths is not None:
-            inside = O.greater(lengths, time)
-            collected[time] = O.where(inside, new[0], 0.0)
-            new = [O.where(inside, a, b) for a, b in zip(new, current, strict=True)]
-        current = new
-    steps = [collected[time] for time in range(length)]
-    whole = O.concat(*steps, axis=0) if length > 1 else steps[0]
-    return O.reshape(whole, (length, batch, layer.hidden)), current
+    steps = _repeated if length > MOST_UNROLLED else _unrolled
+    whole, last = steps(
+        step,
+        layer,
+        O.reshape(gained, (length, batch, layer.gates * layer.hidden)),
+        first,
+        lengths,
+        back,
+    )
+    if lengths is not None:
+        times = constant(np.arange(length).reshape(length, 1, 1))
+        whole = O.where(O.greater(lengths, times), whole, 0.0)
+    return whole, last
+
+
+def _repeated(
+    step: Step,
+    layer: Layer,
+    rows: Tensor,
+    first: Sequence[Tensor],
+    lengths: Tensor | None,
+    back: bool,
+) -> tuple[Tensor, list[Tensor]]:
+    """The steps as a loop, whose state has the layer's states side by side."""
+    count, batch, _ = rows.type.sizes
+
+    def iteration(state: Tensor, row: Tensor, *time: Tensor) -> Tensor:
+        old = [_at(state, n) for n in range(len(first))]
+        return stacked(_within(step(layer, row, old), old, lengths, *time), 0)
+
+    times = [] if lengths is None else [constant(np.arange(count))]
+    every = O.scan(iteration, stacked(first, 0), rows, *times, reverse=back)
+    last = part(every, 0, 0, 1) if back else part(every, 0, count, count + 1)
+    kept = part(every, 0, 0, count) if back else part(every, 0, 1, count + 1)
+    whole = O.reshape(part(kept, 1, 0, 1), (count, batch, layer.hidden))
+    final = O.reshape(last, last.type.sizes[1:])
+    return whole, [_at(final, n) for n in range(len(first))]
+
+
+def _at(states: Tensor, number: int) -> Tensor:
+    """One of the states that lie side by side."""
+    return O.reshape(part(states, 0, number, number + 1), states.type.sizes[1:])
+
+
+def _within(
+    new: Sequence[Tensor], old: Sequence[Tensor], lengths: Tensor | None, *time: Tensor
+) -> list[Tensor]:
+    """The new states where a batch's sequence is not over at that time, the old ones elsewhere."""
+    if lengths is None:
+        return list(new)
+    inside = O.greater(lengths, time[0])
+    return [O.where(inside, a, b) for a, b in zip(new, old, strict=True)]
+
+
+def _unrolled(
+    step: Step,
+    layer: Layer,
+    rows: Tensor,
+    first: Sequence[Tensor],
+    lengths: Tensor | None,
+    back: bool,
+) -> tuple[Tensor, list[Tensor]]:
+    """The steps one after the other."""
+    count = rows.type.sizes[0]
+    collected: dict[int, Tensor] = {}
+    current = list(first)
+    for number in reversed(range(count)) if back else range(count):
+        time = () if lengths is None else (constant(np.array(number)),)
+        current = _within(step(layer, _at(rows, number), current), current, lengths, *time)
+        collected[number] = current[0]
+    return stacked([collected[number] for number in range(count)], 0), current
 
 
 def _lengths(call: Call, length: int) -> Tensor | None:

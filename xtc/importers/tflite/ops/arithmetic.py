@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc.importers.tflite.call import Call, Limits, integer_limits, limited, limits_of
+from xtc.importers.tflite.call import Call, Limits, integer_limits, limited, limits_of, tabulated
 from xtc.importers.tflite.table import reads
 from xtc.importers.values import Unsupported
 
@@ -91,11 +92,14 @@ def _unary(name: str, write: Callable[[Tensor], Tensor]) -> None:
     @reads(name)
     def read(call: Call) -> Tensor:
         x = call.tensor(0)
+        if x.dtype == "int8" and name in _TABULATED:
+            return O.lookup(x, tabulated(call, _TABULATED[name]))
         if not x.element.is_float:
             raise Unsupported(f"an operand of {x.dtype}")
         return write(x)
 
 
+_TABULATED: dict[str, Callable[[Any], Any]] = {"EXP": np.exp, "LOG": np.log}
 for _name, _write in (
     ("EXP", O.exp),
     ("LOG", O.log),
@@ -129,6 +133,8 @@ def pow(call: Call) -> Tensor:
 
 @reads("CAST")
 def cast(call: Call) -> Tensor:
+    if call.operand(0).is_unsigned or call.results[0].is_unsigned:
+        raise Unsupported("uint8 with a scale")
     return O.cast(call.tensor(0), call.results[0].dtype)
 
 

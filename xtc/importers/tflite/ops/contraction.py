@@ -6,6 +6,8 @@ In int8, sums are of raw integers: what the zero point of the image adds is in t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import tflite
 
@@ -55,14 +57,13 @@ def _conv(
     dilations = options.DilationHFactor(), options.DilationWFactor()  # type: ignore[attr-defined]
     slides = windows(x.type.sizes[1:3], taps, options, dilations)
     zero = call.scale(0).zero_point if call.quantised else 0
-    result = O.conv2d(
-        framed(x, slides, zero),
-        as_tensor(kernel),
-        stride=(slides[0].stride, slides[1].stride),
-        dilation=dilations,
-        groups=groups,
-    )
-    return _finished(call, result, kernel, options)
+    image = framed(x, slides, zero)
+
+    def slid_by(weights: Tensor) -> Tensor:
+        stride = slides[0].stride, slides[1].stride
+        return O.conv2d(image, weights, stride=stride, dilation=dilations, groups=groups)
+
+    return _finished(call, slid_by, kernel, options, filters=1 if groups == 1 else None)
 
 
 @reads("FULLY_CONNECTED")
@@ -75,7 +76,7 @@ def fully_connected(call: Call) -> Tensor:
         raise Unsupported(f"weights {call.shape(1)} on {x.type.size} elements")
     flat = x if x.type.rank == 2 and x.type.sizes[1] == terms else O.reshape(x, (-1, terms))
     kernel = _transposed(_weights(call), (1, 0))
-    result = _finished(call, O.matmul(flat, as_tensor(kernel)), kernel, options)
+    result = _finished(call, lambda weights: O.matmul(flat, weights), kernel, options, filters=1)
     if options.KeepNumDims():
         return O.reshape(result, (*x.type.sizes[:-1], rows))
     return result
@@ -131,15 +132,32 @@ def _transposed(value: Value, axes: tuple[int, ...]) -> Value:
     return np.ascontiguousarray(np.transpose(value, axes))
 
 
-def _finished(call: Call, sums: Tensor, kernel: Value, options: object) -> Tensor:
-    """Sums with bias and activation, in the result's quantisation."""
+def _finished(
+    call: Call,
+    sums: Callable[[Tensor], Tensor],
+    kernel: Value,
+    options: object,
+    *,
+    filters: int | None,
+) -> Tensor:
+    """Sums with bias and activation, in the result's quantisation.
+
+    Args:
+        sums: of the image's numbers times weights.
+        filters: how many filters of ones give the sums of the image's numbers; None for all.
+    """
     limits = limits_of(options.FusedActivationFunction())  # type: ignore[attr-defined]
     if not call.quantised:
-        total = O.add(sums, call.tensor(2)) if call.has(2) else sums
-        return limited(total, limits)
+        real = sums(as_tensor(kernel))
+        return limited(O.add(real, call.tensor(2)) if call.has(2) else real, limits)
     if isinstance(kernel, Tensor) or kernel.dtype != np.int8:
         raise Unsupported(f"weights of {call.operand(1).dtype}, or computed ones")
-    total = O.add(sums, as_tensor(_bias(call, kernel)))
+    kernel, point = _centred(call, kernel)
+    total = sums(as_tensor(kernel))
+    if point:
+        ones = np.ones((*kernel.shape[:-1], filters or kernel.shape[-1]), np.int8)
+        total = O.sub(total, O.mul(sums(as_tensor(ones)), point))
+    total = O.add(total, as_tensor(_bias(call, kernel, point)))
     y = call.result_scale
     low, high = integer_limits(limits, y)
     # As the kernels of TensorFlow Lite 2.17 and later round: once in fully connected layers.
@@ -149,13 +167,22 @@ def _finished(call: Call, sums: Tensor, kernel: Value, options: object) -> Tenso
     )
 
 
-def _bias(call: Call, kernel: Array) -> Array:
-    """Less the zero point of the image times the weights of each filter; it wraps in int32."""
+def _centred(call: Call, kernel: Array) -> tuple[Array, int]:
+    """Weights without their zero point, where that fits int8; otherwise as they are, with it."""
     points = call.scales(1).zero_points
-    if points.any():
-        raise Unsupported("weights with a zero point")
+    if (points != points[0]).any():
+        raise Unsupported("weights with several zero points")
+    point = int(points[0])
+    centred = kernel.astype(np.int32) - point
+    if centred.size and (centred.min() < -128 or centred.max() > 127):
+        return kernel, point
+    return centred.astype(np.int8), 0
+
+
+def _bias(call: Call, kernel: Array, point: int) -> Array:
+    """Less the image's zero point times the weights of each filter; it wraps in int32."""
     filters = kernel.shape[-1]
-    sums = kernel.reshape(-1, filters).sum(axis=0, dtype=np.int64)
+    sums = (kernel.astype(np.int64) - point).reshape(-1, filters).sum(axis=0)
     bias = call.array(2).reshape(-1) if call.has(2) else np.zeros(filters, np.int32)
     if bias.dtype != np.int32 or bias.size != filters:
         raise Unsupported(f"a bias of {bias.size} {bias.dtype} for {filters} filters")

@@ -138,6 +138,61 @@ def split(call: Call) -> list[Tensor]:
     return [part(x, axis, start, start + size) for start in starts_of([size] * count)]
 
 
+@reads("SPLIT_V")
+def split_v(call: Call) -> list[Tensor]:
+    x, sizes = call.tensor(0), call.ints(1)
+    axis = _axis(call.ints(2)[0], x.type.rank)
+    whole = x.type.sizes[axis]
+    if sizes.count(-1) == 1:
+        sizes[sizes.index(-1)] = whole - sum(sizes) - 1
+    if min(sizes) < 1 or sum(sizes) != whole:
+        raise Unsupported(f"parts {sizes} of {whole}")
+    starts = starts_of(sizes)
+    return [part(x, axis, start, start + size) for start, size in zip(starts, sizes, strict=True)]
+
+
+@reads("TILE")
+def tile(call: Call) -> Tensor:
+    _same_scales(call)
+    return O.tile(call.tensor(0), tuple(call.ints(1)))
+
+
+@reads("REVERSE_V2")
+def reverse(call: Call) -> Tensor:
+    _same_scales(call)
+    x = call.tensor(0)
+    return O.flip(x, axes=tuple(_axis(axis, x.type.rank) for axis in call.ints(1)))
+
+
+@reads("SPACE_TO_BATCH_ND")
+def space_to_batch(call: Call) -> Tensor:
+    """Blocks of two dimensions become batches, as before a convolution that is dilated."""
+    _same_scales(call)
+    x, (height, width), border = call.tensor(0), call.ints(1), call.array(2)
+    value = call.scale(0).zero_point if call.operand(0).dtype == "int8" else 0
+    edges = [(0, 0), *((int(a), int(b)) for a, b in border), (0, 0)]
+    n, h, w, c = as_tensor(framed := padded(x, edges, "constant", value)).type.sizes
+    split = O.reshape(as_tensor(framed), (n, h // height, height, w // width, width, c))
+    return O.reshape(O.transpose(split, axes=(2, 4, 0, 1, 3, 5)), call.results[0].shape)
+
+
+@reads("BATCH_TO_SPACE_ND")
+def batch_to_space(call: Call) -> Value:
+    """What SPACE_TO_BATCH_ND does, backwards; borders are cut away."""
+    _same_scales(call)
+    x, (height, width), border = call.tensor(0), call.ints(1), call.array(2)
+    n, h, w, c = x.type.sizes
+    split = O.reshape(x, (height, width, n // (height * width), h, w, c))
+    whole = O.reshape(
+        O.transpose(split, axes=(2, 3, 0, 4, 1, 5)),
+        (n // (height * width), h * height, w * width, c),
+    )
+    (top, bottom), (left, right) = ((int(a), int(b)) for a, b in border)
+    sizes = whole.type.sizes
+    rows, columns = range(top, sizes[1] - bottom), range(left, sizes[2] - right)
+    return taken(whole, [range(sizes[0]), rows, columns, range(c)])
+
+
 @reads("SLICE")
 def slice(call: Call) -> Value:
     _same_scales(call)

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
 from xtc.importers.compositions.windows import Window
 from xtc.importers.tflite.call import Call, integer_limits, limited, limits_of
+from xtc.importers.tflite.load import UNSIGNED
 from xtc.importers.tflite.table import reads
 from xtc.importers.tflite.windows import framed, images, windows
-from xtc.importers.values import Unsupported
+from xtc.importers.values import Array, Unsupported, as_tensor
 
 
 def _prepared(call: Call) -> tuple[Tensor, list[Window], int]:
@@ -35,6 +38,8 @@ def max_pool_2d(call: Call) -> Tensor:
 @reads("AVERAGE_POOL_2D")
 def average_pool_2d(call: Call) -> Tensor:
     x, slides, activation = _prepared(call)
+    if call.operand(0).is_unsigned:
+        return _limited(call, _mean_of_unsigned(x, slides), activation)
     whole = all(slide.taps == slide.size and slide.output == 1 for slide in slides)
     if call.quantised and whole:
         return _limited(call, O.quantized_mean(x, axes=(1, 2)), activation)
@@ -42,6 +47,26 @@ def average_pool_2d(call: Call) -> Tensor:
     taps, stride = _pair(slides, "taps"), _pair(slides, "stride")
     pooled = O.avg_pool2d(x, taps, stride=stride, padding=border)
     return _limited(call, pooled, activation)
+
+
+def _mean_of_unsigned(x: Tensor, slides: list[Window]) -> Tensor:
+    """Means of uint8, whose halves go up, while those of int8 go away from zero."""
+    taps, stride = _pair(slides, "taps"), _pair(slides, "stride")
+    channels = x.type.sizes[3]
+    ones = np.ones((*taps, 1, channels), np.int8)
+    total = O.conv2d(framed(x, slides, 0), as_tensor(ones), stride=stride, groups=channels)
+    rows, columns = (_counted(slide) for slide in slides)
+    counts = (rows[:, None] * columns)[None, :, :, None].astype(np.int32)
+    above = as_tensor(UNSIGNED * counts + counts // 2)
+    mean = O.trunc_div(O.add(total, above), as_tensor(counts))
+    return O.cast(O.sub(mean, UNSIGNED), "int8")
+
+
+def _counted(slide: Window) -> Array:
+    """How many elements of the image each window has."""
+    starts = np.arange(slide.output) * slide.stride - slide.border[0]
+    inside: Array = np.minimum(starts + slide.taps, slide.size) - np.maximum(starts, 0)
+    return inside
 
 
 def _pair(slides: list[Window], name: str) -> tuple[int, int]:

@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
+import numpy as np
+
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
 from xtc.importers.tflite.call import Call
@@ -39,14 +44,42 @@ def arg_max(call: Call) -> Tensor:
 @reads("SUM")
 def sum(call: Call) -> Tensor:
     x, keep = call.tensor(0), bool(call.options("ReducerOptions").KeepDims())
+    axes = _axes(call, x.type.rank)
+    if not call.quantised:
+        return O.reduce_sum(x, axes=axes, keepdims=keep)
+    q, y = call.scale(0), call.result_scale
+    count = math.prod(x.type.sizes[axis] for axis in axes)
+    total = O.reduce_sum(O.cast(x, "int32"), axes=axes, keepdims=keep)
+    factor = float(np.float32(q.scale) / np.float32(y.scale))
+    steps = O.sub(total, q.zero_point * count)
+    return O.requantize(steps, factor, zero_point=y.zero_point, rounding="single")
+
+
+def _extremum(name: str, write: Callable[..., Tensor]) -> None:
+    @reads(name)
+    def read(call: Call) -> Tensor:
+        x, keep = call.tensor(0), bool(call.options("ReducerOptions").KeepDims())
+        if x.dtype == "int8" and call.scale(0) != call.result_scale:
+            raise Unsupported("operand and result of different scales")
+        return write(x, axes=_axes(call, x.type.rank), keepdims=keep)
+
+
+_extremum("REDUCE_MAX", O.reduce_max)
+_extremum("REDUCE_MIN", O.reduce_min)
+
+
+@reads("REDUCE_PROD")
+def reduce_prod(call: Call) -> Tensor:
+    x, keep = call.tensor(0), bool(call.options("ReducerOptions").KeepDims())
+    if x.dtype == "int8":
+        raise Unsupported("int8")
+    return O.reduce_prod(x, axes=_axes(call, x.type.rank), keepdims=keep)
+
+
+@reads("L2_NORMALIZATION")
+def l2_normalization(call: Call) -> Tensor:
+    x = call.tensor(0)
     if call.quantised:
         raise Unsupported("int8")
-    return O.reduce_sum(x, axes=_axes(call, x.type.rank), keepdims=keep)
-
-
-@reads("REDUCE_MAX")
-def reduce_max(call: Call) -> Tensor:
-    x, keep = call.tensor(0), bool(call.options("ReducerOptions").KeepDims())
-    if call.quantised and call.scale(0) != call.result_scale:
-        raise Unsupported("operand and result of different scales")
-    return O.reduce_max(x, axes=_axes(call, x.type.rank), keepdims=keep)
+    squares = O.reduce_sum(O.mul(x, x), axes=(-1,), keepdims=True)
+    return O.div(x, O.sqrt(O.maximum(squares, 1e-6)))

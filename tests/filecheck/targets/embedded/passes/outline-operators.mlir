@@ -1,4 +1,6 @@
 // RUN: xtc-opt %s --outline-operators | FileCheck %s
+// RUN: xtc-opt %s '--outline-operators{small=true}' | FileCheck %s --check-prefix=SMALL
+// SMALL: passthrough = ["noinline", "nounwind", "optsize"]
 
 // Steps of a node are one function; the copy of no node belongs to what is before it.
 // CHECK-LABEL: func.func private @net.op.c(

@@ -5,8 +5,8 @@
 // along an index that is a sum, and are 0 where a loop does not index an operand.
 
 // CHECK:      module attributes {xtc.externals = [{
-// CHECK-SAME: void xtc_f_tile0(intptr_t place0, intptr_t place1, intptr_t place2)
-// CHECK-SAME: f((float *)place0, (const float *)place1, (const float *)place2, 4, 2, 32, 0, 6, 3, 0, 32)
+// CHECK-SAME: void xtc_f_tile0(intptr_t address0, intptr_t address1, intptr_t address2)
+// CHECK-SAME: f((float *)address0, (const float *)address1, (const float *)address2, 4, 2, 32, 0, 6, 3, 0, 32)
 // CHECK-SAME: declaration = "int32_t f(
 // CHECK-SAME: float *result, const float *operand0, const float *operand1,
 // CHECK-SAME: int64_t extent_w, int64_t extent_c,

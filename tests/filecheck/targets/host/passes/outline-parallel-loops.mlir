@@ -81,3 +81,24 @@ func.func @aligned(%s: f32) {
   memref.dealloc %a : memref<5xf32>
   return
 }
+
+// A vector that was computed before goes by way of the stack: it may be wider than a register.
+
+// CHECK-LABEL: func.func private @wide.parallel.0(
+// CHECK-SAME: memref<24xf32> {llvm.noalias}
+// CHECK: scf.for
+// CHECK: %[[V:.*]] = vector.transfer_read %arg{{[0-9]}}[%c0
+// CHECK: vector.transfer_write %[[V]]
+// CHECK-LABEL: func.func @wide
+// CHECK: %[[A:.*]] = memref.alloca() : memref<24xf32>
+// CHECK: %[[V:.*]] = vector.broadcast
+// CHECK: vector.transfer_write %[[V]], %[[A]]
+// CHECK: call @wide.parallel.0({{.*}}%[[A]]
+func.func @wide(%a: memref<5x24xf32> {llvm.noalias}, %s: f32) {
+  %c0 = arith.constant 0 : index
+  %v = vector.broadcast %s : f32 to vector<24xf32>
+  scf.forall (%i) in (5) {
+    vector.transfer_write %v, %a[%i, %c0] {in_bounds = [true]} : vector<24xf32>, memref<5x24xf32>
+  }
+  return
+}

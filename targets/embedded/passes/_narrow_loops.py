@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse-narrow-contractions: int8 contractions and what follows them become loops over registers."""
+"""Loops around kernels of int8 contractions: tiles in registers, and what follows at once.
+
+The sums in int32 are in no memory: what follows element by element, as bias, requantisation and
+activation, is computed of each while it is in a register. The weights must be a constant; they are
+stored in the order in which kernels read them. Contractions of other types, with a schedule, or
+whose weights are no constant stay as they are.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from xtc.ir.analysis.structured import Structured, body_operations
+from xtc.ir.analysis.structured import Structured
 from xtc.ir.analysis.views import root
 from xtc.ir.attributes import NODE
 from xtc.ir.builders import numbers
@@ -23,77 +28,43 @@ from xtc.ir.mlir import (
     Value,
     memref,
 )
-from xtc.ir.pass_options import require_positive
-from xtc.ir.passes import Pass
 from xtc_passes.local._functions import functions
+from xtc_targets.embedded.passes._epilogue import Epilogue
 from xtc_targets.embedded.passes._fusible_sums import (
     NarrowContraction,
     move_result,
     narrow_contractions,
 )
+from xtc_targets.embedded.passes._kernels import Kernels, Sum, TileShape, Walk
 from xtc_targets.embedded.passes._last_node import last_node
-from xtc_targets.embedded.passes._narrow_kernels import WORD, Channels, Tile, Walk
 from xtc_targets.embedded.passes._stored_order import Part, erase_unread, stored
 
 
-@dataclass(frozen=True)
-class FuseNarrowContractions(Pass):
-    """Compute tiles of int8 contractions in registers, and at once what reads their sums.
+def fuse_contractions(module: Operation, kernels: Kernels) -> None:
+    """Write the loops of all candidates of a module, with these kernels inside."""
+    with module.context:
+        candidates = [
+            found for function in functions(module) for found in narrow_contractions(function)
+        ]
+        for found in candidates:
+            _rewrite(module, found, kernels)
+        erase_unread(module, [found.constant_name for found in candidates])
 
-    The sums in int32 are in no memory: what follows element by element, as bias, requantisation and
-    activation, is computed of each while it is in a register. The weights must be a constant; they
-    are stored in the order in which tiles read them. With `dual`, words of four elements are split
-    into halves, and instructions sum two products at once (SXTB16, SMLAD).
 
-    Before:
-        %a = memref.alloc() : memref<1x8x8x16xi32>
-        linalg.fill ins(%zero) outs(%a)
-        linalg.conv_2d_nhwc_hwcf ins(%x, %w) outs(%a)
-        linalg.generic ins(%a, %bias) outs(%y : memref<1x8x8x16xi8>)
-    After:
-        scf.for %h { scf.for %w step 2 { scf.for %f step 2 {
-          %s:4 = scf.for %r { scf.for %k step 4 { .. llvm.call_intrinsic "llvm.arm.smlad" } }
-          memref.store .. of each of the four } } }
-
-    Contractions of other types, with a schedule, or whose weights are no constant stay as they are.
-
-    Attributes:
-        dual: whether the core has dual 16-bit multiply-adds.
-        rows: positions of a tile.
-        columns: filters of a tile.
-    """
-
-    name: ClassVar[str] = "fuse-narrow-contractions"
-    dual: bool = False
-    rows: int = 1
-    columns: int = 1
-
-    def __post_init__(self) -> None:
-        require_positive(self)
-
-    def run(self, module: Operation) -> None:
-        with module.context:
-            candidates = [
-                found for function in functions(module) for found in narrow_contractions(function)
-            ]
-            for found in candidates:
-                self._rewrite(module, found)
-            erase_unread(module, [found.constant_name for found in candidates])
-
-    def _rewrite(self, module: Operation, found: NarrowContraction) -> None:
-        block = found.last.block
-        node = StringAttr.get(last_node(found.last) or last_node(found.found.nest.op) or "sum")
-        reader, x = found.reader, found.found.nest.op.operands[0]
-        if reader is not None and root(reader.op.operands[-1]) == root(x):
-            # It would be written while it is read.
-            move_result(reader)
-        before = {op.operation for op in block.operations}
-        with found.last.location, InsertionPoint(found.last):
-            _Rewrite(module, found, self).run()
-        for op in block.operations:
-            if op.operation not in before and op.operation.name == "scf.for":
-                op.operation.attributes[NODE] = node
-        found.erase()
+def _rewrite(module: Operation, found: NarrowContraction, kernels: Kernels) -> None:
+    block = found.last.block
+    node = StringAttr.get(last_node(found.last) or last_node(found.found.nest.op) or "sum")
+    reader, x = found.reader, found.found.nest.op.operands[0]
+    if reader is not None and root(reader.op.operands[-1]) == root(x):
+        # It would be written while it is read.
+        move_result(reader)
+    before = {op.operation for op in block.operations}
+    with found.last.location, InsertionPoint(found.last):
+        _Rewrite(module, found, kernels).run()
+    for op in block.operations:
+        if op.operation not in before and op.operation.name == "scf.for":
+            op.operation.attributes[NODE] = node
+    found.erase()
 
 
 def _steps(nest: Structured, operand: int) -> tuple[list[int], int]:
@@ -124,7 +95,7 @@ class _Rewrite:
 
     module: Operation
     candidate: NarrowContraction
-    options: FuseNarrowContractions
+    kernels: Kernels
 
     @property
     def nest(self) -> Structured:
@@ -164,49 +135,31 @@ class _Rewrite:
             if row is None:
                 tile(places, 1)
             else:
-                _blocks(extents[row], self.options.rows, lambda at, n: tile({**places, row: at}, n))
+                _blocks(extents[row], self.kernels.rows, lambda at, n: tile({**places, row: at}, n))
 
         _nested(outer, extents, {}, inside)
 
-    def finish(self, places: dict[int, Number], total: Value) -> None:
-        """Compute what follows of one sum, and store it."""
-        reader = self.candidate.reader
-        if reader is None:
-            out = self.nest.op.operands[2]
-            at = [numbers.as_value(_index(index.factors, index.offset, places))
-                  for index in self.nest.indices[2]]  # fmt: skip
-            memref.store(total, out, at)
-            return
-        sums = self.nest.op.operands[2]
-        number = next(n for n, v in enumerate(reader.op.operands) if v == sums)
-        loops: dict[int, Number] = {
-            index.loop: places.get(own.loop, 0)
-            for index, own in zip(reader.indices[number], self.nest.indices[2], strict=True)
-            if index.loop is not None and own.loop is not None
-        }
-        _inlined(reader, number, total, loops)
+    @property
+    def epilogue(self) -> Epilogue:
+        return Epilogue(self.nest, self.candidate.reader)
 
     def _channels(self, channel: int) -> None:
         nest, roles = self.nest, self.candidate.found.roles
         (x_steps, x_first), (w_steps, w_first) = _steps(nest, 0), _steps(nest, 1)
         extents = nest.extents
-        kernel = Channels(
-            _flat(nest.op.operands[0]),
-            _flat(nest.op.operands[1]),
-            tuple(Walk(extents[loop], x_steps[loop]) for loop in roles.k),
-            tuple(w_steps[loop] for loop in roles.k),
-            self.options.dual,
-        )
+        memory = _flat(nest.op.operands[0]), _flat(nest.op.operands[1])
+        walks = tuple(Walk(extents[loop], x_steps[loop], w_steps[loop]) for loop in roles.k)
+        sums = self.kernels.channels(*memory, walks)
         outer = [loop for loop in nest.out if loop != channel]
 
         def block(places: dict[int, Number], count: int) -> None:
             x_at, w_at = _linear(places, x_steps, x_first), _linear(places, w_steps, w_first)
-            totals = kernel.sums(x_at, w_at, count, self.candidate.start)
-            for place, total in enumerate(totals):
-                self.finish({**places, channel: numbers.add(places[channel], place)}, total)
+            for total in sums(x_at, w_at, count, self.candidate.start):
+                here = {**places, channel: numbers.add(places[channel], total.column)}
+                self.epilogue.finish(here, total.value, channel)
 
         def inside(places: dict[int, Number]) -> None:
-            step = WORD if self.options.dual else 1
+            step = self.kernels.neighbours
             _blocks(extents[channel], step, lambda at, n: block({**places, channel: at}, n))
 
         _nested(outer, extents, {}, inside)
@@ -229,7 +182,7 @@ class _Plan:
 
     def groups(self) -> list[_Group]:
         """The columns in whole tiles, then what is left of them as a narrower tile."""
-        most = self.rewrite.options.columns
+        most = self.rewrite.kernels.columns
         extents = self.rewrite.nest.extents
         count = 1 if self.column is None else extents[self.column]
         width = min(most, count)
@@ -239,31 +192,29 @@ class _Plan:
         return found
 
     def _group(self, first: int, width: int, count: int) -> _Group:
-        nest, options = self.rewrite.nest, self.rewrite.options
+        nest, kernels = self.rewrite.nest, self.rewrite.kernels
         steps, start = _steps(nest, 1)
-        length = self.length
         batch = [loop for loop in self.outer if steps[loop]]
         column = 0 if self.column is None else steps[self.column]
         along = steps[self.along[-1]] if self.along else 0
-        sizes = [nest.extents[loop] for loop in batch] + [count]
-        strides = [steps[loop] for loop in batch] + [width * column]
-        sizes += [nest.extents[loop] for loop in self.walks]
-        strides += [steps[loop] for loop in self.walks]
+        around = [(nest.extents[loop], steps[loop]) for loop in batch] + [(count, width * column)]
+        around += [(nest.extents[loop], steps[loop]) for loop in self.walks]
         begin = start + first * column
-        words = length // WORD if options.dual else 0
-        left = length - words * WORD
+        shape = TileShape(width, self.length, kernels.word(width))
         module, weights = self.rewrite.module, self.rewrite.candidate.weights
 
-        def part(sizes_behind: list[int], strides_behind: list[int], at: int) -> Value:
-            whole = tuple(sizes + sizes_behind), tuple(strides + strides_behind)
-            return stored(module, weights, Part(*whole, begin + at))
+        def part(inner: list[tuple[int, int]], at: int) -> Value:
+            sizes, strides = zip(*around, *inner, strict=True)
+            return stored(module, weights, Part(sizes, strides, begin + at))
 
         in_words, rest = None, None
-        if words:
-            in_words = part([words, width, WORD], [WORD * along, column, along], 0)
-        if left:
-            rest = part([width, left], [column, along], words * WORD * along)
-        return _Group(first, width, count, tuple(batch), in_words, rest)
+        if shape.words:
+            word = shape.word
+            in_words = part([(shape.words, word * along), (width, column), (word, along)], 0)
+        if shape.left:
+            inner = [(width, column), (shape.left, along)]
+            rest = part(inner[::-1] if kernels.in_lanes else inner, shape.whole * along)
+        return _Group(first, count, tuple(batch), shape, in_words, rest)
 
 
 @dataclass(frozen=True)
@@ -271,9 +222,9 @@ class _Group:
     """Columns in `count` tiles of one width, and their weights."""
 
     first: int
-    width: int
     count: int
     batch: tuple[int, ...]
+    shape: TileShape
     words: Value | None
     rest: Value | None
 
@@ -281,37 +232,34 @@ class _Group:
         self, plan: _Plan, x: Value, x_at: Number, places: dict[int, Number], rows: int
     ) -> None:
         """Loops over the tiles at one place of the rows."""
-        nest, rewrite = plan.rewrite.nest, plan.rewrite
+        nest, rewrite, width = plan.rewrite.nest, plan.rewrite, self.shape.width
         x_steps, _ = _steps(nest, 0)
-        kernel = Tile(
-            x,
-            self.words,
-            self.rest,
-            rows,
-            self.width,
-            0 if plan.row is None else x_steps[plan.row],
-            tuple(Walk(nest.extents[loop], x_steps[loop]) for loop in plan.walks),
-            plan.length,
-            rewrite.options.dual,
-        )
+        walks = tuple(Walk(nest.extents[loop], x_steps[loop]) for loop in plan.walks)
+        row_step = 0 if plan.row is None else x_steps[plan.row]
+        memory = x, self.words, self.rest
+        sums = rewrite.kernels.tile(memory, self.shape, rows, row_step, walks)
         block: Number = 0
         for loop in self.batch:
             block = numbers.add(numbers.multiply(block, nest.extents[loop]), places[loop])
 
         def tile(number: Number, _: int) -> None:
             at = numbers.add(numbers.multiply(block, self.count), number)
-            totals = kernel.sums(x_at, at, rewrite.candidate.start)
-            first = numbers.add(numbers.multiply(number, self.width), self.first)
-            for place, total in enumerate(totals):
-                row, column = divmod(place, self.width)
-                here = dict(places)
-                if plan.row is not None:
-                    here[plan.row] = numbers.add(places[plan.row], row)
-                if plan.column is not None:
-                    here[plan.column] = numbers.add(first, column)
-                rewrite.finish(here, total)
+            first = numbers.add(numbers.multiply(number, width), self.first)
+            for total in sums(x_at, at, rewrite.candidate.start):
+                here = _places(plan, places, total, first)
+                rewrite.epilogue.finish(here, total.value, plan.column)
 
         _blocks(self.count, 1, tile)
+
+
+def _places(plan: _Plan, places: dict[int, Number], total: Sum, first: Number) -> dict[int, Number]:
+    """Where the result of a sum is, its first one where there are several."""
+    here = dict(places)
+    if plan.row is not None:
+        here[plan.row] = numbers.add(places[plan.row], total.row)
+    if plan.column is not None:
+        here[plan.column] = numbers.add(first, total.column)
+    return here
 
 
 def _merged(nest: Structured, loops: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -337,12 +285,6 @@ def _merged(nest: Structured, loops: Sequence[int]) -> tuple[tuple[int, ...], tu
 def _linear(places: dict[int, Number], steps: Sequence[int], first: int) -> Number:
     return numbers.add(
         numbers.linear_offset([(place, steps[loop]) for loop, place in places.items()]), first
-    )
-
-
-def _index(factors: Sequence[tuple[int, int]], offset: int, places: dict[int, Number]) -> Number:
-    return numbers.add(
-        numbers.linear_offset([(places.get(loop, 0), factor) for loop, factor in factors]), offset
     )
 
 
@@ -375,35 +317,3 @@ def _blocks(count: int, size: int, body: Callable[[Number, int], None]) -> None:
         for_each(0, whole * size, size, [], inside)
     if count % size:
         body(whole * size, count % size)
-
-
-def _inlined(reader: Structured, number: int, total: Value, places: dict[int, Number]) -> None:
-    """The body of an elementwise operation, on one element of each operand."""
-    op = reader.op
-    known: dict[Value, Value] = {}
-    for position, argument in enumerate(reader.body.arguments):
-        if position == number:
-            known[argument] = total
-        elif any(True for _ in argument.uses):
-            known[argument] = _element(reader, position, places)
-    for inner in body_operations(op):
-        if inner.name == "linalg.yield":
-            value = known.get(inner.operands[0], inner.operands[0])
-            memref.store(value, op.operands[-1], _indices_of(reader, reader.destination, places))
-            return
-        copy = inner.clone()
-        for position, operand in enumerate(inner.operands):
-            copy.operands[position] = known.get(operand, operand)
-        known |= zip(inner.results, copy.results, strict=True)
-
-
-def _element(reader: Structured, operand: int, places: dict[int, Number]) -> Value:
-    value = reader.op.operands[operand]
-    if not isinstance(value.type, MemRefType):
-        return value
-    return memref.load(value, _indices_of(reader, operand, places))
-
-
-def _indices_of(reader: Structured, operand: int, places: dict[int, Number]) -> list[Value]:
-    row = reader.indices[operand]
-    return [numbers.as_value(_index(index.factors, index.offset, places)) for index in row]

@@ -1,37 +1,29 @@
-// RUN: xtc-opt %s '--fuse-narrow-contractions{dual=true rows=2 columns=2}' | FileCheck %s
-// RUN: xtc-opt %s --fuse-narrow-contractions | FileCheck %s --check-prefix=PLAIN
+// RUN: xtc-opt %s --fuse-by-lane-multiplies | FileCheck %s
 
-// Weights are stored as tiles read them: two columns, words of four elements along K.
-// CHECK: xtc.packed = {w.tiles0 = [@w, memref<4x2x2x4xi8, strided<[2, 32, 1, 8]>>]}
-// CHECK: memref.global constant @w.tiles0 : memref<64xi8> {alignment = 4 : i64}
+// Weights are stored as tiles read them: eight columns of each element of K.
+// CHECK: xtc.packed = {w.tiles0 = [@w, memref<1x8x8xi8, strided<[8, 8, 1]>>]}
 // CHECK-LABEL: func.func @product(
 // CHECK-NOT:     memref.alloc()
 // CHECK:         %[[W:.*]] = memref.get_global @w.tiles0
-// Rows by two, columns by two; both words of K are written out, and four sums are in registers.
-// CHECK:         scf.for %{{.*}} = %{{.*}} to %c4 step %c2
-// CHECK:           scf.for
-// CHECK:             vector.load %{{.*}} : memref<40xi8, strided<[1]>>, vector<4xi8>
-// CHECK:             "llvm.arm.sxtb16"
-// CHECK:             vector.load %[[W]][%{{.*}}] {alignment = 4 : i64}
-// CHECK-COUNT-16:    "llvm.arm.smlad"
-// The epilogue of each sum, where it is.
-// CHECK:             arith.addi
-// CHECK:             arith.trunci %{{.*}} : i32 to i8
-// CHECK:             memref.store %{{.*}}, %arg1
+// Four rows at once: eight sums of four columns. Eight elements of x and of K are read at once.
+// CHECK-COUNT-4: vector.load %{{.*}} : memref<40xi8, strided<[1]>>, vector<8xi8>
+// CHECK:         vector.load %[[W]][%{{.*}}] : memref<64xi8>, vector<8xi8>
+// CHECK-COUNT-64: "llvm.aarch64.neon.smull.v4i32"
+// The epilogue of four sums at once.
+// CHECK:         vector.load %arg2[%{{.*}}] : memref<8xi32>, vector<4xi32>
+// CHECK:         arith.addi %{{.*}} : vector<4xi32>
+// CHECK:         arith.trunci %{{.*}} : vector<4xi32> to vector<4xi8>
+// CHECK:         vector.store %{{.*}}, %arg1
 // The last row is a tile of one.
-// CHECK:         xtc.node = "y"
-// CHECK:         scf.for
-// CHECK-COUNT-8:   "llvm.arm.smlad"
-// CHECK-NOT:       "llvm.arm.smlad"
-// CHECK:         return
+// CHECK-COUNT-16: "llvm.aarch64.neon.smull.v4i32"
+// CHECK-NOT:     "llvm.aarch64.neon.smull.v4i32"
 
-// PLAIN: w.tiles0 = [@w, memref<8x1x8xi8, strided<[1, 1, 8]>>]
-// PLAIN-LABEL: func.func @product(
-// PLAIN:         scf.for
-// PLAIN:           scf.for
-// PLAIN:             scf.for {{.*}} iter_args
-// PLAIN:               arith.muli
-// PLAIN-NOT:     llvm.arm
+// CHECK-LABEL: func.func @channels(
+// CHECK:         vector.load %{{.*}}, vector<4xi8>
+// CHECK:         "llvm.aarch64.neon.smull.v4i32"
+// CHECK:         vector.store %{{.*}} : memref<1x3x3x4xi32>, vector<4xi32>
+// CHECK-LABEL: func.func @stays(
+// CHECK:         linalg.matmul
 memref.global constant @w : memref<8x8xi8>
 func.func @product(%x: memref<5x8xi8>, %y: memref<5x8xi8>, %bias: memref<8xi32>) {
   %c0 = arith.constant 0 : i32
@@ -52,10 +44,6 @@ func.func @product(%x: memref<5x8xi8>, %y: memref<5x8xi8>, %bias: memref<8xi32>)
   return
 }
 
-// Channels with weights of their own are next to each other: four at a time, by halves.
-// CHECK-LABEL: func.func @channels(
-// CHECK-COUNT-2: "llvm.arm.smlabb"
-// CHECK-COUNT-2: "llvm.arm.smlatt"
 memref.global constant @v : memref<3x3x4xi8>
 func.func @channels(%x: memref<1x5x5x4xi8>, %y: memref<1x3x3x4xi32>) {
   %c0 = arith.constant 0 : i32
@@ -67,8 +55,6 @@ func.func @channels(%x: memref<1x5x5x4xi8>, %y: memref<1x3x3x4xi32>) {
 }
 
 // What has no constant weights stays.
-// CHECK-LABEL: func.func @stays(
-// CHECK:         linalg.matmul
 func.func @stays(%x: memref<3x8xi8>, %w: memref<8x8xi8>, %y: memref<3x8xi32>) {
   %c0 = arith.constant 0 : i32
   linalg.fill ins(%c0 : i32) outs(%y : memref<3x8xi32>)

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of products of int8 numbers in lanes: a vector has the sums of four neighbouring columns.
+
+A number of x, in every lane, times the weights of all columns, in 16 bits with sums of 32 bits, is
+one instruction on AArch64 (SMLAL by element). With `dots`, it is four numbers of x, and their
+products with four weights of each column are summed (SDOT).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.builders import numbers
+from xtc.ir.builders.numbers import Number
+from xtc.ir.builders.vector_pieces import broadcast
+from xtc.ir.mlir import IntegerAttr, Value, VectorType, arith, memref, vector
+from xtc.ir.mlir_llvm import llvm
+from xtc_targets.embedded.passes._kernels import (
+    ChannelSums,
+    Memory,
+    Sum,
+    TileShape,
+    TileSums,
+    Walk,
+    carried,
+    integer,
+    replaced,
+    walked,
+)
+
+LANES = 4
+"""Sums in a register."""
+DOT = 4
+"""Products that an instruction sums in each lane."""
+_GROUP = 8  # bytes of x that are read at once
+_UNROLL = 4  # words of an iteration at most
+
+
+def _vector(lanes: int, bits: int) -> VectorType:
+    return VectorType.get([lanes], integer(bits))
+
+
+def _load(memory: Value, offset: Number, count: int, *, aligned: bool = False) -> Value:
+    """Neighbouring bytes."""
+    align = IntegerAttr.get(integer(64), DOT) if aligned else None
+    return vector.load(_vector(count, 8), memory, [numbers.as_value(offset)], alignment=align)
+
+
+def _wide(bytes_: Value) -> Value:
+    """Bytes as numbers of 16 bits."""
+    (count,) = VectorType(bytes_.type).shape
+    return arith.extsi(_vector(count, 16), bytes_)
+
+
+def _parts(width: int) -> list[tuple[int, int]]:
+    """The first column and the lanes of each vector of a tile."""
+    lanes = LANES if width % LANES == 0 else width
+    return [(first, lanes) for first in range(0, width, lanes)]
+
+
+def _part(value: Value, first: int, lanes: int) -> Value:
+    """Some neighbouring lanes; a single one as a scalar."""
+    if lanes == 1:
+        return vector.extract(value, [], [first])
+    if VectorType(value.type).shape == [lanes]:
+        return value
+    type = VectorType.get([lanes], VectorType(value.type).element_type)
+    return vector.extract_strided_slice(type, value, [first], [lanes], [1])
+
+
+def _accumulated(total: Value, x: Value, w: Value) -> Value:
+    """Sums with the products of numbers of 16 bits.
+
+    By intrinsic: LLVM knows that these were bytes, and would multiply in 16 bits, which costs more.
+    """
+    type = total.type
+    if type == _vector(LANES, 32):
+        product = llvm.call_intrinsic(type, "llvm.aarch64.neon.smull.v4i32", [x, w], [], [])
+        return arith.addi(total, product)
+    return arith.addi(total, arith.muli(arith.extsi(type, x), arith.extsi(type, w)))
+
+
+@dataclass(frozen=True)
+class LaneKernels:
+    """Sums in lanes of vectors.
+
+    Attributes:
+        rows, columns: of a tile.
+        dots: whether the core has dot products (SDOT).
+    """
+
+    rows: int
+    columns: int
+    dots: bool
+    in_lanes: ClassVar[bool] = True
+
+    @property
+    def neighbours(self) -> int:
+        return 2 * LANES
+
+    def word(self, width: int) -> int:
+        return DOT if self.dots and width % LANES == 0 else 0
+
+    def tile(
+        self, memory: Memory, shape: TileShape, rows: int, row_step: int, walks: tuple[Walk, ...]
+    ) -> TileSums:
+        return _Tile(memory, shape, rows, row_step, walks).sums
+
+    def channels(self, x: Value, w: Value, walks: tuple[Walk, ...]) -> ChannelSums:
+        return _Channels(x, w, walks).sums
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """A tile of sums: rows of x, each `row_step` bytes from the one before, times columns."""
+
+    memory: Memory
+    shape: TileShape
+    rows: int
+    row_step: int
+    walks: tuple[Walk, ...]
+
+    @property
+    def _parts(self) -> list[tuple[int, int]]:
+        return _parts(self.shape.width)
+
+    def sums(self, x_at: Number, tile: Number, start: Value) -> list[Sum]:
+        initial = [broadcast(start, lanes) for _, lanes in self._parts] * self.rows
+        totals = self._walk(self.walks, x_at, tile, initial)
+        places = [(row, first) for row in range(self.rows) for first, _ in self._parts]
+        return [Sum(*place, total) for place, total in zip(places, totals, strict=True)]
+
+    def _walk(
+        self, walks: tuple[Walk, ...], x_at: Number, block: Number, sums: list[Value]
+    ) -> list[Value]:
+        if not walks:
+            return self._behind(x_at, block, self._in_words(x_at, block, sums))
+        walk, *rest = walks
+
+        def body(index: Number, held: list[Value]) -> list[Value]:
+            x_next = numbers.add(x_at, numbers.multiply(index, walk.x_step))
+            next_block = numbers.add(numbers.multiply(block, walk.extent), index)
+            return self._walk(tuple(rest), x_next, next_block, held)
+
+        return carried(walk.extent, 1, sums, body)
+
+    def _in_words(self, x_at: Number, block: Number, sums: list[Value]) -> list[Value]:
+        """Along neighbouring bytes, four at a time."""
+        shape, memory = self.shape, self.memory[1]
+        if memory is None:
+            return sums
+        w_at = numbers.multiply(block, shape.whole * shape.width)
+        step = next(n for n in range(_UNROLL, 0, -1) if shape.words % n == 0)
+
+        def body(index: Number, held: list[Value]) -> list[Value]:
+            for number in range(step):
+                word = numbers.multiply(numbers.add(index, number), DOT)
+                w_next = numbers.add(w_at, numbers.multiply(word, shape.width))
+                held = self._dots(memory, numbers.add(x_at, word), w_next, held)
+            return held
+
+        return carried(shape.words, step, sums, body)
+
+    def _dots(self, memory: Value, x_at: Number, w_at: Number, sums: list[Value]) -> list[Value]:
+        """Four products of each row and column."""
+        all_bytes = LANES * DOT
+        rows = [self._word(numbers.add(x_at, row * self.row_step)) for row in range(self.rows)]
+        for number, (first, _) in enumerate(self._parts):
+            w = _load(memory, numbers.add(w_at, first * DOT), all_bytes, aligned=True)
+            for row, x in enumerate(rows):
+                place = row * len(self._parts) + number
+                total = llvm.call_intrinsic(
+                    sums[place].type,
+                    "llvm.aarch64.neon.sdot.v4i32.v16i8",
+                    [sums[place], w, x],
+                    [],
+                    [],
+                )
+                sums = replaced(sums, place, total)
+        return sums
+
+    def _word(self, at: Number) -> Value:
+        """Four bytes of x, in every lane."""
+        word = vector.bitcast(_vector(1, 32), _load(self.memory[0], at, DOT))
+        lanes = broadcast(vector.extract(word, [], [0]), LANES)
+        return vector.bitcast(_vector(LANES * DOT, 8), lanes)
+
+    def _behind(self, x_at: Number, block: Number, sums: list[Value]) -> list[Value]:
+        """The bytes that are in no words: groups that are read at once, then single ones."""
+        shape, memory = self.shape, self.memory[2]
+        if memory is None:
+            return sums
+        x_rest = numbers.add(x_at, shape.whole)
+        w_rest = numbers.multiply(block, shape.left * shape.width)
+
+        def group(index: Number, held: list[Value]) -> list[Value]:
+            x_next = numbers.add(x_rest, index)
+            rows = [self._group(numbers.add(x_next, row * self.row_step)) for row in self._rows]
+            for number in range(_GROUP):
+                at = numbers.add(w_rest, numbers.multiply(numbers.add(index, number), shape.width))
+                xs = [vector.extract(row, [], [number]) for row in rows]
+                held = self._products(memory, xs, at, held)
+            return held
+
+        def single(index: Number, held: list[Value]) -> list[Value]:
+            x_next = numbers.add(x_rest, index)
+            xs = [self._single(numbers.add(x_next, row * self.row_step)) for row in self._rows]
+            at = numbers.add(w_rest, numbers.multiply(index, shape.width))
+            return self._products(memory, xs, at, held)
+
+        whole = shape.left - shape.left % _GROUP
+        if whole:
+            sums = carried(whole, _GROUP, sums, group)
+        if shape.left % _GROUP >= LANES:
+            return carried(
+                shape.left % _GROUP, 1, sums, lambda at, held: single(numbers.add(at, whole), held)
+            )
+        for place in range(whole, shape.left):
+            sums = single(place, sums)
+        return sums
+
+    @property
+    def _rows(self) -> range:
+        return range(self.rows)
+
+    def _group(self, at: Number) -> Value:
+        return _wide(_load(self.memory[0], at, _GROUP))
+
+    def _single(self, at: Number) -> Value:
+        return arith.extsi(integer(16), memref.load(self.memory[0], [numbers.as_value(at)]))
+
+    def _products(
+        self, memory: Value, xs: Sequence[Value], w_at: Number, sums: list[Value]
+    ) -> list[Value]:
+        """A product of each row and column."""
+        w = _wide(_load(memory, w_at, self.shape.width))
+        for number, (first, lanes) in enumerate(self._parts):
+            factors = _part(w, first, lanes)
+            for row, x in enumerate(xs):
+                place = row * len(self._parts) + number
+                total = _accumulated(sums[place], broadcast(x, lanes), factors)
+                sums = replaced(sums, place, total)
+        return sums
+
+
+@dataclass(frozen=True)
+class _Channels:
+    """Sums of neighbouring channels, each with separate weights."""
+
+    x: Value
+    w: Value
+    walks: tuple[Walk, ...]
+
+    def sums(self, x_at: Number, w_at: Number, count: int, start: Value) -> list[Sum]:
+        parts = _parts(count)
+        initial = [broadcast(start, lanes) for _, lanes in parts]
+
+        def step(x_next: Number, w_next: Number, held: list[Value]) -> list[Value]:
+            x, w = _wide(_load(self.x, x_next, count)), _wide(_load(self.w, w_next, count))
+            return [
+                _accumulated(total, _part(x, *part), _part(w, *part))
+                for total, part in zip(held, parts, strict=True)
+            ]
+
+        totals = walked(self.walks, x_at, w_at, initial, step)
+        return [Sum(0, first, total) for (first, _), total in zip(parts, totals, strict=True)]

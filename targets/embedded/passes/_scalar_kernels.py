@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of products of int8 numbers: a tile of results in registers, by single or dual multiplies.
+
+`x` and `w` are read at linear offsets. A sum over K runs along neighbouring bytes of `x`; `w` was
+stored in the order in which a tile reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.builders import numbers
+from xtc.ir.builders.numbers import Number
+from xtc.ir.mlir import IntegerAttr, Value, VectorType, arith, memref, vector
+from xtc.ir.mlir_llvm import llvm
+from xtc_targets.embedded.passes._kernels import (
+    ChannelSums,
+    Memory,
+    Sum,
+    TileShape,
+    TileSums,
+    Walk,
+    carried,
+    integer,
+    replaced,
+    walked,
+)
+
+WORD = 4
+"""Bytes that a register holds, and that two dual multiply-adds sum."""
+_UNROLL = 4  # words of an iteration at most
+
+
+def load_byte(memory: Value, offset: Number) -> Value:
+    """A byte as an i32."""
+    return arith.extsi(integer(32), memref.load(memory, [numbers.as_value(offset)]))
+
+
+def load_word(memory: Value, offset: Number, *, aligned: bool) -> Value:
+    """Four bytes as an i32."""
+    type = VectorType.get([WORD], integer(8))
+    align = IntegerAttr.get(integer(64), WORD) if aligned else None
+    found = vector.load(type, memory, [numbers.as_value(offset)], alignment=align)
+    words = vector.bitcast(VectorType.get([1], integer(32)), found)
+    return vector.extract(words, [], [0])
+
+
+def halves(word: Value) -> tuple[Value, Value]:
+    """Bytes 0 and 2, and bytes 1 and 3, each as two numbers of 16 bits: SXTB16."""
+    i32 = integer(32)
+    turned = arith.ori(
+        arith.shrui(word, numbers.constant(8, i32)), arith.shli(word, numbers.constant(24, i32))
+    )
+    return _call("sxtb16", [word]), _call("sxtb16", [turned])
+
+
+def _call(name: str, operands: Sequence[Value]) -> Value:
+    return llvm.call_intrinsic(integer(32), f"llvm.arm.{name}", list(operands), [], [])
+
+
+@dataclass(frozen=True)
+class ScalarKernels:
+    """Sums in registers of 32 bits.
+
+    Attributes:
+        rows, columns: of a tile.
+        dual: whether words of four bytes are split into halves, of which instructions sum two
+            products at once (SXTB16, SMLAD).
+    """
+
+    rows: int
+    columns: int
+    dual: bool
+    in_lanes: ClassVar[bool] = False
+
+    @property
+    def neighbours(self) -> int:
+        return WORD if self.dual else 1
+
+    def word(self, width: int) -> int:
+        return WORD if self.dual else 0
+
+    def tile(
+        self, memory: Memory, shape: TileShape, rows: int, row_step: int, walks: tuple[Walk, ...]
+    ) -> TileSums:
+        return _Tile(memory, shape, rows, row_step, walks).sums
+
+    def channels(self, x: Value, w: Value, walks: tuple[Walk, ...]) -> ChannelSums:
+        return _Channels(x, w, walks, self.dual).sums
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """A tile of sums: rows of x, each `row_step` bytes from the one before, times columns."""
+
+    memory: Memory
+    shape: TileShape
+    rows: int
+    row_step: int
+    walks: tuple[Walk, ...]
+
+    @property
+    def _x(self) -> Value:
+        return self.memory[0]
+
+    def sums(self, x_at: Number, tile: Number, start: Value) -> list[Sum]:
+        width = self.shape.width
+        totals = self._walk(self.walks, x_at, tile, [start] * (self.rows * width))
+        return [Sum(*divmod(place, width), total) for place, total in enumerate(totals)]
+
+    def _walk(
+        self, walks: tuple[Walk, ...], x_at: Number, block: Number, sums: list[Value]
+    ) -> list[Value]:
+        if not walks:
+            return self._along(x_at, block, sums)
+        walk, *rest = walks
+
+        def body(index: Number, held: list[Value]) -> list[Value]:
+            x_next = numbers.add(x_at, numbers.multiply(index, walk.x_step))
+            next_block = numbers.add(numbers.multiply(block, walk.extent), index)
+            return self._walk(tuple(rest), x_next, next_block, held)
+
+        return carried(walk.extent, 1, sums, body)
+
+    def _along(self, x_at: Number, block: Number, sums: list[Value]) -> list[Value]:
+        """Along neighbouring bytes: whole words first, then single bytes."""
+        w_at = numbers.multiply(block, self.shape.whole * self.shape.width)
+        step = next(n for n in range(_UNROLL, 0, -1) if self.shape.words % n == 0)
+
+        def body(index: Number, held: list[Value]) -> list[Value]:
+            x_next = numbers.add(x_at, numbers.multiply(index, WORD))
+            w_next = numbers.add(w_at, numbers.multiply(index, WORD * self.shape.width))
+            return self._words(x_next, w_next, step, held)
+
+        if self.memory[1] is not None:
+            sums = carried(self.shape.words, step, sums, body)
+        return self._behind(x_at, block, sums) if self.shape.left else sums
+
+    def _behind(self, x_at: Number, block: Number, sums: list[Value]) -> list[Value]:
+        """The bytes that are no whole words."""
+        x_rest = numbers.add(x_at, self.shape.whole)
+        w_rest = numbers.multiply(block, self.shape.left * self.shape.width)
+
+        def body(index: Number, held: list[Value]) -> list[Value]:
+            return self._bytes(numbers.add(x_rest, index), numbers.add(w_rest, index), held)
+
+        if self.shape.left >= WORD:
+            return carried(self.shape.left, 1, sums, body)
+        for place in range(self.shape.left):
+            sums = body(place, sums)
+        return sums
+
+    def _words(self, x_at: Number, w_at: Number, count: int, sums: list[Value]) -> list[Value]:
+        for number in range(count):
+            rows = [self._row(x_at, row, number) for row in range(self.rows)]
+            for column in range(self.shape.width):
+                at = numbers.add(w_at, (number * self.shape.width + column) * WORD)
+                even, odd = halves(load_word(_there(self.memory[1]), at, aligned=True))
+                for row, (x_even, x_odd) in enumerate(rows):
+                    place = row * self.shape.width + column
+                    total = _call("smlad", [x_even, even, sums[place]])
+                    sums = replaced(sums, place, _call("smlad", [x_odd, odd, total]))
+        return sums
+
+    def _row(self, x_at: Number, row: int, number: int) -> tuple[Value, Value]:
+        at = numbers.add(x_at, row * self.row_step + number * WORD)
+        return halves(load_word(self._x, at, aligned=False))
+
+    def _bytes(self, x_at: Number, w_at: Number, sums: list[Value]) -> list[Value]:
+        """One element of each row and column."""
+        rows = [
+            load_byte(self._x, numbers.add(x_at, row * self.row_step)) for row in range(self.rows)
+        ]
+        for column in range(self.shape.width):
+            factor = load_byte(_there(self.memory[2]), numbers.add(w_at, column * self.shape.left))
+            for row, element in enumerate(rows):
+                place = row * self.shape.width + column
+                total = arith.addi(sums[place], arith.muli(element, factor))
+                sums = replaced(sums, place, total)
+        return sums
+
+
+def _there(memory: Value | None) -> Value:
+    assert memory is not None  # noqa: S101  there are elements to read
+    return memory
+
+
+@dataclass(frozen=True)
+class _Channels:
+    """Sums of neighbouring channels, each with separate weights, four at a time."""
+
+    x: Value
+    w: Value
+    walks: tuple[Walk, ...]
+    dual: bool
+
+    def sums(self, x_at: Number, w_at: Number, count: int, start: Value) -> list[Sum]:
+        totals = walked(self.walks, x_at, w_at, [start] * count, self._step)
+        return [Sum(0, place, total) for place, total in enumerate(totals)]
+
+    def _step(self, x_at: Number, w_at: Number, sums: list[Value]) -> list[Value]:
+        if self.dual and len(sums) == WORD:
+            x_even, x_odd = halves(load_word(self.x, x_at, aligned=False))
+            w_even, w_odd = halves(load_word(self.w, w_at, aligned=False))
+            return [
+                _call("smlabb", [x_even, w_even, sums[0]]),
+                _call("smlabb", [x_odd, w_odd, sums[1]]),
+                _call("smlatt", [x_even, w_even, sums[2]]),
+                _call("smlatt", [x_odd, w_odd, sums[3]]),
+            ]
+        return [
+            arith.addi(
+                total,
+                arith.muli(
+                    load_byte(self.x, numbers.add(x_at, place)),
+                    load_byte(self.w, numbers.add(w_at, place)),
+                ),
+            )
+            for place, total in enumerate(sums)
+        ]

@@ -1,0 +1,53 @@
+// RUN: xtc-opt %s --fuse-by-single-multiplies | FileCheck %s
+
+// A sum at a time, of plain products; weights are stored column by column.
+// CHECK: xtc.packed = {w.tiles0 = [@w, memref<8x1x8xi8, strided<[1, 1, 8]>>]
+// CHECK-LABEL: func.func @product(
+// CHECK:         scf.for
+// CHECK:           scf.for
+// CHECK:             scf.for {{.*}} iter_args
+// CHECK:               arith.muli
+// CHECK-NOT:     llvm.arm
+// CHECK-LABEL: func.func @channels(
+// CHECK:         scf.for
+// CHECK:           arith.muli %{{.*}} : i32
+// CHECK-NOT:     llvm.call_intrinsic
+// CHECK-LABEL: func.func @stays(
+// CHECK:         linalg.matmul
+memref.global constant @w : memref<8x8xi8>
+func.func @product(%x: memref<5x8xi8>, %y: memref<5x8xi8>, %bias: memref<8xi32>) {
+  %c0 = arith.constant 0 : i32
+  %w = memref.get_global @w : memref<8x8xi8>
+  %a = memref.alloc() : memref<5x8xi32>
+  linalg.fill ins(%c0 : i32) outs(%a : memref<5x8xi32>)
+  linalg.matmul {__xtc_id_m_} ins(%x, %w : memref<5x8xi8>, memref<8x8xi8>) outs(%a : memref<5x8xi32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>,
+                                   affine_map<(i, j) -> (i, j)>],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%a, %bias : memref<5x8xi32>, memref<8xi32>) outs(%y : memref<5x8xi8>)
+      attrs = {__xtc_id_y_} {
+  ^bb0(%in: i32, %b: i32, %out: i8):
+    %0 = arith.addi %in, %b : i32
+    %1 = arith.trunci %0 : i32 to i8
+    linalg.yield %1 : i8
+  }
+  return
+}
+
+memref.global constant @v : memref<3x3x4xi8>
+func.func @channels(%x: memref<1x5x5x4xi8>, %y: memref<1x3x3x4xi32>) {
+  %c0 = arith.constant 0 : i32
+  %v = memref.get_global @v : memref<3x3x4xi8>
+  linalg.fill ins(%c0 : i32) outs(%y : memref<1x3x3x4xi32>)
+  linalg.depthwise_conv_2d_nhwc_hwc
+      ins(%x, %v : memref<1x5x5x4xi8>, memref<3x3x4xi8>) outs(%y : memref<1x3x3x4xi32>)
+  return
+}
+
+// What has no constant weights stays.
+func.func @stays(%x: memref<3x8xi8>, %w: memref<8x8xi8>, %y: memref<3x8xi32>) {
+  %c0 = arith.constant 0 : i32
+  linalg.fill ins(%c0 : i32) outs(%y : memref<3x8xi32>)
+  linalg.matmul ins(%x, %w : memref<3x8xi8>, memref<8x8xi8>) outs(%y : memref<3x8xi32>)
+  return
+}

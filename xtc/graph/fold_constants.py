@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Constants that the host would rewrite in each call for a device become constants themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from xtc.graph.graph import Graph
+from xtc.graph.node import Node
+from xtc.graph.operator import Array
+from xtc.graph.tensor import Tensor
+
+VIEWS = frozenset({"reshape", "slice", "transpose"})
+"""Of a constant, they are resident as they are: passes store them, or read the constant itself."""
+MOVEMENT = VIEWS | {"cast", "concat", "expand", "flip", "pad", "pad_mirrored", "tile", "unpad"}
+"""Operators that give the same bits wherever they are computed."""
+MAX_GROWTH = 4
+"""How many times as large as its operands a result may be; small ones may be larger."""
+SMALL_BYTES = 1 << 16
+
+
+def fold_constants(graph: Graph, kept: Collection[str] = ()) -> Graph:
+    """The graph with casts, pads, concatenations and such of constants computed now.
+
+    It is done where the host computes them and a device reads them: each call would send them.
+    `kept` are names of nodes that stay, as those with a schedule.
+    """
+    folding = _Folding(graph, frozenset(kept))
+    folding.evaluate()
+    read = {
+        tensor
+        for node in graph.nodes
+        if node.placement is not None
+        for tensor in node.inputs
+        if folding.is_rewritten(tensor)
+    }
+    return _rewritten(graph, {tensor: folding.constant(tensor) for tensor in read})
+
+
+@dataclass
+class _Folding:
+    """Values of results that are known, by tensor."""
+
+    graph: Graph
+    kept: frozenset[str]
+    values: dict[Tensor, Array] = field(default_factory=dict)
+
+    def evaluate(self) -> None:
+        """Compute what depends on constants alone."""
+        given = {*self.graph.outputs, *(value for _, value in self.graph.updates)}
+        for node in self.graph.nodes:
+            if node.output not in given and self._is_known(node):
+                with np.errstate(all="ignore"):
+                    found = node.op.reference(*map(self._value, node.inputs))
+                type = node.output.type
+                array = np.array(found, type.element.numpy, order="C").reshape(type.sizes)
+                array.flags.writeable = False
+                self.values[node.output] = array
+
+    def is_rewritten(self, tensor: Tensor) -> bool:
+        """Whether a value is known that is no plain view of a constant."""
+        node = tensor.producer
+        if tensor not in self.values or node is None:
+            return False
+        return node.op.name not in VIEWS or any(t in self.values for t in node.inputs)
+
+    def constant(self, tensor: Tensor) -> Tensor:
+        """The constant in place of a result."""
+        value = self.values[tensor]
+        return Tensor(tensor.name, tensor.type, const=value, where=tensor.where)
+
+    def _is_known(self, node: Node) -> bool:
+        if node.op.name not in MOVEMENT or node.placement is not None or node.name in self.kept:
+            return False
+        if any(t.const is None and t not in self.values for t in node.inputs):
+            return False
+        operands = sum(tensor.type.nbytes for tensor in node.inputs)
+        return node.output.type.nbytes <= max(SMALL_BYTES, MAX_GROWTH * operands)
+
+    def _value(self, tensor: Tensor) -> Array:
+        return self.values[tensor] if tensor.const is None else tensor.const
+
+
+def _rewritten(graph: Graph, constants: Mapping[Tensor, Tensor]) -> Graph:
+    """The graph on these constants, without the nodes that nothing reads any more."""
+    if not constants:
+        return graph
+    live = _live(graph, constants)
+    known = dict(constants)
+    nodes = []
+    for node in graph.nodes:
+        if node in live:
+            output = replace(node.output)
+            inputs = tuple(known.get(tensor, tensor) for tensor in node.inputs)
+            output.producer = replace(node, inputs=inputs, output=output)
+            known[node.output] = output
+            nodes.append(output.producer)
+    return replace(
+        graph,
+        nodes=tuple(nodes),
+        outputs=tuple(known[tensor] for tensor in graph.outputs),
+        updates=tuple((state, known[value]) for state, value in graph.updates),
+    )
+
+
+def _live(graph: Graph, constants: Mapping[Tensor, Tensor]) -> set[Node]:
+    """The nodes whose results are read, or given back."""
+
+    def needed() -> Iterator[Node]:
+        read = {*graph.outputs, *(value for _, value in graph.updates)}
+        for node in reversed(graph.nodes):
+            if node.output in read and node.output not in constants:
+                read.update(node.inputs)
+                yield node
+
+    return set(needed())
