@@ -241,10 +241,8 @@ class Kernel:
                 self.words(values), self.kinds(), self.written, strict=True
             ):
                 arguments.append(self._argument(device, word, kind, written, copies))
-            for array in self._made(values):
-                arguments.append(device.array(array))
-            for map in tensor_maps(self, values, arguments):
-                arguments.append(device.array(map))
+            arguments += (device.array(made) for made in self._made(values))
+            arguments += (device.array(map) for map in tensor_maps(self, values, arguments))
             device.launch(function, arguments, grid=grid)
             for array, original in copies:
                 original[...] = array.numpy()

@@ -2,7 +2,7 @@
 // RUN: xtc-opt %s --map-tensors | FileCheck %s
 // RUN: not xtc-opt %s '--map-tensors{bulk=false}' 2>&1 | FileCheck %s --check-prefix=OLD
 
-// OLD: tma_load is an instruction of sm_90a
+// OLD: mbarrier_alloc is an instruction of sm_90a
 
 // A copy needs a map, which is another argument of the kernel; rows of more than 128 bytes lie in
 // panels, of which a copy brings one.
