@@ -79,9 +79,9 @@ def _encoded(map: TensorMap, options: NvgpuOptions) -> bytes:
         raise DeviceNotFound(f"the driver has no cuTensorMapEncodeTiled: {error}") from None
     rank = len(map.sizes)
     whole = ctypes.create_string_buffer(BYTES + ALIGNMENT)
-    place = -(-ctypes.addressof(whole) // ALIGNMENT) * ALIGNMENT
+    position = -(-ctypes.addressof(whole) // ALIGNMENT) * ALIGNMENT
     status = encode(
-        ctypes.c_void_p(place),
+        ctypes.c_void_p(position),
         ctypes.c_int(_TYPES[map.element]),
         ctypes.c_uint32(rank),
         ctypes.c_void_p(map.address),
@@ -96,4 +96,4 @@ def _encoded(map: TensorMap, options: NvgpuOptions) -> bytes:
     )
     if status:
         raise LaunchError(f"the driver makes no map of {map}: CUresult {status}")
-    return ctypes.string_at(place, BYTES)
+    return ctypes.string_at(position, BYTES)

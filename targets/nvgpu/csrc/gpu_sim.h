@@ -37,7 +37,7 @@ typedef struct gpu_store gpu_store;
 typedef struct {
     sim_fiber fiber;
     gpu_state state;
-    uint32_t number, place[3]; // in its block
+    uint32_t number, position[3]; // in its block
     uint32_t barrier;          // where it waits
     uint32_t barrier_site;     // which of the code's, 0 where it does not say
     const gpu_collective *collective;
@@ -64,7 +64,7 @@ extern gpu_thread gpu_threads[GPU_MAX_THREADS], *gpu_running; // NULL: no thread
 extern gpu_warp gpu_warps[GPU_MAX_WARPS];
 extern cuda_shape gpu_shape; // of the launch
 extern const uint32_t *gpu_given_grid; // by the host, 0 where it leaves that to the kernel
-extern uint32_t gpu_block_place[3];
+extern uint32_t gpu_block_position[3];
 extern uint32_t gpu_thread_count; // of a block
 
 static inline void gpu_count(enum gpu_event event, uint64_t count)

@@ -66,22 +66,22 @@ static char *swizzled(char *address, uint32_t swizzle_bytes)
 }
 
 // Copy `nbytes`, at most a chunk, whose elements begin with an element of this index.
-static void move_chunk(const cuda_tensor_map *map, char *place, char *global, int64_t index,
+static void move_chunk(const cuda_tensor_map *map, char *position, char *global, int64_t index,
                        uint32_t nbytes, bool store)
 {
     uint32_t size = map->element_bytes;
     if (global && index >= 0 && index + nbytes / size <= (int64_t)map->sizes[0]) {
         char *element = global + index * size;
-        memcpy(store ? element : place, store ? place : element, nbytes);
+        memcpy(store ? element : position, store ? position : element, nbytes);
         return;
     }
     for (uint32_t byte = 0; byte < nbytes; byte += size, index++) {
         bool inside = global && index >= 0 && index < (int64_t)map->sizes[0];
         if (inside)
-            memcpy(store ? global + index * size : place + byte,
-                   store ? place + byte : global + index * size, size);
+            memcpy(store ? global + index * size : position + byte,
+                   store ? position + byte : global + index * size, size);
         else if (!store)
-            memset(place + byte, 0, size);
+            memset(position + byte, 0, size);
     }
 }
 

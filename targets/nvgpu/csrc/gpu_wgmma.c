@@ -220,8 +220,8 @@ static void move_sums(warpgroup *group, uint32_t columns, bool back)
     for (uint32_t thread = 0; thread < GROUP; thread++) {
         uint32_t row = thread / 32 * 16 + thread % 32 / 4, column = thread % 4 * 2;
         for (uint32_t i = 0; i < columns / 2; i += 2) {
-            float *place = &c[row + i / 2 % 2 * 8][column + i / 4 * 8], *mine = &group->sums[thread][i];
-            memcpy(back ? mine : place, back ? place : mine, 2 * sizeof *mine);
+            float *position = &c[row + i / 2 % 2 * 8][column + i / 4 * 8], *mine = &group->sums[thread][i];
+            memcpy(back ? mine : position, back ? position : mine, 2 * sizeof *mine);
         }
     }
 }

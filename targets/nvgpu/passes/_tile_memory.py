@@ -384,9 +384,9 @@ class GlobalTile:
         if self._inside(dim, extent):
             return True
         if (dim, steps) not in self._conditions:
-            place, size = add(self._starts[dim], steps), self.view.sizes[dim]
-            place = as_i32(place) if isinstance(place, int) else place
-            self._conditions[dim, steps] = compare("ult", place, size)
+            position, size = add(self._starts[dim], steps), self.view.sizes[dim]
+            position = as_i32(position) if isinstance(position, int) else position
+            self._conditions[dim, steps] = compare("ult", position, size)
         return self._conditions[dim, steps]
 
     def groups(self, widest: int) -> list[list[int]]:

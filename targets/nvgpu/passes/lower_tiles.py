@@ -208,8 +208,8 @@ class _Lowering:
 
     def in_group(self, op: Operation) -> None:
         begin, size = number_of(op, "begin"), number_of(op, "size")
-        place = subtract(self.first_thread, begin)
-        self.values[op.results[0]] = compare("ult", place, size)
+        position = subtract(self.first_thread, begin)
+        self.values[op.results[0]] = compare("ult", position, size)
 
     def _block(self, block: Block, region: Any) -> None:
         types = [self.type(argument.type) for argument in block.arguments]
@@ -431,9 +431,9 @@ class _Lowering:
 
     def broadcast(self, op: Operation) -> None:
         source, result = known_layout(op.operands[0]), known_layout(op.results[0])
-        places = {offset: at for at, offset in enumerate(source.local_offsets)}
+        positions = {offset: at for at, offset in enumerate(source.local_offsets)}
         order = [
-            places[tuple(0 if size == 1 else n for n, size in zip(o, source.shape, strict=True))]
+            positions[tuple(0 if size == 1 else n for n, size in zip(o, source.shape, strict=True))]
             for o in result.local_offsets
         ]
         self.values[op.results[0]] = permuted(self.value(op.operands[0]), order)

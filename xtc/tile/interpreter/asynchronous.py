@@ -41,7 +41,7 @@ class _Store:
     op: Operation
     memory: SharedMemory
     target: GlobalMemory
-    places: Array
+    positions: Array
     inside: Array
     group: int
 
@@ -90,7 +90,7 @@ class Asynchronous:
         """Let others run until a condition holds."""
         raise NotImplementedError
 
-    def tile_places(
+    def tile_positions(
         self, op: Operation, memory: GlobalMemory, shape: Sequence[int]
     ) -> tuple[Array, Array]:
         """For each element of a tile its first byte, and whether it is inside of the tensor."""
@@ -153,11 +153,11 @@ class Asynchronous:
         source: GlobalMemory = self.get(op, 0)
         memory: SharedMemory = self.get(op, 1)
         barrier = self._barrier(op, 2)
-        places, inside = self.tile_places(op, source, memory.shape)
+        positions, inside = self.tile_positions(op, source, memory.shape)
         self.launch.global_checker.read(
-            source.buffer, places, inside, self.number(op), self.actors, None
+            source.buffer, positions, inside, self.number(op), self.actors, None
         )
-        value = source.gather(places, inside)
+        value = source.gather(positions, inside)
         for _ in range(self._threads()):
             self.checker.bulk_copy(memory, self.number(op), value, barrier.actor, barrier.ended)
             barrier.brought(value.nbytes, op)
@@ -166,7 +166,7 @@ class Asynchronous:
     def tma_store(self, op: Operation) -> None:
         memory: SharedMemory = self.get(op, 0)
         target: GlobalMemory = self.get(op, 1)
-        places, inside = self.tile_places(op, target, memory.shape)
+        positions, inside = self.tile_positions(op, target, memory.shape)
         mine = self._mine
         self.checker.read_beside(
             memory,
@@ -176,9 +176,9 @@ class Asynchronous:
             mine.store_groups,
         )
         self.launch.global_checker.write(
-            target.buffer, places, inside, self.number(op), self.actors, None
+            target.buffer, positions, inside, self.number(op), self.actors, None
         )
-        mine.stores.append(_Store(op, memory, target, places, inside, mine.store_groups))
+        mine.stores.append(_Store(op, memory, target, positions, inside, mine.store_groups))
 
     def tma_commit(self, op: Operation) -> None:
         self._mine.store_groups += 1
@@ -187,8 +187,8 @@ class Asynchronous:
         mine = self._mine
         done = mine.store_groups - number_of(op, "n")
         for store in [store for store in mine.stores if store.group < done]:
-            value = store.memory.shadow.values[store.memory.places]
-            store.target.scatter(store.places, store.inside, value)
+            value = store.memory.shadow.values[store.memory.positions]
+            store.target.scatter(store.positions, store.inside, value)
             mine.stores.remove(store)
         self.actors.current.see_until(self._beside("store").number, done)
 
