@@ -18,8 +18,8 @@ from xtc.runtime import DriverDevice
 from xtc_targets.mppa import MppaDevice
 from xtc_targets.null import NullDevice
 
-# 16 graphs in every run, 1,000 in a long one, each with two directions for three devices.
-COUNT = 1000 if settings().max_examples > 100 else 16
+# 6 graphs in every run, 1,000 in a long one, each with two directions for three devices.
+COUNT = 1000 if settings().max_examples > 100 else 6
 
 Home = DriverDevice | None
 """Where a tensor is; None is the host."""

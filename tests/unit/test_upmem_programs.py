@@ -249,6 +249,66 @@ int main()
 """
 
 
+RARE = """
+#include <barrier.h>
+#include <defs.h>
+#include <mram_unaligned.h>
+#include <mutex.h>
+uint8_t __atomic_bit bits[2];
+mutex_id_t locks[2];
+BARRIER_INIT(all, NR_TASKLETS);
+__mram uint8_t bytes[8];
+__host uint32_t count;
+static void add(uint8_t *byte, void *by) { *byte += (uintptr_t)by; }
+int main(void)
+{
+    locks[0] = &bits[0], locks[1] = &bits[1];
+    barrier_wait(&all);
+    for (int i = 0; i < 10; i++)
+        mram_update_byte_atomic(&bytes[i & 1], add, (void *)3);
+    mutex_lock(locks[1]);
+    count += bytes[1] != 0;
+    mutex_unlock(locks[1]);
+    return 0;
+}
+"""
+RARE_HOST = """
+#include <dpu.h>
+#include <dpu_management.h>
+#include <dpu_target_macros.h>
+int main(void)
+{
+    struct dpu_set_t set, dpu;
+    uint32_t count;
+    uint8_t bytes[8];
+    DPU_ASSERT(dpu_alloc(10, "backend=hw", &set));
+    DPU_ASSERT(dpu_load(set, "rare", NULL));
+    DPU_ASSERT(dpu_launch(set, DPU_SYNCHRONOUS));
+    DPU_FOREACH (set, dpu) {
+        DPU_ASSERT(dpu_copy_from(dpu, "bytes", 0, bytes, 8));
+        DPU_ASSERT(dpu_copy_from(dpu, "count", 0, &count, 4));
+    }
+    struct dpu_t *last = NULL;
+    DPU_FOREACH (set, dpu)
+        last = dpu_from_set(dpu);
+    struct dpu_rank_t *rank = dpu_get_rank(last);
+    printf("%u %u %u, rank %d, node %d, %d.%d\\n", bytes[0], bytes[1], count,
+           dpu_get_rank_id(rank) & DPU_TARGET_MASK, dpu_get_rank_numa_node(rank),
+           dpu_get_slice_id(last), dpu_get_member_id(last));
+    DPU_ASSERT(dpu_free(set));
+    return 0;
+}
+"""
+
+
+def test_what_few_programs_use(upmem: Command, tmp_path: Path) -> None:
+    (tmp_path / "host.c").write_text(RARE_HOST)
+    (tmp_path / "rare.c").write_text(RARE)
+    done = upmem("run", "--dpu", "rare=rare.c", "--tasklets", 4, "host.c", cwd=tmp_path)
+    printed = "60 60 4, rank 0, node 0, 1.1\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, printed, "")
+
+
 def test_hosts_in_cxx(upmem: Command, tmp_path: Path) -> None:
     (tmp_path / "host.cpp").write_text(CXX_HOST)
     (tmp_path / "dpu.c").write_text(SUM)
@@ -277,3 +337,50 @@ def test_hosts_in_python(upmem: Command, tmp_path: Path) -> None:
     words = "dpu-upmem-dpurte-clang -O2 -o sum dpu.c && python3 host.py"
     done = upmem("env", "--", "sh", "-c", words, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "2016 [2016, 2016]\n", "")
+
+
+CMAKE_DPU = """
+cmake_minimum_required(VERSION 3.13)
+project(rare LANGUAGES C)
+add_executable(rare rare.c)
+target_compile_definitions(rare PUBLIC NR_TASKLETS=4)
+target_link_options(rare PUBLIC -DNR_TASKLETS=4)
+"""
+CMAKE_HOST = """
+cmake_minimum_required(VERSION 3.13)
+project(host LANGUAGES C)
+include($ENV{UPMEM_HOME}/share/upmem/cmake/include/host/DpuHost.cmake)
+link_directories(${DPU_HOST_LINK_DIRECTORIES})
+add_executable(host host.c)
+target_include_directories(host PUBLIC ${DPU_HOST_INCLUDE_DIRECTORIES})
+target_link_libraries(host ${DPU_HOST_LIBRARIES})
+"""
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+def test_projects_of_cmake(upmem: Command, tmp_path: Path) -> None:
+    projects = {"rare.c": (CMAKE_DPU, RARE), "host.c": (CMAKE_HOST, RARE_HOST)}
+    for name, (project, source) in projects.items():
+        folder = tmp_path / Path(name).stem
+        folder.mkdir()
+        (folder / "CMakeLists.txt").write_text(project)
+        (folder / name).write_text(source)
+    toolchain = "-DCMAKE_TOOLCHAIN_FILE=$UPMEM_HOME/share/upmem/cmake/dpu.cmake"
+    words = f"cmake -S rare -B kernel {toolchain} && make -C kernel && "
+    words += "cmake -S host -B made && make -C made && cd kernel && ../made/host"
+    done = upmem("env", "--", "sh", "-ec", words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("60 60 4, rank 0, node 0, 1.1\n")
+
+
+def test_clang_compiles_for_dpus_where_they_are_its_target(upmem: Command, tmp_path: Path) -> None:
+    (tmp_path / "dpu.c").write_text(SUM)
+    words = ("$UPMEM_HOME/bin/clang", "--target=dpu-upmem-dpurte", "-o", "sum", "dpu.c")
+    assert upmem("env", "--", "sh", "-c", " ".join(words), cwd=tmp_path).returncode == 0
+    assert (tmp_path / "sum").exists()
+    (tmp_path / "system").mkdir()
+    (tmp_path / "system" / "clang").write_text("#!/bin/sh\necho system $*\n")
+    (tmp_path / "system" / "clang").chmod(0o755)
+    words = ("PATH=$UPMEM_HOME/bin:$PWD/system:/usr/bin:/bin", "clang", "-o", "host", "host.c")
+    done = upmem("env", "--", "sh", "-c", " ".join(words), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "system -o host host.c\n")

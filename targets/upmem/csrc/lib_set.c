@@ -146,6 +146,12 @@ dpu_rank_id_t dpu_get_rank_id(struct dpu_rank_t *rank)
 
 #define DPUS_PER_CHIP 8 // of 64 in a rank
 
+int dpu_get_rank_numa_node(struct dpu_rank_t *rank)
+{
+    (void)rank;
+    return 0;
+}
+
 dpu_slice_id_t dpu_get_slice_id(struct dpu_t *dpu)
 {
     return (dpu_slice_id_t)((dpu - dpu->rank->dpu) / DPUS_PER_CHIP);

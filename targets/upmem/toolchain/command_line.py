@@ -11,7 +11,21 @@ from pathlib import Path
 from xtc.core.errors import UserError
 from xtc_targets.upmem.description import PROFILES
 
-_WITH_VALUE = ("-I", "-D", "-U", "-include", "-isystem", "-iquote", "-x", "-MF", "-MT", "-MQ")
+_WITH_VALUE = (
+    "-I",
+    "-D",
+    "-U",
+    "-include",
+    "-isystem",
+    "-iquote",
+    "-x",
+    "-MF",
+    "-MT",
+    "-MQ",
+    "-target",
+)
+# Only its author's compiler has these.
+_DROPPED = ("-Werror=", "-flto", "-target", "--target=", "--sysroot=")
 _STOPS = {"-c": "object", "-S": "assembly", "-E": "text", "-fsyntax-only": "nothing"}
 _STACK = re.compile(r"STACK_SIZE_(DEFAULT|TASKLET_(\d+))")
 _DEFAULT_STACK = 1024
@@ -105,7 +119,7 @@ def _add_flag(flag: str, reading: _Reading, *, separate: bool = False) -> None:
         name, _, value = flag[2:].partition("=")
         reading.defined[name] = value or "1"
     # Warnings are those of another compiler than the program's author had.
-    if flag == "-Werror" or flag.startswith(("-Werror=", "-flto", "--target=")) or flag == "-pg":
+    if flag in ("-Werror", "-pg") or flag.startswith(_DROPPED):
         return
     if flag.startswith(("-mcpu=", "-march=")):
         reading.chip = flag.partition("=")[2]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from xtc.core import knobs
 from xtc_targets.upmem.toolchain.dpu_pkg_config import VERSION
-from xtc_targets.upmem.toolchain.library import INCLUDE, built_library
+from xtc_targets.upmem.toolchain.library import INCLUDE, OWN_CSRC, built_library
 
 PYTHON_PATH = Path(__file__).parents[1] / "python"
 _COMPILERS = ("dpu-upmem-dpurte-clang", "dpu-clang")
@@ -60,12 +60,24 @@ def _lay_out(folder: Path, library: Path) -> None:
     roots = [root for root in sys.path if root]
     for name in _COMPILERS:
         _write_program(programs / name, roots, "xtc_targets.upmem.toolchain.dpu_clang")
+    _write_program(
+        programs / "clang", roots, "xtc_targets.upmem.toolchain.any_clang", str(programs)
+    )
+    _lay_out_cmake(folder / "share" / "upmem" / "cmake")
     folders = (str(INCLUDE), str(library))
     _write_program(programs / "dpu-pkg-config", [str(_TOOLCHAIN)], "dpu_pkg_config", *folders)
     (described / "dpu.pc").write_text(
         f"Name: dpu\nDescription: DPUs\nVersion: {VERSION}\n"
         f"Cflags: -I{INCLUDE}\nLibs: -L{library} -ldpu\n"
     )
+
+
+def _lay_out_cmake(folder: Path) -> None:
+    """What projects include of the kit, where they look for it."""
+    host = folder / "include" / "host"
+    host.mkdir(parents=True)
+    (folder / "dpu.cmake").symlink_to(OWN_CSRC / "cmake" / "dpu.cmake")
+    (host / "DpuHost.cmake").symlink_to(OWN_CSRC / "cmake" / "DpuHost.cmake")
 
 
 def _write_program(path: Path, roots: Sequence[str], module: str, *arguments: str) -> None:

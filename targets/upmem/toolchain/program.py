@@ -99,7 +99,7 @@ def _compile_only(clang: DpuClang, line: CommandLine, machine: DpuDescription) -
 def _object(
     clang: DpuClang, path: Path, flags: Sequence[str], machine: DpuDescription, output: Path
 ) -> Path:
-    if path.suffix in (".o", ".a"):
+    if path.suffix in (".o", ".obj", ".a"):
         return path
     _run_clang(
         clang, [*flags, "-c", "-o", str(output), str(path)], machine, f"compiling {path.name}"

@@ -81,3 +81,11 @@ void mram_update_long_atomic(__mram_ptr long *to, void (*update)(long *, void *)
     update((long *)open_word(to, word), argument);
     close_word(to, word);
 }
+
+void mram_update_byte_atomic(__mram_ptr uint8_t *to, void (*update)(uint8_t *, void *),
+                             void *argument)
+{
+    __dma_aligned uint8_t word[8];
+    update(open_word(to, word), argument);
+    close_word(to, word);
+}

@@ -70,6 +70,7 @@ typedef uint8_t dpu_slice_id_t;
 typedef uint8_t dpu_member_id_t;
 
 dpu_rank_id_t dpu_get_rank_id(struct dpu_rank_t *rank);
+int dpu_get_rank_numa_node(struct dpu_rank_t *rank); /* 0: what is simulated is at no node */
 dpu_slice_id_t dpu_get_slice_id(struct dpu_t *dpu);
 dpu_member_id_t dpu_get_member_id(struct dpu_t *dpu);
 

@@ -15,6 +15,8 @@ void mram_write_int_atomic(__mram_ptr int *to, int value);
 void mram_write_long_atomic(__mram_ptr long *to, long value);
 void mram_update_int_atomic(__mram_ptr int *to, void (*update)(int *, void *), void *argument);
 void mram_update_long_atomic(__mram_ptr long *to, void (*update)(long *, void *), void *argument);
+void mram_update_byte_atomic(__mram_ptr uint8_t *to, void (*update)(uint8_t *, void *),
+                             void *argument);
 XTC_INLINE void mram_write_byte_atomic(__mram_ptr uint8_t *to, uint8_t value)
 {
     mram_write_unaligned(&value, to, 1);

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The number of a rank has its kind of machine in the upper bits, which are 0 here. */
+#ifndef DPU_TARGET_MACROS_H
+#define DPU_TARGET_MACROS_H
+
+#include <dpu.h>
+
+#define DPU_TARGET_SHIFT 12
+#define DPU_TARGET_MASK ((1 << DPU_TARGET_SHIFT) - 1)
+
+#endif
