@@ -86,17 +86,21 @@ class MatmulPersistent(tile.Script):
                     pipe.advance()
                 self.wgmma.wait_group(0)
                 self.mbarrier.arrive(pipe.empty[last])
-                with self.single_thread():
-                    self.tma.wait_group(0, read=True)
-                self.sync()
-                self.store_shared(sc, self.cast(acc, dtype=float16))
-                self.fence.proxy_async()
-                self.sync()
-                with self.single_thread():
-                    self.tma.shared_to_global(sc, gc, offsets=[row, column])
-                    self.tma.commit_group()
+                self.store(sc, gc, acc, [row, column])
             with self.single_thread():
                 self.tma.wait_group(0)
+
+    def store(self, sc, gc, acc, offsets):
+        """Begin to store a tile in bulk, once the last one has been read."""
+        with self.single_thread():
+            self.tma.wait_group(0, read=True)
+        self.sync()
+        self.store_shared(sc, self.cast(acc, dtype=float16))
+        self.fence.proxy_async()
+        self.sync()
+        with self.single_thread():
+            self.tma.shared_to_global(sc, gc, offsets=offsets)
+            self.tma.commit_group()
 
 
 def case(m=300, n=264, k=328):

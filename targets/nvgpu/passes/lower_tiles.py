@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -34,9 +34,7 @@ from xtc.ir.mlir import (
     Operation,
     RankedTensorType,
     ShapedType,
-    StringAttr,
     Type,
-    UnitAttr,
     Value,
     VectorType,
     arith,
@@ -47,8 +45,7 @@ from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.description import ACCESS_BYTES
-from xtc_targets.nvgpu.passes import _tile_mbarriers as mbarriers
-from xtc_targets.nvgpu.passes import _tile_tma as tma
+from xtc_targets.nvgpu.passes._hopper_tiles import HopperLowerings
 from xtc_targets.nvgpu.passes._kernels import (
     SHARED_BYTES,
     THREAD_ID,
@@ -79,8 +76,6 @@ from xtc_targets.nvgpu.passes._tile_scan import scanned
 from xtc_targets.nvgpu.passes._tile_scatter import combine, scatter
 from xtc_targets.nvgpu.passes._tile_semaphores import lock, release
 from xtc_targets.nvgpu.passes._tile_texts import print_text
-from xtc_targets.nvgpu.passes._tile_wgmma import multiply_add
-from xtc_targets.nvgpu.passes.map_tensors import MAP
 
 _GLOBAL = 1  # memory space
 _BLOCK_IDS = (
@@ -117,7 +112,7 @@ class LowerTiles(Pass):
                     _Lowering(kernel).run()
 
 
-class _Lowering:
+class _Lowering(HopperLowerings):
     """The code of a thread of one kernel."""
 
     def __init__(self, kernel: Operation) -> None:
@@ -208,8 +203,7 @@ class _Lowering:
 
     def in_group(self, op: Operation) -> None:
         begin, size = number_of(op, "begin"), number_of(op, "size")
-        position = subtract(self.first_thread, begin)
-        self.values[op.results[0]] = compare("ult", position, size)
+        self.values[op.results[0]] = compare("ult", subtract(self.first_thread, begin), size)
 
     def _block(self, block: Block, region: Any) -> None:
         types = [self.type(argument.type) for argument in block.arguments]
@@ -298,7 +292,7 @@ class _Lowering:
         else:
             self.global_view(op)
 
-    def _view(self, tensor: Value) -> SharedView:
+    def view_of(self, tensor: Value) -> SharedView:
         whole: SharedView = self.value(tensor)
         return replace(whole, _kept={})
 
@@ -324,16 +318,16 @@ class _Lowering:
         tile.store(self.value(op.operands[0]), packed, self.thread)
 
     def load_shared(self, op: Operation) -> None:
-        view, layout = self._view(op.operands[0]), known_layout(op.results[0])
+        view, layout = self.view_of(op.operands[0]), known_layout(op.results[0])
         read = read_matrices if takes_matrices(view, layout) else read_shared
         self.values[op.results[0]] = read(view, layout, self.thread)
 
     def store_shared(self, op: Operation) -> None:
         layout, value = known_layout(op.operands[0]), self.value(op.operands[0])
-        write_shared(self._view(op.operands[1]), layout, self.thread, value)
+        write_shared(self.view_of(op.operands[1]), layout, self.thread, value)
 
     def copy_async(self, op: Operation) -> None:
-        view = self._view(op.operands[1])
+        view = self.view_of(op.operands[1])
         packed = packed_elements(self.numbers, op, op.operands[0])
         threads = threads_of(op, self.threads)
         layout = blocked(threads, view.shape, math.gcd(packed, ACCESS_BYTES // view.nbytes))
@@ -353,65 +347,6 @@ class _Lowering:
 
     def sync(self, op: Operation) -> None:
         barrier(op)
-
-    def mbarrier_alloc(self, op: Operation) -> None:
-        shared = self.shared_base()
-        self.values[op.results[0]] = mbarriers.made(op, shared, self.thread, self.threads)
-
-    def tensor_map(self, op: Operation) -> None:
-        tma.acquire(address_of(op.operands[0], _GLOBAL))
-
-    def _map_of(self, op: Operation) -> Value:
-        arguments = self.kernel.regions[0].blocks[0].arguments
-        return address_of(arguments[number_of(op, MAP)], _GLOBAL)
-
-    def tma_load(self, op: Operation) -> None:
-        barrier = mbarriers.address(*(self.value(operand) for operand in list(op.operands)[2:4]))
-        offsets = [self.value(operand) for operand in list(op.operands)[4:]]
-        tma.load(op, self._view(op.operands[1]), self._map_of(op), barrier, offsets)
-
-    def tma_store(self, op: Operation) -> None:
-        offsets = [self.value(operand) for operand in list(op.operands)[2:]]
-        tma.store(op, self._view(op.operands[0]), self._map_of(op), offsets)
-
-    def tma_commit(self, op: Operation) -> None:
-        nvvm.cp_async_bulk_commit_group()
-
-    def tma_wait(self, op: Operation) -> None:
-        read = UnitAttr.get() if BoolAttr(op.attributes["read"]).value else None
-        nvvm.cp_async_bulk_wait_group(number_of(op, "n"), read=read)
-
-    def wgmma(self, op: Operation) -> None:
-        a, b = (self._view(operand) for operand in list(op.operands)[:2])
-        threads, sums = threads_of(op, self.threads), self.value(op.operands[2])
-        self.values[op.results[0]] = multiply_add(op, a, b, sums, self.thread, threads)
-
-    def wgmma_fence(self, op: Operation) -> None:
-        nvvm.wgmma_fence_aligned()
-
-    def wgmma_commit(self, op: Operation) -> None:
-        nvvm.wgmma_commit_group_sync_aligned()
-
-    def wgmma_wait(self, op: Operation) -> None:
-        nvvm.wgmma_wait_group_sync_aligned(number_of(op, "n"))
-
-    def _on_barrier(
-        self, op: Operation, function: Callable[[Value, Sequence[Value]], None]
-    ) -> None:
-        first, *others = (self.value(operand) for operand in op.operands)
-        function(first, others)
-
-    def mbarrier_arrive(self, op: Operation) -> None:
-        self._on_barrier(op, mbarriers.arrive)
-
-    def mbarrier_expect(self, op: Operation) -> None:
-        self._on_barrier(op, mbarriers.expect)
-
-    def mbarrier_wait(self, op: Operation) -> None:
-        self._on_barrier(op, mbarriers.wait)
-
-    def fence_proxy(self, op: Operation) -> None:
-        mbarriers.fence_proxy(StringAttr(op.attributes["space"]).value)
 
     def dot(self, op: Operation) -> None:
         self.values[op.results[0]] = dot(op, *(self.value(operand) for operand in op.operands))
@@ -460,7 +395,7 @@ class _Lowering:
 
     def _memory(self, tensor: Value) -> GlobalView | SharedView:
         found: GlobalView | SharedView = self.value(tensor)
-        return found if isinstance(found, GlobalView) else self._view(tensor)
+        return found if isinstance(found, GlobalView) else self.view_of(tensor)
 
     def lock(self, op: Operation) -> None:
         address = address_of(self._argument_of(op.operands[0]), _GLOBAL)

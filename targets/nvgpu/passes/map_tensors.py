@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 from xtc.core.errors import UserError
 from xtc.ir.attributes import WARPS
-from xtc.ir.builders.tile import dims_of, location_text
+from xtc.ir.builders.tile import dims_of, location_text, tensor_map
 from xtc.ir.mlir import (
-    DenseI64ArrayAttr,
     FunctionType,
     InsertionPoint,
     IntegerAttr,
@@ -163,15 +162,6 @@ def _new_map(kernel: Operation, tensor: Value, box: list[int], swizzle: int) -> 
     kernel.attributes["function_type"] = TypeAttr.get(FunctionType.get(kinds, []))
     maker = tensor.owner.operation
     around = [view.operation for view in maker.block.operations]
-    attributes = {
-        "box": DenseI64ArrayAttr.get(box),
-        "swizzle": IntegerAttr.get(IntegerType.get_signless(64), swizzle),
-    }
-    Operation.create(
-        "tile.tensor_map",
-        [],
-        [argument, tensor],
-        attributes=attributes,
-        ip=InsertionPoint(around[around.index(maker) + 1]),
-    )
+    with InsertionPoint(around[around.index(maker) + 1]):
+        tensor_map(argument, tensor, box, swizzle)
     return number
