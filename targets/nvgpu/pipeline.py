@@ -27,6 +27,7 @@ from xtc_targets.nvgpu.passes.forward_stores import ForwardStores
 from xtc_targets.nvgpu.passes.group_contractions import GroupContractions
 from xtc_targets.nvgpu.passes.infer_tile_layouts import InferTileLayouts
 from xtc_targets.nvgpu.passes.lower_tiles import LowerTiles
+from xtc_targets.nvgpu.passes.map_tensors import MapTensors
 from xtc_targets.nvgpu.passes.place_shared_buffers import PlaceSharedBuffers
 from xtc_targets.nvgpu.passes.place_thread_buffers import PlaceThreadBuffers
 from xtc_targets.nvgpu.passes.place_tile_buffers import PlaceTileBuffers
@@ -160,8 +161,15 @@ def tile_pipeline(options: NvgpuOptions) -> Pipeline:
             # Loops carry every variable that they may change; most of them do not.
             Stage("source", ("canonicalize",)),
             Stage("scheduled", (InferTileLayouts(),)),
-            # Conversions of layouts, which need shared memory too, are known now.
-            Stage("bufferized", (PlaceTileBuffers(machine.shared_bytes_block),)),
+            # What bulk copies access lies as they want it. Conversions of layouts, which need
+            # shared memory too, are known now.
+            Stage(
+                "bufferized",
+                (
+                    MapTensors(machine.capability >= (9, 0)),
+                    PlaceTileBuffers(machine.shared_bytes_block),
+                ),
+            ),
             Stage("offloaded", (LowerTiles(), "canonicalize", "cse")),
             lowered(options.platform),
         )

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
 
 _NAME = "device"
+_ACQUIRES_MAP, _MAPS = "nvvm.fence.proxy.acquire", "ptx83"
+"""An instruction, and the version of PTX that brought it ("PTX ISA", fence.proxy.tensormap)."""
 
 
 def ptx(lowered: Operation, options: NvgpuOptions) -> str:
@@ -32,9 +34,9 @@ def ptx(lowered: Operation, options: NvgpuOptions) -> str:
 
 def _gpu_module(body: str, options: NvgpuOptions) -> str:
     machine = options.machine
+    version = _MAPS if _ACQUIRES_MAP in body else machine.ptx
     target = (
-        f'#nvvm.target<O = {options.opt_level}, chip = "{machine.arch}", '
-        f'features = "+{machine.ptx}">'
+        f'#nvvm.target<O = {options.opt_level}, chip = "{machine.arch}", features = "+{version}">'
     )
     return f"""module attributes {{gpu.container_module}} {{
         gpu.module @{_NAME} [{target}] {{ {body} }} }}"""

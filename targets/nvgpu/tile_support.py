@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from xtc.system.workspace import private_folder
 from xtc_targets.nvgpu.options import NvgpuOptions
 from xtc_targets.nvgpu.pipeline import tile_pipeline
 from xtc_targets.nvgpu.ptx import ptx
+from xtc_targets.nvgpu.tensor_maps import tensor_map
 from xtc_targets.nvgpu.toolkit import HINT, assemble, found
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ def tile_support(options: NvgpuOptions) -> TileSupport:
             "bf16": share * machine.peak_macs_per_second("bfloat16"),
             "other": machine.peak_macs_per_second("float32"),
         },
+        tensor_map=partial(tensor_map, options=options),
     )
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -52,6 +52,28 @@ class MachineCode(Protocol):
 
 
 @dataclass(frozen=True)
+class TensorMap:
+    """A tensor in a device's memory, and what a bulk copy brings of it.
+
+    Attributes:
+        address: of its first element.
+        element, element_bytes: MLIR's name of the type, and its size.
+        sizes: of its dimensions, the dense one last.
+        strides: between elements of each dimension, in bytes.
+        box: the extent of a copy in each dimension.
+        swizzle: bytes of the pattern in which shared memory has chunks of 16 bytes; 0: in order.
+    """
+
+    address: int
+    element: str
+    element_bytes: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: int
+
+
+@dataclass(frozen=True)
 class TileSupport:
     """A machine for thread blocks.
 
@@ -65,6 +87,8 @@ class TileSupport:
         multiprocessors: on which blocks run.
         rates: for the static model: "bytes_per_second" of the main memory, and "macs_per_second" of
             dot by element type.
+        tensor_map: the bytes of a map, which a launch puts in the device's memory for each
+            `tile.tensor_map` of the stage `bufferized`. Raises UserError.
     """
 
     pipeline: Pipeline
@@ -75,3 +99,4 @@ class TileSupport:
     groups: tuple[str, ...] = ()
     multiprocessors: int = 1
     rates: Mapping[str, float] = field(default_factory=dict)
+    tensor_map: Callable[[TensorMap], bytes] | None = None

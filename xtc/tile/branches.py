@@ -84,9 +84,9 @@ def branch(
         after.append(_state(frames))
         _restore(before, after[-1])
     merged = _Merge(made.then_block, made.else_block)
-    places = dict.fromkeys([*after[0].names, *after[1].names])
+    positions = dict.fromkeys([*after[0].names, *after[1].names])
     owners = {**after[0].owners, **after[1].owners}
-    decided = [(owners[place], merged.value(*_both(after, place))) for place in places]
+    decided = [(owners[position], merged.value(*_both(after, position))) for position in positions]
     tiles = [
         (tile, merged.tile(*(state.tiles.get(id(tile), (tile, old))[1] for state in after)))
         for tile, old in before.tiles.values()
@@ -111,9 +111,9 @@ def group(frames: Frames, begin: int, size: int, body: Callable[[], None]) -> No
     require_same(held)
     after = _state(frames)
     _restore(before, after)
-    for place, (names, key) in after.owners.items():
-        old, lost = before.names.get(place, _MISSING), kept.get(place)
-        if not _is_same(old, after.names[place]):
+    for position, (names, key) in after.owners.items():
+        old, lost = before.names.get(position, _MISSING), kept.get(position)
+        if not _is_same(old, after.names[position]):
             names[key] = Lost(old, (*(lost.groups if lost else ()), threads))
         elif lost:
             names[key] = lost
@@ -176,17 +176,17 @@ def _state(frames: Frames) -> _State:
 
 
 def _restore(before: _State, after: _State) -> None:
-    for place, (names, key) in after.owners.items():
-        if place in before.names:
-            names[key] = before.names[place]
+    for position, (names, key) in after.owners.items():
+        if position in before.names:
+            names[key] = before.names[position]
         else:
             del names[key]
     for tile, value in before.tiles.values():
         tile.value = value
 
 
-def _both(states: Sequence[_State], place: tuple[int, str]) -> list[Any]:
-    return [state.names.get(place, _MISSING) for state in states]
+def _both(states: Sequence[_State], position: tuple[int, str]) -> list[Any]:
+    return [state.names.get(position, _MISSING) for state in states]
 
 
 _MISSING = Unset()

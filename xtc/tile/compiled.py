@@ -28,6 +28,7 @@ from xtc.tile.drawing import drawn, layouts_in
 from xtc.tile.host_numbers import Scalars
 from xtc.tile.interpreter.values import numpy_type
 from xtc.tile.kept import Files, found_or_made, key_of
+from xtc.tile.maps import tensor_maps
 from xtc.tile.script import Script
 from xtc.tile.source import parameters, transcribed
 from xtc.tile.types import DataType, PointerType
@@ -82,8 +83,7 @@ class Kernel:
     @cached_property
     def shared_bytes(self) -> int:
         """Shared memory of a block, in bytes."""
-        placed = self._lowered("bufferized")  # the module owns what is in it
-        return number_of(placed.body.operations[0].operation, LOCAL_BYTES)
+        return number_of(self.mapped.body.operations[0].operation, LOCAL_BYTES)
 
     @property
     def symbol(self) -> str:
@@ -178,14 +178,14 @@ class Kernel:
         kernel = self._scheduled.body.operations[0].operation
         return tuple(map(drawn, layouts_in(kernel)))
 
-    def _words(self, values: Mapping[str, Any]) -> list[Any]:
+    def words(self, values: Mapping[str, Any]) -> list[Any]:
         """What the function's arguments are, arrays among them."""
         return [values[p.name] for p in self._parameters if not p.is_constant]
 
-    def scalars(self, values: Mapping[str, Any]) -> Scalars:
-        """Numbers that the arguments determine."""
-        block = self.function.regions[0].blocks[0]
-        words = zip(block.arguments, self._words(values), self._kinds(), strict=False)
+    def scalars(self, values: Mapping[str, Any], function: Operation | None = None) -> Scalars:
+        """Numbers that the arguments determine, of the function at the stage `source` or later."""
+        block = (function or self.function).regions[0].blocks[0]
+        words = zip(block.arguments, self.words(values), self.kinds(), strict=False)
         return Scalars({a: _number(kind, w) for a, w, kind in words if isinstance(kind, DataType)})
 
     def _made(self, values: Mapping[str, Any]) -> list[np.ndarray[Any, Any]]:
@@ -203,7 +203,7 @@ class Kernel:
                 found.append(np.zeros(max(1, math.prod(sizes)), dtype))
         return found
 
-    def _kinds(self) -> list[Any]:
+    def kinds(self) -> list[Any]:
         return [p.kind for p in self._parameters if not p.is_constant]
 
     def grid(self, values: Mapping[str, Any]) -> list[int]:
@@ -224,7 +224,7 @@ class Kernel:
             if op.name in _WRITTEN
             if (number := _argument(op.operands[_WRITTEN[op.name]])) is not None
         }
-        return [number in stored for number in range(len(self._kinds()))]
+        return [number in stored for number in range(len(self.kinds()))]
 
     def launch(self, device: Any, values: Mapping[str, Any]) -> None:
         """Run the kernel and wait for it; NumPy arrays are copied to the device and back."""
@@ -238,15 +238,16 @@ class Kernel:
         copies: list[tuple[DeviceArray, Any]] = []
         try:
             for word, kind, written in zip(
-                self._words(values), self._kinds(), self.written, strict=True
+                self.words(values), self.kinds(), self.written, strict=True
             ):
                 arguments.append(self._argument(device, word, kind, written, copies))
-            arguments += (device.array(array) for array in self._made(values))
+            arguments += (device.array(made) for made in self._made(values))
+            arguments += (device.array(map) for map in tensor_maps(self, values, arguments))
             device.launch(function, arguments, grid=grid)
             for array, original in copies:
                 original[...] = array.numpy()
         finally:
-            for argument, word in itertools.zip_longest(arguments, self._words(values)):
+            for argument, word in itertools.zip_longest(arguments, self.words(values)):
                 if isinstance(argument, DeviceArray) and argument is not word:
                     argument.free()
 
@@ -279,10 +280,15 @@ class Kernel:
 
         buffers = [
             w if isinstance(k, PointerType) else _number(k, w)
-            for w, k in zip(self._words(values), self._kinds(), strict=True)
+            for w, k in zip(self.words(values), self.kinds(), strict=True)
         ]
         kernel = self._scheduled.body.operations[0].operation
         return interpret(kernel, [*buffers, *self._made(values)], self.grid(values))
+
+    @cached_property
+    def mapped(self) -> Module:
+        """The module with what bulk copies need."""
+        return self._lowered("bufferized")
 
     @cached_property
     def _scheduled(self) -> Module:
@@ -291,6 +297,7 @@ class Kernel:
 
 
 _WRITTEN = {
+    "tile.tma_store": 1,
     "tile.store_global": 1,
     "tile.store_scatter": 1,
     "tile.atomic": 0,

@@ -40,9 +40,9 @@ def drawn(layout: RegisterLayout) -> str:
     lead = (0,) * max(0, len(layout.shape) - 2)
     lines = []
     for row in range(rows):
-        place = (*lead, row) if len(layout.shape) > 1 else ()
-        places = [(*place, column) for column in range(columns)]
-        line = [cells[index] for index in places]
+        location = (*lead, row) if len(layout.shape) > 1 else ()
+        locations = [(*location, column) for column in range(columns)]
+        line = [cells[index] for index in locations]
         lines.append(" ".join(f"{cell:>7}" for cell in line))
     more = "" if (rows, columns) == shape[-2:] else f" (the first {rows} x {columns})"
     return "\n".join([f"{layout}{more}", *lines])

@@ -17,9 +17,9 @@ from xtc.tile.values import Data, GlobalTensor, Pointer, RegisterTensor, Scalar,
 
 
 @method("global_part")
-def global_part(tensor: GlobalTensor, place: Any) -> GlobalTensor:
+def global_part(tensor: GlobalTensor, location: Any) -> GlobalTensor:
     """The part of a tensor that an index in its first dimensions names."""
-    indices = place if isinstance(place, tuple) else (place,)
+    indices = location if isinstance(location, tuple) else (location,)
     if len(indices) > len(tensor.shape):
         raise UserError(f"{tensor!r} is indexed in {len(indices)} dimensions")
     for number in indices:
@@ -39,8 +39,8 @@ def global_part(tensor: GlobalTensor, place: Any) -> GlobalTensor:
 def global_item(tensor: GlobalTensor) -> Any:
     """The only element of a part of a tensor; 0 outside of the tensor."""
     _require_element(tensor)
-    places: list[Any] = [*tensor.prefix, *[0] * len(tensor.shape)]
-    *first, last = places
+    locations: list[Any] = [*tensor.prefix, *[0] * len(tensor.shape)]
+    *first, last = locations
     whole = GlobalTensor(
         tensor.value, tensor.dtype, [1], tensor.pointer, tensor.strides, tuple(first)
     )
@@ -77,9 +77,9 @@ def shared_item(tensor: SharedTensor) -> Any:
 
 
 @method("register_part")
-def register_part(x: RegisterTensor, place: Any) -> Data:
+def register_part(x: RegisterTensor, location: Any) -> Data:
     """The elements that an index in the first dimensions names, as a smaller tile."""
-    indices = place if isinstance(place, tuple) else (place,)
+    indices = location if isinstance(location, tuple) else (location,)
     if len(indices) > len(x.shape):
         raise UserError(f"{x!r} is indexed in {len(indices)} dimensions")
     chosen = _chosen(x, indices)
@@ -94,9 +94,9 @@ def register_part(x: RegisterTensor, place: Any) -> Data:
 
 
 @method("with_part")
-def with_part(x: RegisterTensor, place: Any, value: Any) -> Data:
+def with_part(x: RegisterTensor, location: Any, value: Any) -> Data:
     """The tile with other elements where an index in the first dimensions names them."""
-    indices = place if isinstance(place, tuple) else (place,)
+    indices = location if isinstance(location, tuple) else (location,)
     if isinstance(value, RegisterTensor) and value.shape == (1,) and len(indices) == len(x.shape):
         value = item(value)
     return cast(select(_chosen(x, indices), value, x), x.dtype)  # type: ignore[no-any-return]
@@ -116,11 +116,11 @@ def _chosen(x: RegisterTensor, indices: tuple[Any, ...]) -> Any:
 
 
 @method("listed")
-def listed(x: RegisterTensor, place: tuple[int, ...]) -> Any:
+def listed(x: RegisterTensor, location: tuple[int, ...]) -> Any:
     """All elements behind these first indices, as nested lists of scalars."""
-    if len(place) == len(x.shape):
-        return item(register_part(x, place))  # type: ignore[arg-type]
-    return [listed(x, (*place, number)) for number in range(x.shape[len(place)])]
+    if len(location) == len(x.shape):
+        return item(register_part(x, location))  # type: ignore[arg-type]
+    return [listed(x, (*location, number)) for number in range(x.shape[len(location)])]
 
 
 def positions(shape: tuple[int, ...]) -> list[tuple[int, ...]]:

@@ -61,10 +61,10 @@ class Expressions:
     def at(self, node: ast.AST) -> Iterator[None]:
         """Operations made in the context come from this syntax, and so do errors."""
         source = self.frame.source
-        place = source.location(node)
+        where = source.location(node)
         with (
             shown_at(source, node),
-            Location.file(place.file, place.line, place.column or 1, Location.current.context),
+            Location.file(where.file, where.line, where.column or 1, Location.current.context),
         ):
             yield
 

@@ -247,7 +247,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
             )
         if source.dtype != target.dtype:
             raise UserError(f"copy_async from {source!r} to {target!r}: types differ")
-        values, along = moves.place(source, offsets, dims, len(target.shape), "copy_async")
+        values, along = moves.located(source, offsets, dims, len(target.shape), "copy_async")
         tile.copy_async(source.value, target.value, values, along, bool(check_bounds))
 
     def copy_async_commit_group(self) -> None:

@@ -172,9 +172,9 @@ def require_live(tensor: SharedTensor, name: str) -> None:
 
 
 @method("shared_part")
-def shared_part(tensor: SharedTensor, place: Any) -> SharedTensor:
+def shared_part(tensor: SharedTensor, position: Any) -> SharedTensor:
     """The part of a tensor that an index in its first dimensions names."""
-    indices = place if isinstance(place, tuple) else (place,)
+    indices = position if isinstance(position, tuple) else (position,)
     if len(indices) > len(tensor.shape):
         raise UserError(f"{tensor!r} is indexed in {len(indices)} dimensions")
     for at, number in enumerate(indices):

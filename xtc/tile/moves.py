@@ -21,7 +21,7 @@ def load_global(
     source: GlobalTensor, offsets: Sequence[Any], sizes: tuple[int, ...], dims: Any
 ) -> RegisterTensor:
     """A tile of global memory; 0 outside of the tensor."""
-    values, along = place(source, offsets, dims, len(sizes), "load_global")
+    values, along = located(source, offsets, dims, len(sizes), "load_global")
     stored = stored_shape(sizes, source.dtype, "load_global")
     made = tile.load_global(
         source.value, values, along, tile.tile_type(stored, stored_type(source.dtype))
@@ -32,7 +32,7 @@ def load_global(
 def store_global(target: GlobalTensor, src: Any, offsets: Sequence[Any], dims: Any) -> None:
     """Write a tile to global memory; what lies outside of the tensor is dropped."""
     value = same_type(shapes.tensor_of(src, "store_global"), target, "store_global")
-    values, along = place(target, offsets, dims, len(value.shape), "store_global")
+    values, along = located(target, offsets, dims, len(value.shape), "store_global")
     tile.store_global(to_memory(value, "store_global").value, target.value, values, along)
 
 
@@ -51,7 +51,7 @@ def store_shared(target: SharedTensor, src: Any) -> None:
     tile.store_shared(to_memory(value, "store_shared").value, target.value)
 
 
-def place(
+def located(
     tensor: GlobalTensor, offsets: Sequence[Any], dims: Any, rank: int, name: str
 ) -> tuple[list[Any], list[int]]:
     """Offsets in all dimensions of the memory, and those along which a tile of `rank` runs."""

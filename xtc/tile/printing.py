@@ -36,16 +36,16 @@ class Printing:
         shape = tuple(tensor.shape)
         if any(not isinstance(size, int) for size in shape):
             raise UserError(f"print_tensor: {tensor!r} has sizes that are known only at run time")
-        places = positions(shape)
-        if len(places) > _MOST_ELEMENTS:
+        locations = positions(shape)
+        if len(locations) > _MOST_ELEMENTS:
             raise UserError(f"print_tensor: {tensor!r} has more than {_MOST_ELEMENTS} elements")
         field = fmt or _FORMATS.get(tensor.dtype.name, _FORMATS[tensor.dtype.kind])
         sizes = ", ".join(map(str, shape))
         self.printf(f"{msg.replace('%', '%%')}{tensor.dtype}[{sizes}]\n")
         source = _in_memory(self, tensor)
-        for place in places:
-            end = "\n" if place[-1] == shape[-1] - 1 else " "
-            element = source[place].item()
+        for location in locations:
+            end = "\n" if location[-1] == shape[-1] - 1 else " "
+            element = source[location].item()
             self.printf(field + end, element)
 
 

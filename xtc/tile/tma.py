@@ -10,7 +10,7 @@ from xtc.core.errors import UserError
 from xtc.ir.builders import tile
 from xtc.tile.mbarriers import barrier_of
 from xtc.tile.memory import require_live
-from xtc.tile.moves import place
+from xtc.tile.moves import located
 from xtc.tile.values import GlobalTensor, Memory, SharedTensor
 
 
@@ -35,7 +35,7 @@ class Tma:
         name = "tma.global_to_shared"
         _refuse(name, cache_policy=cache_policy, multicast_mask=multicast_mask)
         source, target = _pair(src, dst, name)
-        values, along = place(source, offsets, dims, len(target.shape), name)
+        values, along = located(source, offsets, dims, len(target.shape), name)
         _require_rows(source, along, name)
         barrier = barrier_of(mbarrier, name).operands
         tile.tma_load(source.value, target.value, barrier, values, along)
@@ -56,7 +56,7 @@ class Tma:
         name = "tma.shared_to_global"
         _refuse(name, cache_policy=cache_policy)
         target, source = _pair(dst, src, name)
-        values, along = place(target, offsets, dims, len(source.shape), name)
+        values, along = located(target, offsets, dims, len(source.shape), name)
         _require_rows(target, along, name)
         tile.tma_store(source.value, target.value, values, along)
 

@@ -138,8 +138,8 @@ class Transcriber(Expressions):
             self.bind(node.target, value)
 
     def _augassign_statement(self, node: ast.AugAssign) -> None:
-        place = ast.copy_location(_loaded(node.target), node.target)
-        before = self.evaluate(place)
+        reading = ast.copy_location(_loaded(node.target), node.target)
+        before = self.evaluate(reading)
         value = BINARY[type(node.op).__name__](before, self.evaluate(node.value))
         if isinstance(before, RegisterTensor) and isinstance(value, RegisterTensor):
             value = arithmetic.cast(value, before.dtype)

@@ -12,7 +12,7 @@ gpu_thread gpu_threads[GPU_MAX_THREADS], *gpu_running;
 gpu_warp gpu_warps[GPU_MAX_WARPS];
 cuda_shape gpu_shape;
 const uint32_t *gpu_given_grid;
-uint32_t gpu_block_place[3], gpu_thread_count;
+uint32_t gpu_block_position[3], gpu_thread_count;
 
 #define STACK_BYTES (128 << 10) // of a thread
 
@@ -173,9 +173,9 @@ bool gpu_run_block(uint32_t *live, bool *worked)
 
 void gpu_place_block(uint64_t number)
 {
-    gpu_block_place[0] = (uint32_t)(number % gpu_shape.grid[0]);
-    gpu_block_place[1] = (uint32_t)(number / gpu_shape.grid[0] % gpu_shape.grid[1]);
-    gpu_block_place[2] = (uint32_t)(number / gpu_shape.grid[0] / gpu_shape.grid[1]);
+    gpu_block_position[0] = (uint32_t)(number % gpu_shape.grid[0]);
+    gpu_block_position[1] = (uint32_t)(number / gpu_shape.grid[0] % gpu_shape.grid[1]);
+    gpu_block_position[2] = (uint32_t)(number / gpu_shape.grid[0] / gpu_shape.grid[1]);
 }
 
 void gpu_begin_block(uint64_t number)
@@ -252,9 +252,9 @@ void cuda_launch(cuda_thread *thread, const uint64_t *arguments, const cuda_shap
     gpu_thread_count = shape->block[0] * shape->block[1] * shape->block[2];
     for (uint32_t i = 0; i < gpu_thread_count; i++) {
         gpu_threads[i].number = i;
-        gpu_threads[i].place[0] = i % shape->block[0];
-        gpu_threads[i].place[1] = i / shape->block[0] % shape->block[1];
-        gpu_threads[i].place[2] = i / shape->block[0] / shape->block[1];
+        gpu_threads[i].position[0] = i % shape->block[0];
+        gpu_threads[i].position[1] = i / shape->block[0] % shape->block[1];
+        gpu_threads[i].position[2] = i / shape->block[0] / shape->block[1];
     }
     gpu_count(GPU_LAUNCHES, 1);
     gpu_races_launch();

@@ -28,10 +28,10 @@ static void move(void *const *arguments, uint32_t lanes)
         for (uint32_t matrix = 0; matrix < one->matrices; matrix++)
             for (uint32_t half = 0; half < 2; half++) {
                 uint32_t row = lane / 4, column = lane % 4 * 2 + half;
-                char *place = one->transposed ? element(arguments, matrix, column, row)
+                char *position = one->transposed ? element(arguments, matrix, column, row)
                                               : element(arguments, matrix, row, column);
                 char *mine = (char *)&one->registers[matrix] + 2 * half;
-                memcpy(one->store ? place : mine, one->store ? mine : place, 2);
+                memcpy(one->store ? position : mine, one->store ? mine : position, 2);
             }
     }
     const access *any = arguments[0];

@@ -27,10 +27,10 @@ static mbarrier *at(const void *address, const char *what)
 
 static mbarrier *found(const void *address, const char *what)
 {
-    mbarrier *one = at(address, what);
-    if (one->mark != IS_BARRIER || !one->arrivals || one->pending > one->arrivals)
+    mbarrier *state = at(address, what);
+    if (state->mark != IS_BARRIER || !state->arrivals || state->pending > state->arrivals)
         sim_fault((uintptr_t)address, "%s: no mbarrier was initialised there", what);
-    return one;
+    return state;
 }
 
 void gpu_mbarrier_require(const void *barrier, const char *what)
@@ -54,33 +54,33 @@ static void wake(const void *barrier)
             gpu_threads[i].state = GPU_READY; // it looks again
 }
 
-static void end_phase(mbarrier *one)
+static void end_phase(mbarrier *state)
 {
-    if (one->pending || one->bytes)
+    if (state->pending || state->bytes)
         return;
-    one->phase ^= 1;
-    one->pending = one->arrivals;
+    state->phase ^= 1;
+    state->pending = state->arrivals;
     gpu_races_barrier();
-    wake(one);
+    wake(state);
 }
 
 void gpu_mbarrier_brought(void *barrier, uint32_t nbytes)
 {
-    mbarrier *one = found(barrier, "a bulk copy's mbarrier");
-    if (one->bytes - (int64_t)nbytes < -MOST_BYTES)
+    mbarrier *state = found(barrier, "a bulk copy's mbarrier");
+    if (state->bytes - (int64_t)nbytes < -MOST_BYTES)
         sim_fault((uintptr_t)barrier, "more bytes come to an mbarrier than it can count");
-    one->bytes -= nbytes;
-    end_phase(one);
+    state->bytes -= nbytes;
+    end_phase(state);
 }
 
-static void arrive(mbarrier *one, uint32_t arrivals, const char *what)
+static void arrive(mbarrier *state, uint32_t arrivals, const char *what)
 {
-    if (one->pending < arrivals)
-        sim_fault((uintptr_t)one, "%s: %u arrivals at a phase that waits for %u of %u", what, arrivals,
-                  (uint32_t)one->pending, (uint32_t)one->arrivals);
-    one->pending -= arrivals;
+    if (state->pending < arrivals)
+        sim_fault((uintptr_t)state, "%s: %u arrivals at a phase that waits for %u of %u", what, arrivals,
+                  (uint32_t)state->pending, (uint32_t)state->arrivals);
+    state->pending -= arrivals;
     gpu_count(GPU_MBARRIER_ARRIVALS, 1);
-    end_phase(one);
+    end_phase(state);
 }
 
 void cuda_mbarrier_arrive(void *barrier, uint32_t arrivals)
@@ -94,12 +94,12 @@ void cuda_mbarrier_expect(void *barrier, uint32_t nbytes)
 {
     static const char what[] = "mbarrier.arrive.expect_tx";
     gpu_require_thread(what);
-    mbarrier *one = found(barrier, what);
-    if (one->bytes + (int64_t)nbytes > MOST_BYTES)
+    mbarrier *state = found(barrier, what);
+    if (state->bytes + (int64_t)nbytes > MOST_BYTES)
         sim_fault((uintptr_t)barrier, "%s of %u bytes: an mbarrier counts up to %u", what, nbytes,
                   MOST_BYTES);
-    one->bytes += nbytes;
-    arrive(one, 1, what);
+    state->bytes += nbytes;
+    arrive(state, 1, what);
 }
 
 void cuda_mbarrier_wait(void *barrier, uint32_t parity)
@@ -116,10 +116,10 @@ void cuda_mbarrier_wait(void *barrier, uint32_t parity)
 
 void gpu_mbarrier_deadlock(const gpu_thread *thread)
 {
-    const mbarrier *one = thread->mbarrier;
+    const mbarrier *state = thread->mbarrier;
     sim_fault_with_report(gpu_thread_report(),
                           "deadlock: an mbarrier's phase of parity %u waits for %u arrivals of %u and "
                           "for %lld bytes",
-                          thread->parity, (uint32_t)one->pending, (uint32_t)one->arrivals,
-                          (long long)one->bytes);
+                          thread->parity, (uint32_t)state->pending, (uint32_t)state->arrivals,
+                          (long long)state->bytes);
 }

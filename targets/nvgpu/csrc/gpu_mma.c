@@ -77,7 +77,7 @@ static uint16_t half_of_double(double value)
     return sign | (uint16_t)(((exponent + 15) << 10) + rounded(mantissa));
 }
 
-static double load(type kind, const char *place)
+static double load(type kind, const char *position)
 {
     uint16_t half;
     uint32_t word;
@@ -85,30 +85,30 @@ static double load(type kind, const char *place)
     int32_t whole;
     switch (kind) {
     case F16:
-        memcpy(&half, place, sizeof half);
+        memcpy(&half, position, sizeof half);
         return float_of_half(half);
     case BF16:
-        memcpy(&half, place, sizeof half);
+        memcpy(&half, position, sizeof half);
         return float_of_bits((uint32_t)half << 16);
     case TF32: // the last 13 bits are not looked at
-        memcpy(&word, place, sizeof word);
+        memcpy(&word, position, sizeof word);
         return float_of_bits(word & 0xffffe000u);
     case S8:
-        return *(const signed char *)place;
+        return *(const signed char *)position;
     case F32:
-        memcpy(&word, place, sizeof word);
+        memcpy(&word, position, sizeof word);
         return float_of_bits(word);
     case S32:
-        memcpy(&whole, place, sizeof whole);
+        memcpy(&whole, position, sizeof whole);
         return whole;
     case F64:
-        memcpy(&wide, place, sizeof wide);
+        memcpy(&wide, position, sizeof wide);
         return wide;
     }
     return 0;
 }
 
-static void store(type kind, double value, char *place)
+static void store(type kind, double value, char *position)
 {
     float single = (float)value;
     uint32_t whole;
@@ -116,17 +116,17 @@ static void store(type kind, double value, char *place)
     switch (kind) {
     case F16:
         half = half_of_double(value);
-        memcpy(place, &half, sizeof half);
+        memcpy(position, &half, sizeof half);
         break;
     case F32:
-        memcpy(place, &single, sizeof single);
+        memcpy(position, &single, sizeof single);
         break;
     case S32: // wraps around
         whole = (uint32_t)(int64_t)value;
-        memcpy(place, &whole, sizeof whole);
+        memcpy(position, &whole, sizeof whole);
         break;
     default:
-        memcpy(place, &value, sizeof value);
+        memcpy(position, &value, sizeof value);
     }
 }
 
@@ -152,8 +152,8 @@ static void gather_a(void *const *arguments, cuda_mma_kind kind, double a[MAX_RO
         for (uint32_t i = 0; i < count; i++) {
             uint32_t word = i / packed, row = lane / 4 + word % halves * 8;
             uint32_t column = lane % 4 * packed + i % packed + word / halves * 4 * packed;
-            const char *place = ((const fragments *)arguments[lane])->a + i * type_bytes[factor];
-            a[row][column] = load(factor, place);
+            const char *position = ((const fragments *)arguments[lane])->a + i * type_bytes[factor];
+            a[row][column] = load(factor, position);
         }
 }
 
@@ -164,8 +164,8 @@ static void gather_b(void *const *arguments, cuda_mma_kind kind, double b[MAX_IN
     for (uint32_t lane = 0; lane < CUDA_WARP; lane++)
         for (uint32_t i = 0; i < count; i++) {
             uint32_t row = lane % 4 * packed + i % packed + i / packed * 4 * packed;
-            const char *place = ((const fragments *)arguments[lane])->b + i * type_bytes[factor];
-            b[row][lane / 4] = load(factor, place);
+            const char *position = ((const fragments *)arguments[lane])->b + i * type_bytes[factor];
+            b[row][lane / 4] = load(factor, position);
         }
 }
 

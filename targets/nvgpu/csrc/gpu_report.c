@@ -8,8 +8,8 @@
 
 static int append_thread(char *text, size_t nbytes, const gpu_thread *thread)
 {
-    int length = snprintf(text, nbytes, "thread (%u, %u, %u): ", thread->place[0],
-                          thread->place[1], thread->place[2]);
+    int length = snprintf(text, nbytes, "thread (%u, %u, %u): ", thread->position[0],
+                          thread->position[1], thread->position[2]);
     text += length;
     nbytes -= (size_t)length;
     switch (thread->state) {
@@ -36,7 +36,7 @@ const char *gpu_thread_report(void)
 {
     static char report[(GPU_MAX_THREADS + 1) * LINE_BYTES];
     int used = snprintf(report, sizeof report, "block (%u, %u, %u) of %u threads\n",
-                        gpu_block_place[0], gpu_block_place[1], gpu_block_place[2],
+                        gpu_block_position[0], gpu_block_position[1], gpu_block_position[2],
                         gpu_thread_count);
     for (uint32_t i = 0; i < gpu_thread_count; i++)
         used += append_thread(report + used, sizeof report - (size_t)used, &gpu_threads[i]);

@@ -7,12 +7,12 @@
 
 gpu_block *gpu;
 
-static void append_place(sim_text *text, const char *what, const uint32_t *place)
+static void append_position(sim_text *text, const char *what, const uint32_t *position)
 {
     sim_text_append(text, what);
     for (int dimension = 0; dimension < 3; dimension++) {
         sim_text_append(text, dimension ? ", " : " (");
-        sim_text_append_number(text, place[dimension], 10);
+        sim_text_append_number(text, position[dimension], 10);
     }
     sim_text_append(text, ")");
 }
@@ -21,8 +21,8 @@ static void where(sim_text *text)
 {
     if (!gpu_running)
         return;
-    append_place(text, " in block", gpu_block_place);
-    append_place(text, ", thread", gpu_running->place);
+    append_position(text, " in block", gpu_block_position);
+    append_position(text, ", thread", gpu_running->position);
 }
 
 static void launch(uint64_t function, const char *name, const xtc_launch *given)

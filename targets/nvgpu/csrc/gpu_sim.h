@@ -37,7 +37,7 @@ typedef struct gpu_store gpu_store;
 typedef struct {
     sim_fiber fiber;
     gpu_state state;
-    uint32_t number, place[3]; // in its block
+    uint32_t number, position[3]; // in its block
     uint32_t barrier;          // where it waits
     uint32_t barrier_site;     // which of the code's, 0 where it does not say
     const gpu_collective *collective;
@@ -45,8 +45,10 @@ typedef struct {
     void *argument;
     gpu_copy *copies; // asynchronous ones in flight, oldest first
     uint32_t copy_count, copy_room, copy_group;
+    uint32_t fences;      // that it made before asynchronous accesses
     const void *mbarrier; // where it waits, for the phase of this parity
     uint32_t parity;
+    uint32_t multiply_group, multiply_waits; // of its warpgroup: groups that it closed, and waits
     gpu_store *stores; // bulk stores in flight, oldest first
     uint32_t store_count, store_room, store_group;
 } gpu_thread;
@@ -62,7 +64,7 @@ extern gpu_thread gpu_threads[GPU_MAX_THREADS], *gpu_running; // NULL: no thread
 extern gpu_warp gpu_warps[GPU_MAX_WARPS];
 extern cuda_shape gpu_shape; // of the launch
 extern const uint32_t *gpu_given_grid; // by the host, 0 where it leaves that to the kernel
-extern uint32_t gpu_block_place[3];
+extern uint32_t gpu_block_position[3];
 extern uint32_t gpu_thread_count; // of a block
 
 static inline void gpu_count(enum gpu_event event, uint64_t count)

@@ -45,17 +45,17 @@ static uint32_t bytes_of(const cuda_tensor_map *map)
 
 static box checked(const void *map, const void *shared, const int32_t *coordinates, const char *what)
 {
-    box one = {.shared = (char *)(uintptr_t)shared};
+    box bulk = {.shared = (char *)(uintptr_t)shared};
     gpu_require_thread(what);
-    gpu_check_global(map, sizeof one.map, "a tensor map");
-    memcpy(&one.map, map, sizeof one.map);
-    if (one.map.magic != CUDA_TENSOR_MAP_MAGIC || !one.map.rank || one.map.rank > RANKS)
+    gpu_check_global(map, sizeof bulk.map, "a tensor map");
+    memcpy(&bulk.map, map, sizeof bulk.map);
+    if (bulk.map.magic != CUDA_TENSOR_MAP_MAGIC || !bulk.map.rank || bulk.map.rank > RANKS)
         sim_fault((uintptr_t)map, "%s: no tensor map is there", what);
-    memcpy(one.coordinates, coordinates, one.map.rank * sizeof *coordinates);
+    memcpy(bulk.coordinates, coordinates, bulk.map.rank * sizeof *coordinates);
     if ((uintptr_t)shared % ALIGNMENT)
         sim_fault((uintptr_t)shared, "%s: shared memory is not aligned to %u bytes", what, ALIGNMENT);
-    gpu_check_shared(shared, bytes_of(&one.map), what);
-    return one;
+    gpu_check_shared(shared, bytes_of(&bulk.map), what);
+    return bulk;
 }
 
 // The address after the exclusive or of bits that choose a chunk of 16 bytes with bits of the row.
@@ -65,35 +65,45 @@ static char *swizzled(char *address, uint32_t swizzle_bytes)
     return (char *)((uintptr_t)address ^ ((uintptr_t)address >> 7 & mask) << 4);
 }
 
-// Copy a row of the box, the part of it that is inside of the tensor.
-static void move_row(const box *one, char *row, char *global, bool store)
+// Copy `nbytes`, at most a chunk, whose elements begin with an element of this index.
+static void move_chunk(const cuda_tensor_map *map, char *position, char *global, int64_t index,
+                       uint32_t nbytes, bool store)
 {
-    const cuda_tensor_map *map = &one->map;
-    uint32_t size = map->element_bytes, each = map->swizzle_bytes ? 16 : size;
-    for (uint32_t at = 0; at < map->box[0] * size; at += each) {
-        char *place = swizzled(row + at, map->swizzle_bytes);
-        uint32_t here = map->box[0] * size - at < each ? map->box[0] * size - at : each;
-        for (uint32_t byte = 0; byte < here; byte += size) {
-            int64_t index = one->coordinates[0] + (int64_t)((at + byte) / size);
-            bool inside = global && index >= 0 && index < (int64_t)map->sizes[0];
-            char *element = inside ? global + index * size : NULL;
-            if (store && inside)
-                memcpy(element, place + byte, size);
-            else if (!store && inside)
-                memcpy(place + byte, element, size);
-            else if (!store)
-                memset(place + byte, 0, size);
-        }
+    uint32_t size = map->element_bytes;
+    if (global && index >= 0 && index + nbytes / size <= (int64_t)map->sizes[0]) {
+        char *element = global + index * size;
+        memcpy(store ? element : position, store ? position : element, nbytes);
+        return;
+    }
+    for (uint32_t byte = 0; byte < nbytes; byte += size, index++) {
+        bool inside = global && index >= 0 && index < (int64_t)map->sizes[0];
+        if (inside)
+            memcpy(store ? global + index * size : position + byte,
+                   store ? position + byte : global + index * size, size);
+        else if (!store)
+            memset(position + byte, 0, size);
     }
 }
 
-// The first byte in global memory of a row, NULL where it lies outside of the tensor.
-static char *global_row(const box *one, const uint32_t *digits)
+// Copy a row of the box, the part of it that is inside of the tensor.
+static void move_row(const box *bulk, char *row, char *global, bool store)
 {
-    const cuda_tensor_map *map = &one->map;
+    const cuda_tensor_map *map = &bulk->map;
+    uint32_t size = map->element_bytes, nbytes = map->box[0] * size;
+    uint32_t each = map->swizzle_bytes ? 16 : nbytes;
+    for (uint32_t at = 0; at < nbytes; at += each)
+        move_chunk(map, swizzled(row + at, map->swizzle_bytes), global,
+                   bulk->coordinates[0] + (int64_t)(at / size), nbytes - at < each ? nbytes - at : each,
+                   store);
+}
+
+// The first byte in global memory of a row, NULL where it lies outside of the tensor.
+static char *global_row(const box *bulk, const uint32_t *digits)
+{
+    const cuda_tensor_map *map = &bulk->map;
     char *global = (char *)(uintptr_t)map->address;
     for (uint32_t dim = 1; dim < map->rank; dim++) {
-        int64_t index = one->coordinates[dim] + (int64_t)digits[dim];
+        int64_t index = bulk->coordinates[dim] + (int64_t)digits[dim];
         if (index < 0 || index >= (int64_t)map->sizes[dim])
             return NULL;
         global += index * (int64_t)map->strides[dim - 1];
@@ -101,38 +111,38 @@ static char *global_row(const box *one, const uint32_t *digits)
     return global;
 }
 
-static void require_global(const box *one, char *global, const char *what)
+static void require_global(const box *bulk, char *global, const char *what)
 {
-    int64_t first = one->coordinates[0], last = first + one->map.box[0];
+    int64_t first = bulk->coordinates[0], last = first + bulk->map.box[0];
     first = first < 0 ? 0 : first;
-    last = last > (int64_t)one->map.sizes[0] ? (int64_t)one->map.sizes[0] : last;
+    last = last > (int64_t)bulk->map.sizes[0] ? (int64_t)bulk->map.sizes[0] : last;
     if (global && first < last)
-        gpu_check_global(global + first * one->map.element_bytes,
-                         (uint32_t)(last - first) * one->map.element_bytes, what);
+        gpu_check_global(global + first * bulk->map.element_bytes,
+                         (uint32_t)(last - first) * bulk->map.element_bytes, what);
 }
 
-static void move(const box *one, bool store)
+static void move(const box *bulk, bool store)
 {
-    uint32_t digits[RANKS] = {0}, row_bytes = one->map.box[0] * one->map.element_bytes;
-    uint32_t rows = bytes_of(&one->map) / row_bytes;
+    uint32_t digits[RANKS] = {0}, row_bytes = bulk->map.box[0] * bulk->map.element_bytes;
+    uint32_t rows = bytes_of(&bulk->map) / row_bytes;
     for (uint32_t row = 0; row < rows; row++) {
-        char *global = global_row(one, digits);
-        require_global(one, global, store ? "a bulk store" : "a bulk load");
-        move_row(one, one->shared + (uint64_t)row * row_bytes, global, store);
-        for (uint32_t dim = 1; dim < one->map.rank && ++digits[dim] == one->map.box[dim]; dim++)
+        char *global = global_row(bulk, digits);
+        require_global(bulk, global, store ? "a bulk store" : "a bulk load");
+        move_row(bulk, bulk->shared + (uint64_t)row * row_bytes, global, store);
+        for (uint32_t dim = 1; dim < bulk->map.rank && ++digits[dim] == bulk->map.box[dim]; dim++)
             digits[dim] = 0;
     }
 }
 
 void cuda_tma_load(void *shared, const void *map, void *barrier, const int32_t *coordinates)
 {
-    load one = {checked(map, shared, coordinates, "a bulk load"), barrier};
+    load bulk = {checked(map, shared, coordinates, "a bulk load"), barrier};
     gpu_mbarrier_require(barrier, "a bulk load");
     if (load_count == LOADS)
         sim_fault((uintptr_t)shared, "more than %u bulk loads are in flight", LOADS);
-    uint32_t nbytes = bytes_of(&one.what.map);
+    uint32_t nbytes = bytes_of(&bulk.what.map);
     sim_poison(shared, nbytes);
-    loads[(first_load + load_count++) % LOADS] = one;
+    loads[(first_load + load_count++) % LOADS] = bulk;
     gpu_count(GPU_TMA_LOADS, 1);
     gpu_count(GPU_TMA_LOAD_BYTES, nbytes);
     gpu_count(GPU_GLOBAL_READ_BYTES, nbytes);
@@ -143,11 +153,11 @@ bool gpu_tma_land(void)
 {
     if (!load_count)
         return false;
-    load *one = &loads[first_load];
-    move(&one->what, false);
+    load *bulk = &loads[first_load];
+    move(&bulk->what, false);
     first_load = (first_load + 1) % LOADS;
     load_count--;
-    gpu_mbarrier_brought(one->barrier, bytes_of(&one->what.map));
+    gpu_mbarrier_brought(bulk->barrier, bytes_of(&bulk->what.map));
     return true;
 }
 
@@ -167,16 +177,16 @@ void gpu_stores_begin(gpu_thread *thread)
 void cuda_tma_store(const void *shared, const void *map, const int32_t *coordinates)
 {
     gpu_thread *thread = gpu_running;
-    gpu_store one = {checked(map, shared, coordinates, "a bulk store"), thread->store_group};
-    uint32_t nbytes = bytes_of(&one.what.map);
+    gpu_store bulk = {checked(map, shared, coordinates, "a bulk store"), thread->store_group};
+    uint32_t nbytes = bytes_of(&bulk.what.map);
     gpu_proxy_require(shared, nbytes, "a bulk store");
     if (thread->store_count == thread->store_room) {
         thread->store_room = thread->store_room ? 2 * thread->store_room : 4;
-        thread->stores = realloc(thread->stores, thread->store_room * sizeof one);
+        thread->stores = realloc(thread->stores, thread->store_room * sizeof bulk);
         if (!thread->stores)
             sim_give_up("no memory for the bulk stores in flight");
     }
-    thread->stores[thread->store_count++] = one;
+    thread->stores[thread->store_count++] = bulk;
     gpu_count(GPU_TMA_STORES, 1);
     gpu_count(GPU_TMA_STORE_BYTES, nbytes);
     gpu_count(GPU_GLOBAL_WRITE_BYTES, nbytes);

@@ -21,11 +21,11 @@
 typedef struct {
     uint64_t descriptor, sum;
     uint32_t outer, group;
-    bool transposed; // the outer dimension is the dense one
+    bool transposed; // the outer dimension is dense in memory
 } reading;
 
 typedef struct {
-    uint32_t came, waited, group;
+    uint32_t came, waited;
     const cuda_wgmma_operands *operands[GROUP];
     float *sums[GROUP];
     reading readings[READINGS];
@@ -38,25 +38,28 @@ static float a[ROWS][INNER], b[INNER][COLUMNS], c[ROWS][COLUMNS];
 void gpu_warpgroups_begin(void)
 {
     for (uint32_t i = 0; i < GROUPS; i++)
-        warpgroups[i].came = warpgroups[i].waited = warpgroups[i].group =
-            warpgroups[i].reading_count = 0;
+        warpgroups[i].came = warpgroups[i].waited = warpgroups[i].reading_count = 0;
+    for (uint32_t i = 0; i < gpu_thread_count; i++)
+        gpu_threads[i].multiply_group = gpu_threads[i].multiply_waits = 0;
 }
 
 static warpgroup *own(const char *what)
 {
     gpu_require_thread(what);
-    if (gpu_thread_count % GROUP)
-        sim_fault(0, "%s in a block of %u threads: warpgroups have %u", what, gpu_thread_count, GROUP);
-    return &warpgroups[gpu_running->number / GROUP];
+    uint32_t number = gpu_running->number / GROUP;
+    if ((number + 1) * GROUP > gpu_thread_count)
+        sim_fault(0, "%s by the last %u threads of a block: warpgroups have %u", what,
+                  gpu_thread_count % GROUP, GROUP);
+    return &warpgroups[number];
 }
 
-static uint64_t field(uint64_t descriptor, uint32_t bit)
+static inline uint64_t field(uint64_t descriptor, uint32_t bit)
 {
     return (descriptor >> bit & 0x3fff) << 4;
 }
 
 // Bytes of a row of the pattern in which chunks are swizzled.
-static uint32_t row_bytes(uint64_t descriptor)
+static inline uint32_t row_bytes(uint64_t descriptor)
 {
     static const uint32_t rows[] = {0, 128, 64, 32};
     uint32_t found = rows[descriptor >> 62];
@@ -65,8 +68,10 @@ static uint32_t row_bytes(uint64_t descriptor)
     return found;
 }
 
+static const char *memory; // of the block
+
 // The chunk with element (outer, inner), one of which is a multiple of 8.
-static const uint16_t *chunk(uint64_t descriptor, bool transposed, uint32_t outer, uint32_t inner)
+static inline const uint16_t *chunk(uint64_t descriptor, bool transposed, uint32_t outer, uint32_t inner)
 {
     uint32_t row = row_bytes(descriptor), wide = row / 2;
     uint64_t leading = field(descriptor, 16), stride = field(descriptor, 32), offset;
@@ -74,22 +79,31 @@ static const uint16_t *chunk(uint64_t descriptor, bool transposed, uint32_t oute
         offset = outer / wide * leading + inner / 8 * stride + inner % 8 * row + outer % wide * 2;
     else
         offset = outer / 8 * stride + outer % 8 * row + inner * 2;
-    const char *memory = gpu_shared_memory();
     uint64_t begin = (field(descriptor, 0) - (uintptr_t)memory) & 0x3ffff;
     uintptr_t address = (uintptr_t)memory + begin + offset;
     address ^= (address >> 7 & (row / 16 - 1)) << 4;
-    gpu_check_shared((const void *)address, 16, "cuda_wgmma");
-    gpu_proxy_require((const void *)address, 16, "cuda_wgmma");
     return (const uint16_t *)address;
 }
 
-static uint64_t sum_of(const reading *one)
+// Stop unless the matrix lies in shared memory, and what threads wrote there is seen.
+static void require_readable(const reading *matrix)
+{
+    uint32_t outer_step = matrix->transposed ? CHUNK : 1, inner_step = matrix->transposed ? 1 : CHUNK;
+    for (uint32_t outer = 0; outer < matrix->outer; outer += outer_step)
+        for (uint32_t inner = 0; inner < STEP; inner += inner_step) {
+            const void *address = chunk(matrix->descriptor, matrix->transposed, outer, inner);
+            gpu_check_shared(address, 16, "cuda_wgmma");
+            gpu_proxy_require(address, 16, "cuda_wgmma");
+        }
+}
+
+static uint64_t sum_of(const reading *matrix)
 {
     uint64_t sum = 0, words[2];
-    uint32_t outer_step = one->transposed ? CHUNK : 1, inner_step = one->transposed ? 1 : CHUNK;
-    for (uint32_t outer = 0; outer < one->outer; outer += outer_step)
+    uint32_t outer_step = matrix->transposed ? CHUNK : 1, inner_step = matrix->transposed ? 1 : CHUNK;
+    for (uint32_t outer = 0; outer < matrix->outer; outer += outer_step)
         for (uint32_t inner = 0; inner < STEP; inner += inner_step) {
-            memcpy(words, chunk(one->descriptor, one->transposed, outer, inner), sizeof words);
+            memcpy(words, chunk(matrix->descriptor, matrix->transposed, outer, inner), sizeof words);
             sum = (sum ^ words[0]) * 0x9e3779b97f4a7c15u + words[1];
         }
     return sum;
@@ -99,9 +113,10 @@ static void remember(warpgroup *group, uint64_t descriptor, uint32_t outer, bool
 {
     if (group->reading_count == READINGS)
         sim_fault(0, "a warpgroup has more than %u matrices to wait for", READINGS);
-    reading one = {descriptor, 0, outer, group->group, transposed};
-    one.sum = sum_of(&one);
-    group->readings[group->reading_count++] = one;
+    reading matrix = {descriptor, 0, outer, gpu_running->multiply_group, transposed};
+    require_readable(&matrix);
+    matrix.sum = sum_of(&matrix);
+    group->readings[group->reading_count++] = matrix;
 }
 
 static void read_a(const cuda_wgmma_operands *given, uint32_t step)
@@ -205,8 +220,8 @@ static void move_sums(warpgroup *group, uint32_t columns, bool back)
     for (uint32_t thread = 0; thread < GROUP; thread++) {
         uint32_t row = thread / 32 * 16 + thread % 32 / 4, column = thread % 4 * 2;
         for (uint32_t i = 0; i < columns / 2; i += 2) {
-            float *place = &c[row + i / 2 % 2 * 8][column + i / 4 * 8], *mine = &group->sums[thread][i];
-            memcpy(back ? mine : place, back ? place : mine, 2 * sizeof *mine);
+            float *position = &c[row + i / 2 % 2 * 8][column + i / 4 * 8], *mine = &group->sums[thread][i];
+            memcpy(back ? mine : position, back ? position : mine, 2 * sizeof *mine);
         }
     }
 }
@@ -258,6 +273,7 @@ void cuda_wgmma(const cuda_wgmma_operands *operands, float *d)
         operands->steps > STEPS)
         sim_fault(0, "cuda_wgmma of %u columns in %u steps", operands->columns, operands->steps);
     gpu_require_converged("cuda_wgmma");
+    memory = gpu_shared_memory();
     group->operands[mine] = operands;
     group->sums[mine] = d;
     if (++group->came < GROUP) {
@@ -278,31 +294,28 @@ void cuda_wgmma_fence(void)
     own("wgmma.fence");
 }
 
-// The first lane of a warpgroup counts for all.
 void cuda_wgmma_commit(void)
 {
-    warpgroup *group = own("wgmma.commit_group");
-    if (gpu_running->number % GROUP == 0)
-        group->group++;
+    own("wgmma.commit_group");
+    gpu_running->multiply_group++;
 }
 
 // What was read must still be there when the first thread has waited for it.
 void cuda_wgmma_wait(uint32_t groups)
 {
     warpgroup *group = own("wgmma.wait_group");
-    if (group->waited++ == 0) {
-        uint32_t kept = 0;
-        for (uint32_t i = 0; i < group->reading_count; i++) {
-            reading *one = &group->readings[i];
-            if (one->group + groups >= group->group)
-                group->readings[kept++] = *one;
-            else if (sum_of(one) != one->sum)
-                sim_fault(0, "shared memory that cuda_wgmma reads was written before wgmma.wait_group");
-        }
-        group->reading_count = kept;
+    if (++gpu_running->multiply_waits <= group->waited)
+        return;
+    group->waited = gpu_running->multiply_waits;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < group->reading_count; i++) {
+        reading *matrix = &group->readings[i];
+        if (matrix->group + groups >= gpu_running->multiply_group)
+            group->readings[kept++] = *matrix;
+        else if (sum_of(matrix) != matrix->sum)
+            sim_fault(0, "shared memory that cuda_wgmma reads was written before wgmma.wait_group");
     }
-    if (group->waited == GROUP)
-        group->waited = 0;
+    group->reading_count = kept;
 }
 
 void gpu_warpgroup_deadlock(const gpu_thread *thread)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from xtc.core.errors import CompileError
 from xtc.ir.builders.functions import declare as declare_functions
-from xtc.ir.builders.llvm import call, constant, plain_address
+from xtc.ir.builders.llvm import advanced, call, constant, plain_address
 from xtc.ir.mlir import (
     BoolAttr,
     DenseI32ArrayAttr,
@@ -24,6 +24,7 @@ from xtc.ir.mlir import (
 from xtc.ir.mlir_llvm import llvm
 from xtc_targets.nvgpu.passes._kernels import BARRIER, SHUFFLE
 from xtc_targets.nvgpu.passes._warp_batches import LOAD, MMA, MOST, WORDS, batch
+from xtc_targets.nvgpu.passes._warpgroup_calls import WGMMA, replace_multiplications
 
 _DECLARATIONS = """
 llvm.func @cuda_copy_async(!llvm.ptr, !llvm.ptr, i32, i32)
@@ -41,6 +42,14 @@ llvm.func @cuda_mbarrier_arrive(!llvm.ptr, i32)
 llvm.func @cuda_mbarrier_expect(!llvm.ptr, i32)
 llvm.func @cuda_mbarrier_wait(!llvm.ptr, i32)
 llvm.func @cuda_proxy_fence()
+llvm.func @cuda_tma_load(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)
+llvm.func @cuda_tma_store(!llvm.ptr, !llvm.ptr, !llvm.ptr)
+llvm.func @cuda_tma_commit()
+llvm.func @cuda_tma_wait(i32)
+llvm.func @cuda_wgmma(!llvm.ptr, !llvm.ptr)
+llvm.func @cuda_wgmma_fence()
+llvm.func @cuda_wgmma_commit()
+llvm.func @cuda_wgmma_wait(i32)
 """
 """A flag is an i32 of 0 or 1: in a register that is a C `bool` too."""
 
@@ -75,6 +84,7 @@ def replace(kernel: Operation) -> None:
         if op.name.startswith("nvvm.") and not _needs_call(op):
             raise _unknown(op)
     _batch(kernel)
+    replace_multiplications(kernel)
     for number, op in enumerate([op for op in found if op.name == BARRIER]):
         with op.location:
             ip = InsertionPoint(op)
@@ -97,7 +107,7 @@ def replace(kernel: Operation) -> None:
 
 
 def _needs_call(op: Operation) -> bool:
-    return op.name in _CALLS or op.name in WORDS
+    return op.name in _CALLS or op.name in WORDS or op.name == WGMMA
 
 
 def _batch(kernel: Operation) -> None:
@@ -242,8 +252,52 @@ def _mbarrier_arrive(op: Operation, ip: InsertionPoint, memory: Value) -> None:
     call("cuda_mbarrier_arrive", [plain_address(address, ip), count], [], ip)
 
 
-def _proxy_fence(op: Operation, ip: InsertionPoint, memory: Value) -> None:
-    call("cuda_proxy_fence", [], [], ip)
+def _coordinates(values: list[Value], ip: InsertionPoint, memory: Value) -> Value:
+    for number, value in enumerate(values):
+        llvm.store(value, advanced(memory, 4 * number, ip), ip=ip)
+    return memory
+
+
+def _operands(op: Operation) -> list[list[Value]]:
+    """The operands of an operation with several of a kind, by kinds."""
+    left = list(op.operands)
+    sizes = list(DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
+    return [[left.pop(0) for _ in range(size)] for size in sizes]
+
+
+def _bulk_load(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    to, map, coordinates, barrier, *others = _operands(op)
+    if any(others):
+        raise _unknown(op)
+    given = [plain_address(value, ip) for value in (to[0], map[0], barrier[0])]
+    call("cuda_tma_load", [*given, _coordinates(coordinates, ip, memory)], [], ip)
+
+
+def _bulk_store(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    map, source, coordinates, *others = _operands(op)
+    if any(others):
+        raise _unknown(op)
+    given = [plain_address(value, ip) for value in (source[0], map[0])]
+    call("cuda_tma_store", [*given, _coordinates(coordinates, ip, memory)], [], ip)
+
+
+def _no_operands(function: str) -> Replacement:
+    """A call without operands."""
+
+    def replacement(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+        call(function, [], [], ip)
+
+    return replacement
+
+
+def _wgmma_wait(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    groups = int(IntegerAttr(op.attributes["group"]).value)
+    call("cuda_wgmma_wait", [constant(groups, ip)], [], ip)
+
+
+def _bulk_wait(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    groups = int(IntegerAttr(op.attributes["group"]).value)
+    call("cuda_tma_wait", [constant(groups, ip)], [], ip)
 
 
 def _nothing(op: Operation, ip: InsertionPoint, memory: Value) -> None:
@@ -257,7 +311,15 @@ _CALLS: Mapping[str, Replacement] = MappingProxyType(
         "nvvm.mbarrier.arrive.expect_tx": _on_memory("cuda_mbarrier_expect"),
         "nvvm.mbarrier.try_wait.parity": _mbarrier_wait,
         "nvvm.fence.mbarrier.init": _nothing,
-        "nvvm.fence.proxy": _proxy_fence,
+        "nvvm.fence.proxy": _no_operands("cuda_proxy_fence"),
+        "nvvm.fence.proxy.acquire": _nothing,
+        "nvvm.cp.async.bulk.tensor.shared.cluster.global": _bulk_load,
+        "nvvm.cp.async.bulk.tensor.global.shared.cta": _bulk_store,
+        "nvvm.cp.async.bulk.commit.group": _no_operands("cuda_tma_commit"),
+        "nvvm.wgmma.fence.aligned": _no_operands("cuda_wgmma_fence"),
+        "nvvm.wgmma.commit.group.sync.aligned": _no_operands("cuda_wgmma_commit"),
+        "nvvm.wgmma.wait.group.sync.aligned": _wgmma_wait,
+        "nvvm.cp.async.bulk.wait_group": _bulk_wait,
         "nvvm.cp.async.shared.global": _copy,
         "nvvm.cp.async.commit.group": _commit,
         "nvvm.cp.async.wait.group": _wait,

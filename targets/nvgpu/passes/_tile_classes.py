@@ -75,7 +75,7 @@ class Classes:
             ends = [_end(region.blocks[0]).operands for region in op.regions if region.blocks]
             if len(op.results):
                 self._join_rows(*ends, op.results)
-        elif op.name == "tile.dot":
+        elif op.name in ("tile.dot", "tile.wgmma"):
             self._join((op.operands[2], op.results[0]))
         elif op.name not in (*RELATED, *_ALONE, *_ENDS) and not len(op.regions):
             self._join((*op.operands, *op.results))

@@ -60,8 +60,8 @@ def converted(value: Value, op: Operation, thread: Value, shared: Callable[[], V
     """A thread's part of a tile in another layout, through shared memory where threads differ."""
     before, after = known_layout(op.operands[0]), known_layout(op.results[0])
     if same_threads(before, after):
-        places = {offset: at for at, offset in enumerate(before.local_offsets)}
-        order = [places[offset] for offset in after.local_offsets]
+        positions = {offset: at for at, offset in enumerate(before.local_offsets)}
+        order = [positions[offset] for offset in after.local_offsets]
         return permuted(value, order)
     element = VectorType(value.type).element_type
     stored = _widened(value)
@@ -100,9 +100,9 @@ def reduced(value: Value, op: Operation, thread: Value, shared: Callable[[], Val
 
 def _rows(source: RegisterLayout, result: RegisterLayout, dim: int) -> list[list[int]]:
     """Positions in a thread's part of the source, as parts of which each has the result's order."""
-    places = {offset: at for at, offset in enumerate(source.local_offsets)}
+    positions = {offset: at for at, offset in enumerate(source.local_offsets)}
     steps = sorted({offset[dim] for offset in source.local_offsets})
-    return [[places[_moved(o, dim, step)] for o in result.local_offsets] for step in steps]
+    return [[positions[_moved(o, dim, step)] for o in result.local_offsets] for step in steps]
 
 
 def _moved(offset: tuple[int, ...], dim: int, step: int) -> tuple[int, ...]:
@@ -159,11 +159,11 @@ def _over_warps(
         first = add(first, multiply(digit, -step))
     result: Value | None = None
     for number in range(math.prod(size for size, _ in digits)):
-        place, rest = first, number
+        position, rest = first, number
         for size, step in digits:
-            place = add(place, rest % size * step)
+            position = add(position, rest % size * step)
             rest //= size
-        parts = [vector.extract(view.load([n, place], 1), [], [0]) for n in range(count)]
+        parts = [vector.extract(view.load([n, position], 1), [], [0]) for n in range(count)]
         found = vector.from_elements(type, parts)
         result = found if result is None else combine(result, found)
     barrier(op)

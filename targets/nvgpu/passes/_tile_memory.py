@@ -45,6 +45,9 @@ from xtc.ir.mlir_llvm import llvm
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32, wide_signed
 
+PANEL = "nvgpu.panel"
+"""Integer on an allocation: elements of a row that lie together, those of the next row behind."""
+
 _BANK_ROW = 7  # bits of an address in a row of all banks, 128 bytes
 _CHUNK = 4  # bits of an address in a chunk
 _MOST_CHUNKS = 8
@@ -107,7 +110,9 @@ class SharedView:
         root: where the tensor that was allocated begins, in bytes.
         begin: where this part begins in it, in elements.
         strides: in elements.
-        row_bytes: bytes of a row of the tensor that was allocated.
+        row_bytes: bytes of a row of the tensor that was allocated, or of a panel of it.
+        panel: elements of a row that lie together, 0: all; those of the next row lie behind.
+        panel_step: elements from a panel to the next one.
     """
 
     base: Value
@@ -117,6 +122,8 @@ class SharedView:
     strides: tuple[int, ...]
     element: Type
     row_bytes: int
+    panel: int = 0
+    panel_step: int = 0
     _kept: dict[Any, tuple[Value, int]] = field(default_factory=dict)
 
     @staticmethod
@@ -125,7 +132,13 @@ class SharedView:
         strides = [math.prod(shape[at + 1 :]) for at in range(len(shape))]
         row = shape[-1] * bytes_of(element)
         root = number_of(op, "nvgpu.offset")
-        return SharedView(base, root, 0, tuple(shape), tuple(strides), element, row)
+        panel = number_of(op, PANEL) if PANEL in op.attributes else 0
+        step = panel * (shape[-2] if len(shape) > 1 else 1)
+        if panel:
+            row = panel * bytes_of(element)
+            strides[-2:-1] = [panel] * (len(shape) > 1)
+        whole = tuple(shape), tuple(strides)
+        return SharedView(base, root, 0, *whole, element, row, panel, step)
 
     @property
     def nbytes(self) -> int:
@@ -147,7 +160,8 @@ class SharedView:
 
     def address(self, index: Sequence[Number], behind: Sequence[int] | None = None) -> Value:
         """The address of the element at `index + behind`; the former is computed once."""
-        distance = sum(a * b for a, b in zip(behind or (), self.strides, strict=False))
+        distance = self.offset(behind) if behind else 0
+        assert isinstance(distance, int)  # noqa: S101
         mixed, rest, known = self.swizzle(), distance * self.nbytes, 0
         if mixed is not None:
             period = 1 << (mixed[0] + mixed[1].bit_length())
@@ -155,13 +169,25 @@ class SharedView:
         begin, fixed = self._begin(tuple(index), rest - known)
         return advanced(begin, self.root + known + fixed)
 
+    def offset(self, index: Sequence[Number]) -> Number:
+        """How many elements behind the first one an element is.
+
+        In a tensor of panels the digits of an index and of what is behind it do not carry: the sum
+        of both offsets is that of the sum.
+        """
+        found: Number = 0
+        for dim, (number, stride) in enumerate(zip(index, self.strides, strict=True)):
+            if self.panel and dim == self.contiguous:
+                panels = multiply(divide_unsigned(number, self.panel), self.panel_step)
+                found = add(found, add(panels, remainder_unsigned(number, self.panel)))
+            else:
+                found = add(found, multiply(number, stride))
+        return found
+
     def _begin(self, index: tuple[Number, ...], behind: int) -> tuple[Value, int]:
         """The address of an element and the bytes behind it, and bytes to add, all but the root."""
         if (index, behind) not in self._kept:
-            offset: Number = self.begin
-            for number, stride in zip(index, self.strides, strict=True):
-                offset = add(offset, multiply(number, stride))
-            offset = multiply(offset, self.nbytes)
+            offset = multiply(add(self.begin, self.offset(index)), self.nbytes)
             mixed = self.swizzle()
             if mixed is not None:
                 offset = add(offset, behind)
@@ -172,6 +198,13 @@ class SharedView:
             begin = self.base if known else advanced(self.base, as_i32(offset))
             self._kept[index, behind] = begin, rest + (offset if known else 0)
         return self._kept[index, behind]
+
+    def first_address(self) -> Value:
+        """Where the first element would be, were chunks not swizzled: what a map begins with."""
+        offset = multiply(self.begin, self.nbytes)
+        if isinstance(offset, int):
+            return advanced(self.base, self.root + offset)
+        return advanced(advanced(self.base, as_i32(offset)), self.root)
 
     def widest(self, dim: int | None) -> int:
         """Elements of a run along a dimension that one access may have."""
@@ -351,9 +384,9 @@ class GlobalTile:
         if self._inside(dim, extent):
             return True
         if (dim, steps) not in self._conditions:
-            place, size = add(self._starts[dim], steps), self.view.sizes[dim]
-            place = as_i32(place) if isinstance(place, int) else place
-            self._conditions[dim, steps] = compare("ult", place, size)
+            position, size = add(self._starts[dim], steps), self.view.sizes[dim]
+            position = as_i32(position) if isinstance(position, int) else position
+            self._conditions[dim, steps] = compare("ult", position, size)
         return self._conditions[dim, steps]
 
     def groups(self, widest: int) -> list[list[int]]:

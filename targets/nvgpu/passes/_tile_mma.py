@@ -108,7 +108,7 @@ def _by_thread(layouts: Sequence[RegisterLayout], a: Value, b: Value, c: Value) 
     """Each thread adds up, in order, what its elements of the result need."""
     left, right, total = layouts
     a, b = (_wider(value, VectorType(c.type).element_type) for value in (a, b))
-    places = [{o: at for at, o in enumerate(layout.local_offsets)} for layout in (left, right)]
+    locations = [{o: at for at, o in enumerate(layout.local_offsets)} for layout in (left, right)]
     positions: dict[int, list[int]] = {}
     for at, (row, _) in enumerate(total.local_offsets):
         positions.setdefault(row, []).append(at)
@@ -117,17 +117,17 @@ def _by_thread(layouts: Sequence[RegisterLayout], a: Value, b: Value, c: Value) 
     times, plus = (arith.mulf, arith.addf) if is_float else (arith.muli, arith.addi)
     for k in range(left.shape[1]):
         for row, found in positions.items():
-            columns = [places[1][k, total.local_offsets[at][1]] for at in found]
-            factor = vector.extract(a, [], [places[0][row, k]])
+            columns = [locations[1][k, total.local_offsets[at][1]] for at in found]
+            factor = vector.extract(a, [], [locations[0][row, k]])
             spread = vector.broadcast(sums[row].type, factor)
             sums[row] = plus(sums[row], times(spread, permuted(b, columns)))
     order = [(row, n) for row, found in positions.items() for n in range(len(found))]
-    by_place = {
+    by_index = {
         at: pair
         for pair, at in zip(order, itertools.chain.from_iterable(positions.values()), strict=True)
     }
     elements = [
-        vector.extract(sums[by_place[at][0]], [], [by_place[at][1]]) for at in sorted(by_place)
+        vector.extract(sums[by_index[at][0]], [], [by_index[at][1]]) for at in sorted(by_index)
     ]
     return vector.from_elements(c.type, elements)
 

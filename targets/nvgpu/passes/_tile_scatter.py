@@ -72,12 +72,12 @@ def combine(
     type = VectorType(values.type)
     layout = known_layout(op.operands[1])
     order = _ORDERS[str(op.attributes["order"]).strip('"')]
-    places = _Elements(view, layout, thread, number_of(op, "dim"), operands[-1])
+    positions = _Elements(view, layout, thread, number_of(op, "dim"), operands[-1])
     before = []
     for at in range(layout.local_size):
         value = vector.extract(values, [], [at])
         compared = vector.extract(operands[1], [], [at]) if kind == "cas" else None
-        address, inside = places.element(at)
+        address, inside = positions.element(at)
         before.append(_guarded(inside, type.element_type, kind, address, value, compared, order))
     result = vector.from_elements(type, before)
     if not hands_back(op):
@@ -94,10 +94,10 @@ def combine(
 def scatter(op: Operation, view: View, value: Value, indices: Value, thread: Value) -> None:
     """Store a thread's elements where their indices say."""
     layout = known_layout(op.operands[0])
-    places = _Elements(view, layout, thread, number_of(op, "dim"), indices)
+    positions = _Elements(view, layout, thread, number_of(op, "dim"), indices)
     type = VectorType(value.type)
     for at in range(layout.local_size):
-        address, inside = places.element(at)
+        address, inside = positions.element(at)
         with control.branch(inside):
             element = vector.extract_strided_slice(
                 VectorType.get([1], type.element_type), value, [at], [1], [1]

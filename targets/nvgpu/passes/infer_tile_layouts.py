@@ -30,6 +30,7 @@ from xtc_targets.nvgpu.passes._tile_bits import view_layouts
 from xtc_targets.nvgpu.passes._tile_classes import Classes, is_tile
 from xtc_targets.nvgpu.passes._tile_dot import DotLayouts, dot_layouts
 from xtc_targets.nvgpu.passes._tile_numbers import Numbers, packed_elements
+from xtc_targets.nvgpu.passes._tile_wgmma import layout_of_sums
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class _Inference:
     def run(self) -> None:
         self._annotations()
         self._views()
+        self._warpgroups()
         self._dots()
         self._accesses()
         for op in self.ops:
@@ -157,6 +159,19 @@ class _Inference:
                 notes=[who, f"layout: {layout}"],
             )
 
+    def _warpgroups(self) -> None:
+        """Sums of warpgroups, which no conversion may touch before they have been waited for."""
+        for op in self.ops:
+            if op.name == "tile.wgmma":
+                layout = layout_of_sums(op, self._threads_of(op))
+                if is_tile(op.operands[0]):
+                    raise UserError(
+                        "wgmma.mma takes its first operand from shared memory",
+                        where=location_text(op.location),
+                        hints=["store_shared, fence.proxy_async and sync before"],
+                    )
+                self._assign(op.results[0], layout, op)
+
     def _dots(self) -> None:
         dots = [op for op in self.ops if op.name == "tile.dot"]
         chained = [op for op in dots if self._feeds_from_dot(op, dots)]
@@ -214,6 +229,10 @@ class _Inference:
             for number, wanted in enumerate((dot.a, dot.b, dot.c)):
                 _convert_operand(op, number, wanted)
             _convert_result(op, dot.c)
+        elif op.name == "tile.wgmma":
+            layout = layout_of_sums(op, self._threads_of(op))
+            _convert_operand(op, 2, layout)
+            _convert_result(op, layout)
         elif op.name == "tile.broadcast":
             _convert_operand(op, 0, _backward(op, layout_of(op.results[0])))
         elif op.name in ("tile.reduce", "tile.transpose"):

@@ -4,18 +4,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from xtc.core.errors import CompileError
+from xtc.core.errors import CompileError, UserError
 from xtc.core.tile_layout import RegisterLayout, blocked
 from xtc.ir.attributes import WARPS
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import Number, add, as_value, compare, multiply, subtract
 from xtc.ir.builders.rebuild import rebuilt
-from xtc.ir.builders.tile import dims_of, dropped_dimensions, group_entered, number_of
+from xtc.ir.builders.tile import (
+    dims_of,
+    dropped_dimensions,
+    group_entered,
+    location_text,
+    number_of,
+)
 from xtc.ir.mlir import (
     Block,
     BoolAttr,
@@ -28,7 +34,6 @@ from xtc.ir.mlir import (
     Operation,
     RankedTensorType,
     ShapedType,
-    StringAttr,
     Type,
     Value,
     VectorType,
@@ -40,7 +45,7 @@ from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.description import ACCESS_BYTES
-from xtc_targets.nvgpu.passes import _tile_mbarriers as mbarriers
+from xtc_targets.nvgpu.passes._hopper_tiles import HopperLowerings
 from xtc_targets.nvgpu.passes._kernels import (
     SHARED_BYTES,
     THREAD_ID,
@@ -107,7 +112,7 @@ class LowerTiles(Pass):
                     _Lowering(kernel).run()
 
 
-class _Lowering:
+class _Lowering(HopperLowerings):
     """The code of a thread of one kernel."""
 
     def __init__(self, kernel: Operation) -> None:
@@ -198,8 +203,7 @@ class _Lowering:
 
     def in_group(self, op: Operation) -> None:
         begin, size = number_of(op, "begin"), number_of(op, "size")
-        place = subtract(self.first_thread, begin)
-        self.values[op.results[0]] = compare("ult", place, size)
+        self.values[op.results[0]] = compare("ult", subtract(self.first_thread, begin), size)
 
     def _block(self, block: Block, region: Any) -> None:
         types = [self.type(argument.type) for argument in block.arguments]
@@ -260,7 +264,23 @@ class _Lowering:
 
     def permuted_shared(self, op: Operation) -> None:
         whole: SharedView = self.value(op.operands[0])
+        order = permutation(op)
+        self.values[op.results[0]] = replace(
+            whole,
+            shape=tuple(whole.shape[dim] for dim in order),
+            strides=tuple(whole.strides[dim] for dim in order),
+            _kept={},
+        )
+
+    def _reshaped_shared(self, op: Operation) -> None:
+        whole: SharedView = self.value(op.operands[0])
         type = MemRefType(op.results[0].type)
+        if whole.panel:
+            raise UserError(
+                "reshape_shared of a tensor that bulk copies or wgmma access",
+                where=location_text(op.location),
+                notes=[f"its rows lie in panels of {whole.row_bytes} bytes"],
+            )
         strides, _ = type.get_strides_and_offset()
         self.values[op.results[0]] = replace(
             whole, shape=tuple(type.shape), strides=tuple(strides), _kept={}
@@ -268,11 +288,11 @@ class _Lowering:
 
     def reinterpret(self, op: Operation) -> None:
         if isinstance(self.value(op.operands[0]), SharedView):
-            self.permuted_shared(op)
+            self._reshaped_shared(op)
         else:
             self.global_view(op)
 
-    def _view(self, tensor: Value) -> SharedView:
+    def view_of(self, tensor: Value) -> SharedView:
         whole: SharedView = self.value(tensor)
         return replace(whole, _kept={})
 
@@ -298,16 +318,16 @@ class _Lowering:
         tile.store(self.value(op.operands[0]), packed, self.thread)
 
     def load_shared(self, op: Operation) -> None:
-        view, layout = self._view(op.operands[0]), known_layout(op.results[0])
+        view, layout = self.view_of(op.operands[0]), known_layout(op.results[0])
         read = read_matrices if takes_matrices(view, layout) else read_shared
         self.values[op.results[0]] = read(view, layout, self.thread)
 
     def store_shared(self, op: Operation) -> None:
         layout, value = known_layout(op.operands[0]), self.value(op.operands[0])
-        write_shared(self._view(op.operands[1]), layout, self.thread, value)
+        write_shared(self.view_of(op.operands[1]), layout, self.thread, value)
 
     def copy_async(self, op: Operation) -> None:
-        view = self._view(op.operands[1])
+        view = self.view_of(op.operands[1])
         packed = packed_elements(self.numbers, op, op.operands[0])
         threads = threads_of(op, self.threads)
         layout = blocked(threads, view.shape, math.gcd(packed, ACCESS_BYTES // view.nbytes))
@@ -328,28 +348,6 @@ class _Lowering:
     def sync(self, op: Operation) -> None:
         barrier(op)
 
-    def mbarrier_alloc(self, op: Operation) -> None:
-        shared = self.shared_base()
-        self.values[op.results[0]] = mbarriers.made(op, shared, self.thread, self.threads)
-
-    def _on_barrier(
-        self, op: Operation, function: Callable[[Value, Sequence[Value]], None]
-    ) -> None:
-        first, *others = (self.value(operand) for operand in op.operands)
-        function(first, others)
-
-    def mbarrier_arrive(self, op: Operation) -> None:
-        self._on_barrier(op, mbarriers.arrive)
-
-    def mbarrier_expect(self, op: Operation) -> None:
-        self._on_barrier(op, mbarriers.expect)
-
-    def mbarrier_wait(self, op: Operation) -> None:
-        self._on_barrier(op, mbarriers.wait)
-
-    def fence_proxy(self, op: Operation) -> None:
-        mbarriers.fence_proxy(StringAttr(op.attributes["space"]).value)
-
     def dot(self, op: Operation) -> None:
         self.values[op.results[0]] = dot(op, *(self.value(operand) for operand in op.operands))
 
@@ -368,9 +366,9 @@ class _Lowering:
 
     def broadcast(self, op: Operation) -> None:
         source, result = known_layout(op.operands[0]), known_layout(op.results[0])
-        places = {offset: at for at, offset in enumerate(source.local_offsets)}
+        positions = {offset: at for at, offset in enumerate(source.local_offsets)}
         order = [
-            places[tuple(0 if size == 1 else n for n, size in zip(o, source.shape, strict=True))]
+            positions[tuple(0 if size == 1 else n for n, size in zip(o, source.shape, strict=True))]
             for o in result.local_offsets
         ]
         self.values[op.results[0]] = permuted(self.value(op.operands[0]), order)
@@ -397,7 +395,7 @@ class _Lowering:
 
     def _memory(self, tensor: Value) -> GlobalView | SharedView:
         found: GlobalView | SharedView = self.value(tensor)
-        return found if isinstance(found, GlobalView) else self._view(tensor)
+        return found if isinstance(found, GlobalView) else self.view_of(tensor)
 
     def lock(self, op: Operation) -> None:
         address = address_of(self._argument_of(op.operands[0]), _GLOBAL)
@@ -426,6 +424,32 @@ class _Lowering:
         self.values[op.results[0]] = _GRID_DIMS[number_of(op, "dim")](i32)
 
 
+def permutation(op: Operation) -> list[int]:
+    """Which dimension of the source each dimension of a permuted view is."""
+    source, result = (MemRefType(value.type) for value in (op.operands[0], op.results[0]))
+    left = list(
+        zip(source.get_strides_and_offset()[0], source.shape, range(len(source.shape)), strict=True)
+    )
+    order = []
+    for stride, size in zip(result.get_strides_and_offset()[0], result.shape, strict=True):
+        found = next(entry for entry in left if entry[:2] == (stride, size))
+        left.remove(found)
+        order.append(found[2])
+    return order
+
+
+def _panels(op: Operation, whole: SharedView, index: Number) -> Number:
+    """Elements before a part that begins in the middle of rows. Raises UserError within a panel."""
+    if not isinstance(index, int) or index % whole.panel:
+        raise UserError(
+            "a part of a tensor that bulk copies or wgmma access begins within a panel",
+            where=location_text(op.location),
+            notes=[f"its rows lie in panels of {whole.panel} elements"],
+            hints=["begin at a constant multiple of them"],
+        )
+    return index // whole.panel * whole.panel_step
+
+
 def shared_part(op: Operation, whole: SharedView, indices: list[Number]) -> SharedView:
     """The part of a shared tensor that begins at these indices."""
     unknown = ShapedType.get_dynamic_stride_or_offset()
@@ -435,7 +459,10 @@ def shared_part(op: Operation, whole: SharedView, indices: list[Number]) -> Shar
         DenseI64ArrayAttr(op.attributes["static_offsets"]), whole.strides, strict=True
     ):
         index = next(given) if number == unknown else number
-        begin = add(begin, multiply(index, stride))
+        if whole.panel and stride == 1 and index != 0:
+            begin = add(begin, _panels(op, whole, index))
+        else:
+            begin = add(begin, multiply(index, stride))
     shape = tuple(MemRefType(op.results[0].type).shape)
     sizes = list(DenseI64ArrayAttr(op.attributes["static_sizes"]))
     dropped = dropped_dimensions(sizes, shape)
@@ -465,7 +492,8 @@ _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyT
                 *("scan", "view", "atomic", "store_scatter", "lock", "release", "printf"),
                 *("broadcast", "reduce", "convert_layout", "item", "block_id", "grid_dim"),
                 *("in_group", "mbarrier_alloc", "mbarrier_arrive", "mbarrier_expect"),
-                *("mbarrier_wait", "fence_proxy"),
+                *("mbarrier_wait", "fence_proxy", "tensor_map", "tma_load", "tma_store"),
+                *("tma_commit", "tma_wait", "wgmma", "wgmma_fence", "wgmma_commit", "wgmma_wait"),
             )
         },
     }

@@ -245,6 +245,11 @@ def fence_proxy(space: str) -> None:
     _make("fence_proxy", space=StringAttr.get(space))
 
 
+def tensor_map(map: Value, source: Value, box: Sequence[int], swizzle: int) -> None:
+    """State that an argument is the map of a view, of which copies bring boxes."""
+    _make("tensor_map", [map, source], box=_numbers(box), swizzle=_number(swizzle))
+
+
 def tma_load(
     source: Value,
     destination: Value,

@@ -41,7 +41,7 @@ class _Store:
     op: Operation
     memory: SharedMemory
     target: GlobalMemory
-    places: Array
+    positions: Array
     inside: Array
     group: int
 
@@ -54,12 +54,14 @@ class Beside:
         stores, store_groups: TMA stores in flight, and how many groups are closed.
         groups: closed groups of multiplications.
         fenced: whether registers are ordered before the next multiplication.
+        reads: what multiplications in flight read: memory, operation and group.
     """
 
     stores: list[_Store] = field(default_factory=list)
     store_groups: int = 0
     groups: int = 0
     fenced: bool = False
+    reads: list[tuple[SharedMemory, int, int]] = field(default_factory=list)
 
 
 class Asynchronous:
@@ -88,7 +90,7 @@ class Asynchronous:
         """Let others run until a condition holds."""
         raise NotImplementedError
 
-    def tile_places(
+    def tile_positions(
         self, op: Operation, memory: GlobalMemory, shape: Sequence[int]
     ) -> tuple[Array, Array]:
         """For each element of a tile its first byte, and whether it is inside of the tensor."""
@@ -151,11 +153,11 @@ class Asynchronous:
         source: GlobalMemory = self.get(op, 0)
         memory: SharedMemory = self.get(op, 1)
         barrier = self._barrier(op, 2)
-        places, inside = self.tile_places(op, source, memory.shape)
+        positions, inside = self.tile_positions(op, source, memory.shape)
         self.launch.global_checker.read(
-            source.buffer, places, inside, self.number(op), self.actors, None
+            source.buffer, positions, inside, self.number(op), self.actors, None
         )
-        value = source.gather(places, inside)
+        value = source.gather(positions, inside)
         for _ in range(self._threads()):
             self.checker.bulk_copy(memory, self.number(op), value, barrier.actor, barrier.ended)
             barrier.brought(value.nbytes, op)
@@ -164,7 +166,7 @@ class Asynchronous:
     def tma_store(self, op: Operation) -> None:
         memory: SharedMemory = self.get(op, 0)
         target: GlobalMemory = self.get(op, 1)
-        places, inside = self.tile_places(op, target, memory.shape)
+        positions, inside = self.tile_positions(op, target, memory.shape)
         mine = self._mine
         self.checker.read_beside(
             memory,
@@ -174,9 +176,9 @@ class Asynchronous:
             mine.store_groups,
         )
         self.launch.global_checker.write(
-            target.buffer, places, inside, self.number(op), self.actors, None
+            target.buffer, positions, inside, self.number(op), self.actors, None
         )
-        mine.stores.append(_Store(op, memory, target, places, inside, mine.store_groups))
+        mine.stores.append(_Store(op, memory, target, positions, inside, mine.store_groups))
 
     def tma_commit(self, op: Operation) -> None:
         self._mine.store_groups += 1
@@ -185,8 +187,8 @@ class Asynchronous:
         mine = self._mine
         done = mine.store_groups - number_of(op, "n")
         for store in [store for store in mine.stores if store.group < done]:
-            value = store.memory.shadow.values[store.memory.places]
-            store.target.scatter(store.places, store.inside, value)
+            value = store.memory.shadow.values[store.memory.positions]
+            store.target.scatter(store.positions, store.inside, value)
             mine.stores.remove(store)
         self.actors.current.see_until(self._beside("store").number, done)
 
@@ -234,6 +236,7 @@ class Asynchronous:
     def _factor(self, op: Operation, number: int, reader: Actor, group: int) -> Array:
         value = self.get(op, number)
         if isinstance(value, SharedMemory):
+            self._mine.reads.append((value, self.number(op), group))
             return self.checker.read_beside(value, self.number(op), "wgmma.mma", reader, group)
         found: Array = value
         return found
@@ -242,10 +245,15 @@ class Asynchronous:
         self._mine.groups += 1
 
     def wgmma_wait(self, op: Operation) -> None:
-        mine = self._mine
+        mine, reader = self._mine, self._beside("wgmma")
         mine.fenced = False
         done = mine.groups - number_of(op, "n")
-        self.actors.current.see_until(self._beside("wgmma").number, done)
+        self.actors.current.see_until(reader.number, done)
+        for memory, op_number, group in mine.reads:
+            if group < done:
+                # A thread knows that its warp has read; of others it knows when all have met.
+                self.checker.read_by_threads(memory, op_number, reader, done)
+        mine.reads = [read for read in mine.reads if read[2] >= done]
 
     # --- the end ---------------------------------------------------------------------------------
 

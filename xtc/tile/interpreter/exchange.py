@@ -25,11 +25,11 @@ class _Elements:
 
     memory: SharedMemory
 
-    def __getitem__(self, place: int) -> Any:
-        return self.memory.shadow.values[self.memory.places.reshape(-1)[place]]
+    def __getitem__(self, position: int) -> Any:
+        return self.memory.shadow.values[self.memory.positions.reshape(-1)[position]]
 
-    def __setitem__(self, place: int, value: Any) -> None:
-        self.memory.shadow.values[self.memory.places.reshape(-1)[place]] = value
+    def __setitem__(self, position: int, value: Any) -> None:
+        self.memory.shadow.values[self.memory.positions.reshape(-1)[position]] = value
 
 
 class Exchange:
@@ -40,7 +40,7 @@ class Exchange:
     checker: Checker
     actors: Actors
     known: dict[int, int]
-    place: tuple[int, ...]
+    position: tuple[int, ...]
     block_number: int
 
     def get(self, op: Operation, number: int) -> Any:
@@ -98,9 +98,9 @@ class Exchange:
         flat = self._atomic_access(op, memory, where, inside)
         for index in np.ndindex(values.shape):
             if inside[index]:
-                place = where[index]
-                before[index] = flat[place]
-                flat[place] = combined(kind, flat[place], values[index], compared[index])
+                position = where[index]
+                before[index] = flat[position]
+                flat[position] = combined(kind, flat[position], values[index], compared[index])
         self.set(op, before)
 
     def store_scatter(self, op: Operation) -> None:
@@ -125,11 +125,11 @@ class Exchange:
         if not isinstance(memory, GlobalMemory):
             safe = [np.where(inside, number, 0) for number in along]
             return np.ravel_multi_index(safe, memory.shape), inside
-        place = np.full(tuple(shape), memory.begin, np.int64)
+        position = np.full(tuple(shape), memory.begin, np.int64)
         for number, stride in zip(along, memory.strides, strict=True):
-            place = place + number * int(stride)
-        memory.require_inside(place, inside)
-        return place, inside
+            position = position + number * int(stride)
+        memory.require_inside(position, inside)
+        return position, inside
 
     def _atomic_access(self, op: Operation, memory: Any, where: Array, inside: Array) -> Any:
         if isinstance(memory, GlobalMemory):

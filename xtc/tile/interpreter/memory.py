@@ -64,14 +64,14 @@ class GlobalMemory:
     sizes: Sequence[int]
     strides: Sequence[int]
 
-    def places(
+    def positions(
         self, offsets: Sequence[int], dims: Sequence[int], shape: Sequence[int]
     ) -> tuple[Array, Array]:
         """For each element of a tile its first byte, and whether it is inside of the tensor.
 
         Raises UserError where the tensor is larger than the array behind it.
         """
-        place = np.full(tuple(shape), self.begin, np.int64)
+        position = np.full(tuple(shape), self.begin, np.int64)
         inside = np.ones(tuple(shape), bool)
         for dim, (size, stride) in enumerate(zip(self.sizes, self.strides, strict=True)):
             index = np.full(tuple(shape), int(offsets[dim]), np.int64)
@@ -81,9 +81,9 @@ class GlobalMemory:
                     [-1 if n == at else 1 for n in range(len(shape))]
                 )
                 index = index + along
-            place = place + index * int(stride)
+            position = position + index * int(stride)
             inside &= (index >= 0) & (index < int(size))
-        nbytes = place * self.dtype.itemsize
+        nbytes = position * self.dtype.itemsize
         outside = inside & ((nbytes < 0) | (nbytes + self.dtype.itemsize > self.buffer.raw.size))
         if outside.any():
             raise UserError(
@@ -101,27 +101,27 @@ class GlobalMemory:
         size = self.dtype.itemsize
         return self.buffer.raw[: self.buffer.raw.size // size * size].view(self.dtype)
 
-    def require_inside(self, places: Array, inside: Array) -> None:
+    def require_inside(self, positions: Array, inside: Array) -> None:
         """Raise UserError where elements inside of the tensor are outside of the array."""
         count = self.buffer.raw.size // self.dtype.itemsize
-        if (inside & ((places < 0) | (places >= count))).any():
+        if (inside & ((positions < 0) | (positions >= count))).any():
             raise UserError(
                 "a global tensor is larger than the array behind its pointer",
                 notes=[f"sizes {list(self.sizes)}", f"the array has {count} elements"],
             )
 
-    def gather(self, places: Array, inside: Array) -> Array:
+    def gather(self, positions: Array, inside: Array) -> Array:
         """The elements at these bytes, 0 for those that are not inside."""
         flat = self.buffer.raw[: self.buffer.raw.size // self.dtype.itemsize * self.dtype.itemsize]
         values = flat.view(self.dtype)
-        result = np.zeros(places.shape, self.dtype)
-        result[inside] = values[places[inside] // self.dtype.itemsize]
+        result = np.zeros(positions.shape, self.dtype)
+        result[inside] = values[positions[inside] // self.dtype.itemsize]
         return result
 
-    def scatter(self, places: Array, inside: Array, value: Array) -> None:
+    def scatter(self, positions: Array, inside: Array, value: Array) -> None:
         """Write the elements that are inside."""
         flat = self.buffer.raw[: self.buffer.raw.size // self.dtype.itemsize * self.dtype.itemsize]
-        flat.view(self.dtype)[places[inside] // self.dtype.itemsize] = value[inside]
+        flat.view(self.dtype)[positions[inside] // self.dtype.itemsize] = value[inside]
 
 
 class GlobalChecker:
@@ -142,10 +142,10 @@ class GlobalChecker:
         self._atomics = np.array(sorted(atomics), np.int64)
 
     def read(
-        self, buffer: Buffer, places: Array, inside: Array, op: int, actors: Actors, held: Any
+        self, buffer: Buffer, positions: Array, inside: Array, op: int, actors: Actors, held: Any
     ) -> None:
         """A load, or a copy that begins."""
-        number, at = self._number(held, op), places[inside]
+        number, at = self._number(held, op), positions[inside]
         self._other_blocks(_writes(buffer, at), inside, "reads", "writes")
         same = self._own_writes(buffer, at, actors)
         self._own(same & (buffer.held[at] != number), buffer.writer[at], inside, "reads", "written")
@@ -154,10 +154,10 @@ class GlobalChecker:
         buffer.held[at] = np.where(same, buffer.held[at], number)
 
     def write(
-        self, buffer: Buffer, places: Array, inside: Array, op: int, actors: Actors, held: Any
+        self, buffer: Buffer, positions: Array, inside: Array, op: int, actors: Actors, held: Any
     ) -> None:
         """A store."""
-        number, at = self._number(held, op), places[inside]
+        number, at = self._number(held, op), positions[inside]
         self._other_blocks(_writes(buffer, at), inside, "writes", "writes")
         self._other_blocks(_reads(buffer, at), inside, "writes", "reads")
         own = self._own_writes(buffer, at, actors)
@@ -168,10 +168,10 @@ class GlobalChecker:
         buffer.held[at] = number
 
     def combine(
-        self, buffer: Buffer, places: Array, inside: Array, op: int, actors: Actors
+        self, buffer: Buffer, positions: Array, inside: Array, op: int, actors: Actors
     ) -> None:
         """An atomic access, which races with none but those that are not atomic."""
-        at = places[inside]
+        at = positions[inside]
         writes, reads = _writes(buffer, at), _reads(buffer, at)
         self._other_blocks(writes, inside, "writes", "writes", np.isin(writes[2], self._atomics))
         self._other_blocks(reads, inside, "writes", "reads")

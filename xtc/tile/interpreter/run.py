@@ -55,15 +55,15 @@ def interpret(kernel: Operation, arguments: Sequence[Any], grid: Sequence[int]) 
     Raises RaceError for the first race, and UserError for arrays that it cannot use.
     """
     whole = _Launch(kernel, arguments)
-    places = [p[::-1] for p in itertools.product(*(range(size) for size in reversed(grid)))]
+    positions = [p[::-1] for p in itertools.product(*(range(size) for size in reversed(grid)))]
     if any(op.name == "tile.lock" for op in whole.ops):
-        whole.run_together(places, grid)
+        whole.run_together(positions, grid)
     else:
-        for place in places:
+        for position in positions:
             if whole.has_groups:
-                whole.run_together([place], grid)
+                whole.run_together([position], grid)
             else:
-                whole.run_block(place, grid)
+                whole.run_block(position, grid)
     whole.require_clean()
     return whole.report()
 
@@ -76,7 +76,7 @@ class _Copy:
     op: Operation
     memory: SharedMemory
     source: GlobalMemory
-    places: Array
+    positions: Array
     inside: Array
     group: int
 
@@ -99,7 +99,7 @@ class _Launch:
         self.threads = number_of(kernel, WARPS) * WARP
         self.semaphores: dict[tuple[int, int], dict[int, int]] = {}
         self.current = kernel
-        self.place: tuple[int, ...] = ()
+        self.position: tuple[int, ...] = ()
 
     def report(self) -> Report:
         counts = {name: count for name, count in self.counts.items() if name.startswith("tile.")}
@@ -109,18 +109,19 @@ class _Launch:
     def fail(self, kind: str, what: str, other: int, where: str, hint: str) -> RaceError:
         first = "" if other < 0 else location_text(self.ops[other].location)
         here = location_text(self.current.location)
-        return race(kind, what, here, first, where, hint, self.place)
+        return race(kind, what, here, first, where, hint, self.position)
 
-    def run_block(self, place: tuple[int, ...], grid: Sequence[int]) -> None:
-        block = _Block(self, place, grid, self.blocks)
+    def run_block(self, position: tuple[int, ...], grid: Sequence[int]) -> None:
+        block = _Block(self, position, grid, self.blocks)
         self.blocks += 1
         block.activate()
         block.run()
 
-    def run_together(self, places: Sequence[tuple[int, ...]], grid: Sequence[int]) -> None:
+    def run_together(self, positions: Sequence[tuple[int, ...]], grid: Sequence[int]) -> None:
         """Run blocks that wait for each other, as many at once as a small machine could hold."""
-        for place in places:
-            self.tasks.add(lambda place=place: self.run_block(place, grid))  # type: ignore[misc]
+        self.tasks = Tasks()
+        for position in positions:
+            self.tasks.add(lambda position=position: self.run_block(position, grid))  # type: ignore[misc]
         self.tasks.run(self._deadlock, _RESIDENT_BLOCKS)
 
     def _deadlock(self, tasks: Sequence[Task]) -> DeadlockError:
@@ -158,9 +159,9 @@ class _Block(Exchange, Asynchronous, WholeTiles, Views):
     """One block, or the part of it that a group of threads runs."""
 
     def __init__(
-        self, launch: _Launch, place: tuple[int, ...], grid: Sequence[int], number: int
+        self, launch: _Launch, position: tuple[int, ...], grid: Sequence[int], number: int
     ) -> None:
-        self.launch, self.place, self.grid, self.block_number = launch, place, grid, number
+        self.launch, self.position, self.grid, self.block_number = launch, position, grid, number
         self.known: dict[int, int] = {}
         self.values: dict[Value, Any] = dict(launch.arguments)
         self.actors = Actors(launch.threads)
@@ -181,14 +182,14 @@ class _Block(Exchange, Asynchronous, WholeTiles, Views):
     def activate(self) -> None:
         """These threads run now, and no others."""
         self.actors.current = self.actor
-        self.launch.place = self.place
+        self.launch.position = self.position
         self.launch.global_checker.block = self.block_number
         self.launch.global_checker.known = self.known
 
     def wait_until(self, ready: Callable[[], bool], waits_for: str, op: Operation) -> None:
         """Let others run until a condition holds."""
         begin, size = self.actor.threads or (0, 0)
-        who = f"block {self.place}"
+        who = f"block {self.position}"
         if size != self.launch.threads:
             who = f"threads {begin} to {begin + size} of {who}"
         where = location_text(op.location)
@@ -313,37 +314,37 @@ class _Block(Exchange, Asynchronous, WholeTiles, Views):
 
     # --- memory ----------------------------------------------------------------------------------
 
-    def tile_places(
+    def tile_positions(
         self, op: Operation, memory: GlobalMemory, shape: Sequence[int]
     ) -> tuple[Array, Array]:
         offsets = [int(self.values[v]) for v in list(op.operands)[-len(memory.sizes) :]]
-        return memory.places(offsets, dims_of(op), shape)
+        return memory.positions(offsets, dims_of(op), shape)
 
     def load_global(self, op: Operation) -> None:
         memory: GlobalMemory = self.get(op, 0)
         shape = RankedTensorType(op.results[0].type).shape
-        places, inside = self.tile_places(op, memory, shape)
+        positions, inside = self.tile_positions(op, memory, shape)
         held = (
             str(layout_of(op.results[0])),
             *(int(self.values[v]) for v in list(op.operands)[1:]),
         )
         self.launch.global_checker.read(
-            memory.buffer, places, inside, self.number(op), self.actors, held
+            memory.buffer, positions, inside, self.number(op), self.actors, held
         )
-        self.set(op, memory.gather(places, inside))
+        self.set(op, memory.gather(positions, inside))
 
     def store_global(self, op: Operation) -> None:
         memory: GlobalMemory = self.get(op, 1)
         value = self.get(op, 0)
-        places, inside = self.tile_places(op, memory, value.shape)
+        positions, inside = self.tile_positions(op, memory, value.shape)
         held = (
             str(layout_of(op.operands[0])),
             *(int(self.values[v]) for v in list(op.operands)[2:]),
         )
         self.launch.global_checker.write(
-            memory.buffer, places, inside, self.number(op), self.actors, held
+            memory.buffer, positions, inside, self.number(op), self.actors, held
         )
-        memory.scatter(places, inside, value)
+        memory.scatter(positions, inside, value)
 
     def load_shared(self, op: Operation) -> None:
         self.set(op, self.checker.read(self.get(op, 0), self.number(op)))
@@ -354,18 +355,18 @@ class _Block(Exchange, Asynchronous, WholeTiles, Views):
     def copy_async(self, op: Operation) -> None:
         memory: SharedMemory = self.get(op, 1)
         source: GlobalMemory = self.get(op, 0)
-        places, inside = self.tile_places(op, source, memory.shape)
+        positions, inside = self.tile_positions(op, source, memory.shape)
         if not BoolAttr(op.attributes["check_bounds"]).value and not inside.all():
             raise UserError(
                 "copy_async with check_bounds=False reads outside of the global tensor",
-                notes=[f"elements {elements(~inside)} of the tile", f"in block {self.place}"],
+                notes=[f"elements {elements(~inside)} of the tile", f"in block {self.position}"],
                 hints=["leave check_bounds=True where a tile may reach over the end"],
             )
         self.launch.global_checker.read(
-            source.buffer, places, inside, self.number(op), self.actors, None
+            source.buffer, positions, inside, self.number(op), self.actors, None
         )
         self.checker.begin_copy(memory, self.number(op), self.begun)
-        self.copies.append(_Copy(self.begun, op, memory, source, places, inside, self.group))
+        self.copies.append(_Copy(self.begun, op, memory, source, positions, inside, self.group))
         self.begun += 1
         self.launch.copied += int(inside.sum()) * source.dtype.itemsize
 
@@ -380,7 +381,7 @@ class _Block(Exchange, Asynchronous, WholeTiles, Views):
 
     def _finish(self, group: int) -> None:
         for flying in [held for held in self.copies if held.group < group]:
-            value = flying.source.gather(flying.places, flying.inside)
+            value = flying.source.gather(flying.positions, flying.inside)
             self.checker.end_copy(flying.memory, self.number(flying.op), value)
             self.copies.remove(flying)
 
@@ -388,7 +389,7 @@ class _Block(Exchange, Asynchronous, WholeTiles, Views):
         self.actors.sync()
 
     def block_id(self, op: Operation) -> None:
-        self.set(op, np.int32(self.place[number_of(op, "dim")]))
+        self.set(op, np.int32(self.position[number_of(op, "dim")]))
 
     def grid_dim(self, op: Operation) -> None:
         self.set(op, np.int32(self.grid[number_of(op, "dim")]))

@@ -92,7 +92,7 @@ class SharedMemory:
     """
 
     shadow: Shadow
-    places: Array
+    positions: Array
 
     @staticmethod
     def new(
@@ -107,16 +107,16 @@ class SharedMemory:
     @property
     def shape(self) -> tuple[int, ...]:
         """Its sizes."""
-        found: tuple[int, ...] = self.places.shape
+        found: tuple[int, ...] = self.positions.shape
         return found
 
     def view(self, of: Callable[[Array], Array]) -> SharedMemory:
         """A part, or another order, of the elements."""
-        return SharedMemory(self.shadow, of(self.places))
+        return SharedMemory(self.shadow, of(self.positions))
 
     def put(self, value: Array) -> None:
         """Make the elements these."""
-        self.shadow.values[self.places] = value
+        self.shadow.values[self.positions] = value
 
 
 class Checker:
@@ -142,7 +142,7 @@ class Checker:
         self._require_written(memory, name)
         self._require_seen(memory, op, name)
         self._note_read(memory, op, self.actors.current, self.actors.now)
-        values: Array = memory.shadow.values[memory.places]
+        values: Array = memory.shadow.values[memory.positions]
         return values
 
     def read_beside(
@@ -151,26 +151,33 @@ class Checker:
         """A read by an asynchronous actor that the current one begins."""
         self._require_written(memory, name)
         self._require_seen(memory, op, name)
-        unfenced = memory.shadow.unfenced[memory.places]
+        unfenced = memory.shadow.unfenced[memory.positions]
         if unfenced.any():
             raise self.fail(
                 "missing proxy fence",
                 f"{name} may not see what threads have stored",
-                int(memory.shadow.writer[memory.places][first(unfenced)]),
+                int(memory.shadow.writer[memory.positions][first(unfenced)]),
                 elements(unfenced),
                 FENCE,
             )
         self._note_read(memory, op, reader, time)
-        values: Array = memory.shadow.values[memory.places]
+        values: Array = memory.shadow.values[memory.positions]
         return values
 
     def _note_read(self, memory: SharedMemory, op: int, reader: Actor, time: int) -> None:
         ops, times = memory.shadow.reads_of(reader.number)
-        ops[memory.places], times[memory.places] = op, time
+        ops[memory.positions], times[memory.positions] = op, time
+
+    def read_by_threads(self, memory: SharedMemory, op: int, reader: Actor, before: int) -> None:
+        """The current threads have each waited for their part of what an actor read."""
+        _, times = memory.shadow.reads_of(reader.number)
+        done = memory.positions[times[memory.positions] < before]
+        times[done] = _NEVER
+        self._note_read(memory, op, self.actors.current, self.actors.now)
 
     def _require_written(self, memory: SharedMemory, name: str) -> None:
         self._require_landed(memory, f"{name} reads a tensor while a copy writes it")
-        never = memory.shadow.writer[memory.places] == _NEVER
+        never = memory.shadow.writer[memory.positions] == _NEVER
         if never.any():
             raise self.fail(
                 "undefined",
@@ -181,15 +188,15 @@ class Checker:
             )
 
     def _require_seen(self, memory: SharedMemory, op: int, name: str) -> None:
-        shadow, at = memory.shadow, memory.places
+        shadow, at = memory.shadow, memory.positions
         missed = self.actors.current.misses(shadow.write_actor[at], shadow.write_time[at])
         missed &= (shadow.writer[at] != op) | (shadow.how[at] == _TMA)
         if not missed.any():
             return
-        place = first(missed)
-        how, other = int(shadow.how[at][place]), int(shadow.writer[at][place])
+        position = first(missed)
+        how, other = int(shadow.how[at][position]), int(shadow.writer[at][position])
         if how == _TMA:
-            barrier = int(shadow.write_actor[at][place])
+            barrier = int(shadow.write_actor[at][position])
             waited = (self.actors.current.number, barrier) in self.waited
             raise self.fail(
                 "wrong parity" if waited else "read before wait",
@@ -200,7 +207,7 @@ class Checker:
                 "insert self.mbarrier.wait(barrier, phase), with the parity of the copy's phase",
             )
         copied = how == _COPY
-        if not self.actors.same_threads(int(shadow.write_actor[at][place])):
+        if not self.actors.same_threads(int(shadow.write_actor[at][position])):
             raise self.fail(
                 "missing sync",
                 f"{name} reads what other threads have "
@@ -229,7 +236,7 @@ class Checker:
 
     def _note_write(self, memory: SharedMemory, op: int, how: int) -> None:
         self._keep(memory.shadow)
-        shadow, at = memory.shadow, memory.places
+        shadow, at = memory.shadow, memory.positions
         shadow.writer[at], shadow.how[at], shadow.flight[at] = op, how, _NEVER
         shadow.write_actor[at] = self.actors.current.number
         shadow.write_time[at], shadow.unfenced[at] = self.actors.now, True
@@ -245,21 +252,21 @@ class Checker:
             missed = current.misses(shadow.write_actor, shadow.write_time)
             shadow.unfenced &= missed & (shadow.write_actor != current.number)
 
-    def combine(self, memory: SharedMemory, places: Array, op: int) -> None:
+    def combine(self, memory: SharedMemory, positions: Array, op: int) -> None:
         """Atomic accesses to these elements, which race with others than of their kind."""
-        self._scattered(memory, places, op, "an atomic instruction")
+        self._scattered(memory, positions, op, "an atomic instruction")
 
-    def scatter(self, memory: SharedMemory, places: Array, op: int) -> None:
+    def scatter(self, memory: SharedMemory, positions: Array, op: int) -> None:
         """Writes of these elements."""
-        self._scattered(memory, places, op, "store_shared_scatter")
+        self._scattered(memory, positions, op, "store_shared_scatter")
 
-    def _scattered(self, memory: SharedMemory, places: Array, op: int, name: str) -> None:
-        if not places.size:
+    def _scattered(self, memory: SharedMemory, positions: Array, op: int, name: str) -> None:
+        if not positions.size:
             return
-        at = np.unique(places)
+        at = np.unique(positions)
         picked = memory.view(lambda whole: whole.reshape(-1)[at])
         shadow, atomic = memory.shadow, name.startswith("an")
-        never = shadow.writer[picked.places] == _NEVER
+        never = shadow.writer[picked.positions] == _NEVER
         if atomic and never.any():
             raise self.fail(
                 "undefined",
@@ -268,9 +275,9 @@ class Checker:
                 elements(never),
                 "store to the tensor first",
             )
-        others = np.isin(shadow.writer[picked.places], list(self.atomics))
+        others = np.isin(shadow.writer[picked.positions], list(self.atomics))
         if atomic:
-            shadow.write_time[picked.places[others]] = _NEVER
+            shadow.write_time[picked.positions[others]] = _NEVER
         self._require_free(picked, op, name)
         self._note_write(picked, op, _THREADS)
         if atomic:
@@ -279,8 +286,8 @@ class Checker:
     def begin_copy(self, memory: SharedMemory, op: int, copy: int) -> None:
         """An asynchronous copy to a whole tensor begins."""
         self._require_free(memory, op, "copy_async")
-        memory.shadow.flight[memory.places] = copy
-        memory.shadow.writer[memory.places] = op
+        memory.shadow.flight[memory.positions] = copy
+        memory.shadow.writer[memory.positions] = op
 
     def end_copy(self, memory: SharedMemory, op: int, value: Array) -> None:
         """The current threads have waited for a copy, each for its own part."""
@@ -293,7 +300,7 @@ class Checker:
         """A TMA copy, which whoever has seen its phase of a barrier may read."""
         self._require_free(memory, op, "tma.global_to_shared")
         memory.put(value)
-        shadow, at = memory.shadow, memory.places
+        shadow, at = memory.shadow, memory.positions
         shadow.writer[at], shadow.how[at], shadow.unfenced[at] = op, _TMA, False
         shadow.write_actor[at], shadow.write_time[at] = writer.number, time
 
@@ -303,12 +310,12 @@ class Checker:
         return memory.shadow.last_access()
 
     def _require_landed(self, memory: SharedMemory, what: str) -> None:
-        flying = memory.shadow.flight[memory.places] != _NEVER
+        flying = memory.shadow.flight[memory.positions] != _NEVER
         if flying.any():
             raise self.fail(
                 "read before wait",
                 what,
-                int(memory.shadow.writer[memory.places][first(flying)]),
+                int(memory.shadow.writer[memory.positions][first(flying)]),
                 elements(flying),
                 "insert self.copy_async_wait_all(), or copy_async_wait_group(n), and self.sync() "
                 "after the copy",
@@ -316,7 +323,7 @@ class Checker:
 
     def _require_free(self, memory: SharedMemory, op: int, name: str) -> None:
         self._require_landed(memory, f"{name} writes a tensor while a copy writes it")
-        current, shadow, at = self.actors.current, memory.shadow, memory.places
+        current, shadow, at = self.actors.current, memory.shadow, memory.positions
         for actor, time, other in shadow.after_free:
             if current.has_missed(actor, time):
                 raise self.fail(

@@ -5,13 +5,13 @@
 uint32_t cuda_thread_id(uint32_t dimension)
 {
     gpu_require_thread("cuda_thread_id");
-    return gpu_running->place[dimension % 3];
+    return gpu_running->position[dimension % 3];
 }
 
 uint32_t cuda_block_id(uint32_t dimension)
 {
     gpu_require_thread("cuda_block_id");
-    return gpu_block_place[dimension % 3];
+    return gpu_block_position[dimension % 3];
 }
 
 uint32_t cuda_block_size(uint32_t dimension)

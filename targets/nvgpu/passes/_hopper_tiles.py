@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A thread's code for mbarriers, bulk copies and multiplications of warpgroups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xtc.ir.builders.tile import number_of
+from xtc.ir.mlir import BoolAttr, Operation, StringAttr, UnitAttr, Value
+from xtc.ir.mlir_nvvm import nvvm
+from xtc_targets.nvgpu.passes import _tile_mbarriers as mbarriers
+from xtc_targets.nvgpu.passes import _tile_tma as tma
+from xtc_targets.nvgpu.passes._thread_code import address_of
+from xtc_targets.nvgpu.passes._tile_groups import threads_of
+from xtc_targets.nvgpu.passes._tile_memory import SharedView
+from xtc_targets.nvgpu.passes._tile_wgmma import multiply_add
+from xtc_targets.nvgpu.passes.map_tensors import MAP
+
+_GLOBAL = 1  # memory space
+
+
+class HopperLowerings:
+    """A part of the lowering of a kernel."""
+
+    kernel: Operation
+    threads: int
+    thread: Value
+    values: dict[Value, Any]
+
+    def value(self, old: Value) -> Any:
+        """What a value has become."""
+        raise NotImplementedError
+
+    def shared_base(self) -> Value:
+        """The address of the block's shared memory."""
+        raise NotImplementedError
+
+    def view_of(self, tensor: Value) -> SharedView:
+        """A shared tensor."""
+        raise NotImplementedError
+
+    def mbarrier_alloc(self, op: Operation) -> None:
+        shared = self.shared_base()
+        self.values[op.results[0]] = mbarriers.made(op, shared, self.thread, self.threads)
+
+    def tensor_map(self, op: Operation) -> None:
+        tma.acquire(address_of(op.operands[0], _GLOBAL))
+
+    def _map_of(self, op: Operation) -> Value:
+        arguments = self.kernel.regions[0].blocks[0].arguments
+        return address_of(arguments[number_of(op, MAP)], _GLOBAL)
+
+    def tma_load(self, op: Operation) -> None:
+        barrier = mbarriers.address(*(self.value(operand) for operand in list(op.operands)[2:4]))
+        offsets = [self.value(operand) for operand in list(op.operands)[4:]]
+        tma.load(op, self.view_of(op.operands[1]), self._map_of(op), barrier, offsets)
+
+    def tma_store(self, op: Operation) -> None:
+        offsets = [self.value(operand) for operand in list(op.operands)[2:]]
+        tma.store(op, self.view_of(op.operands[0]), self._map_of(op), offsets)
+
+    def tma_commit(self, op: Operation) -> None:
+        nvvm.cp_async_bulk_commit_group()
+
+    def tma_wait(self, op: Operation) -> None:
+        read = UnitAttr.get() if BoolAttr(op.attributes["read"]).value else None
+        nvvm.cp_async_bulk_wait_group(number_of(op, "n"), read=read)
+
+    def wgmma(self, op: Operation) -> None:
+        a, b = (self.view_of(operand) for operand in list(op.operands)[:2])
+        threads, sums = threads_of(op, self.threads), self.value(op.operands[2])
+        self.values[op.results[0]] = multiply_add(op, a, b, sums, self.thread, threads)
+
+    def wgmma_fence(self, op: Operation) -> None:
+        nvvm.wgmma_fence_aligned()
+
+    def wgmma_commit(self, op: Operation) -> None:
+        nvvm.wgmma_commit_group_sync_aligned()
+
+    def wgmma_wait(self, op: Operation) -> None:
+        nvvm.wgmma_wait_group_sync_aligned(number_of(op, "n"))
+
+    def _on_barrier(
+        self, op: Operation, function: Callable[[Value, Sequence[Value]], None]
+    ) -> None:
+        first, *others = (self.value(operand) for operand in op.operands)
+        function(first, others)
+
+    def mbarrier_arrive(self, op: Operation) -> None:
+        self._on_barrier(op, mbarriers.arrive)
+
+    def mbarrier_expect(self, op: Operation) -> None:
+        self._on_barrier(op, mbarriers.expect)
+
+    def mbarrier_wait(self, op: Operation) -> None:
+        self._on_barrier(op, mbarriers.wait)
+
+    def fence_proxy(self, op: Operation) -> None:
+        mbarriers.fence_proxy(StringAttr(op.attributes["space"]).value)

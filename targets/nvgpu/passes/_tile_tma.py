@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bulk copies of shared tensors that a thread begins: one for each panel, at most 256 rows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from xtc.ir.builders.numbers import Number, add
+from xtc.ir.builders.tile import dims_of
+from xtc.ir.mlir import Attribute, Operation, Type, Value
+from xtc.ir.mlir_llvm import llvm
+from xtc.ir.mlir_nvvm import nvvm
+from xtc_targets.nvgpu.passes._thread_code import as_i32
+from xtc_targets.nvgpu.passes._tile_memory import SharedView
+from xtc_targets.nvgpu.passes.map_tensors import box_of
+
+_MAP_BYTES = 128
+
+
+def acquire(argument: Value) -> None:
+    """Let bulk copies see a map in global memory."""
+    scope = Attribute.parse("#nvvm.mem_scope<gpu>")
+    nvvm.fence_proxy_acquire(scope, _generic(argument), as_i32(_MAP_BYTES))
+
+
+def load(
+    op: Operation, view: SharedView, map: Value, barrier: Value, offsets: Sequence[Value]
+) -> None:
+    """Begin to fill a shared tensor."""
+    cluster = Type.parse("!llvm.ptr<7>")
+
+    def begin(address: Value, coordinates: Sequence[Value]) -> None:
+        to = llvm.addrspacecast(cluster, address)
+        nvvm.cp_async_bulk_tensor_shared_cluster_global(to, _generic(map), coordinates, barrier, [])
+
+    _each(op, 1, view, offsets, begin)
+
+
+def store(op: Operation, view: SharedView, map: Value, offsets: Sequence[Value]) -> None:
+    """Begin to write a shared tensor."""
+
+    def begin(address: Value, coordinates: Sequence[Value]) -> None:
+        nvvm.cp_async_bulk_tensor_global_shared_cta(_generic(map), address, coordinates)
+
+    _each(op, 0, view, offsets, begin)
+
+
+def _each(
+    op: Operation,
+    operand: int,
+    view: SharedView,
+    offsets: Sequence[Value],
+    begin: Callable[[Value, Sequence[Value]], None],
+) -> None:
+    box, dims = box_of(op.operands[operand]), dims_of(op)
+    steps = [range(0, size, step) for size, step in zip(view.shape, box, strict=True)]
+    for first in itertools.product(*steps):
+        coordinates: list[Number] = list(offsets)
+        for dim, number in zip(dims, first, strict=True):
+            coordinates[dim] = add(coordinates[dim], number)
+        plain = replace(view, begin=add(view.begin, view.offset(first)), _kept={})
+        begin(plain.first_address(), [as_i32(number) for number in reversed(coordinates)])
+
+
+def _generic(pointer: Value) -> Value:
+    return llvm.addrspacecast(Type.parse("!llvm.ptr"), pointer)

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Multiplications of warpgroups: who holds their sums, and the matrices that they are told of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from xtc.core.errors import UserError
+from xtc.core.tile_layout import RegisterLayout, local, spatial
+from xtc.ir.builders.llvm import advanced
+from xtc.ir.builders.numbers import Number, add, divide_unsigned, multiply
+from xtc.ir.builders.tile import location_text
+from xtc.ir.mlir import (
+    Attribute,
+    IntegerType,
+    Operation,
+    RankedTensorType,
+    Type,
+    Value,
+    VectorType,
+    arith,
+    vector,
+)
+from xtc.ir.mlir_llvm import llvm
+from xtc.ir.mlir_nvvm import nvvm
+from xtc_targets.nvgpu.passes._thread_code import as_i32, wide
+from xtc_targets.nvgpu.passes._tile_memory import SharedView
+
+WARPGROUP = 128
+_ROWS, _STEP, _COLUMNS = 64, 16, 256
+"""Of one multiplication of 16-bit operands: rows, columns of A, and columns of B at most."""
+
+_SWIZZLES = {128: 1, 64: 2, 32: 3}
+"""Bytes of the pattern, and its number in a matrix descriptor ("PTX ISA", wgmma)."""
+
+
+@cache
+def sum_layout(m: int, n: int, threads: int) -> RegisterLayout:
+    """The layout of the sums: a warp has 16 of 64 rows, a lane pairs of two of them."""
+    groups = threads // WARPGROUP
+    rows = spatial(groups, 1) * local(m // _ROWS // groups, 1) * spatial(4, 1)
+    return (rows * local(1, n // 8) * local(2, 1) * spatial(8, 4) * local(1, 2)).merged()
+
+
+def layout_of_sums(op: Operation, threads: int) -> RegisterLayout:
+    """The same of an operation. Raises UserError where its threads cannot share the rows."""
+    m, n = RankedTensorType(op.results[0].type).shape
+    if threads % WARPGROUP or m % (threads // WARPGROUP * _ROWS):
+        raise UserError(
+            f"wgmma.mma of {m} rows by {threads} threads",
+            where=location_text(op.location),
+            notes=[f"each {WARPGROUP} threads multiply {_ROWS} rows, or a multiple"],
+        )
+    return sum_layout(m, n, threads)
+
+
+def multiply_add(
+    op: Operation, a: SharedView, b: SharedView, sums: Value, thread: Value, threads: int
+) -> Value:
+    """A thread's part of `a @ b + sums`, which is there when it has been waited for."""
+    (m, k), n = a.shape, b.shape[1]
+    blocks = m // _ROWS // (threads // WARPGROUP)
+    columns = max(size for size in range(8, min(n, _COLUMNS) + 1, 8) if n % size == 0)
+    first_row = multiply(divide_unsigned(thread, WARPGROUP), blocks * _ROWS)
+    count = columns // 2
+    elements = [vector.extract(sums, [], [at]) for at in range(VectorType(sums.type).shape[0])]
+    left, right = (_Matrix(view, dim, op) for view, dim in ((a, 0), (b, 1)))
+    for block in range(blocks):
+        row = add(first_row, block * _ROWS)
+        for column in range(0, n, columns):
+            at = block * n // 2 + column // 2
+            total = _packed(elements[at : at + count])
+            for step in range(0, k, _STEP):
+                total = _multiplied(
+                    left,
+                    right,
+                    left.descriptor(row, step),
+                    right.descriptor(column, step),
+                    columns,
+                    total,
+                )
+            elements[at : at + count] = _unpacked(total, count)
+    return vector.from_elements(sums.type, elements)
+
+
+@dataclass
+class _Matrix:
+    """An operand in shared memory; `outer` is the dimension that is not summed over."""
+
+    view: SharedView
+    outer: int
+    op: Operation
+
+    def __post_init__(self) -> None:
+        if self.view.row_bytes not in _SWIZZLES or self.view.contiguous is None:
+            raise UserError(
+                f"wgmma.mma of a shared tensor with rows of {self.view.row_bytes} bytes",
+                where=location_text(self.op.location),
+                hints=["rows of 32 or 64 bytes, or of a multiple of 128"],
+            )
+
+    @property
+    def is_transposed(self) -> bool:
+        """Whether neighbours in memory are not summed over."""
+        return self.view.contiguous == self.outer
+
+    @property
+    def element(self) -> str:
+        """The type of its elements."""
+        return str(self.view.element)
+
+    def descriptor(self, outer: Number, step: int) -> Value:
+        """What tells of the matrix that begins at a row, or column, and a position of the sum."""
+        view = self.view
+        index = [outer, step] if self.outer == 0 else [step, outer]
+        offset = multiply(add(view.begin, view.offset(index)), view.nbytes)
+        start = advanced(view.base, as_i32(add(offset, view.root)))
+        i64 = IntegerType.get_signless(64)
+        address = arith.shrui(llvm.ptrtoint(i64, start), wide(4))
+        low = arith.andi(address, wide(0x3FFF))
+        leading = view.panel_step * view.nbytes if self.is_transposed else 0
+        fixed = _SWIZZLES[view.row_bytes] << 62
+        fixed |= (8 * view.row_bytes >> 4) << 32 | max(1, leading >> 4) << 16
+        return arith.ori(low, wide(fixed - (1 << 64) if fixed >> 63 else fixed))
+
+
+def _multiplied(
+    left: _Matrix, right: _Matrix, a: Value, b: Value, columns: int, total: Value
+) -> Value:
+    type = Attribute.parse(f"#nvvm.wgmma_type<{left.element}>")
+    scale = Attribute.parse("#nvvm.wgmma_scale_in<one>")
+    return nvvm.wgmma_mma_async(
+        total.type,
+        total,
+        a,
+        b,
+        Attribute.parse(f"#nvvm.shape<m = {_ROWS}, n = {columns}, k = {_STEP}>"),
+        type,
+        type,
+        Attribute.parse("#nvvm.wgmma_type<f32>"),
+        Attribute.parse("#nvvm.wgmma_scale_out<one>"),
+        scale,
+        scale,
+        Attribute.parse(f"#nvvm.mma_layout<{'col' if left.is_transposed else 'row'}>"),
+        Attribute.parse(f"#nvvm.mma_layout<{'row' if right.is_transposed else 'col'}>"),
+    )
+
+
+def _packed(elements: list[Value]) -> Value:
+    type = Type.parse(f"!llvm.struct<({', '.join(['f32'] * len(elements))})>")
+    found: Value = llvm.mlir_undef(type)
+    for at, element in enumerate(elements):
+        found = llvm.insertvalue(found, element, [at])
+    return found
+
+
+def _unpacked(total: Value, count: int) -> list[Value]:
+    return [llvm.extractvalue(Type.parse("f32"), total, [at]) for at in range(count)]

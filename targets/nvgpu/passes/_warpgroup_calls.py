@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of the simulator for multiplications of warpgroups: those of one sum by a single call."""
+
+from __future__ import annotations
+
+import re
+
+from xtc.core.errors import CompileError
+from xtc.ir.builders.llvm import advanced, call, constant
+from xtc.ir.mlir import InsertionPoint, Operation, Type, Value, all_operations
+from xtc.ir.mlir_llvm import llvm
+
+WGMMA = "nvvm.wgmma.mma_async"
+MOST_STEPS = 8
+"""Of a call: `STEPS` of `csrc/gpu_wgmma.c`."""
+
+_SHAPE = re.compile(r"m = 64, n = (\d+), k = 16")
+_HEAD, _STEP_BYTES, _SUM_BYTES = 48, 8, 512
+_BYTES = _HEAD + 2 * MOST_STEPS * _STEP_BYTES + _SUM_BYTES
+"""Bytes of `cuda_wgmma_operands`, of a descriptor, of a lane's sums, and of all together."""
+
+_A_POINTER, _B_POINTER = 32, 40  # in `cuda_wgmma_operands`
+
+
+def replace_multiplications(kernel: Operation) -> None:
+    """Replace a kernel's multiplications of warpgroups."""
+    ops = [op for op in all_operations(kernel) if op.name == WGMMA]
+    if not ops:
+        return
+    with kernel.location:
+        ip = InsertionPoint.at_block_begin(kernel.regions[0].blocks[0])
+        words = constant(_BYTES // 4, ip)
+        memory = llvm.alloca(Type.parse("!llvm.ptr"), words, words.type, alignment=16, ip=ip)
+    for chain in _chains(ops):
+        with chain[-1].location:
+            _call(chain, memory)
+
+
+def _chains(ops: list[Operation]) -> list[list[Operation]]:
+    """Multiplications that add to each other's results, and are alike."""
+    chains: list[list[Operation]] = []
+    for op in ops:
+        last = chains[-1] if chains else []
+        follows = (
+            bool(last)
+            and len(last) < MOST_STEPS
+            and op.operands[0] == last[-1].results[0]
+            and op.block == last[-1].block
+            and _kind(op) == _kind(last[-1])
+        )
+        if follows:
+            last.append(op)
+        else:
+            chains.append([op])
+    return chains
+
+
+def _kind(op: Operation) -> tuple[int, bool, bool, bool]:
+    """Columns, whether operands are bfloat16, and which of A and B are transposed."""
+    shape = _SHAPE.search(str(op.attributes["shape"]))
+    type = str(op.attributes["typeA"])
+    known = shape is not None and ("f16" in type) and type == str(op.attributes["typeB"])
+    if shape is None or not known or "f32" not in str(op.attributes["typeD"]):
+        raise CompileError(f"the simulator has no {op}", where=str(op.location))
+    transposed = "col" in str(op.attributes["layoutA"]), "row" in str(op.attributes["layoutB"])
+    return int(shape[1]), "bf16" in type, *transposed
+
+
+def _call(chain: list[Operation], memory: Value) -> None:
+    first, last = chain[0], chain[-1]
+    ip = InsertionPoint(last)
+    columns, is_bfloat, a_transposed, b_transposed = _kind(last)
+    numbers = (is_bfloat, columns, len(chain), a_transposed, b_transposed, 0)
+    for at, number in enumerate(numbers):
+        llvm.store(constant(int(number), ip), advanced(memory, 4 * at, ip), ip=ip)
+    tiles = [advanced(memory, _HEAD + n * MOST_STEPS * _STEP_BYTES, ip) for n in (0, 1)]
+    for pointer, at in zip(tiles, (_A_POINTER, _B_POINTER), strict=True):
+        llvm.store(pointer, advanced(memory, at, ip), ip=ip)
+    for step, op in enumerate(chain):
+        for pointer, descriptor in zip(tiles, list(op.operands)[1:3], strict=True):
+            llvm.store(descriptor, advanced(pointer, step * _STEP_BYTES, ip), ip=ip)
+    sums = advanced(memory, _HEAD + 2 * MOST_STEPS * _STEP_BYTES, ip)
+    llvm.store(first.operands[0], sums, ip=ip)
+    call("cuda_wgmma", [memory, sums], [], ip)
+    made = llvm.load(last.results[0].type, sums, ip=ip)
+    last.results[0].replace_all_uses_with(made)
+    for op in reversed(chain):
+        op.erase()

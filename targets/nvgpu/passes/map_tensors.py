@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""map-tensors: what bulk copies and warpgroups access gets its order in memory, and its maps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from xtc.core.errors import UserError
+from xtc.ir.attributes import WARPS
+from xtc.ir.builders.tile import dims_of, location_text, tensor_map
+from xtc.ir.mlir import (
+    FunctionType,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Operation,
+    Type,
+    TypeAttr,
+    Value,
+    all_operations,
+)
+from xtc.ir.partition import top_level
+from xtc.ir.passes import Pass
+from xtc_targets.nvgpu.passes._tile_memory import PANEL, bytes_of
+
+MAP = "nvgpu.map"
+"""Integer on a bulk copy: the kernel's argument that is its map."""
+
+ROW_BYTES = 128
+_ROWS = (16, 32, 64)
+_MOST_ROWS = 256  # of a box, "CUDA Driver API", cuTensorMapEncodeTiled
+_MAP = "memref<128xi8, 1>"
+_HOPPER = ("tile.mbarrier_", "tile.tma_", "tile.wgmma", "tile.fence_proxy")
+_COPIES = {"tile.tma_load": (1, 0), "tile.tma_store": (0, 1)}
+"""Bulk copies, with the operands that are their shared and their global tensor."""
+
+
+@dataclass(frozen=True)
+class MapTensors(Pass):
+    """Add an argument for each map that bulk copies need, and divide rows into panels.
+
+    Before:
+        %s = memref.alloc() : memref<128x128xf16, 2>
+        "tile.tma_load"(%g, %s, %barrier, %i, %m, %k) : ...
+    After, with another argument %map of the kernel:
+        %s = memref.alloc() {nvgpu.panel = 64} : memref<128x128xf16, 2>
+        "tile.tensor_map"(%map, %g) {box = array<i64: 128, 64>, swizzle = 128}
+        "tile.tma_load"(...) {nvgpu.map = 3} : ...
+
+    Raises UserError for rows that are neither 16, 32 or 64 bytes nor a multiple of 128.
+    Raises UserError too where a machine has none of these instructions.
+
+    Attributes:
+        bulk: whether it has them.
+    """
+
+    name: ClassVar[str] = "map-tensors"
+    bulk: bool = True
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for kernel in top_level(module):
+                if WARPS in kernel.attributes:
+                    _require(kernel, self.bulk)
+                    _arrange(kernel)
+
+
+def _require(kernel: Operation, bulk: bool) -> None:
+    for op in all_operations(kernel):
+        if op.name.startswith(_HOPPER) and not bulk:
+            raise UserError(
+                f"{op.name.partition('.')[2]} is an instruction of sm_90a",
+                where=location_text(op.location),
+                hints=["compile for it: NvgpuOptions(arch='sm_90a')"],
+            )
+
+
+def _arrange(kernel: Operation) -> None:
+    ops = all_operations(kernel)
+    for op in ops:
+        shared = [op.operands[_COPIES[op.name][0]]] if op.name in _COPIES else []
+        if op.name == "tile.wgmma":
+            shared = [v for v in list(op.operands)[:2] if isinstance(v.type, MemRefType)]
+        for value in shared:
+            _set_panel(value, op)
+    known: dict[Any, int] = {}
+    for op in ops:
+        if op.name in _COPIES:
+            _set_map(kernel, op, known)
+
+
+def root_of(value: Value) -> Operation:
+    """The allocation of which a shared tensor is a part."""
+    op: Operation = value.owner.operation
+    while op.name != "memref.alloc":
+        op = op.operands[0].owner.operation
+    return op
+
+
+def _set_panel(value: Value, op: Operation) -> None:
+    root = root_of(value)
+    type = MemRefType(root.results[0].type)
+    nbytes = bytes_of(type.element_type)
+    row = type.shape[-1] * nbytes
+    if row % ROW_BYTES and row not in _ROWS:
+        raise UserError(
+            f"{op.name.partition('.')[2]}: rows of a shared tensor have {row} bytes",
+            where=location_text(op.location),
+            notes=[f"it is allocated at {location_text(root.location)}"],
+            hints=["rows of 16, 32 or 64 bytes, or of a multiple of 128, can be copied in bulk"],
+        )
+    if row > ROW_BYTES:
+        panel = ROW_BYTES // nbytes
+        root.attributes[PANEL] = IntegerAttr.get(IntegerType.get_signless(64), panel)
+
+
+def box_of(value: Value) -> list[int]:
+    """What one bulk copy of a shared tensor brings: rows of a panel, the last dimension last."""
+    type, root = MemRefType(value.type), root_of(value)
+    panel = int(IntegerAttr(root.attributes[PANEL]).value) if PANEL in root.attributes else 0
+    box = [1] * (len(type.shape) - 1) + [min(type.shape[-1], panel or type.shape[-1])]
+    if len(type.shape) > 1:
+        rows = type.shape[-2]
+        box[-2] = max(n for n in range(1, min(rows, _MOST_ROWS) + 1) if rows % n == 0)
+    return box
+
+
+def swizzle_of(value: Value) -> int:
+    """Bytes of the pattern in which chunks of a shared tensor are swizzled; 0: they are not."""
+    type = MemRefType(root_of(value).results[0].type)
+    row = min(type.shape[-1] * bytes_of(type.element_type), ROW_BYTES)
+    return 0 if row == _ROWS[0] else row
+
+
+def _set_map(kernel: Operation, op: Operation, known: dict[Any, int]) -> None:
+    shared, tensor = (op.operands[number] for number in _COPIES[op.name])
+    rank = len(MemRefType(tensor.type).shape)
+    box = [1] * rank
+    for dim, size in zip(dims_of(op), box_of(shared), strict=True):
+        box[dim] = size
+    if rank > 5:
+        raise UserError(
+            f"{op.name.partition('.')[2]} of a tensor of {rank} dimensions",
+            where=location_text(op.location),
+            hints=["a bulk copy knows up to 5"],
+        )
+    key = (tensor, tuple(box), swizzle_of(shared))
+    i64 = IntegerType.get_signless(64)
+    if key not in known:
+        with op.location:
+            known[key] = _new_map(kernel, tensor, box, swizzle_of(shared))
+    op.attributes[MAP] = IntegerAttr.get(i64, known[key])
+
+
+def _new_map(kernel: Operation, tensor: Value, box: list[int], swizzle: int) -> int:
+    block = kernel.regions[0].blocks[0]
+    number = len(block.arguments)
+    argument = block.add_argument(Type.parse(_MAP), kernel.location)
+    kinds = [each.type for each in block.arguments]
+    kernel.attributes["function_type"] = TypeAttr.get(FunctionType.get(kinds, []))
+    maker = tensor.owner.operation
+    around = [view.operation for view in maker.block.operations]
+    with InsertionPoint(around[around.index(maker) + 1]):
+        tensor_map(argument, tensor, box, swizzle)
+    return number

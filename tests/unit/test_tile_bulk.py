@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bulk copies and multiplications of warpgroups: right on the simulator and in the interpreter,
+which finds each wait, fence and barrier that is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tests.unit import tile_bulk
+from tests.unit.nvgpu_code import needs_ptxas
+from tests.unit.tile_mutants import marked, with_line
+from xtc import tile
+from xtc.core.errors import DeviceFault, UserError
+from xtc.interfaces.tile_support import TensorMap
+from xtc.tile import bfloat16, float16
+from xtc.tile.interpreter.report import DeadlockError, RaceError
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
+from xtc_targets.nvgpu.tensor_maps import tensor_map
+
+SOURCE = Path(tile_bulk.__file__)
+RNG = np.random.default_rng(0)
+
+
+def double(module: ModuleType, *tile_shape: int, m: int = 70, n: int = 72) -> Any:
+    x = RNG.integers(-99, 99, (m, n)).astype(np.float16)
+    y = np.zeros_like(x)
+    return module.BulkDouble(*tile_shape), (m, n, x, y), y, 2 * x
+
+
+def product(module: ModuleType, m: int, n: int, k: int, **how: Any) -> Any:
+    kind = ml_dtypes.bfloat16 if how.get("dtype") is bfloat16 else np.float16
+    a, b = (RNG.integers(-4, 5, shape).astype(kind) for shape in ((m, k), (k, n)))
+    c = np.zeros((m, n), np.float32)
+    given_a = np.ascontiguousarray(a.T) if how.get("a_transposed") else a
+    given_b = np.ascontiguousarray(b.T) if how.get("b_transposed") else b
+    expected = a.astype(np.float32) @ b.astype(np.float32)
+    return module.WgmmaProduct(**how), (m, n, k, given_a, given_b, c), c, expected
+
+
+def agrees(case: Any) -> None:
+    program, arguments, found, expected = case
+    program(*arguments)
+    np.testing.assert_array_equal(found, expected)
+    found[...] = 0
+    program.check(*arguments)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(64, 128), (32, 32), (64, 16), (8, 8)])
+def test_bulk_copies_of_ragged_tensors(shape: tuple[int, int]) -> None:
+    """Panels, patterns of 64 and 32 bytes, and rows of 16 bytes that are not swizzled."""
+    agrees(double(tile_bulk, *shape))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("shape", "how"),
+    [
+        ((64, 64, 64), {}),
+        ((64, 32, 16), {"b_transposed": True}),
+        ((128, 128, 32), {"dtype": bfloat16, "warps": 8, "b_transposed": True}),
+        ((128, 64, 128), {"a_transposed": True}),
+        ((64, 256, 64), {"a_transposed": True, "b_transposed": True}),
+    ],
+)
+def test_multiplications_of_warpgroups(shape: tuple[int, int, int], how: Any) -> None:
+    agrees(product(tile_bulk, *shape, **how))
+
+
+@pytest.mark.slow
+@needs_ptxas
+def test_the_instructions_are_those_of_the_machine() -> None:
+    device = NvgpuDevice(NvgpuOptions(arch="sm_90a"))
+    kernels = []
+    for case in (double(tile_bulk), product(tile_bulk, 64, 128, 64, dtype=float16)):
+        program, arguments, *_ = case
+        kernels.append(program._pick(program._bound(arguments, {}), device))
+    for kernel in kernels:
+        needs = kernel.resources
+        assert (needs.spilled_bytes, needs.local_bytes, needs.warnings) == (0, 0, ())
+    copies, multiplies = (kernel.sass for kernel in kernels)
+    assert copies.count("UTMALDG.2D") == 2  # one for each panel of 64 elements
+    assert copies.count("UTMASTG.2D") == 2
+    assert multiplies.count("HGMMA.64x128x16.F32") == 4
+
+
+MUTATIONS = [
+    ("copy", "expect", DeadlockError, ""),
+    ("copy", "wait", RaceError, "read before wait"),
+    ("copy", "fence", RaceError, "missing proxy fence"),
+    ("copy", "sync", RaceError, ""),
+    ("copy", "commit", RaceError, "unfinished copy"),
+    ("copy", "stored", RaceError, "unfinished copy"),
+    ("product", "shown", RaceError, "missing proxy fence"),
+    ("product", "met", RaceError, "missing sync"),
+    ("product", "ordered", RaceError, "missing wgmma fence"),
+    ("product", "committed", RaceError, "read before wait"),
+    ("product", "multiplied", RaceError, "read before wait"),
+]
+
+
+def mutant(what: str, mark: str, folder: Path) -> Any:
+    module = with_line(SOURCE, marked(SOURCE, mark), folder)
+    return double(module) if what == "copy" else product(module, 64, 64, 64)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("what", "mark", "error", "kind"), MUTATIONS)
+def test_what_is_missing_is_found(
+    what: str, mark: str, error: Any, kind: str, tmp_path: Path
+) -> None:
+    program, arguments, *_ = mutant(what, mark, tmp_path)
+    with pytest.raises(error) as caught:
+        program.check(*arguments)
+    assert "mutant_tile_bulk" in str(caught.value)
+    assert getattr(caught.value, "kind", "") == kind or not kind
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("what", "mark"),
+    [("copy", mark) for mark in ("expect", "fence", "commit", "stored")] + [("product", "shown")],
+)
+def test_the_simulator_faults(what: str, mark: str, tmp_path: Path) -> None:
+    """Not without `ordered`, `committed`, `multiplied`: it multiplies at once."""
+    program, arguments, *_ = mutant(what, mark, tmp_path)
+    with NvgpuDevice() as device:
+        tile.use_device(device)
+        try:
+            with pytest.raises(DeviceFault):
+                program(*arguments)
+        finally:
+            tile.use_device(None)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("OddRows", "tma_load: rows of a shared tensor have 96 bytes"),
+        ("OddStride", "a bulk copy of a tensor whose rows are 66 bytes apart"),
+        ("OddProduct", r"wgmma.mma of \[32, 32\] and \[32, 32\]"),
+        ("FromRegisters", "wgmma.mma takes its first operand from shared memory"),
+        ("TwoWarps", "wgmma.mma of 64 rows by 64 threads"),
+    ],
+)
+def test_mistakes_are_refused(name: str, text: str) -> None:
+    with pytest.raises(UserError, match=text):
+        getattr(tile_bulk, name)()(np.zeros((16, 33), np.float16))
+
+
+def test_an_older_machine_has_no_bulk_copies() -> None:
+    program, arguments, *_ = double(tile_bulk)
+    device = NvgpuDevice(NvgpuOptions(arch="sm_80"))
+    with pytest.raises(UserError, match="mbarrier_alloc is an instruction of sm_90a"):
+        _ = program._pick(program._bound(arguments, {}), device).ptx
+
+
+def test_a_map_is_of_aligned_memory() -> None:
+    wrong = TensorMap(8, "f16", 2, (4, 64), (128, 2), (4, 64), 128)
+    with pytest.raises(UserError, match="at no multiple of 16 bytes"):
+        tensor_map(wrong, NvgpuOptions())

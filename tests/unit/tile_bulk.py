@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tile kernels that copy in bulk, and multiply by warpgroups; marks name the lines."""
+
+from __future__ import annotations
+
+from xtc import tile
+from xtc.tile import float16, float32, int32, void_p
+
+
+class BulkDouble(tile.Script):
+    """y = 2 x, by bulk copies both ways."""
+
+    def __init__(self, rows=64, columns=128):
+        super().__init__()
+        self.rows, self.columns = rows, columns
+
+    def __call__(self, m: int32, n: int32, x_ptr: ~float16, y_ptr: ~float16):
+        self.attrs.blocks = [
+            self.utils.cdiv(m, self.rows),
+            self.utils.cdiv(n, self.columns),
+        ]
+        self.attrs.warps = 4
+        x = self.global_view(x_ptr, dtype=float16, shape=[m, n])
+        y = self.global_view(y_ptr, dtype=float16, shape=[m, n])
+        row, column = self.rows * self.blockIdx.x, self.columns * self.blockIdx.y
+        s = self.shared_tensor(dtype=float16, shape=[2, self.rows, self.columns])
+        barrier = self.mbarrier.alloc(1)
+        with self.single_thread():
+            self.mbarrier.arrive_and_expect_tx(barrier, transaction_bytes=s[0].nbytes)  # expect
+            self.tma.global_to_shared(src=x, dst=s[0], offsets=[row, column], mbarrier=barrier)
+        self.mbarrier.wait(barrier, phase=0)  # wait
+        self.store_shared(s[1], self.load_shared(s[0]) * 2)
+        self.fence.proxy_async()  # fence
+        self.sync()  # sync
+        with self.single_thread():
+            self.tma.shared_to_global(s[1], y, offsets=[row, column])
+            self.tma.commit_group()  # commit
+            self.tma.wait_group(0)  # stored
+
+
+class WgmmaProduct(tile.Script):
+    """c = a b, whose operands lie in shared memory as they are or transposed."""
+
+    def __init__(self, dtype=float16, a_transposed=False, b_transposed=False, warps=4):
+        super().__init__()
+        self.dtype, self.warps = dtype, warps
+        self.a_transposed, self.b_transposed = a_transposed, b_transposed
+
+    def __call__(self, m: int, n: int, k: int, a_ptr: void_p, b_ptr: void_p, c_ptr: ~float32):
+        self.attrs.blocks = 1
+        self.attrs.warps = self.warps
+        a_shape = [k, m] if self.a_transposed else [m, k]
+        b_shape = [n, k] if self.b_transposed else [k, n]
+        ga = self.global_view(a_ptr, dtype=self.dtype, shape=a_shape)
+        gb = self.global_view(b_ptr, dtype=self.dtype, shape=b_shape)
+        gc = self.global_view(c_ptr, dtype=float32, shape=[m, n])
+        sa = self.shared_tensor(dtype=self.dtype, shape=a_shape)
+        sb = self.shared_tensor(dtype=self.dtype, shape=b_shape)
+        self.store_shared(sa, self.load_global(ga, offsets=[0, 0], shape=a_shape))
+        self.store_shared(sb, self.load_global(gb, offsets=[0, 0], shape=b_shape))
+        self.fence.proxy_async()  # shown
+        self.sync()  # met
+        acc = self.register_tensor(dtype=float32, shape=[m, n], init=0.0)
+        self.wgmma.fence()  # ordered
+        self.wgmma.mma(
+            sa.transpose() if self.a_transposed else sa,
+            sb.transpose() if self.b_transposed else sb,
+            acc,
+        )
+        self.wgmma.commit_group()  # committed
+        self.wgmma.wait_group(0)  # multiplied
+        self.store_global(gc, acc, offsets=[0, 0])
+
+
+class OddRows(tile.Script):
+    def __call__(self, x_ptr: ~float16):
+        self.attrs.blocks = 1
+        self.attrs.warps = 4
+        x = self.global_view(x_ptr, dtype=float16, shape=[16, 48])
+        s = self.shared_tensor(dtype=float16, shape=[16, 48])
+        barrier = self.mbarrier.alloc(1)
+        with self.single_thread():
+            self.tma.global_to_shared(src=x, dst=s, offsets=[0, 0], mbarrier=barrier)
+
+
+class OddStride(tile.Script):
+    def __call__(self, x_ptr: ~float16):
+        self.attrs.blocks = 1
+        self.attrs.warps = 4
+        x = self.global_view(x_ptr, dtype=float16, shape=[16, 33])
+        s = self.shared_tensor(dtype=float16, shape=[16, 32])
+        barrier = self.mbarrier.alloc(1)
+        with self.single_thread():
+            self.mbarrier.arrive_and_expect_tx(barrier, s.nbytes)
+            self.tma.global_to_shared(src=x, dst=s, offsets=[0, 0], mbarrier=barrier)
+        self.mbarrier.wait(barrier, phase=0)
+
+
+class OddProduct(tile.Script):
+    def __call__(self, x_ptr: ~float16):
+        self.attrs.blocks = 1
+        self.attrs.warps = 4
+        s = self.shared_tensor(dtype=float16, shape=[32, 32])
+        acc = self.register_tensor(dtype=float32, shape=[32, 32], init=0.0)
+        self.wgmma.mma(s, s, acc)
+
+
+class FromRegisters(tile.Script):
+    def __call__(self, x_ptr: ~float16):
+        self.attrs.blocks = 1
+        self.attrs.warps = 4
+        s = self.shared_tensor(dtype=float16, shape=[64, 64])
+        a = self.register_tensor(dtype=float16, shape=[64, 64], init=0.0)
+        acc = self.register_tensor(dtype=float32, shape=[64, 64], init=0.0)
+        self.wgmma.mma(a, s, acc)
+
+
+class TwoWarps(tile.Script):
+    def __call__(self, x_ptr: ~float16):
+        self.attrs.blocks = 1
+        self.attrs.warps = 2
+        s = self.shared_tensor(dtype=float16, shape=[64, 64])
+        acc = self.register_tensor(dtype=float32, shape=[64, 64], init=0.0)
+        self.wgmma.mma(s, s, acc)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The maps of tensors that a launch hands to a kernel's bulk copies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xtc.core.errors import UserError
+from xtc.interfaces.tile_support import TensorMap
+from xtc.ir.builders.tile import dims_of, location_text, number_of
+from xtc.ir.mlir import DenseI32ArrayAttr, MemRefType, Operation, ShapedType, all_operations
+from xtc.tile.interpreter.values import numpy_type
+
+if TYPE_CHECKING:
+    from xtc.tile.compiled import Kernel
+    from xtc.tile.host_numbers import Scalars
+
+_UNKNOWN = ShapedType.get_dynamic_size()
+
+
+def tensor_maps(
+    kernel: Kernel, values: Mapping[str, Any], arguments: Sequence[Any]
+) -> list[np.ndarray[Any, Any]]:
+    """The bytes of each map, in the order of the arguments that they are.
+
+    `arguments` are those before them, arrays on the device among them.
+    """
+    make = kernel.support.tensor_map
+    if make is None or "tile.tma_" not in kernel.source:
+        return []
+    function = kernel.mapped.body.operations[0].operation
+    ops = [op for op in all_operations(function) if op.name == "tile.tensor_map"]
+    scalars = kernel.scalars(values, function)
+    found = []
+    for op in sorted(ops, key=lambda op: op.operands[0].arg_number):
+        try:
+            found.append(np.frombuffer(make(_described(op, scalars, arguments)), np.uint8))
+        except UserError as error:
+            where = location_text(op.operands[1].owner.location)
+            raise UserError(error.what, where=where, notes=error.notes, hints=error.hints) from None
+    return found
+
+
+def _described(op: Operation, scalars: Scalars, arguments: Sequence[Any]) -> TensorMap:
+    view = op.operands[1].owner.operation
+    type = MemRefType(view.results[0].type)
+    element = type.element_type
+    nbytes = numpy_type(element).itemsize
+    segments = list(DenseI32ArrayAttr(view.attributes["operandSegmentSizes"]))
+    dynamic = [_known(scalars, value, op) for value in list(view.operands)[segments[0] :]]
+    strides, offset = type.get_strides_and_offset()
+    offset = dynamic[0] if segments[1] else offset
+    sizes = iter(dynamic[segments[1] : segments[1] + segments[2]])
+    steps = iter(dynamic[segments[1] + segments[2] :])
+    array = arguments[_argument(view.operands[0])]
+    return TensorMap(
+        address=array.address + offset * nbytes,
+        element=str(element),
+        element_bytes=nbytes,
+        sizes=tuple(next(sizes) if size == _UNKNOWN else size for size in type.shape),
+        strides=tuple((next(steps) if n == _UNKNOWN else n) * nbytes for n in strides),
+        box=tuple(dims_of(op, "box")),
+        swizzle=number_of(op, "swizzle"),
+    )
+
+
+def _known(scalars: Scalars, value: Any, op: Operation) -> int:
+    found = scalars.number(value)
+    if found is None:
+        raise UserError(
+            "the tensor of a bulk copy depends on more than arguments",
+            where=location_text(op.operands[1].owner.location),
+            hints=["view the whole tensor, and give what differs as offsets"],
+        )
+    return int(found)
+
+
+def _argument(value: Any) -> int:
+    while not hasattr(value, "arg_number"):
+        value = value.owner.operands[0]
+    return int(value.arg_number)
