@@ -50,8 +50,8 @@ void dev_dma_wait(uint32_t transfer)
 
 static void *run(void *argument)
 {
-    const start *one = argument;
-    one->function(one->pe, one->argument);
+    const start *begun = argument;
+    begun->function(begun->pe, begun->argument);
     dev_fence();
     return NULL;
 }

@@ -80,52 +80,52 @@ static void check_ddr(uint64_t address, size_t stride, size_t row_bytes, size_t 
     }
 }
 
-static void copy(const transfer *one)
+static void copy(const transfer *moved)
 {
-    for (size_t row = 0; row < one->rows; row++)
-        memcpy(one->destination + row * one->destination_stride,
-               one->source + row * one->source_stride, one->row_bytes);
+    for (size_t row = 0; row < moved->rows; row++)
+        memcpy(moved->destination + row * moved->destination_stride,
+               moved->source + row * moved->source_stride, moved->row_bytes);
 }
 
-static void poison_destination(const transfer *one)
+static void poison_destination(const transfer *moved)
 {
-    for (size_t row = 0; row < one->rows; row++)
-        sim_poison(one->destination + row * one->destination_stride, one->row_bytes);
+    for (size_t row = 0; row < moved->rows; row++)
+        sim_poison(moved->destination + row * moved->destination_stride, moved->row_bytes);
 }
 
 // Whether bytes are in one of the transfer's rows on one side.
-static bool meets(const char *begin, size_t stride, const transfer *one, uint64_t address,
+static bool meets(const char *begin, size_t stride, const transfer *moved, uint64_t address,
                   uint64_t nbytes)
 {
-    uint64_t first = (uintptr_t)begin, last = first + (one->rows - 1) * stride + one->row_bytes;
+    uint64_t first = (uintptr_t)begin, last = first + (moved->rows - 1) * stride + moved->row_bytes;
     if (address >= last || address + nbytes <= first)
         return false;
     uint64_t offset = address < first ? 0 : address - first;
-    uint64_t row = one->rows > 1 ? offset / stride : 0, column = offset - row * stride;
-    return column < one->row_bytes || column + nbytes > stride;
+    uint64_t row = moved->rows > 1 ? offset / stride : 0, column = offset - row * stride;
+    return column < moved->row_bytes || column + nbytes > stride;
 }
 
 void mppa_dma_require_free(uint64_t address, uint64_t nbytes, bool writes)
 {
     for (uint32_t slot = 0, left = in_flight; left && slot < SLOTS; slot++) {
-        const transfer *one = &transfers[slot];
-        if (!one->number)
+        const transfer *moved = &transfers[slot];
+        if (!moved->number)
             continue;
         left--;
-        if (meets(one->destination, one->destination_stride, one, address, nbytes))
+        if (meets(moved->destination, moved->destination_stride, moved, address, nbytes))
             sim_fault(address, "%s of %" PRIu64 " bytes that a DMA transfer in flight writes",
                       writes ? "write" : "read", nbytes);
-        if (writes && meets(one->source, one->source_stride, one, address, nbytes))
+        if (writes && meets(moved->source, moved->source_stride, moved, address, nbytes))
             sim_fault(address, "write of %" PRIu64 " bytes that a DMA transfer in flight reads",
                       nbytes);
     }
 }
 
-static void watch(const transfer *one)
+static void watch(const transfer *moved)
 {
-    for (size_t row = 0; row < one->rows && mppa->machine.watched; row++)
-        mppa_watch_transfer(one->destination + row * one->destination_stride,
-                            one->source + row * one->source_stride, one->row_bytes);
+    for (size_t row = 0; row < moved->rows && mppa->machine.watched; row++)
+        mppa_watch_transfer(moved->destination + row * moved->destination_stride,
+                            moved->source + row * moved->source_stride, moved->row_bytes);
 }
 
 static transfer *free_slot(void)
@@ -156,33 +156,33 @@ uint32_t dev_dma_2d(dev_direction direction, void *smem, size_t smem_stride, voi
     check_shape(smem_stride, ddr_stride, row_bytes, rows);
     check_smem((uintptr_t)smem, smem_stride, row_bytes, rows);
     check_ddr((uintptr_t)ddr, ddr_stride, row_bytes, rows);
-    transfer *one = free_slot();
-    one->direction = direction;
-    one->destination = direction == DEV_GET ? smem : ddr;
-    one->source = direction == DEV_GET ? ddr : smem;
-    one->destination_stride = direction == DEV_GET ? smem_stride : ddr_stride;
-    one->source_stride = direction == DEV_GET ? ddr_stride : smem_stride;
-    one->row_bytes = row_bytes;
-    one->rows = rows;
-    one->done = mppa_model_dma(row_bytes, rows);
+    transfer *moved = free_slot();
+    moved->direction = direction;
+    moved->destination = direction == DEV_GET ? smem : ddr;
+    moved->source = direction == DEV_GET ? ddr : smem;
+    moved->destination_stride = direction == DEV_GET ? smem_stride : ddr_stride;
+    moved->source_stride = direction == DEV_GET ? ddr_stride : smem_stride;
+    moved->row_bytes = row_bytes;
+    moved->rows = rows;
+    moved->done = mppa_model_dma(row_bytes, rows);
     count(direction, row_bytes * rows);
-    watch(one);
+    watch(moved);
     if (mppa->machine.deferred)
-        poison_destination(one);
+        poison_destination(moved);
     else
-        copy(one);
-    return one->number;
+        copy(moved);
+    return moved->number;
 }
 
 void dev_dma_wait(uint32_t number)
 {
     mppa_require_control("dev_dma_wait");
-    transfer *one = &transfers[number % SLOTS];
-    if (number == 0 || one->number != number)
+    transfer *moved = &transfers[number % SLOTS];
+    if (number == 0 || moved->number != number)
         sim_fault(0, "dev_dma_wait for %u, which is no transfer in flight", number);
     if (mppa->machine.deferred)
-        copy(one);
-    mppa_model_wait(one->done);
-    one->number = 0;
+        copy(moved);
+    mppa_model_wait(moved->done);
+    moved->number = 0;
     in_flight--;
 }

@@ -63,9 +63,9 @@ typedef struct {
 
 static void *run_on_cluster(void *data)
 {
-    cluster_run *one = data;
-    one->error = mppa_offload_buffer_exec(one->device->queues[one->cluster], 1,
-                                          one->device->call.address, 1, 1, true, true, NULL);
+    cluster_run *run = data;
+    run->error = mppa_offload_buffer_exec(run->device->queues[run->cluster], 1,
+                                          run->device->call.address, 1, 1, true, true, NULL);
     return NULL;
 }
 

@@ -51,13 +51,13 @@ static bool come(uint32_t number, uint32_t threads)
     if (threads % CUDA_WARP || threads > GPU_MAX_THREADS)
         sim_fault(0, "barrier %u for %u threads, which is no multiple of %u up to %u", number,
                   threads, CUDA_WARP, GPU_MAX_THREADS);
-    barrier *one = &barriers[number];
+    barrier *joined = &barriers[number];
     uint32_t expected = threads ? threads : gpu_thread_count;
-    if (one->came && one->expected != expected)
+    if (joined->came && joined->expected != expected)
         sim_fault(0, "barrier %u for %u threads, at which others wait for %u", number, expected,
-                  one->expected);
-    one->expected = expected;
-    if (++one->came < expected)
+                  joined->expected);
+    joined->expected = expected;
+    if (++joined->came < expected)
         return false;
     open_barrier(number);
     return true;

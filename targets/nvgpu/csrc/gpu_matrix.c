@@ -24,14 +24,14 @@ static void move(void *const *arguments, uint32_t lanes)
 {
     (void)lanes;
     for (uint32_t lane = 0; lane < CUDA_WARP; lane++) {
-        const access *one = arguments[lane];
-        for (uint32_t matrix = 0; matrix < one->matrices; matrix++)
+        const access *own = arguments[lane];
+        for (uint32_t matrix = 0; matrix < own->matrices; matrix++)
             for (uint32_t half = 0; half < 2; half++) {
                 uint32_t row = lane / 4, column = lane % 4 * 2 + half;
-                char *position = one->transposed ? element(arguments, matrix, column, row)
+                char *position = own->transposed ? element(arguments, matrix, column, row)
                                               : element(arguments, matrix, row, column);
-                char *mine = (char *)&one->registers[matrix] + 2 * half;
-                memcpy(one->store ? position : mine, one->store ? mine : position, 2);
+                char *mine = (char *)&own->registers[matrix] + 2 * half;
+                memcpy(own->store ? position : mine, own->store ? mine : position, 2);
             }
     }
     const access *any = arguments[0];
@@ -40,38 +40,38 @@ static void move(void *const *arguments, uint32_t lanes)
               (uint64_t)any->matrices * 8 * ROW_BYTES);
 }
 
-static void check_access(const access *one, const gpu_collective *collective)
+static void check_access(const access *own, const gpu_collective *collective)
 {
     uint32_t lane = cuda_lane_id();
-    if (one->matrices != 1 && one->matrices != 2 && one->matrices != 4)
-        sim_fault(0, "%s of %u matrices", collective->name, one->matrices);
-    if (lane < 8 * one->matrices) {
-        gpu_check_alignment(one->row, ROW_BYTES, collective->name);
-        gpu_check_shared(one->row, ROW_BYTES, collective->name);
-        gpu_touch(one->row, ROW_BYTES, one->store);
-        if (one->store)
-            gpu_proxy_written(one->row, ROW_BYTES);
+    if (own->matrices != 1 && own->matrices != 2 && own->matrices != 4)
+        sim_fault(0, "%s of %u matrices", collective->name, own->matrices);
+    if (lane < 8 * own->matrices) {
+        gpu_check_alignment(own->row, ROW_BYTES, collective->name);
+        gpu_check_shared(own->row, ROW_BYTES, collective->name);
+        gpu_touch(own->row, ROW_BYTES, own->store);
+        if (own->store)
+            gpu_proxy_written(own->row, ROW_BYTES);
     }
 }
 
-static void run_collective(access *one, const gpu_collective *collective)
+static void run_collective(access *own, const gpu_collective *collective)
 {
-    check_access(one, collective);
-    gpu_run_collective(collective, one->matrices * 2 + one->transposed, CUDA_ALL_LANES, one);
+    check_access(own, collective);
+    gpu_run_collective(collective, own->matrices * 2 + own->transposed, CUDA_ALL_LANES, own);
 }
 
 void cuda_load_matrix(uint32_t *registers, const void *row, uint32_t matrices, bool transposed)
 {
     static const gpu_collective collective = {"cuda_load_matrix", true, move};
-    access one = {registers, (char *)row, matrices, transposed, false};
-    run_collective(&one, &collective);
+    access own = {registers, (char *)row, matrices, transposed, false};
+    run_collective(&own, &collective);
 }
 
 void cuda_store_matrix(const uint32_t *registers, void *row, uint32_t matrices, bool transposed)
 {
     static const gpu_collective collective = {"cuda_store_matrix", true, move};
-    access one = {(uint32_t *)registers, row, matrices, transposed, true};
-    run_collective(&one, &collective);
+    access own = {(uint32_t *)registers, row, matrices, transposed, true};
+    run_collective(&own, &collective);
 }
 
 typedef struct {
@@ -101,8 +101,8 @@ void cuda_load_matrix_batch(uint32_t count, cuda_matrix_load *loads)
     gpu_require_thread(collective.name);
     for (uint32_t number = 0; number < count; number++) {
         const cuda_matrix_load *load = &loads[number];
-        access one = {NULL, (char *)load->row, load->matrices, load->transposed, false};
-        check_access(&one, &collective);
+        access own = {NULL, (char *)load->row, load->matrices, load->transposed, false};
+        check_access(&own, &collective);
     }
     load_batch all = {count, loads};
     gpu_run_collective(&collective, count, CUDA_ALL_LANES, &all);

@@ -185,10 +185,10 @@ static void multiply_add(void *const *arguments, uint32_t lanes)
     type sum = kinds[kind].sum;
     for (uint32_t lane = 0; lane < CUDA_WARP; lane++)
         for (uint32_t i = 0; i < rows * COLUMNS / CUDA_WARP; i++) {
-            const fragments *one = arguments[lane];
+            const fragments *given = arguments[lane];
             uint32_t offset = i * type_bytes[sum];
             double product = sums[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2];
-            store(sum, load(sum, one->c + offset) + product, one->d + offset);
+            store(sum, load(sum, given->c + offset) + product, given->d + offset);
         }
     gpu_count(kinds[kind].event, 1);
     gpu_count(kinds[kind].event + (GPU_MMA_F16_MACS - GPU_MMA_F16),
@@ -209,8 +209,8 @@ void cuda_mma(cuda_mma_kind kind, void *d, const void *a, const void *b, const v
     static const gpu_collective collective = {"cuda_mma", true, multiply_add};
     if ((uint32_t)kind >= CUDA_MMA_COUNT)
         sim_fault(0, "cuda_mma of the unknown kind %u", (uint32_t)kind);
-    fragments one = {d, a, b, c, kind};
-    gpu_run_collective(&collective, kind, CUDA_ALL_LANES, &one);
+    fragments given = {d, a, b, c, kind};
+    gpu_run_collective(&collective, kind, CUDA_ALL_LANES, &given);
 }
 
 typedef struct {

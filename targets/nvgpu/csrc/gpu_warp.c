@@ -137,13 +137,13 @@ static void shuffle_lanes(void *const *arguments, uint32_t lanes)
 {
     const uint32_t poison = (uint32_t)SIM_POISON << 16 | SIM_POISON;
     for (uint32_t left = lanes; left; left &= left - 1) {
-        shuffled *one = arguments[first_of(left)];
-        const shuffled *from = arguments[one->from];
+        shuffled *given = arguments[first_of(left)];
+        const shuffled *from = arguments[given->from];
         const gpu_warp *warp = gpu_warp_of(gpu_running);
-        if (warp->ended & lane_of(warp, first_of(left))->mask & 1u << one->from)
+        if (warp->ended & lane_of(warp, first_of(left))->mask & 1u << given->from)
             sim_fault(0, "cuda_shuffle: lane %u reads from lane %u, which has ended",
-                      first_of(left), one->from);
-        one->result = from ? from->value : poison;
+                      first_of(left), given->from);
+        given->result = from ? from->value : poison;
     }
     gpu_count(GPU_SHUFFLES, 1);
 }
@@ -173,11 +173,11 @@ uint32_t cuda_shuffle(uint32_t mask, cuda_shuffle_mode mode, uint32_t value, uin
     static const gpu_collective collective = {"cuda_shuffle", false, shuffle_lanes};
     uint32_t own = cuda_lane_id();
     int from = source_lane(mode, (int)own, (int)lane, clamp);
-    shuffled one = {value, from < 0 ? own : (uint32_t)from, 0};
-    gpu_run_collective(&collective, mode, mask, &one);
+    shuffled given = {value, from < 0 ? own : (uint32_t)from, 0};
+    gpu_run_collective(&collective, mode, mask, &given);
     if (in_range)
         *in_range = from >= 0;
-    return one.result;
+    return given.result;
 }
 
 typedef struct {
@@ -199,7 +199,7 @@ static void count_votes(void *const *arguments, uint32_t lanes)
 uint32_t cuda_ballot(uint32_t mask, bool predicate)
 {
     static const gpu_collective collective = {"cuda_ballot", false, count_votes};
-    vote one = {predicate, 0};
-    gpu_run_collective(&collective, 0, mask, &one);
-    return one.result;
+    vote given = {predicate, 0};
+    gpu_run_collective(&collective, 0, mask, &given);
+    return given.result;
 }

@@ -21,24 +21,24 @@ typedef struct {
 static list near[NEAR], far;
 static uint64_t near_count;
 
-static void append(list *events, event one)
+static void append(list *events, event given)
 {
     if (events->count == events->room) {
         events->room = events->room ? 2 * events->room : 64;
-        events->events = realloc(events->events, events->room * sizeof one);
+        events->events = realloc(events->events, events->room * sizeof given);
         if (!events->events)
             sim_give_up("no memory for events");
     }
-    events->events[events->count++] = one;
+    events->events[events->count++] = given;
 }
 
-static void heap_push(event one)
+static void heap_push(event given)
 {
-    append(&far, one);
+    append(&far, given);
     uint32_t at = far.count - 1;
-    for (; at && far.events[(at - 1) / 2].time > one.time; at = (at - 1) / 2)
+    for (; at && far.events[(at - 1) / 2].time > given.time; at = (at - 1) / 2)
         far.events[at] = far.events[(at - 1) / 2];
-    far.events[at] = one;
+    far.events[at] = given;
 }
 
 static event heap_pop(void)
@@ -61,13 +61,13 @@ static event heap_pop(void)
     return top;
 }
 
-static void schedule(event one)
+static void schedule(event given)
 {
-    if (one.time - wse.now < NEAR) {
-        append(&near[one.time % NEAR], one);
+    if (given.time - wse.now < NEAR) {
+        append(&near[given.time % NEAR], given);
         near_count++;
     } else {
-        heap_push(one);
+        heap_push(given);
     }
 }
 
@@ -97,8 +97,8 @@ void wse_router_at(wse_pe *pe, uint64_t time)
 static bool next_time(uint64_t *time)
 {
     while (far.count && far.events[0].time - wse.now < NEAR) {
-        event one = heap_pop();
-        append(&near[one.time % NEAR], one);
+        event given = heap_pop();
+        append(&near[given.time % NEAR], given);
         near_count++;
     }
     for (uint64_t ahead = 0; near_count && ahead < NEAR; ahead++)
@@ -112,11 +112,11 @@ static bool next_time(uint64_t *time)
     return true;
 }
 
-static void handle(event one)
+static void handle(event given)
 {
-    wse_pe *pe = &wse.pes[one.pe];
+    wse_pe *pe = &wse.pes[given.pe];
     uint64_t bit = 1ull << wse.now % NEAR;
-    if (one.is_core) {
+    if (given.is_core) {
         pe->core_at &= ~bit;
         wse_core_step(pe);
     } else {

@@ -190,11 +190,11 @@ static int32_t look_up(xtc_device *set, xtc_queue queue, xtc_event event, set_nu
         return status;
     pthread_mutex_lock(&set->lock);
     const set_queue *known = find(set, queue);
-    const set_event *one = known ? known->first : NULL;
-    while (one && one->number != event)
-        one = one->next;
-    if (one)
-        *events = one->events;
+    const set_event *found = known ? known->first : NULL;
+    while (found && found->number != event)
+        found = found->next;
+    if (found)
+        *events = found->events;
     pthread_mutex_unlock(&set->lock);
     return known ? XTC_OK : XTC_LOST;
 }

@@ -41,8 +41,8 @@ xtc_command *xtc_list_pop(xtc_list *list)
 static void unlink_command(xtc_list *list, xtc_command *command)
 {
     xtc_command *before = NULL;
-    for (xtc_command *one = list->first; one != command; one = one->next)
-        before = one;
+    for (xtc_command *listed = list->first; listed != command; listed = listed->next)
+        before = listed;
     if (before)
         before->next = command->next;
     else
@@ -187,12 +187,12 @@ int32_t xtc_stream_state(const xtc_engine *engine, const xtc_stream *stream, xtc
 
 bool xtc_stream_needs_kernels(const xtc_engine *engine, const xtc_stream *stream, xtc_event event)
 {
-    for (const xtc_command *one = engine->waiting.first; one; one = one->next)
-        if (one->stream == stream && !one->parallel && (event == 0 || one->event <= event))
+    for (const xtc_command *listed = engine->waiting.first; listed; listed = listed->next)
+        if (listed->stream == stream && !listed->parallel && (event == 0 || listed->event <= event))
             return true;
-    for (const xtc_command *one = engine->started.first; one; one = one->next)
-        if (one->stream == stream && one->kind == XTC_LAUNCH_KERNEL && !one->done &&
-            (event == 0 || one->event == event))
+    for (const xtc_command *listed = engine->started.first; listed; listed = listed->next)
+        if (listed->stream == stream && listed->kind == XTC_LAUNCH_KERNEL && !listed->done &&
+            (event == 0 || listed->event == event))
             return true;
     return false;
 }
