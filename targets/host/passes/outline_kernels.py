@@ -43,7 +43,9 @@ class OutlineKernels(Pass):
 
     Arguments are the buffers that a kernel uses, constants too, so that equal layers with other
     weights share a function. Whole networks have tens of layers and few kinds of them: what follows
-    works on each kind once, and on small functions. Functions for devices stay as they are.
+    works on each kind once, and on small functions. Functions for devices stay as they are. A call
+    names the operator that its results are for: the padding of a convolution belongs to the loops
+    that compute it together with what follows.
 
     Attributes:
         at_least: the fewest operators of a function that is taken apart.
@@ -113,12 +115,14 @@ def _kernels(function: Operation) -> Iterator[_Kernel]:
 
 def _outline(module: Operation, around: Operation, kernels: list[_Kernel]) -> None:
     entry = StringAttr(around.attributes["sym_name"]).value
-    alignments = _alignments(module)
+    alignments, owners = _alignments(module), _owners(kernels)
     known: dict[str, str] = {}
     for number, kernel in enumerate(kernels):
         name = f"{entry}.kernel.{kernel.node or number}"
         with kernel.ops[-1].location:
-            made, caller = _move(name, kernel, around, alignments)
+            made, caller = _move(name, kernel.ops, around, alignments)
+        if kernel.node:
+            caller.attributes[NODE] = StringAttr.get(owners[kernel.node])
         text = _NODE_ID.sub("", made.get_asm(use_local_scope=True)).replace(name, "")
         if text in known:
             caller.attributes["callee"] = FlatSymbolRefAttr.get(known[text])
@@ -129,6 +133,21 @@ def _outline(module: Operation, around: Operation, kernels: list[_Kernel]) -> No
             made.attributes["sym_name"] = StringAttr.get(name)
             caller.attributes["callee"] = FlatSymbolRefAttr.get(name)
             known[text] = name
+
+
+def _owners(kernels: list[_Kernel]) -> dict[str, str]:
+    """For each node, that of the last kernel in which a part of it is computed."""
+    owners: dict[str, str] = {}
+    for kernel in reversed(kernels):
+        inside = {
+            node_of(op)
+            for outer in kernel.ops
+            for op in all_operations(outer)
+            if op.name.startswith((*_COMPUTING, "vector."))
+        }
+        for node in (kernel.node, *sorted(inside)):
+            owners.setdefault(node, owners.get(kernel.node, kernel.node))
+    return owners
 
 
 def _alignments(module: Operation) -> dict[str, Attribute]:
@@ -142,12 +161,9 @@ def _alignments(module: Operation) -> dict[str, Attribute]:
 
 
 def _move(
-    name: str, kernel: _Kernel, around: Operation, alignments: Mapping[str, Attribute]
+    name: str, ops: list[Operation], around: Operation, alignments: Mapping[str, Attribute]
 ) -> tuple[Operation, Operation]:
-    """A function with the kernel's operations, and the call in their place."""
+    """A function with these operations, and the call in their place."""
     # `no_inline` of func.func does not reach LLVM; a profile needs the calls.
     attributes = {"passthrough": ArrayAttr.get([StringAttr.get("noinline")])}
-    made, caller = outlined(name, kernel.ops, around, attributes, alignments)
-    if kernel.node:
-        caller.attributes[NODE] = StringAttr.get(kernel.node)
-    return made, caller
+    return outlined(name, ops, around, attributes, alignments)

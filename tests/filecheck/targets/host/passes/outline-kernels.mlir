@@ -48,6 +48,28 @@ func.func @few(%x: memref<4xf32> {llvm.noalias}, %y: memref<4xf32> {llvm.noalias
   return
 }
 
+// The padding of a convolution belongs to the loops that compute it and what follows.
+
+// CHECK-LABEL: func.func @padded(
+// CHECK: call @padded.kernel.conv({{.*}}) {xtc.node = "relu"}
+// CHECK: call @padded.kernel.x({{.*}}) {xtc.node = "x"}
+// CHECK: call @padded.kernel.relu({{.*}}) {xtc.node = "relu"}
+func.func @padded(%x: memref<4x8xf32> {llvm.noalias}, %y: memref<4x8xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %first = memref.alloc() {alignment = 64 : i64} : memref<4x8xf32>
+  %pad = memref.alloc() {alignment = 64 : i64} : memref<4x8xf32>
+  linalg.fill {__xtc_id_conv.pad_} ins(%zero : f32) outs(%pad : memref<4x8xf32>)
+  linalg.exp {__xtc_id_x_} ins(%x : memref<4x8xf32>) outs(%first : memref<4x8xf32>)
+  scf.for %i = %c0 to %c1 step %c1 {
+    linalg.max {__xtc_id_conv_} ins(%pad, %first : memref<4x8xf32>, memref<4x8xf32>)
+      outs(%y : memref<4x8xf32>)
+    linalg.exp {__xtc_id_relu_} ins(%y : memref<4x8xf32>) outs(%y : memref<4x8xf32>)
+  } {__xtc_id_relu_}
+  return
+}
+
 // Buffers on a device are for passes that know of devices.
 
 // CHECK-LABEL: func.func @device(
