@@ -31,17 +31,17 @@ def repeated(
     types = [x.type for x in carried]
     rows = rows or [constant(np.zeros((1,), np.int64))]
 
-    def one(*given: Tensor) -> list[Tensor]:
+    def iteration(*given: Tensor) -> list[Tensor]:
         new, collected = step(list(given[:first]), list(given[first:]))
         return [*new, *collected]
 
-    found = traced(one, [*types, *(x.type.with_shape(x.type.shape[1:]) for x in rows)])
+    found = traced(iteration, [*types, *(x.type.with_shape(x.type.shape[1:]) for x in rows)])
     if found[:first] != types:
         raise Unsupported("a loop whose values change their types")
     layout = _Layout(tuple(found))
 
     def write(state: Tensor, *row: Tensor) -> Tensor:
-        return layout.joined(one(*layout.parts(state)[:first], *row))
+        return layout.joined(iteration(*layout.parts(state)[:first], *row))
 
     empty = [constant(np.zeros(type.sizes, type.element.numpy)) for type in found[first:]]
     every = O.scan(write, layout.joined([*carried, *empty]), *rows)
