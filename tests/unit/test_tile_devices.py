@@ -100,13 +100,13 @@ class Tuned(tile.Script):
 
 
 def test_a_schedule_that_does_not_fit_is_listed_with_its_cause() -> None:
-    kernel = tile.autotune("size", [16, 64])(tile.autotune("warps", [4, 3])(Tuned))
+    kernel = tile.autotune("size", [16, 64])(tile.autotune("warps", [4, 40])(Tuned))
     ranked = kernel().candidates(None)
     assert [each.error is None for each in ranked] == [True, False, False, False]
     assert ranked[0].parameters == {"size": 16, "warps": 4}
     causes = sorted(str(each.error) for each in ranked[1:])
     assert "262144 bytes of shared memory" in "\n".join(causes)
-    assert "attrs.warps = 3" in "\n".join(causes)
+    assert "attrs.warps = 40" in "\n".join(causes)
 
 
 def test_the_layouts_of_the_language_are_those_of_the_code() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -334,7 +335,7 @@ with driver.allocate(2, profile="backend=simulator") as dpus:
 def test_hosts_in_python(upmem: Command, tmp_path: Path) -> None:
     (tmp_path / "host.py").write_text(PYTHON_HOST)
     (tmp_path / "dpu.c").write_text(SUM)
-    words = "dpu-upmem-dpurte-clang -O2 -o sum dpu.c && python3 host.py"
+    words = f"dpu-upmem-dpurte-clang -O2 -o sum dpu.c && {sys.executable} host.py"
     done = upmem("env", "--", "sh", "-c", words, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "2016 [2016, 2016]\n", "")
 
