@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from xtc_targets.nvgpu.passes.map_tensors import MAP
 _GLOBAL = 1  # memory space
 
 
-class HopperLowerings:
+class HopperLowerings(ABC):
     """A part of the lowering of a kernel."""
 
     kernel: Operation
@@ -28,17 +29,17 @@ class HopperLowerings:
     thread: Value
     values: dict[Value, Any]
 
+    @abstractmethod
     def value(self, old: Value) -> Any:
         """What a value has become."""
-        raise NotImplementedError
 
+    @abstractmethod
     def shared_base(self) -> Value:
         """The address of the block's shared memory."""
-        raise NotImplementedError
 
+    @abstractmethod
     def view_of(self, tensor: Value) -> SharedView:
         """A shared tensor."""
-        raise NotImplementedError
 
     def mbarrier_alloc(self, op: Operation) -> None:
         shared = self.shared_base()

@@ -7,6 +7,7 @@ multiplications read as an actor of their group of threads, whose time counts co
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ from xtc.ir.mlir import Operation, StringAttr, Value
 from xtc.tile.errors import KernelError
 from xtc.tile.interpreter import mbarriers
 from xtc.tile.interpreter.actors import Actor, Actors, Array
+from xtc.tile.interpreter.block_part import BlockPart
 from xtc.tile.interpreter.mbarriers import MBarrier
 from xtc.tile.interpreter.memory import GlobalMemory
 from xtc.tile.interpreter.report import RaceError
@@ -64,7 +66,7 @@ class Beside:
     reads: list[tuple[SharedMemory, int, int]] = field(default_factory=list)
 
 
-class Asynchronous:
+class Asynchronous(BlockPart):
     """A part of the interpreter of a block."""
 
     launch: Any
@@ -74,27 +76,11 @@ class Asynchronous:
     begun_by: dict[int, Beside]
     barriers: list[MBarrier]
 
-    def get(self, op: Operation, number: int) -> Any:
-        """The value of an operand."""
-        raise NotImplementedError
-
-    def set(self, op: Operation, value: Any) -> None:
-        """Give an operation's result its value."""
-        raise NotImplementedError
-
-    def number(self, op: Operation) -> int:
-        """The number of an operation in the kernel."""
-        raise NotImplementedError
-
-    def wait_until(self, ready: Any, waits_for: str, op: Operation) -> None:
-        """Let others run until a condition holds."""
-        raise NotImplementedError
-
+    @abstractmethod
     def tile_positions(
         self, op: Operation, memory: GlobalMemory, shape: Sequence[int]
     ) -> tuple[Array, Array]:
         """For each element of a tile its first byte, and whether it is inside of the tensor."""
-        raise NotImplementedError
 
     @property
     def _mine(self) -> Beside:

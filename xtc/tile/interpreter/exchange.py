@@ -4,7 +4,7 @@ instructions, scattered stores; and what they print."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from xtc.core.errors import UserError
 from xtc.ir.builders.tile import number_of
 from xtc.ir.mlir import Operation, StringAttr, Value
 from xtc.tile.interpreter.actors import Actors
+from xtc.tile.interpreter.block_part import BlockPart
 from xtc.tile.interpreter.combining import combined, printed
 from xtc.tile.interpreter.memory import GlobalMemory
 from xtc.tile.interpreter.shared import Array, Checker, SharedMemory
@@ -32,7 +33,7 @@ class _Elements:
         self.memory.shadow.values[self.memory.positions.reshape(-1)[position]] = value
 
 
-class Exchange:
+class Exchange(BlockPart):
     """A part of the interpreter of a block."""
 
     launch: Any
@@ -42,22 +43,6 @@ class Exchange:
     known: dict[int, int]
     position: tuple[int, ...]
     block_number: int
-
-    def get(self, op: Operation, number: int) -> Any:
-        """The value of an operand."""
-        raise NotImplementedError
-
-    def set(self, op: Operation, value: Any) -> None:
-        """Give an operation's result its value."""
-        raise NotImplementedError
-
-    def number(self, op: Operation) -> int:
-        """The number of an operation in the kernel."""
-        raise NotImplementedError
-
-    def wait_until(self, ready: Callable[[], bool], waits_for: str, op: Operation) -> None:
-        """Let others run until a condition holds."""
-        raise NotImplementedError
 
     def _semaphore(self, op: Operation) -> tuple[Array, tuple[int, int]]:
         buffer, offset = self.get(op, 0), int(self.get(op, 1))

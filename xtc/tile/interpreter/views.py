@@ -16,6 +16,7 @@ from xtc.ir.mlir import (
     ShapedType,
     Value,
 )
+from xtc.tile.interpreter.block_part import BlockPart
 from xtc.tile.interpreter.memory import GlobalMemory
 from xtc.tile.interpreter.shared import Checker, SharedMemory
 from xtc.tile.interpreter.values import numpy_type
@@ -23,20 +24,12 @@ from xtc.tile.interpreter.values import numpy_type
 _UNKNOWN = ShapedType.get_dynamic_size()
 
 
-class Views:
+class Views(BlockPart):
     """A part of the interpreter of a block."""
 
     checker: Checker
     values: dict[Value, Any]
     freed: list[tuple[int, int, int]]
-
-    def get(self, op: Operation, number: int) -> Any:
-        """The value of an operand."""
-        raise NotImplementedError
-
-    def set(self, op: Operation, value: Any) -> None:
-        """Give an operation's result its value."""
-        raise NotImplementedError
 
     def reinterpret(self, op: Operation) -> None:
         source = self.get(op, 0)

@@ -10,20 +10,13 @@ import numpy as np
 from xtc.ir.builders.tile import dims_of, number_of
 from xtc.ir.mlir import BoolAttr, Operation, RankedTensorType
 from xtc.ir.tile_dialect import known_layout
+from xtc.tile.interpreter.block_part import BlockPart
 from xtc.tile.interpreter.combining import scanned, viewed
 from xtc.tile.interpreter.values import numpy_type
 
 
-class WholeTiles:
+class WholeTiles(BlockPart):
     """A part of the interpreter of a block."""
-
-    def get(self, op: Operation, number: int) -> Any:
-        """The value of an operand."""
-        raise NotImplementedError
-
-    def set(self, op: Operation, value: Any) -> None:
-        """Give an operation's result its value."""
-        raise NotImplementedError
 
     def dot(self, op: Operation) -> None:
         a, b, c = (self.get(op, number) for number in range(3))
