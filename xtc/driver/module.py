@@ -10,11 +10,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from xtc.core.closing import Closing
 from xtc.core.errors import ArtifactError, UserError
 from xtc.driver.argument_memory import argument_addresses
 from xtc.driver.arguments import bind_arguments, empty_outputs, host_arrays, output_arrays
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-class Module:
+class Module(Closing):
     """A function on arrays; a context manager.
 
     `module(a, b)` takes the graph's inputs by position or name and returns its outputs as new
@@ -307,17 +307,6 @@ class Module:
         """
         self._calls.close()
         self._resources.close()
-
-    def __enter__(self) -> Module:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         arguments = ", ".join(

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Protocol, runtime_checkable
 
-from typing_extensions import Self
-
+from xtc.core.closing import Closing
 from xtc.interfaces.artifact import Artifact
 
 
@@ -55,7 +53,7 @@ class RecordedKernels(Protocol):
         """When the last call started and when each kernel ended, in nanoseconds."""
 
 
-class CommonRuntimeInterface(ABC):
+class CommonRuntimeInterface(Closing):
     """What every runtime offers. Use it as a context manager, or call `close`."""
 
     @property
@@ -104,21 +102,6 @@ class CommonRuntimeInterface(ABC):
     def memory_bandwidth(self) -> float:
         """The rate of reading main memory in bytes per second, measured; 0 where not known."""
         return 0.0
-
-    @abstractmethod
-    def close(self) -> None:
-        """Release everything; closing twice is allowed."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class ProgramRuntime(CommonRuntimeInterface):
