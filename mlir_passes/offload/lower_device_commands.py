@@ -188,7 +188,8 @@ class _Program:
             declaration(name, [word] * takes, [word] * gives, ip=begin)
         kernels = [(kernel.device, kernel.symbol, *kernel.types) for kernel in self.kernels]
         self.module.attributes[KERNELS] = _text_lists(kernels)
-        self.module.attributes[KERNEL_NODES] = _text_lists([kernel.nodes for kernel in self.kernels])
+        nodes = [kernel.nodes for kernel in self.kernels]
+        self.module.attributes[KERNEL_NODES] = _text_lists(nodes)
         self.module.attributes[RESIDENTS] = _text_lists(self.residents)
 
 
