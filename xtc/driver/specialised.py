@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from threading import Lock
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from xtc.core.call import match_names
+from xtc.core.closing import Closing
 from xtc.core.errors import UserError
 from xtc.driver.module import Module
 from xtc.driver.states import States
@@ -30,7 +30,7 @@ def specialised(
     return SpecialisedModule(family, dims, build)
 
 
-class SpecialisedModule:
+class SpecialisedModule(Closing):
     """A function on arrays whose sizes differ from call to call; a context manager.
 
     A call compiles for sizes that it meets first, or takes what was compiled for them. Inputs whose
@@ -116,17 +116,6 @@ class SpecialisedModule:
             for module in self._modules.values():
                 module.close()
             self._modules.clear()
-
-    def __enter__(self) -> SpecialisedModule:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<xtc.SpecialisedModule {self.family!r}, {len(self._modules)} compiled>"

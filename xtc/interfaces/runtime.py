@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from typing_extensions import Self
-
+from xtc.core.closing import Closing
 from xtc.interfaces.artifact import Artifact
 
 
@@ -37,6 +35,14 @@ class HostCode(LoadedModule, Protocol):
         """Write an address into a variable of the code. Raises ArtifactError where it has none."""
 
 
+class Piece(NamedTuple):
+    """A part of a parallel loop: which thread computed it, 0 being the caller, and when, in ns."""
+
+    thread: int
+    begin: int
+    end: int
+
+
 @runtime_checkable
 class RecordedKernels(Protocol):
     """Code that records when its kernels end.
@@ -54,8 +60,11 @@ class RecordedKernels(Protocol):
     def stamps(self) -> Sequence[int]:
         """When the last call started and when each kernel ended, in nanoseconds."""
 
+    def pieces(self, call: Callable[[], None]) -> Sequence[Piece]:
+        """Make a call, and return what threads computed meanwhile; the same clock as `stamps`."""
 
-class CommonRuntimeInterface(ABC):
+
+class CommonRuntimeInterface(Closing):
     """What every runtime offers. Use it as a context manager, or call `close`."""
 
     @property
@@ -104,21 +113,6 @@ class CommonRuntimeInterface(ABC):
     def memory_bandwidth(self) -> float:
         """The rate of reading main memory in bytes per second, measured; 0 where not known."""
         return 0.0
-
-    @abstractmethod
-    def close(self) -> None:
-        """Release everything; closing twice is allowed."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class ProgramRuntime(CommonRuntimeInterface):

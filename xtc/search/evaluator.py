@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 import queue
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
 
-from typing_extensions import Self
-
+from xtc.core.closing import Closing
 from xtc.search.candidate import Candidate, CandidateRunner, Compiled, Outcome
 from xtc.search.gate import Gate
 
 _AHEAD = 2  # compiled candidates that wait to be measured
 
 
-class Evaluator(ABC):
+class Evaluator(Closing):
     """Takes candidates and gives back their outcomes, in any order; a context manager.
 
     Attributes:
@@ -38,17 +36,6 @@ class Evaluator(ABC):
     @abstractmethod
     def close(self) -> None:
         """Give up what is under way and end what was started."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class LocalEvaluator(Evaluator):

@@ -12,9 +12,9 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
+from xtc.core.closing import Closing
 from xtc.core.errors import UserError
 from xtc.driver.tuned import TuningKey, database_path
 from xtc.search.records import Result, Run
@@ -29,7 +29,7 @@ _RESULT_COLUMNS = (
 )
 
 
-class Store:
+class Store(Closing):
     """A tuning database; a context manager. One thread at a time may use it."""
 
     def __init__(self, path: Path | None = None, *, create: bool = True) -> None:
@@ -139,17 +139,6 @@ class Store:
     def close(self) -> None:
         """Close the database; closing twice is allowed."""
         self._base.close()
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _runs(self, rest: str, values: Sequence[Any]) -> list[Run]:
         with self._errors():

@@ -8,12 +8,12 @@ import sys
 import threading
 from collections.abc import Sequence
 from ctypes import byref, c_uint64, c_void_p
-from types import TracebackType
 
 from xtc.codegen.llvm.capi import ERROR_REPORTER, llvm, take_error
 from xtc.codegen.llvm.data import data_object
 from xtc.codegen.llvm.machine import Machine
 from xtc.codegen.llvm.target_machine import initialise
+from xtc.core.closing import Closing
 from xtc.core.errors import CompileError, UserError
 
 # Python loads these for itself alone, so that looking in the process does not find them. libgcc_s
@@ -21,7 +21,7 @@ from xtc.core.errors import CompileError, UserError
 _RUNTIME_LIBRARIES = (b"libm.so.6", b"libgcc_s.so.1") if sys.platform == "linux" else ()
 
 
-class LoadedObjects:
+class LoadedObjects(Closing):
     """Host code in memory; a context manager. Addresses are dead after `close`.
 
     The code may use symbols of the objects, of the process, of the mathematics library and of
@@ -71,17 +71,6 @@ class LoadedObjects:
             self._jit = None
             self._objects = ()
             self._addresses.clear()
-
-    def __enter__(self) -> LoadedObjects:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _add_all(self, jit: c_void_p) -> None:
         lib = llvm()
