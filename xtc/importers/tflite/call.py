@@ -82,13 +82,7 @@ class Call:
 
     def options(self, name: str) -> Any:
         """The operator's options, of the type `name`."""
-        wanted = getattr(tflite.BuiltinOptions, name)
-        kind, table = self.operator.node.BuiltinOptionsType(), self.operator.node.BuiltinOptions()
-        if kind != wanted or table is None:
-            raise Unsupported(f"it has no {name}")
-        options = getattr(tflite, name)()
-        options.Init(table.Bytes, table.Pos)
-        return options
+        return options_of(self.operator, name)
 
     @property
     def quantised(self) -> bool:
@@ -124,6 +118,16 @@ class Call:
     def scales(self, position: int) -> Scales:
         """The quantisation of an operand, which may have several scales."""
         return scales_of(self.operand(position))
+
+
+def options_of(operator: OperatorOf, name: str) -> Any:
+    """An operator's options, of the type `name`. Raises Unsupported where it has others."""
+    kind, table = operator.node.BuiltinOptionsType(), operator.node.BuiltinOptions()
+    if kind != getattr(tflite.BuiltinOptions, name) or table is None:
+        raise Unsupported(f"it has no {name}")
+    options = getattr(tflite, name)()
+    options.Init(table.Bytes, table.Pos)
+    return options
 
 
 def scales_of(tensor: TensorOf) -> Scales:

@@ -86,14 +86,29 @@ class OperatorOf:
 
 
 @dataclass(frozen=True)
-class TfliteModel:
-    """The main subgraph of a file."""
+class Subgraph:
+    """Operators on tensors, which they name by number."""
 
-    name: str
     tensors: tuple[TensorOf, ...]
     operators: tuple[OperatorOf, ...]
+
+
+@dataclass(frozen=True)
+class TfliteModel:
+    """A file: its main subgraph, which is the first of all."""
+
+    name: str
+    subgraphs: tuple[Subgraph, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+
+    @property
+    def tensors(self) -> tuple[TensorOf, ...]:
+        return self.subgraphs[0].tensors
+
+    @property
+    def operators(self) -> tuple[OperatorOf, ...]:
+        return self.subgraphs[0].operators
 
 
 def load_model(path: Path) -> TfliteModel:
@@ -131,18 +146,26 @@ def _model(data: bytes, path: Path) -> TfliteModel:
     if model.SubgraphsLength() < 1:
         raise ValueError("no subgraph")
     codes = _listed(model.OperatorCodesLength(), model.OperatorCodes, _code)
+    read = _listed(
+        model.SubgraphsLength(), model.Subgraphs, lambda graph: _subgraph(model, graph, codes)
+    )
     subgraph = model.Subgraphs(0)
     count = subgraph.TensorsLength()
-    tensors = _listed(count, subgraph.Tensors, lambda tensor: _tensor(model, tensor))
-    operators = _listed(
-        subgraph.OperatorsLength(), subgraph.Operators, lambda node: _operator(node, codes, count)
-    )
     inputs = _numbers(subgraph.InputsLength(), subgraph.InputsAsNumpy, count)
     outputs = _numbers(subgraph.OutputsLength(), subgraph.OutputsAsNumpy, count)
     if min((*inputs, *outputs), default=0) < 0 or not outputs:
         raise ValueError("an input or output of the model is left out")
     name = _text(subgraph.Name()) or path.stem
-    return TfliteModel(name, tuple(tensors), tuple(operators), inputs, outputs)
+    return TfliteModel(name, tuple(read), inputs, outputs)
+
+
+def _subgraph(model: Any, graph: Any, codes: list[str]) -> Subgraph:
+    count = graph.TensorsLength()
+    tensors = _listed(count, graph.Tensors, lambda tensor: _tensor(model, tensor))
+    operators = _listed(
+        graph.OperatorsLength(), graph.Operators, lambda node: _operator(node, codes, count)
+    )
+    return Subgraph(tuple(tensors), tuple(operators))
 
 
 def _listed(count: int, get: Callable[[int], Any], read: Callable[[Any], Any]) -> list[Any]:
