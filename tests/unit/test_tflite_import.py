@@ -15,7 +15,7 @@ pytest.importorskip("tflite", reason="the package tflite is not installed")
 import xtc
 from tests.unit.tflite_layers import Layers
 from tests.unit.tflite_models import random_inputs
-from tests.unit.tflite_narrow_models import MODELS
+from tests.unit.tflite_more_models import MODELS
 
 SEEDS = 2
 

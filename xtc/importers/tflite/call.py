@@ -35,12 +35,14 @@ class Call:
         tensors: of the operands, None where an optional one is left out.
         values: of the operands.
         results: tensors of the results.
+        assign: lets an operand that is a variable be something from here on, by its position.
     """
 
     operator: OperatorOf
     tensors: Sequence[TensorOf | None]
     values: Sequence[Value | None]
     results: Sequence[TensorOf]
+    assign: Callable[[int, Value], None] | None = None
 
     @property
     def count(self) -> int:

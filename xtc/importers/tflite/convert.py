@@ -103,6 +103,9 @@ class Converter:
                 node.where = node.output.where = where
 
     def _operator(self, operator: OperatorOf) -> None:
+        for number in operator.inputs:
+            if number >= 0 and self.model.tensors[number].is_variable:
+                self.values[number] = self.variables.tensor(number, self.model.tensors[number])
         known = self.values.keys() | self.variables.handles.keys()
         missing = [n for n in operator.inputs if n >= 0 and n not in known]
         if missing and not self.problems:
@@ -123,7 +126,11 @@ class Converter:
         if write is None:
             raise Unsupported("the operator is not supported")
         tensors = [self.model.tensors[n] if n >= 0 else None for n in operator.inputs]
-        found = write(Call(operator, tensors, values, wanted))
+
+        def assign(position: int, value: Value) -> None:
+            self.variables.assign_tensor(operator.inputs[position], value)
+
+        found = write(Call(operator, tensors, values, wanted, assign))
         results = [found] if isinstance(found, Tensor | np.ndarray) else list(found)
         for number, tensor, value in zip(operator.outputs, wanted, results, strict=True):
             self._result(number, tensor, value)

@@ -64,6 +64,7 @@ class TensorOf:
         scales: None where it is not quantised.
         is_sparse: whether zeros of the constant are left out, which is not read.
         is_unsigned: whether the file has uint8, of which numbers and zero point less 128 are here.
+        is_variable: whether it keeps its value between calls, which an operator changes.
     """
 
     name: str
@@ -73,6 +74,7 @@ class TensorOf:
     scales: Scales | None
     is_sparse: bool = False
     is_unsigned: bool = False
+    is_variable: bool = False
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,8 @@ def _tensor(model: Any, tensor: Any) -> TensorOf:
     data = _data(model, tensor, shape, dtype, name)
     sparse = tensor.Sparsity() is not None
     scales = _scales(tensor.Quantization(), shape, name)
-    return _signed(TensorOf(name, shape, dtype, data, scales, sparse))
+    found = TensorOf(name, shape, dtype, data, scales, sparse)
+    return replace(_signed(found), is_variable=bool(tensor.IsVariable()))
 
 
 def _signed(tensor: TensorOf) -> TensorOf:

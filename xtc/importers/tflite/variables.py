@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+
 import xtc.ops as O
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.tensor import Tensor
@@ -15,6 +17,7 @@ from xtc.importers.tflite.load import OperatorOf, Subgraph, TensorOf, TfliteMode
 from xtc.importers.values import Array, Unsupported, Value, as_tensor, dtype_of, shape_of
 
 OPERATORS = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
+_NUMBERED = "\0"  # how names of tensors begin, which no variable has
 
 
 @dataclass
@@ -75,11 +78,29 @@ class Variables:
                 wanted.dtype,
             ):
                 raise Unsupported(f"variable '{name}' is assigned another shape or type")
-            plain = plain_name(name, self.names)
-            self.names.add(plain)
-            state = O.tensor(wanted.shape, wanted.dtype, state=True, const=first, name=plain)
-            self.current[name] = self.states[name] = state
+            self._begin(name, wanted, first)
         return self.current[name]
+
+    def tensor(self, number: int, tensor: TensorOf) -> Value:
+        """A tensor that an operator changes, which begins as what stands for 0."""
+        name = _key(number)
+        if name not in self.current:
+            zero = 0
+            if tensor.dtype == "int8" and tensor.scales is not None:
+                zero = int(tensor.scales.zero_points[0])
+            first = np.full(tensor.shape, zero, tensor.dtype) if zero else None
+            self._begin(name, tensor, first)
+        return self.current[name]
+
+    def assign_tensor(self, number: int, value: Value) -> None:
+        """Let a tensor be this from here on."""
+        self._assign(_key(number), value)
+
+    def _begin(self, name: str, wanted: TensorOf, first: Array | None) -> None:
+        plain = plain_name(wanted.name if name.startswith(_NUMBERED) else name, self.names)
+        self.names.add(plain)
+        state = O.tensor(wanted.shape, wanted.dtype, state=True, const=first, name=plain)
+        self.current[name] = self.states[name] = state
 
     def _assign(self, name: str, value: Value) -> None:
         state = self.states.get(name)
@@ -94,6 +115,10 @@ class Variables:
         if not 0 < number < len(self.model.subgraphs):
             raise Unsupported(f"subgraph {number}")
         self.initial |= dict(_assigned(self.model.subgraphs[number]))
+
+
+def _key(number: int) -> str:
+    return f"{_NUMBERED}{number}"
 
 
 def _assigned(graph: Subgraph) -> Iterator[tuple[str, Array]]:
