@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models for tests of the importer: operators of int8 beyond those of small networks, and shapes."""
+"""Models for tests of the importer: more operators of int8, shapes, and what remembers."""
 
 from __future__ import annotations
 

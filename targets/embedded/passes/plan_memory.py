@@ -51,9 +51,9 @@ class PlanMemory(Pass):
 
     Lifetimes are counted in calls of the entry function, which `outline-operators` made of nodes.
     An input lives from the start of the program to its last use, an output from its first use to
-    the end, a state always. Several orders of first fit are tried until the sum of what lives at once is reached.
-    Small buffers inside a loop are on the stack, in a function's frame. The entry takes
-    no arguments afterwards: callers write and read the arena.
+    the end, a state always. Several orders of first fit are tried until the sum of what lives at
+    once is reached. Small buffers inside a loop are on the stack, in a function's frame. The entry
+    takes no arguments afterwards: callers write and read the arena.
 
     Before:
         func.func @net(%x: memref<64xi8>, %y: memref<10xi8>) {
@@ -152,7 +152,7 @@ class _Buffer:
 
 
 def _is_state(entry: Operation, position: int) -> bool:
-    given = entry.attributes["arg_attrs"] if "arg_attrs" in entry.attributes else None
+    given = entry.attributes.get("arg_attrs", None)
     return given is not None and STATE in DictAttr(given[position])
 
 

@@ -139,9 +139,7 @@ def batch_matmul(call: Call) -> Tensor:
     k = a.type.sizes[-2 if options.AdjX() else -1]
     # Less what the zero points add to each row and column.
     if q.zero_point:
-        rows = O.reduce_sum(
-            O.cast(a, "int32"), axes=(-2 if options.AdjX() else -1,), keepdims=True
-        )
+        rows = O.reduce_sum(O.cast(a, "int32"), axes=(-2 if options.AdjX() else -1,), keepdims=True)
         rows = _row(rows) if options.AdjX() else rows
         total = O.sub(total, O.mul(rows, q.zero_point))
     if p.zero_point:

@@ -25,7 +25,12 @@ def svdf(call: Call) -> Tensor:
     batch = x.type.sizes[0]
     filters, frames = call.shape(_TIME)
     rank = options.Rank()
-    if call.assign is None or rank < 1 or filters % rank or state.type.size != batch * filters * frames:
+    if (
+        call.assign is None
+        or rank < 1
+        or filters % rank
+        or state.type.size != batch * filters * frames
+    ):
         raise Unsupported(f"rank {rank}, a state of shape {state.type.sizes}")
     newest = _quantised_features(call, x) if call.quantised else _features(call, x)
     old = O.reshape(state, (batch, filters, frames))
