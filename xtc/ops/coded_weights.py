@@ -48,7 +48,7 @@ def coded_weights(
         raise UserError(f"zero points have the shape of scales, not {zeros.shape}")
     parts = codes.reshape(groups, 1, k // groups, n)
     stored = _bytes(parts) if bits == 8 else _halves(parts)
-    s, z = (np.asarray(a, np.float32)[:, np.newaxis, np.newaxis] for a in (scales, zeros))
+    s, z = (_constant(np.asarray(a, np.float32)[:, None, None]) for a in (scales, zeros))
     return reshape(mul(sub(stored, z), s), (k, n), name=name)
 
 
@@ -74,15 +74,18 @@ def _check(codes: Array, scales: Array, bits: int) -> tuple[int, int, int]:
 
 def _bytes(codes: Array) -> Tensor:
     """Codes as numbers, a byte each."""
-    stored = np.ascontiguousarray(codes)
-    return cast(tensor(stored.shape, "uint8", const=stored), "float32")
+    return cast(_constant(codes), "float32")
 
 
 def _halves(codes: Array) -> Tensor:
     """Codes as numbers: a byte has one of the first half of a group and one of the second."""
     low, high = np.split(codes, 2, axis=2)
-    stored = low | high << 4
     masks = np.array([0x0F, 0xF0], np.uint8).reshape(1, 2, 1, 1)
-    found = bitwise_and(tensor(stored.shape, "uint8", const=stored), masks)
+    found = bitwise_and(_constant(low | high << 4), _constant(masks))
     # The higher one counts sixteenfold, which is taken back exactly.
-    return mul(cast(found, "float32"), np.array([1, 1 / 16], np.float32).reshape(1, 2, 1, 1))
+    parts = np.array([1, 1 / 16], np.float32).reshape(1, 2, 1, 1)
+    return mul(cast(found, "float32"), _constant(parts))
+
+
+def _constant(array: Array) -> Tensor:
+    return tensor(array.shape, array.dtype.name, const=np.ascontiguousarray(array))

@@ -25,7 +25,7 @@ def matmul_of_few_bits(call: Call) -> Result:
     x = call.tensor(0)
     wide = O.cast(x, "float32")
     rest = blocks * size - depth  # the last block may be filled up
-    padded = O.pad(wide, ((0, 0),) * (x.rank - 1) + ((0, rest),)) if rest else wide
+    padded = O.pad(wide, ((0, 0),) * (x.type.rank - 1) + ((0, rest),)) if rest else wide
     codes = _unpacked(call.static(1).reshape(columns, -1), bits)
     scales = call.static(2).astype(np.float32).reshape(columns, blocks)
     zeros = _zero_points(call, columns, blocks, bits).T if call.has(3) else None
