@@ -341,7 +341,7 @@ def test_hosts_in_cxx(upmem: Command, tmp_path: Path) -> None:
 PYTHON_HOST = """
 import io
 from dpu import DpuSet, driver
-source = io.StringIO("#include <stdio.h>\\n__host int my_var; int main(void) { my_var++; }")
+source = io.StringIO("#include <stdio.h>\\n__host int my_var; int main() { return my_var++; }")
 with DpuSet(nr_dpus=1, c_source=source) as dpu:
     dpu.my_var = b"\\x05\\0\\0\\0"
     dpu.exec()

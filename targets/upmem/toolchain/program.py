@@ -90,7 +90,7 @@ def _runtime() -> tempfile.TemporaryDirectory[str]:
     clang = DpuClang.found()
     folder = private_folder("dpu-rt-")
     cache = configured_cache() if knobs.CACHE.get() else None
-    flags = [*MACHINE_FLAGS, *clang.scheduling]
+    flags = " ".join([*MACHINE_FLAGS, *clang.scheduling])
     key = cache_key(
         {"what": "upmem runtime", "clang": clang.version, "flags": flags, "files": _files()}
     )
