@@ -264,7 +264,7 @@ def schedule_texts(graph: Graph, data: Any, *, trusted: bool = True) -> dict[str
 
 
 def given_schedule(graph: Graph, data: Any, *, trusted: bool = True) -> Schedule:
-    """The schedule of `data`, of no operator for None. Raises UserError as `schedule_texts` does."""
+    """The schedule of `data`, of no operator for None. Raises UserError like `schedule_texts`."""
     schedule = Schedule.of(graph, {} if data is None else data)
     if data is not None and not trusted:
         _check_calls_nothing(schedule)

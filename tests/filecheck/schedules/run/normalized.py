@@ -2,8 +2,9 @@
 # RUN: %python %s | FileCheck %s
 """The ends of a parameter space are no mistakes: what changes nothing is said in a note."""
 
-import xtc
 from Inputs.small import checked, graph, new, of
+
+import xtc
 
 print(new().tile("i", {"i1": 32, "i2": 8, "i3": 8}).unroll({"i2": 1, "i3": 64}))
 # CHECK:      for i in 0..32 step 32
