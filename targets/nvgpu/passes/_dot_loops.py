@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from xtc.ir.builders.numbers import known_trips
 from xtc.ir.builders.tile import dims_of
-from xtc.ir.mlir import BlockArgument, MemRefType, Operation, RankedTensorType
+from xtc.ir.mlir import BlockArgument, MemRefType, Operation, RankedTensorType, all_operations
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._declined import Declined
 from xtc_targets.nvgpu.passes._loop_forms import Form, LoopForms
@@ -164,8 +164,6 @@ def dot_loop(loop: Operation, before: Sequence[Operation], numbers: Numbers) -> 
 
 
 def _inside(op: Operation) -> list[Operation]:
-    from xtc.ir.mlir import all_operations
-
     return all_operations(op)[1:]
 
 
