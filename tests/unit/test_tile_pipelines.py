@@ -90,11 +90,13 @@ def test_it_computes_the_same(name: str) -> None:
 
 
 def test_blocks_stay_for_several_tiles() -> None:
-    case = matmul(72, 72, 104)
+    """Two blocks for each of 132 multiprocessors; bands of tiles, the last of them narrower."""
+    case = matmul(64 * 18 + 8, 64 * 16, 16)
     kernel = case.kernel()
-    values = case.program._bound((64 * 300, *case.arguments[1:]), {})
-    assert kernel.grid(values) == [264, 1, 1]  # two blocks for each of 132 multiprocessors
-    assert kernel._as_written.grid(values) == [300, 2, 1]
+    values = case.program._bound(case.arguments, {})
+    assert kernel.grid(values) == [264, 1, 1]
+    assert kernel._as_written.grid(values) == [19, 16, 1]
+    case.agrees(case.program)
 
 
 @needs_ptxas
