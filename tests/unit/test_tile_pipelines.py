@@ -91,7 +91,7 @@ def test_it_computes_the_same(name: str) -> None:
 
 def test_blocks_stay_for_several_tiles() -> None:
     """Two blocks for each of 132 multiprocessors; bands of tiles, the last of them narrower."""
-    case = matmul(64 * 18 + 8, 64 * 16, 16)
+    case = matmul(64 * 18 + 8, 64 * 16, 64)
     kernel = case.kernel()
     values = case.program._bound(case.arguments, {})
     assert kernel.grid(values) == [264, 1, 1]
