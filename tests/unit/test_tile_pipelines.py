@@ -209,3 +209,20 @@ def test_memory_that_has_no_map_is_copied_as_written(monkeypatch: pytest.MonkeyP
     case = matmul(72, 72, 104)
     case.agrees(case.program)
     assert case.program.compile(*case.arguments).is_divided
+
+
+def test_maps_stay_while_arrays_do() -> None:
+    """A launch on the arrays of the last one copies nothing to the device."""
+    case = matmul(72, 72, 104)
+    m, n, k, a, b, c = case.arguments
+    with NvgpuDevice() as device:
+        there = [device.array(each) for each in (a, b, c)]
+        case.program(m, n, k, *there)
+        before = device.counters()["nvgpu.H2D_COPIES"]
+        case.program(m, n, k, *there)
+        assert device.counters()["nvgpu.H2D_COPIES"] == before
+        other = device.array(2 * a)
+        case.program(m, n, k, other, *there[1:])
+        np.testing.assert_array_equal(there[2].numpy(), 2 * case.expected)
+        for array in (*there, other):
+            array.free()
