@@ -213,5 +213,5 @@ def cumsum(call: Call) -> Tensor:
     options, x = call.options("CumsumOptions"), call.tensor(0)
     if not (x.element.is_float or x.dtype in ("int32", "int64")):
         raise Unsupported(f"an operand of {x.dtype}")
-    flags = {"exclusive": bool(options.Exclusive()), "reverse": bool(options.Reverse())}
-    return O.cumsum(x, axis=call.ints(1)[0], **flags)
+    exclusive, reverse = bool(options.Exclusive()), bool(options.Reverse())
+    return O.cumsum(x, axis=call.ints(1)[0], exclusive=exclusive, reverse=reverse)

@@ -129,24 +129,22 @@ def _with_gaps(x: Tensor, strides: tuple[int, int], value: int) -> Tensor:
 @reads("BATCH_MATMUL")
 def batch_matmul(call: Call) -> Tensor:
     options, a, b = call.options("BatchMatMulOptions"), call.tensor(0), call.tensor(1)
-    turned = {"transpose_a": bool(options.AdjX()), "transpose_b": bool(options.AdjY())}
+    turned_a, turned_b = bool(options.AdjX()), bool(options.AdjY())
     if {a.dtype, b.dtype} == {"float32"}:
-        return O.matmul(a, b, **turned)
+        return O.matmul(a, b, transpose_a=turned_a, transpose_b=turned_b)
     if not call.quantised or b.dtype != "int8":
         raise Unsupported(f"operands of {a.dtype} and {b.dtype}")
     p, q, y = call.scale(0), call.scale(1), call.result_scale
-    total = O.matmul(a, b, **turned)
-    k = a.type.sizes[-2 if options.AdjX() else -1]
+    total = O.matmul(a, b, transpose_a=turned_a, transpose_b=turned_b)
+    k = a.type.sizes[-2 if turned_a else -1]
     # Less what the zero points add to each row and column.
     if q.zero_point:
-        rows = O.reduce_sum(O.cast(a, "int32"), axes=(-2 if options.AdjX() else -1,), keepdims=True)
-        rows = _row(rows) if options.AdjX() else rows
+        rows = O.reduce_sum(O.cast(a, "int32"), axes=(-2 if turned_a else -1,), keepdims=True)
+        rows = _row(rows) if turned_a else rows
         total = O.sub(total, O.mul(rows, q.zero_point))
     if p.zero_point:
-        columns = O.reduce_sum(
-            O.cast(b, "int32"), axes=(-1 if options.AdjY() else -2,), keepdims=True
-        )
-        columns = _row(columns) if options.AdjY() else columns
+        columns = O.reduce_sum(O.cast(b, "int32"), axes=(-1 if turned_b else -2,), keepdims=True)
+        columns = _row(columns) if turned_b else columns
         total = O.sub(total, O.mul(columns, p.zero_point))
     total = O.add(total, k * p.zero_point * q.zero_point)
     factor = float(np.float32(p.scale) * np.float32(q.scale)) / y.scale

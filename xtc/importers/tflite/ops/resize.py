@@ -85,9 +85,9 @@ def _bilinear_integers(call: Call, x: Tensor, options: object) -> Tensor:
             for index, w in zip((low, high), weights, strict=True)
         )
         x = O.add(near, far)
-    one = 1 << (2 * _POINT)
-    half = O.sub(O.mul(O.cast(O.greater(x, 0), "int32"), one), one // 2)
-    return O.cast(O.trunc_div(O.add(x, half), one), "int8")
+    unit = 1 << (2 * _POINT)
+    half = O.sub(O.mul(O.cast(O.greater(x, 0), "int32"), unit), unit // 2)
+    return O.cast(O.trunc_div(O.add(x, half), unit), "int8")
 
 
 def _fixed_positions(size: int, wanted: int, options: object) -> Array:
