@@ -170,6 +170,10 @@ WARPS = "xtc.warps"
 """Integer on a function: it is a tile kernel, whose blocks have this many warps. Written when a
 kernel is transcribed, read by passes over the dialect `tile`."""
 
+CLUSTER = "xtc.cluster"
+"""Three integers on a tile kernel: the blocks of a cluster in x, y and z; absent where a block is
+alone. Written when a kernel is transcribed."""
+
 # --- Marks: within one pass --------------------------------------------------------------------
 
 MARK_PREFIX = "xtc.mark."

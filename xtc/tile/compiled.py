@@ -30,6 +30,7 @@ from xtc.tile.interpreter.values import numpy_type
 from xtc.tile.kept import Files, found_or_made, key_of
 from xtc.tile.maps import tensor_maps
 from xtc.tile.script import Script
+from xtc.tile.settings import dumped
 from xtc.tile.source import parameters, transcribed
 from xtc.tile.types import DataType, PointerType
 
@@ -127,6 +128,7 @@ class Kernel:
         return found_or_made(self.key("image"), self._build)
 
     def _build(self) -> Files:
+        dumped(self.name, self.source)
         return {IMAGE: self.compiler.image(self.text, self._module.context, self.symbol)}
 
     @property

@@ -146,8 +146,15 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         """A shared tensor seen in another shape."""
         return memory.reshaped(_shared(tensor, "reshape_shared"), shape)
 
-    def annotate_layout(self, tensor: RegisterTensor, layout: RegisterLayout) -> None:
-        """Give a register tensor this layout."""
+    def annotate_layout(
+        self, tensor: RegisterTensor | SharedTensor, layout: RegisterLayout | cuda.SharedLayout
+    ) -> None:
+        """Give a register tensor this layout, also where it was used before. A shared tensor keeps
+        the layout that the compiler chooses."""
+        if isinstance(tensor, SharedTensor) and isinstance(layout, cuda.SharedLayout):
+            if layout.shape != tensor.shape:
+                raise UserError(f"annotate_layout: {tensor!r} has not shape {list(layout.shape)}")
+            return
         if not isinstance(tensor, RegisterTensor) or not isinstance(layout, RegisterLayout):
             raise UserError("annotate_layout takes a register tensor and a register layout")
         if layout.shape != tensor.shape:
@@ -178,7 +185,6 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         self,
         dst: GlobalTensor,
         src: RegisterTensor,
-        /,
         *,
         offsets: Sequence[Any],
         dims: Sequence[int] | None = None,
@@ -187,7 +193,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         moves.store_global(_global(dst, "store_global"), src, offsets, dims)
 
     def load_shared(
-        self, src: SharedTensor, /, *, out: RegisterTensor | None = None
+        self, src: SharedTensor, *, out: RegisterTensor | None = None
     ) -> RegisterTensor:
         """A whole shared tensor, or the part that indices name, as a tile in registers."""
         tile_read: RegisterTensor = _out(moves.load_shared(_shared(src, "load_shared")), out)

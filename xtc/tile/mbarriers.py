@@ -63,24 +63,28 @@ class MBarrier:
     producer_initial_phase = 1
     consumer_initial_phase = 0
 
-    def alloc(self, count: int | Sequence[int] | None = None) -> Barrier | Barriers:
-        """Barriers of this many arrivals; one where `count` is no list, and by default as many as
-        threads run. All threads of the block know them."""
+    def alloc(
+        self,
+        counts: int | Sequence[int] | None = None,
+        *,
+        count: int | Sequence[int] | None = None,
+    ) -> Barrier | Barriers:
+        """Barriers of this many arrivals; one where `counts` is no list, and by default as many as
+        threads run. All threads of the block know them. `count` is another name of `counts`."""
+        count = counts if count is None else count
         if tile.current_group() is not None:
             raise UserError(
                 "mbarrier.alloc in a thread group",
                 hints=["allocate barriers before the group: all threads see them made"],
             )
-        counts: list[Any] = list(count) if isinstance(count, list | tuple) else [count]
-        for number in counts:
+        numbers: list[Any] = list(count) if isinstance(count, list | tuple) else [count]
+        for number in numbers:
             _require_count(number)
-        if not counts:
+        if not numbers:
             raise UserError("mbarrier.alloc of no barriers")
-        type = MemRefType.get([len(counts)], Type.parse("i64"), None, space(SHARED))
-        made = tile.mbarrier_alloc([number or 0 for number in counts], type)
-        if isinstance(count, list | tuple):
-            return Barriers(made, len(counts))
-        return Barrier(made, 0)
+        type = MemRefType.get([len(numbers)], Type.parse("i64"), None, space(SHARED))
+        made = tile.mbarrier_alloc([number or 0 for number in numbers], type)
+        return Barriers(made, len(numbers)) if isinstance(count, list | tuple) else Barrier(made, 0)
 
     def arrive(
         self, barrier: Barrier, count: Any = 1, sem: str = "release", scope: str = "cta"

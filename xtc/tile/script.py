@@ -27,6 +27,7 @@ class Attributes:
         if name == "warps" and value is not None:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise UserError(f"attrs.warps is a constant of 1 or more, not {value!r}")
+            tile.set_warps(value)
         elif name == "blocks" and value is not None:
             value = _grid(value)
         elif name == "cluster_blocks" and value not in (1, (1,), [1], (1, 1, 1), [1, 1, 1]):

@@ -15,7 +15,8 @@ from xtc.tile.values import GlobalTensor, Memory, SharedTensor
 
 
 class Tma:
-    """Copies between global and shared memory. Each thread that runs begins one."""
+    """Copies between global and shared memory. One thread of those that run begins each, always the
+    same: who calls in a group and waits in the same group waits for it."""
 
     def global_to_shared(
         self,
@@ -38,7 +39,8 @@ class Tma:
         values, along = located(source, offsets, dims, len(target.shape), name)
         _require_rows(source, along, name)
         barrier = barrier_of(mbarrier, name).operands
-        tile.tma_load(source.value, target.value, barrier, values, along)
+        with tile.elected():
+            tile.tma_load(source.value, target.value, barrier, values, along)
 
     def shared_to_global(
         self,
@@ -58,18 +60,21 @@ class Tma:
         target, source = _pair(dst, src, name)
         values, along = located(target, offsets, dims, len(source.shape), name)
         _require_rows(target, along, name)
-        tile.tma_store(source.value, target.value, values, along)
+        with tile.elected():
+            tile.tma_store(source.value, target.value, values, along)
 
     def commit_group(self) -> None:
         """Close the group of `shared_to_global` begun since the last was closed."""
-        tile.tma_commit()
+        with tile.elected():
+            tile.tma_commit()
 
     def wait_group(self, n: int, read: bool = False) -> None:
         """Wait until at most the last `n` groups are in flight; with `read`, until the others have
         read shared memory."""
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise UserError(f"tma.wait_group takes a constant number of groups, not {n!r}")
-        tile.tma_wait(n, bool(read))
+        with tile.elected():
+            tile.tma_wait(n, bool(read))
 
     def __getattr__(self, name: str) -> Any:
         raise UserError(f"'tma.{name}' is not supported")

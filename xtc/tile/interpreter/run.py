@@ -407,7 +407,8 @@ _CARRIED = ("scf.for", "scf.while", "tile.wgmma")
 
 _BESIDE = (
     *("scf.for", "scf.while", "scf.if", "tile.in_group", "tile.block_id", "tile.grid_dim"),
-    *("memref.reinterpret_cast", "memref.subview", "memref.transpose", "tile.grid", "tile.assume"),
+    *("memref.reinterpret_cast", "memref.subview", "memref.transpose", "memref.cast"),
+    *("tile.grid", "tile.assume"),
 )
 """Operations with which the code around groups of threads goes on while they run."""
 
@@ -427,6 +428,7 @@ _OPERATIONS: Mapping[str, Callable[[_Block, Operation], None]] = MappingProxyTyp
         "memref.dealloc": _Block.dealloc,
         "memref.subview": _Block.part,
         "memref.transpose": _Block.permuted,
+        "memref.cast": _Block.retyped,
         "tile.grid": _Block.nothing,
         "tile.assume": _Block.assume,
         "tile.convert_layout": _Block.same,
