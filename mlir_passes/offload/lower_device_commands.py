@@ -12,7 +12,16 @@ from xtc.core.errors import CompileError
 from xtc.interfaces.target import kernel_symbol
 from xtc.ir.analysis.effects import is_view, memrefs_of
 from xtc.ir.analysis.views import is_reshape, root
-from xtc.ir.attributes import BEFORE_FAILURE, CONTENTS, KERNELS, LAUNCH_GRID, OVERLAP, RESIDENTS
+from xtc.ir.attributes import (
+    BEFORE_FAILURE,
+    CONTENTS,
+    KERNEL_NODES,
+    KERNELS,
+    LAUNCH_GRID,
+    NODES,
+    OVERLAP,
+    RESIDENTS,
+)
 from xtc.ir.builders import numbers
 from xtc.ir.builders.functions import call, declaration
 from xtc.ir.mlir import (
@@ -77,7 +86,8 @@ class LowerDeviceCommands(Pass):
 
     Devices have the numbers of their names in order: those of `devices`, which include what the
     program opens and does not use, or those that it names. Kernels and constants on devices are
-    numbered in the order of the module's attributes `xtc.kernels` and `xtc.residents`. A kernel
+    numbered in the order of the module's attributes `xtc.kernels` and `xtc.residents`;
+    `xtc.kernel_nodes` has the graph nodes of each kernel. A kernel
     takes addresses, integers and floats of 32 and 64 bits, each in the low bytes of 64. Its grid is
     0, 0, 0, the image's own, unless the device's function has the attribute `xtc.grid`. Commands
     are asynchronous: the host waits before it touches memory that a copy uses, and at its end.
@@ -108,6 +118,7 @@ class _Kernel:
     device: str
     symbol: str
     types: tuple[str, ...]
+    nodes: tuple[str, ...]
     grid: AffineMap | None
 
     @staticmethod
@@ -115,7 +126,9 @@ class _Kernel:
         device, symbol = str(device_of(declared)), symbol_of(declared)
         inputs = FunctionType(TypeAttr(declared.attributes["function_type"]).value).inputs
         types = tuple(argument_type(type, declared) for type in inputs)
-        return _Kernel(device, symbol, types, _grid_of(module, device, symbol))
+        nodes = ArrayAttr(declared.attributes[NODES]) if NODES in declared.attributes else ()
+        names = tuple(StringAttr(node).value for node in nodes)
+        return _Kernel(device, symbol, types, names, _grid_of(module, device, symbol))
 
 
 def argument_type(type: Type, function: Operation) -> str:
@@ -175,6 +188,8 @@ class _Program:
             declaration(name, [word] * takes, [word] * gives, ip=begin)
         kernels = [(kernel.device, kernel.symbol, *kernel.types) for kernel in self.kernels]
         self.module.attributes[KERNELS] = _text_lists(kernels)
+        nodes = [kernel.nodes for kernel in self.kernels]
+        self.module.attributes[KERNEL_NODES] = _text_lists(nodes)
         self.module.attributes[RESIDENTS] = _text_lists(self.residents)
 
 

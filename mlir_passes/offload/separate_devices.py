@@ -6,9 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.attributes import DEVICE
+from xtc.ir.analysis.node_names import node_of
+from xtc.ir.attributes import DEVICE, NODES
 from xtc.ir.builders.functions import declaration
 from xtc.ir.mlir import (
+    ArrayAttr,
     FlatSymbolRefAttr,
     FunctionType,
     InsertionPoint,
@@ -23,6 +25,8 @@ from xtc.ir.partition import device_of, symbol_of, top_level
 from xtc.ir.passes import Pass
 from xtc_passes.tensor._meshes import GRID
 
+_COMPUTING = ("linalg.", "vector.", "memref.store", "memref.copy")
+
 
 @dataclass(frozen=True)
 class SeparateDevices(Pass):
@@ -36,7 +40,8 @@ class SeparateDevices(Pass):
         func.func private @f.npu0.0(memref<4xf32, 1>) attributes {xtc.device = "npu0"}
         func.func @f(...) { ... call @f.npu0.0(%0) {xtc.device = "npu0"} ... }
 
-    From here on each machine's passes see its own code alone. A device's meshes go with it.
+    From here on each machine's passes see its own code alone. A device's meshes go with it. The
+    declarations name, in `xtc.nodes`, the graph nodes that the functions compute.
     """
 
     name: ClassVar[str] = "separate-devices"
@@ -85,3 +90,9 @@ def _declare(function: Operation) -> None:
     ip = InsertionPoint(function)
     made = declaration(symbol_of(function), kind.inputs, kind.results, ip=ip)
     made.attributes[DEVICE] = function.attributes[DEVICE]
+    made.attributes[NODES] = ArrayAttr.get(list(map(StringAttr.get, _nodes(function))))
+
+
+def _nodes(function: Operation) -> list[str]:
+    computing = (op for op in all_operations(function) if op.name.startswith(_COMPUTING))
+    return [name for name in dict.fromkeys(map(node_of, computing)) if name]

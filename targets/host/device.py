@@ -17,7 +17,7 @@ from xtc.codegen.llvm import LoadedObjects, Machine
 from xtc.core.errors import ArtifactError, DeviceFault, DeviceMemoryError, UserError
 from xtc.core.numbering import Numbering
 from xtc.interfaces.artifact import Artifact
-from xtc.interfaces.runtime import HostRuntime, LoadedModule
+from xtc.interfaces.runtime import HostRuntime, LoadedModule, Piece
 from xtc.system.cores import usable_cores
 from xtc_targets.host import pool_library
 from xtc_targets.host.build import ARENAS, EXTERNALS, KERNELS, LIBRARY, RELEASE, STAMPS
@@ -85,6 +85,13 @@ class HostModule:
             _closed()
         count = len(self.kernels) + 1
         return list((ctypes.c_int64 * count).from_address(_address(self._library, STAMPS)))
+
+    def pieces(self, call: Callable[[], None]) -> Sequence[Piece]:
+        """Make a call, and return the parts of parallel loops that threads computed meanwhile."""
+        if self._pool is not None:
+            return self._pool.pieces(call)
+        call()
+        return ()
 
     def set_address(self, variable: str, address: int) -> None:
         """Write an address into a variable of the code."""

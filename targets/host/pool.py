@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from xtc.core import knobs
 from xtc.core.errors import ArtifactError
+from xtc.interfaces.runtime import Piece
 from xtc.system.workspace import private_folder
 from xtc_targets.host import pool_library
 
@@ -21,6 +23,15 @@ class _Table(ctypes.Structure):
     """`struct xtc_parallel` of csrc/parallel.h."""
 
     _fields_ = (("run", ctypes.c_void_p), ("threads", ctypes.c_int64))
+
+
+class _Piece(ctypes.Structure):
+    """`struct xtc_parallel_piece`."""
+
+    _fields_ = tuple((name, ctypes.c_int64) for name in ("thread", "begin", "end"))
+
+
+_PIECES = 65_536  # that a call's recording has room for
 
 
 @dataclass(eq=False)
@@ -42,6 +53,17 @@ class Pool:
         entry.run = ctypes.cast(self._library.xtc_parallel_run, ctypes.c_void_p).value
         entry.threads = threads
 
+    def pieces(self, call: Callable[[], None]) -> list[Piece]:
+        """The parts of parallel loops that threads compute during a call, of any module's."""
+        with _recording:
+            found = (_Piece * _PIECES)()
+            self._library.xtc_parallel_record(found, ctypes.c_int64(_PIECES))
+            try:
+                call()
+            finally:
+                count = self._library.xtc_parallel_record(None, ctypes.c_int64(0))
+        return [Piece(piece.thread, piece.begin, piece.end) for piece in found[:count]]
+
     def detach(self) -> None:
         """A module that was attached is gone; the threads go with the last one."""
         with _guard:
@@ -51,6 +73,7 @@ class Pool:
 
 
 _guard = threading.Lock()
+_recording = threading.Lock()
 _pools: dict[str, Pool] = {}
 
 
@@ -81,6 +104,7 @@ def _open(path: Path) -> ctypes.CDLL:
         library = ctypes.CDLL(str(path))
         for name in ("run", "spin", "stop"):
             getattr(library, f"xtc_parallel_{name}").restype = None
+        library.xtc_parallel_record.restype = ctypes.c_int64
     except (OSError, AttributeError) as error:
         raise ArtifactError(f"the library cannot be loaded: {error}", where=path) from None
     return library

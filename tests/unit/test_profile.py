@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -12,8 +15,16 @@ import xtc
 import xtc.ops as O
 from benchmarks.networks import NETWORKS
 from xtc.core.errors import UserError
-from xtc.driver.profiling import fused_nodes
-from xtc.evaluate.profile import OperatorTime, Profile, Span, spans_of
+from xtc.driver.operator_times import fused_nodes
+from xtc.evaluate.profile import (
+    Copies,
+    DeviceProfile,
+    OperatorTime,
+    Profile,
+    Span,
+    spans_of,
+)
+from xtc.interfaces.runtime import Piece
 from xtc_targets.host.device import LocalHost
 from xtc_targets.host.options import HostOptions
 
@@ -99,3 +110,106 @@ def test_the_timeline_has_each_kernel_of_a_call() -> None:
 def test_c_records_no_times() -> None:
     with pytest.raises(UserError, match="codegen='c' records no profile"):
         HostOptions(codegen="c", profile=True)
+
+
+def test_threads_have_rows_of_their_own() -> None:
+    kernels = [("a", "g.kernel.a"), ("b", "g.kernel.b")]
+    pieces = [Piece(0, 110, 150), Piece(1, 120, 180), Piece(2, 210, 290)]
+    *caller, first, second = spans_of(kernels, [100, 200, 300], pieces)
+    assert [span.row for span in caller] == ["caller", "caller"]
+    assert first == Span("a", "g.kernel.a", 20, 80, "thread 1")
+    assert second == Span("b", "g.kernel.b", 110, 190, "thread 2")
+
+
+@pytest.mark.slow
+def test_parallel_loops_are_in_the_rows_of_their_threads() -> None:
+    x = O.tensor((512, 512), name="x")
+    with O.graph(name="g") as gb:
+        O.matmul(O.matmul(x, x, name="a"), x, name="b")
+    rows: set[str] = set()
+    with xtc.compile(gb.graph, threads=2) as module:
+        for _ in range(20):  # a busy machine wakes the other thread late
+            found = module.profile(repeat=5)
+            rows.update(span.row for span in found.spans)
+            assert {span.name for span in found.spans} == {"a", "b"}
+            if len(rows) > 1:
+                break
+    assert rows == {"caller", "thread 1"}
+
+
+def _device_profile() -> Profile:
+    operators = (OperatorTime("h", ("matmul", "relu"), ("g_0",), 2e-6, 4000, 2000),)
+    copies = (Copies("copy to", 2, 1500, 0.0), Copies("copy from", 1, 100, 1e-6))
+    devices = (DeviceProfile("npu0", operators, copies, True, 4e9, 2e9),)
+    host = (OperatorTime("rest", ("exp",), (), 3e-6, 30, 60),)
+    spans = (Span("rest", "", 0, 1000), Span("h", "g_0", 1000, 3000, "npu0"))
+    return Profile("g", host, spans, 1.0, 1.0, 1, devices=devices)
+
+
+def test_the_table_of_a_device_is_its_own() -> None:
+    assert _device_profile().table() == (
+        "profile of g: 1 call, one command after another\n"
+        "npu0: peak 4.0 GFLOP/s, reading 2.0 GB/s\n"
+        "npu0, modelled             time      share    GFLOP/s       GB/s   roofline  computes\n"
+        "h                          2 us     100.0%        2.0        1.0        50%  matmul+relu\n"
+        "in all                     2 us     100.0%        2.0\n"
+        "copy to                       -                                              "
+        "2 copies, 1500 bytes\n"
+        "copy from                  1 us                              0.1             "
+        "1 copies, 100 bytes\n"
+        "on the host                time      share    GFLOP/s       GB/s   roofline  computes\n"
+        "rest                       3 us     100.0%        0.0        0.0          -  exp\n"
+    )
+
+
+def test_a_picture_has_a_bar_for_each_span(tmp_path: Path) -> None:
+    _device_profile().save_timeline(tmp_path / "g.svg")
+    text = (tmp_path / "g.svg").read_text()
+    root = ElementTree.fromstring(text)  # noqa: S314  our own
+    titles = [title.text for title in root.iter("{http://www.w3.org/2000/svg}title")]
+    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert titles == ["rest, 1 us", "h, 2 us"]
+    assert {"One call of g: 3 us", "caller", "npu0, modelled"} <= set(texts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["mppa", "null"])
+def test_each_operator_of_a_device_has_its_time(kind: str) -> None:
+    x = O.tensor((8, 8), name="x")
+    with O.graph(name="g") as gb:
+        a = O.matmul(x, x, name="a", device=kind)
+        O.relu(O.matmul(O.exp(a, name="e"), x, name="b", device=kind), name="c", device=kind)
+    values = np.random.default_rng(0).random((8, 8), np.float32)
+    with xtc.compile(gb.graph) as module:
+        before = module(values)
+        found = module.profile(values, repeat=2)
+        assert np.array_equal(module(values), before)
+    (device,) = found.devices
+    assert [operator.name for operator in device.operators] == ["a", "c"]
+    assert [operator.computes for operator in device.operators] == [("matmul",), ("matmul", "relu")]
+    assert all(operator.seconds > 0 for operator in device.operators)
+    assert {copies.kind: copies.nbytes for copies in device.copies} == {
+        "copy to": 512,
+        "copy from": 256,
+    }
+    assert [operator.computes for operator in found.operators] == [("exp",)]
+    assert device.is_modelled == (kind == "mppa")
+    assert {span.row for span in found.spans} == {"caller", device.name}
+
+
+def test_an_interrupt_while_commands_are_recorded_is_raised_after_them() -> None:
+    def stopped() -> Mapping[str, float]:
+        raise KeyboardInterrupt
+
+    x = O.tensor((4,), name="x")
+    with O.graph(name="g") as gb:
+        O.exp(x, name="e", device="null")
+    with xtc.compile(gb.graph) as module:
+        (device,) = module.devices.values()
+        module(np.ones(4, np.float32))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(device), "is_modelled", property(lambda self: True))
+            patch.setattr(type(device), "modelled_figures", lambda self: stopped())
+            with pytest.raises(KeyboardInterrupt):
+                module.profile(repeat=1)
+        assert np.allclose(module(np.ones(4, np.float32)), np.e)

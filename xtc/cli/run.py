@@ -33,7 +33,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--check", action="store_true", help="compare with the NumPy meaning")
     parser.add_argument("--measure", action="store_true", help="time it")
     parser.add_argument("--profile", action="store_true", help="show where its time goes")
-    parser.add_argument("--timeline", type=Path, help="write --profile's timeline, for Perfetto")
+    parser.add_argument(
+        "--timeline",
+        type=Path,
+        help="write --profile's timeline: JSON for Perfetto, a picture as .svg",
+    )
     parser.add_argument("--repeat", type=int, default=10, help="samples to take (default: 10)")
     parser.add_argument("--number", type=int, help="calls per sample (default: chosen)")
     parser.add_argument("--min-repeat-ms", type=float, default=0, help="shortest sample")

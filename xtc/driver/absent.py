@@ -5,11 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from threading import Lock
+from typing import Protocol, runtime_checkable
 
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import LoadedModule
+from xtc.runtime import Command
 
-Load = Callable[[], tuple[LoadedModule, Callable[[], None]]]
+
+@runtime_checkable
+class RecordingModule(LoadedModule, Protocol):
+    """Loaded code that gives commands to devices, and can record them."""
+
+    def record(self, addresses: Sequence[int]) -> Callable[[], list[Command]]:
+        """As `bind`; a call runs each command alone and returns them with their times."""
+
+
+Load = Callable[[], tuple[RecordingModule, Callable[[], None]]]
 
 
 class AbsentDeviceModule:
@@ -25,15 +36,22 @@ class AbsentDeviceModule:
         self.artifact = artifact
         self._load = load
         self._lock = Lock()
-        self._found: LoadedModule | None = None
+        self._found: RecordingModule | None = None
         self._unload: Callable[[], None] | None = None
 
     def bind(self, addresses: Sequence[int]) -> Callable[[], None]:
         """A call of the entry. Raises DeviceNotFound while the device is not there."""
+        return self._there().bind(addresses)
+
+    def record(self, addresses: Sequence[int]) -> Callable[[], list[Command]]:
+        """A recorded call. Raises DeviceNotFound while the device is not there."""
+        return self._there().record(addresses)
+
+    def _there(self) -> RecordingModule:
         with self._lock:
             if self._found is None:
                 self._found, self._unload = self._load()
-        return self._found.bind(addresses)
+            return self._found
 
     def close(self) -> None:
         """Take back what was loaded, if the device was found at last."""

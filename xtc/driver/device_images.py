@@ -42,9 +42,12 @@ def build_devices(
         toolchain = code.target.toolchain(code.options)
         images[name] = DeviceImage(code.target.name, file, toolchain)
     residents = _write_residents(module, request, folder)
+    named = zip(
+        _texts(module, attributes.KERNELS), _texts(module, attributes.KERNEL_NODES), strict=True
+    )
     kernels = tuple(
-        Kernel(device, kernel_symbol(name), tuple(types))
-        for device, name, *types in _texts(module, attributes.KERNELS)
+        Kernel(device, kernel_symbol(name), tuple(types), tuple(nodes))
+        for (device, name, *types), nodes in named
     )
     read_here = _symbols(module) | packed_origins(module)
     moved = {resident.symbol for resident in residents} - read_here

@@ -16,6 +16,7 @@ import numpy as np
 
 from xtc.core.closing import Closing
 from xtc.core.errors import ArtifactError, UserError
+from xtc.driver.absent import RecordingModule
 from xtc.driver.argument_memory import argument_addresses
 from xtc.driver.arguments import bind_arguments, empty_outputs, host_arrays, output_arrays
 from xtc.driver.default_schedules import schedule_in_use
@@ -268,18 +269,26 @@ class Module(Closing):
         """Where the time of a call goes, on the arrays given or on samples.
 
         The program is compiled once more so that each operator is a function, with a look at the
-        clock after each; `repeat` calls of it take turns with calls of this module. Raises
-        UserError for a module that was loaded, and where a target records no times.
+        clock after each; `repeat` calls of it take turns with calls of this module. What runs on
+        devices is recorded without that, each command alone; times of simulators are modelled.
+        Raises UserError for a module that was loaded, and where a target records no times.
         """
-        from xtc.driver import profiling
+        from xtc.driver import device_profiling, profiling
 
         self._calls.require_open()
         if self._compilation is None:
             raise self._no_graph()
         inputs = self._inputs(args, arrays, seed)
         outputs = empty_outputs(self.artifact.manifest)
-        with self._bound(inputs, outputs) as call:
-            return profiling.profile(self._compilation, call, (*inputs, *outputs), repeat)
+        with self._addresses(inputs, outputs) as addresses:
+            call = self._loaded.bind(addresses)
+            if not isinstance(self._loaded, RecordingModule):
+                return profiling.profile(self._compilation, call, (*inputs, *outputs), repeat)
+            record = self._loaded.record(addresses)
+            kernels = self.artifact.manifest.offload.kernels
+            return device_profiling.profile_devices(
+                self._compilation, kernels, self.devices, call, record, repeat
+            )
 
     def ir(self, stage: str = "source") -> str:
         """The IR of a stage, or the generated code's text for "code"."""
@@ -347,10 +356,18 @@ class Module(Closing):
         self, inputs: Sequence[Array | DeviceArray], outputs: Sequence[Array | DeviceArray]
     ) -> Iterator[Callable[[], None]]:
         """A call on these arrays, to be used inside the block."""
+        with self._addresses(inputs, outputs) as addresses:
+            yield self._loaded.bind(addresses)
+
+    @contextmanager
+    def _addresses(
+        self, inputs: Sequence[Array | DeviceArray], outputs: Sequence[Array | DeviceArray]
+    ) -> Iterator[Sequence[int]]:
+        """The addresses of these arrays where the program expects them, inside the block."""
         arrays = (*inputs, *outputs)
         passed = argument_addresses(self.artifact.manifest, self.devices, arrays)
         with self._calls, passed as addresses:
-            yield self._loaded.bind(addresses)
+            yield addresses
 
 
 def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = False) -> Module:

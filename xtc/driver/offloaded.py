@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from functools import partial
 
 from xtc.core.errors import ArtifactError, DeviceNotFound, UserError
-from xtc.driver.absent import AbsentDeviceModule
+from xtc.driver.absent import AbsentDeviceModule, Load, RecordingModule
 from xtc.interfaces.artifact import Artifact, Manifest
 from xtc.interfaces.offload import PROGRAM, RESIDENTS, Resident
 from xtc.interfaces.runtime import (
@@ -18,7 +18,7 @@ from xtc.interfaces.runtime import (
     LoadedModule,
     ProgramRuntime,
 )
-from xtc.runtime import DeviceProgram, DriverDevice
+from xtc.runtime import Command, DeviceProgram, DriverDevice
 
 
 def load_artifact(
@@ -34,7 +34,7 @@ def load_artifact(
         return loaded, partial(runtime.unload, loaded)
     if not isinstance(runtime, HostRuntime):
         raise UserError(f"{runtime.device_name} runs no program that uses devices")
-    load = partial(_load_offloaded, artifact, runtime, devices)
+    load: Load = partial(_load_offloaded, artifact, runtime, devices)
     try:
         return load()
     except DeviceNotFound:
@@ -44,7 +44,7 @@ def load_artifact(
 
 def _load_offloaded(
     artifact: Artifact, runtime: HostRuntime, devices: Mapping[str, AcceleratorDevice]
-) -> tuple[LoadedModule, Callable[[], None]]:
+) -> tuple[RecordingModule, Callable[[], None]]:
     with ExitStack() as undo:
         code = runtime.load(artifact)
         undo.callback(runtime.unload, code)
@@ -68,6 +68,10 @@ class OffloadedModule:
     def bind(self, addresses: Sequence[int]) -> Callable[[], None]:
         """A call of the entry; it raises the first failure of a command that it gave a device."""
         return partial(self._program.run, self._loaded.bind(addresses))
+
+    def record(self, addresses: Sequence[int]) -> Callable[[], list[Command]]:
+        """As `bind`; a call runs each command alone and returns them with their times."""
+        return partial(self._program.record, self._loaded.bind(addresses))
 
     def close(self) -> None:
         """Take the code out of this process, then off the devices."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from xtc.core.errors import UserError
 from xtc.driver.argument_memory import argument_addresses
 from xtc.driver.cached import build_or_fetch
 from xtc.driver.default_schedules import default_schedules
+from xtc.driver.operator_times import fused_nodes, operator_time
 from xtc.evaluate.profile import OperatorTime, Profile, spans_of
 from xtc.interfaces.runtime import LoadedModule, ProgramRuntime, RecordedKernels
 from xtc.ir.pipeline import PassRunner
@@ -23,8 +24,6 @@ from xtc.system.workspace import private_folder
 
 if TYPE_CHECKING:
     from xtc.driver.compilation import Compilation
-    from xtc.graph.graph import Graph
-    from xtc.graph.node import Node
 
 Array = np.ndarray[Any, Any]
 
@@ -44,10 +43,10 @@ def profile(
         kernels = recorder.kernels
         if not kernels:
             raise UserError(f"'{compilation.graph.name}' has no operators that can be told apart")
-        seconds, plain_seconds, stamps = [], [], []
+        seconds, plain_seconds, stamps, pieces = [], [], [], []
         for _ in range(repeat):
             plain_seconds.append(_timed(plain))
-            seconds.append(_timed(call))
+            pieces.append(recorder.pieces(lambda: seconds.append(_timed(call))))
             stamps.append(recorder.stamps())
         dtype = compilation.arguments()[-1].dtype
         times = np.diff(np.array(stamps), axis=1) / 1e9
@@ -55,7 +54,7 @@ def profile(
         return Profile(
             compilation.graph.name,
             _operators(compilation, kernels, np.median(times, axis=0).tolist()),
-            spans_of(kernels, stamps[middle]),
+            spans_of(kernels, stamps[middle], pieces[middle]),
             float(np.median(seconds)),
             float(np.median(plain_seconds)),
             repeat,
@@ -77,10 +76,9 @@ def _recording(
 ) -> Iterator[tuple[ProgramRuntime, RecordedKernels, Callable[[], None]]]:
     """The program that records, loaded, and a call of it."""
     target = compilation.target
-    if compilation.devices or not hasattr(compilation.options, "profile"):
-        where = ", ".join(compilation.devices) or target.name
+    if not hasattr(compilation.options, "profile"):
         raise UserError(
-            f"kernels on {where} record no times",
+            f"programs for {target.name} record no times",
             hints=["module.measure() times whole calls and shows what a simulator models"],
         )
     options = replace(compilation.options, profile=True)
@@ -109,57 +107,6 @@ def _operators(
     members = fused_nodes(graph, seconds)
     schedules = {**default_schedules(compilation), **compilation.schedules}
     return tuple(
-        _operator(graph, members.get(name, []), name, names[name], seconds[name], schedules)
+        operator_time(graph, members.get(name, []), name, names[name], seconds[name], schedules)
         for name in seconds
-    )
-
-
-def fused_nodes(graph: Graph, kernels: Mapping[str, object]) -> dict[str, list[Node]]:
-    """The nodes that each kernel computes: its own, and those that only it needs.
-
-    A node without a kernel is computed where its result is read, or, where nobody has a kernel
-    that reads it, where its operands are.
-    """
-    home: dict[str, str] = {}
-    readers: dict[str, list[Node]] = {}
-    for node in graph.nodes:
-        for tensor in node.inputs:
-            if tensor.producer is not None:
-                readers.setdefault(tensor.producer.name, []).append(node)
-    for node in reversed(graph.nodes):
-        own = [home[reader.name] for reader in readers.get(node.name, []) if reader.name in home]
-        if node.name in kernels or own:
-            home[node.name] = node.name if node.name in kernels else own[-1]
-    members: dict[str, list[Node]] = {}
-    for node in graph.nodes:
-        if node.name not in home:
-            before = [t.producer.name for t in node.inputs if t.producer is not None]
-            found = [home[name] for name in before if name in home]
-            if found:
-                home[node.name] = found[-1]
-        if node.name in home:
-            members.setdefault(home[node.name], []).append(node)
-    return members
-
-
-def _operator(
-    graph: Graph,
-    nodes: Sequence[Node],
-    name: str,
-    kernels: Sequence[str],
-    seconds: float,
-    schedules: Mapping[str, str],
-) -> OperatorTime:
-    results = {node.output for node in nodes}
-    outside = {t for node in nodes for t in node.inputs if t not in results}
-    read_later = {t for node in graph.nodes if node not in nodes for t in node.inputs}
-    written = {t for t in results if t in read_later or t in graph.outputs}
-    return OperatorTime(
-        name,
-        tuple(node.op.name for node in nodes) or (name,),
-        tuple(dict.fromkeys(kernels)),
-        seconds,
-        sum(node.flops for node in nodes),
-        sum(tensor.type.nbytes for tensor in outside | written),
-        tuple(f"{n.name}: {schedules[n.name]}" for n in nodes if n.name in schedules),
     )

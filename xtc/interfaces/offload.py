@@ -42,11 +42,13 @@ class Kernel:
         device: the device's name.
         symbol: of the function in the device's image.
         types: of its arguments: "address", "int32", "int64", "float32" or "float64".
+        nodes: the graph nodes that it computes; empty where they are not known.
     """
 
     device: str
     symbol: str
     types: tuple[str, ...]
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,8 @@ class Offload:
 
 
 def _kernel(data: dict[str, Any]) -> Kernel:
-    kernel = Kernel(**{**data, "types": checked.texts(data["types"])})
+    texts = {name: checked.texts(data[name]) for name in ("types", "nodes")}
+    kernel = Kernel(**{**data, **texts})
     for type in kernel.types:
         if type not in ARGUMENT_TYPES:
             raise ValueError(f"type {type!r}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from xtc.core.closing import Closing
 from xtc.interfaces.artifact import Artifact
@@ -35,6 +35,14 @@ class HostCode(LoadedModule, Protocol):
         """Write an address into a variable of the code. Raises ArtifactError where it has none."""
 
 
+class Piece(NamedTuple):
+    """A part of a parallel loop: which thread computed it, 0 being the caller, and when, in ns."""
+
+    thread: int
+    begin: int
+    end: int
+
+
 @runtime_checkable
 class RecordedKernels(Protocol):
     """Code that records when its kernels end.
@@ -51,6 +59,9 @@ class RecordedKernels(Protocol):
 
     def stamps(self) -> Sequence[int]:
         """When the last call started and when each kernel ended, in nanoseconds."""
+
+    def pieces(self, call: Callable[[], None]) -> Sequence[Piece]:
+        """Make a call, and return what threads computed meanwhile; the same clock as `stamps`."""
 
 
 class CommonRuntimeInterface(Closing):

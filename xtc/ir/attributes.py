@@ -139,6 +139,14 @@ KERNELS = "xtc.kernels"
 program launches; a launch gives the position. Written by lower-device-commands, read when images
 are built."""
 
+NODES = "xtc.nodes"
+"""Array of strings on the declaration of a device function: the graph nodes that it computes.
+Written by separate-devices, read by lower-device-commands."""
+
+KERNEL_NODES = "xtc.kernel_nodes"
+"""Array of string arrays on the module: the graph nodes of each kernel, in the order of
+`xtc.kernels`. Written by lower-device-commands, read when images are built, for profiles."""
+
 RESIDENTS = "xtc.residents"
 """Array of string arrays on the module: device, symbol and bytes of a shard, 0 where it is
 replicated, of each constant that stays on a device. Written by lower-device-commands, read when

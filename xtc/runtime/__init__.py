@@ -12,12 +12,14 @@ from xtc.runtime.driver import Driver, OpenDevice, built_driver
 from xtc.runtime.native import CSRC, NativeUnit, build_native
 from xtc.runtime.program import DeviceProgram
 from xtc.runtime.queue import DriverEvent, DriverQueue
+from xtc.runtime.recording import Command
 
 __all__ = [
     "CSRC",
     "Board",
     "BoardModule",
     "BorrowedArray",
+    "Command",
     "DeviceArray",
     "DeviceFunction",
     "DeviceImage",

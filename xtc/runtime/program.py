@@ -21,6 +21,7 @@ from xtc.runtime.device_array import DeviceArray
 from xtc.runtime.interruptible import interrupted, interruptible
 from xtc.runtime.native import CSRC, NativeUnit, build_native
 from xtc.runtime.queue import DriverQueue
+from xtc.runtime.recording import Command, CommandRecorder
 
 _UNIT = NativeUnit("libxtc_program.so", "library", (CSRC / "program.c",))
 _FUNCTIONS = 11
@@ -105,6 +106,20 @@ class DeviceProgram:
     def address(self) -> int:
         """Where the `struct xtc_program` is, which lives as long as this object."""
         return ctypes.addressof(self._program)
+
+    def record(self, call: Callable[[], None]) -> list[Command]:
+        """Make a call of the program's code, each command alone, and return what ran, in order.
+
+        Raises what `run` raises.
+        """
+        recorder = CommandRecorder(self._devices, [kernel.device for kernel in self._kernels])
+
+        def recorded() -> None:
+            with recorder.installed(self._program.functions):
+                call()
+
+        self.run(recorded)
+        return recorder.commands
 
     def run(self, call: Callable[[], None]) -> None:
         """Make a call of the program's code, then raise the first failure of its commands.

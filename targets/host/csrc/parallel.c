@@ -59,6 +59,11 @@ static struct {
   int64_t count, chunks;
   int64_t number; // of loops so far
 
+  // Where parts are written down, if somebody wants to know, and how many were.
+  struct xtc_parallel_piece *pieces;
+  int64_t capacity;
+  atomic_int_fast64_t recorded;
+
   atomic_int_fast64_t begun[MAX_THREADS * PIECES]; // the last loop in which somebody began the piece
 } pool = {
     .avoided = -1,
@@ -116,19 +121,32 @@ static bool begin(int64_t piece) {
          atomic_exchange(&pool.begun[piece], pool.number) != pool.number;
 }
 
-static void run_piece(int64_t chunk, int64_t piece) {
+static void compute(int64_t thread, int64_t first, int64_t last) {
+  if (!pool.pieces) {
+    pool.loop(pool.context, first, last);
+    return;
+  }
+  struct xtc_parallel_piece done = {.thread = thread, .begin = now()};
+  pool.loop(pool.context, first, last);
+  done.end = now();
+  int64_t number = atomic_fetch_add(&pool.recorded, 1);
+  if (number < pool.capacity)
+    pool.pieces[number] = done;
+}
+
+static void run_piece(int64_t thread, int64_t chunk, int64_t piece) {
   int64_t start = chunk_start(chunk), length = chunk_start(chunk + 1) - start;
   int64_t first = start + length * piece / PIECES, last = start + length * (piece + 1) / PIECES;
   if (first < last && begin(chunk * PIECES + piece))
-    pool.loop(pool.context, first, last);
+    compute(thread, first, last);
 }
 
 static void run_pieces(int64_t thread) {
   for (int64_t piece = 0; piece < PIECES; ++piece)
-    run_piece(thread % pool.chunks, piece);
+    run_piece(thread, thread % pool.chunks, piece);
   for (int64_t i = 1; i < pool.chunks; ++i)
     for (int64_t piece = PIECES; piece-- > 0;)
-      run_piece((thread + i) % pool.chunks, piece);
+      run_piece(thread, (thread + i) % pool.chunks, piece);
 }
 
 // Become one of the workers that the loop wants, if it wants more.
@@ -297,6 +315,16 @@ void xtc_parallel_run(xtc_loop *loop, void *context, int64_t count, int64_t thre
 
 void xtc_parallel_spin(int64_t microseconds) {
   atomic_store(&pool.spin_ns, microseconds * 1000);
+}
+
+int64_t xtc_parallel_record(struct xtc_parallel_piece *pieces, int64_t capacity) {
+  pthread_mutex_lock(&pool.owner);
+  int64_t recorded = atomic_exchange(&pool.recorded, 0);
+  int64_t written = recorded < pool.capacity ? recorded : pool.capacity;
+  pool.pieces = pieces;
+  pool.capacity = pieces ? capacity : 0;
+  pthread_mutex_unlock(&pool.owner);
+  return written;
 }
 
 void xtc_parallel_stop(void) {

@@ -3,7 +3,7 @@
 // Device buffers become addresses, words of 64 bits. The host waits before it reads %h, which a copy
 // writes, and at its end, before memory is freed. Numbers stand for names, listed by the module.
 
-// CHECK:      module attributes {xtc.kernels = {{\[\[}}"npu0", "f.npu0.0", "address", "address", "address"], ["npu0", "g.npu0.0", "address", "int64", "int32", "float32", "float64"]], xtc.residents = {{\[\[}}"npu0", "f.W", "0"]]}
+// CHECK:      module attributes {xtc.kernel_nodes = {{\[\["Y"\], \[\]\]}}, xtc.kernels = {{\[\[}}"npu0", "f.npu0.0", "address", "address", "address"], ["npu0", "g.npu0.0", "address", "int64", "int32", "float32", "float64"]], xtc.residents = {{\[\[}}"npu0", "f.W", "0"]]}
 // CHECK-DAG:  func.func private @xtc_allocate(i64, i64) -> i64
 // CHECK-NOT:  memref.global
 // CHECK:      func.func @f(%[[A:.*]]: memref<4xf32>, %[[B:.*]]: i64 {memref.on_device})
@@ -40,7 +40,7 @@
 // CHECK:        call @xtc_launch(%{{.*}}, %{{.*}}, %[[GRID_X]], %{{.*}}, %{{.*}}) : (i64, i64, i64, i64, i64) -> ()
 module {
   memref.global constant @f.W : memref<4xf32, 1> {memref.on_device}
-  func.func private @f.npu0.0(memref<4xf32, 1>, memref<4xf32, 1>, memref<4xf32, 1>) attributes {xtc.device = "npu0"}
+  func.func private @f.npu0.0(memref<4xf32, 1>, memref<4xf32, 1>, memref<4xf32, 1>) attributes {xtc.device = "npu0", xtc.nodes = ["Y"]}
   func.func @f(%a: memref<4xf32>, %b: memref<4xf32, 1> {memref.on_device}) {
     %w = memref.get_global @f.W : memref<4xf32, 1> {xtc.device = "npu0"}
     %h = memref.alloc() : memref<4xf32>

@@ -59,7 +59,7 @@ with O.graph(name="layer") as graph:
 # OFFLOADED:        memref.dealloc %[[RD]] {xtc.device = "null0"}
 
 # Commands for device 0 become calls; the host waits before it reads what comes back.
-# LOWERED:      module attributes {xtc.kernels = {{\[\[}}"null0", "layer.null0.0", "address", "address", "address"]]
+# LOWERED:      module attributes {xtc.kernel_nodes = {{.*}}, xtc.kernels = {{\[\[}}"null0", "layer.null0.0", "address", "address", "address"]]
 # LOWERED:        module @null0
 # LOWERED:          llvm.func @layer_null0_0(%{{.*}}: !llvm.ptr)
 # LOWERED:        llvm.func @layer(%{{.*}}: !llvm.ptr {{.*}}, %{{.*}}: i64 {memref.on_device}, %{{.*}}: !llvm.ptr

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the times of kernels to those of a graph's operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from xtc.evaluate.profile import OperatorTime
+
+if TYPE_CHECKING:
+    from xtc.graph.graph import Graph
+    from xtc.graph.node import Node
+
+
+def fused_nodes(graph: Graph, kernels: Mapping[str, object]) -> dict[str, list[Node]]:
+    """The nodes that each kernel computes: its own, and those that only it needs.
+
+    A node without a kernel is computed where its result is read, or, where nobody has a kernel
+    that reads it, where its operands are.
+    """
+    home: dict[str, str] = {}
+    readers: dict[str, list[Node]] = {}
+    for node in graph.nodes:
+        for tensor in node.inputs:
+            if tensor.producer is not None:
+                readers.setdefault(tensor.producer.name, []).append(node)
+    for node in reversed(graph.nodes):
+        own = [home[reader.name] for reader in readers.get(node.name, []) if reader.name in home]
+        if node.name in kernels or own:
+            home[node.name] = node.name if node.name in kernels else own[-1]
+    members: dict[str, list[Node]] = {}
+    for node in graph.nodes:
+        if node.name not in home:
+            before = [t.producer.name for t in node.inputs if t.producer is not None]
+            found = [home[name] for name in before if name in home]
+            if found:
+                home[node.name] = found[-1]
+        if node.name in home:
+            members.setdefault(home[node.name], []).append(node)
+    return members
+
+
+def operator_time(
+    graph: Graph,
+    nodes: Sequence[Node],
+    name: str,
+    kernels: Sequence[str],
+    seconds: float,
+    schedules: Mapping[str, str],
+) -> OperatorTime:
+    """What `nodes` compute, reading and writing each array once."""
+    results = {node.output for node in nodes}
+    outside = {t for node in nodes for t in node.inputs if t not in results}
+    read_later = {t for node in graph.nodes if node not in nodes for t in node.inputs}
+    written = {t for t in results if t in read_later or t in graph.outputs}
+    return OperatorTime(
+        name,
+        tuple(node.op.name for node in nodes) or (name,),
+        tuple(dict.fromkeys(kernels)),
+        seconds,
+        sum(node.flops for node in nodes),
+        sum(tensor.type.nbytes for tensor in outside | written),
+        tuple(f"{n.name}: {schedules[n.name]}" for n in nodes if n.name in schedules),
+    )

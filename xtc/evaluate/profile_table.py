@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A profile as a table: the operators of the host and of each device, the slowest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from xtc.evaluate.units import seconds_text
+
+if TYPE_CHECKING:
+    from xtc.evaluate.profile import Copies, DeviceProfile, OperatorTime, Profile
+
+
+def profile_table(profile: Profile, limit: int | None) -> str:
+    """The lines of a profile; `limit` is how many operators are shown of each machine."""
+    lines = _device_lines(profile, limit) if profile.devices else _host_lines(profile, limit)
+    return "\n".join(lines) + "\n"
+
+
+def _host_lines(profile: Profile, limit: int | None) -> Iterator[str]:
+    threads = "1 thread" if profile.threads == 1 else f"{profile.threads} threads"
+    yield (
+        f"profile of {profile.program}: {seconds_text(profile.seconds)} a call, "
+        f"median of {profile.repeat}, {threads}"
+    )
+    yield from _rates("measured here", profile.peak_flops, profile.bandwidth)
+    yield _line("operator", "time", "share", "GFLOP/s", "GB/s", "roofline", "computes")
+    yield from _rows(profile.operators, limit, profile.peak_flops, profile.bandwidth)
+    yield _sum(profile.operators)
+    yield (
+        f"operators are {_percent(profile.operator_seconds, profile.seconds)} of a call; "
+        f"recording costs {profile.overhead:.1%}"
+    )
+
+
+def _device_lines(profile: Profile, limit: int | None) -> Iterator[str]:
+    calls = "1 call" if profile.repeat == 1 else f"median of {profile.repeat} calls"
+    yield f"profile of {profile.program}: {calls}, one command after another"
+    for device in profile.devices:
+        yield from _lines_of(device, limit)
+    if profile.operators:
+        yield _line("on the host", "time", "share", "GFLOP/s", "GB/s", "roofline", "computes")
+        yield from _rows(profile.operators, limit, 0.0, 0.0)
+
+
+def _lines_of(device: DeviceProfile, limit: int | None) -> Iterator[str]:
+    name = f"{device.name}, modelled" if device.is_modelled else device.name
+    yield from _rates(device.name, device.peak_flops, device.bandwidth)
+    yield _line(name, "time", "share", "GFLOP/s", "GB/s", "roofline", "computes")
+    yield from _rows(device.operators, limit, device.peak_flops, device.bandwidth)
+    yield _sum(device.operators)
+    for copies in device.copies:
+        yield _copies(copies)
+
+
+def _copies(copies: Copies) -> str:
+    rate = f"{copies.nbytes / copies.seconds / 1e9:.1f}" if copies.seconds else ""
+    time = seconds_text(copies.seconds) if copies.seconds else "-"
+    what = f"{copies.count} copies, {copies.nbytes} bytes"
+    return _line(copies.kind, time, "", "", rate, "", what)
+
+
+def _rates(name: str, peak_flops: float, bandwidth: float) -> Iterator[str]:
+    rates = []
+    if peak_flops:
+        rates.append(f"peak {peak_flops / 1e9:.1f} GFLOP/s")
+    if bandwidth:
+        rates.append(f"reading {bandwidth / 1e9:.1f} GB/s")
+    if rates:
+        yield f"{name}: {', '.join(rates)}"
+
+
+def _rows(
+    operators: Sequence[OperatorTime], limit: int | None, peak_flops: float, bandwidth: float
+) -> Iterator[str]:
+    shown = sorted(operators, key=lambda operator: -operator.seconds)[:limit]
+    total = sum(operator.seconds for operator in operators)
+    for operator in shown:
+        bound = operator.roofline(peak_flops, bandwidth)
+        yield _line(
+            operator.name,
+            seconds_text(operator.seconds),
+            _percent(operator.seconds, total),
+            f"{operator.flop_rate / 1e9:.1f}",
+            f"{operator.byte_rate / 1e9:.1f}",
+            f"{bound:.0%}" if bound else "-",
+            "+".join(operator.computes),
+        )
+    left = len(operators) - len(shown)
+    if left:
+        rest = total - sum(operator.seconds for operator in shown)
+        yield _line(f"{left} others", seconds_text(rest), _percent(rest, total), "", "", "", "")
+
+
+def _sum(operators: Sequence[OperatorTime]) -> str:
+    flops = sum(operator.flops for operator in operators)
+    total = sum(operator.seconds for operator in operators)
+    rate = f"{flops / total / 1e9:.1f}" if total else ""
+    return _line("in all", seconds_text(total), "100.0%", rate, "", "", "")
+
+
+def _percent(part: float, whole: float) -> str:
+    return f"{part / whole:.1%}" if whole else "-"
+
+
+def _line(name: str, *cells: str) -> str:
+    *numbers, computes = cells
+    return "  ".join([f"{name:<20}", *(f"{cell:>9}" for cell in numbers), computes]).rstrip()
