@@ -17,7 +17,7 @@ from xtc.driver.cached import CompilationKey
 from xtc.interfaces.target import kernel_symbol
 from xtc.interfaces.tile_support import Resources
 from xtc.ir.attributes import LOCAL_BYTES, WARPS
-from xtc.ir.builders.tile import number_of
+from xtc.ir.builders.tile import cluster_of, number_of
 from xtc.ir.mlir import MemRefType, Module, Operation, all_operations
 from xtc.ir.partition import symbol_of
 from xtc.ir.pipeline import Pipeline
@@ -215,6 +215,13 @@ class Kernel:
         sizes = [scalars.number(value) for value in op.operands]
         if any(size is None for size in sizes):
             raise UserError(f"the grid of {self.name} depends on more than its arguments")
+        cluster = cluster_of(self.function)
+        if any(size % part for size, part in zip(sizes, cluster, strict=True)):
+            raise UserError(
+                f"the grid of {self.name} is {list(sizes)}, which clusters of {list(cluster)} "
+                "blocks do not divide",
+                hints=["round attrs.blocks up: cdiv(n, block * cluster) * cluster"],
+            )
         return sizes
 
     @cached_property

@@ -16,6 +16,7 @@ from xtc.ir.builders import tile
 from xtc.tile import arithmetic, cuda, memory, moves, shapes
 from xtc.tile.atomics import Atomic, scatter
 from xtc.tile.between_blocks import BetweenBlocks
+from xtc.tile.block_clusters import Cluster
 from xtc.tile.dot_operands import dot_result
 from xtc.tile.groups import ThreadGroups
 from xtc.tile.mbarriers import Fence, MBarrier
@@ -27,7 +28,7 @@ from xtc.tile.types import DataType, boolean, int32
 from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
 from xtc.tile.wgmma import Wgmma
 
-_LATER = ("cluster", "tcgen05", "clc")
+_LATER = ("tcgen05", "clc")
 """What Tilus has beside these and is not here."""
 
 
@@ -54,6 +55,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
     fence = Fence()
     tma = Tma()
     wgmma = Wgmma()
+    cluster = Cluster()
     cuda = cuda
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -103,6 +105,10 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
     def sync(self) -> None:
         """The threads that run wait for each other, and see what each has written."""
         tile.sync()
+
+    def cluster_sync(self) -> None:
+        """The same as `cluster.sync`."""
+        self.cluster.sync()
 
     # --- tensors -----------------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from xtc.core.errors import UserError
 from xtc.ir.builders import tile
-from xtc.tile.mbarriers import barrier_of
+from xtc.tile.barrier_values import barrier_of
+from xtc.tile.block_clusters import mask_of
 from xtc.tile.memory import require_live
 from xtc.tile.moves import located
 from xtc.tile.values import GlobalTensor, Memory, SharedTensor
@@ -26,21 +27,33 @@ class Tma:
         offsets: Sequence[Any],
         dims: Sequence[int] | None = None,
         mbarrier: Any,
-        cache_policy: Any = None,
+        cta_group: int = 1,
         multicast_mask: Any = None,
+        cache_policy: Any = None,
     ) -> None:
         """Begin to fill a shared tensor, with 0 outside of the global one.
 
-        Who waits for the phase of `mbarrier` that announces its bytes sees it.
+        Who waits for the phase of `mbarrier` that announces its bytes sees it. With
+        `multicast_mask` it fills the tensor of each block of the cluster whose bit is set, and
+        brings its bytes to the barrier of each.
         """
         name = "tma.global_to_shared"
-        _refuse(name, cache_policy=cache_policy, multicast_mask=multicast_mask)
+        _refuse(name, cache_policy=cache_policy)
+        if cta_group != 1:
+            raise UserError(f"{name}: cta_group={cta_group!r} is not supported: sm_100 has it")
         source, target = _pair(src, dst, name)
         values, along = located(source, offsets, dims, len(target.shape), name)
         _require_rows(source, along, name)
-        barrier = barrier_of(mbarrier, name).operands
+        found = barrier_of(mbarrier, name)
+        if found.rank is not None:
+            raise UserError(f"{name} takes a barrier of its own block")
+        if multicast_mask is None:
+            with tile.elected():
+                tile.tma_load(source.value, target.value, found.operands, values, along)
+            return
+        mask, barrier = mask_of(multicast_mask, name), found.operands
         with tile.elected():
-            tile.tma_load(source.value, target.value, barrier, values, along)
+            tile.tma_multicast(source.value, target.value, barrier, mask, values, along)
 
     def shared_to_global(
         self,

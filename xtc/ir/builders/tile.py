@@ -277,6 +277,29 @@ def tma_load(
     _make("tma_load", [source, destination, *barrier, *offsets], dims=_numbers(dims))
 
 
+def tma_multicast(
+    source: Value,
+    destination: Value,
+    barrier: tuple[Value, Value],
+    mask: Value,
+    offsets: Sequence[Value],
+    dims: Sequence[int],
+) -> None:
+    """The same to the shared memory of each block of the cluster whose bit is set in an i32."""
+    _make("tma_multicast", [source, destination, *barrier, mask, *offsets], dims=_numbers(dims))
+
+
+def cluster_sync() -> None:
+    """All threads of the cluster's blocks wait for each other."""
+    _make("cluster_sync")
+
+
+def cluster_arrive(barrier: tuple[Value, Value], mask: Value, count: Value, nbytes: Value) -> None:
+    """Each thread arrives `count` times at the barrier of each block of the cluster whose bit is
+    set in an i32, and announces bytes that copies will bring there."""
+    _make("cluster_arrive", [*barrier, mask, count, nbytes])
+
+
 def tma_store(
     source: Value, destination: Value, offsets: Sequence[Value], dims: Sequence[int]
 ) -> None:
