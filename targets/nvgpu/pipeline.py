@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from xtc.ir.pipeline import Pipeline, Stage
+from xtc.ir.pipeline import Pipeline, Stage, Step
 from xtc_passes.lower._sequences import NO_BF16, TO_BRANCHES, TO_LLVM
 from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.lower.copy_by_loops import CopyByLoops
@@ -28,6 +28,7 @@ from xtc_targets.nvgpu.passes.group_contractions import GroupContractions
 from xtc_targets.nvgpu.passes.infer_tile_layouts import InferTileLayouts
 from xtc_targets.nvgpu.passes.lower_tiles import LowerTiles
 from xtc_targets.nvgpu.passes.map_tensors import MapTensors
+from xtc_targets.nvgpu.passes.pipeline_bulk_copies import PipelineBulkCopies
 from xtc_targets.nvgpu.passes.place_shared_buffers import PlaceSharedBuffers
 from xtc_targets.nvgpu.passes.place_thread_buffers import PlaceThreadBuffers
 from xtc_targets.nvgpu.passes.place_tile_buffers import PlaceTileBuffers
@@ -153,6 +154,14 @@ def nvgpu_pipeline(options: NvgpuOptions) -> Pipeline:
     return Pipeline((Stage("source"), scheduled(options), BUFFERIZED, *stages))
 
 
+def _pipelined(options: NvgpuOptions) -> tuple[Step, ...]:
+    machine = options.machine
+    if machine.capability < (9, 0) or not options.bulk_pipelines:
+        return ()
+    division = (machine.sms, machine.shared_bytes_sm, machine.shared_bytes_block)
+    return (PipelineBulkCopies(*division), "canonicalize")
+
+
 def tile_pipeline(options: NvgpuOptions) -> Pipeline:
     """All stages of tile kernels, in order."""
     machine = options.machine
@@ -160,6 +169,8 @@ def tile_pipeline(options: NvgpuOptions) -> Pipeline:
         (
             # Loops carry every variable that they may change; most of them do not.
             Stage("source", ("canonicalize",)),
+            # Before layouts: who holds a tile changes. What the user wrote stays in `source`.
+            Stage("pipelined", _pipelined(options)),
             Stage("scheduled", (InferTileLayouts(),)),
             # What bulk copies access lies as they want it. Conversions of layouts, which need
             # shared memory too, are known now.

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,9 +36,14 @@ def tile_support(options: NvgpuOptions) -> TileSupport:
     share = _MMA_SHARE if machine.capability[0] == 9 else 1.0
     return TileSupport(
         pipeline=tile_pipeline(options),
+        as_written=tile_pipeline(replace(options, bulk_pipelines=False)),
         machine_code=GpuCode(
             NvgpuOptions(
-                platform="hw", arch=options.arch, opt_level=options.opt_level, cubins="none"
+                platform="hw",
+                arch=options.arch,
+                opt_level=options.opt_level,
+                bulk_pipelines=options.bulk_pipelines,
+                cubins="none",
             )
         ),
         warp_threads=machine.warp_threads,
@@ -49,6 +54,7 @@ def tile_support(options: NvgpuOptions) -> TileSupport:
             "bytes_per_second": machine.memory_bytes_per_second,
             "f16": share * machine.peak_macs_per_second("float16"),
             "bf16": share * machine.peak_macs_per_second("bfloat16"),
+            "warpgroups": 1 / share,
             "other": machine.peak_macs_per_second("float32"),
         },
         tensor_map=partial(tensor_map, options=options),

@@ -78,7 +78,9 @@ class TileSupport:
     """A machine for thread blocks.
 
     Attributes:
-        pipeline: stages of a module of tile kernels, from the dialect `tile` to `lowered`.
+        pipeline: stages of a module of tile kernels, from the dialect `tile` to `lowered`. From the
+            stage `pipelined` on, the kernel has the grid and the warps that a launch gives it.
+        as_written: the same, but synchronisation stays as the user wrote it.
         machine_code: of the machine itself, where the pipeline is a simulator's.
         warp_threads: threads of a warp.
         max_warps: of a block.
@@ -86,12 +88,14 @@ class TileSupport:
         groups: names of the instruction groups beside the generic instructions.
         multiprocessors: on which blocks run.
         rates: for the static model: "bytes_per_second" of the main memory, and "macs_per_second" of
-            dot by element type.
+            dot by element type, and "warpgroups": how much faster it is where a kernel's work is
+            divided.
         tensor_map: the bytes of a map, which a launch puts in the device's memory for each
             `tile.tensor_map` of the stage `bufferized`. Raises UserError.
     """
 
     pipeline: Pipeline
+    as_written: Pipeline
     machine_code: MachineCode
     warp_threads: int
     max_warps: int

@@ -6,19 +6,27 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, XtcError
 from xtc.driver.cached import CompilationKey
 from xtc.interfaces.target import kernel_symbol
 from xtc.interfaces.tile_support import Resources
-from xtc.ir.attributes import LOCAL_BYTES, WARPS
+from xtc.ir.attributes import LOCAL_BYTES, NOTES, WARPS
 from xtc.ir.builders.tile import cluster_of, number_of
-from xtc.ir.mlir import MemRefType, Module, Operation, all_operations
+from xtc.ir.mlir import (
+    ArrayAttr,
+    MemRefType,
+    Module,
+    Operation,
+    StringAttr,
+    all_operations,
+)
 from xtc.ir.partition import symbol_of
 from xtc.ir.pipeline import Pipeline
 from xtc.runtime.device_array import DeviceArray
@@ -59,10 +67,14 @@ class Kernel:
         schedule: tuple[Sequence[Any], Mapping[str, Any]],
         constants: Mapping[str, Any],
         device: Any,
+        as_written: bool = False,
     ) -> None:
         self.name = cls.__name__
+        self._made_of = (cls, schedule, constants, device)
         self.schedule = dict(schedule[1])
         self._target, self._options, self.support = support_of(device)
+        if as_written:
+            self.support = replace(self.support, pipeline=self.support.as_written)
         self._parameters = parameters(cls)
         self._module = transcribed(cls, schedule, constants, self.support.max_warps)
         self.compiler = Compiler(self._target, self._options, self.support.pipeline)
@@ -76,10 +88,38 @@ class Kernel:
         found: Operation = self._module.body.operations[0].operation
         return found
 
+    @cached_property
+    def launched(self) -> Operation:
+        """The kernel as it is launched: the compiler may have divided its work in another way."""
+        self._pipelined = self._lowered("pipelined")  # lives as long as its operations are used
+        found: Operation = self._pipelined.body.operations[0].operation
+        return found
+
+    @cached_property
+    def is_divided(self) -> bool:
+        """Whether the compiler divided the kernel's work in another way than it is written."""
+        kinds = [
+            {op.name for op in all_operations(function) if op.name.startswith("tile.")}
+            for function in (self.function, self.launched)
+        ]
+        return kinds[0] != kinds[1]
+
+    @cached_property
+    def _as_written(self) -> Kernel:
+        """The same kernel, whose work is not divided in another way."""
+        return Kernel(*self._made_of, as_written=True)
+
     @property
     def warps(self) -> int:
         """Warps of a block."""
-        return number_of(self.function, WARPS)
+        return number_of(self.launched, WARPS)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the compiler says of the kernel, with the user's lines."""
+        if NOTES not in self.launched.attributes:
+            return ()
+        return tuple(StringAttr(note).value for note in ArrayAttr(self.launched.attributes[NOTES]))
 
     @cached_property
     def shared_bytes(self) -> int:
@@ -92,7 +132,7 @@ class Kernel:
         return kernel_symbol(symbol_of(self.function))
 
     def ir(self, stage: str = "source") -> str:
-        """The module at a stage: source, scheduled, bufferized, offloaded, lowered."""
+        """The module at a stage: source, pipelined, scheduled, bufferized, offloaded, lowered."""
         return str(self._lowered(stage))
 
     def _lowered(self, stage: str) -> Module:
@@ -142,7 +182,9 @@ class Kernel:
 
     def key(self, what: str, **parts: str) -> CompilationKey | None:
         """Under what the artefact cache keeps something of this kernel; None: it does not."""
-        return key_of(self.compiler, {"tile": what, "source": self.source, **parts})
+        stages = "as written" if self.support.pipeline is self.support.as_written else "all"
+        words = {"tile": what, "source": self.source, "stages": stages, **parts}
+        return key_of(self.compiler, words)
 
     @property
     def code(self) -> str:
@@ -186,13 +228,13 @@ class Kernel:
 
     def scalars(self, values: Mapping[str, Any], function: Operation | None = None) -> Scalars:
         """Numbers that the arguments determine, of the function at the stage `source` or later."""
-        block = (function or self.function).regions[0].blocks[0]
+        block = (function or self.launched).regions[0].blocks[0]
         words = zip(block.arguments, self.words(values), self.kinds(), strict=False)
         return Scalars({a: _number(kind, w) for a, w, kind in words if isinstance(kind, DataType)})
 
     def _made(self, values: Mapping[str, Any]) -> list[np.ndarray[Any, Any]]:
         """What a launch allocates, filled with 0, for the arguments that the kernel added."""
-        scalars = self.scalars(values)
+        scalars = self.scalars(values, self.function)
         found = []
         for op in all_operations(self.function):
             if op.name == "tile.buffer":
@@ -208,10 +250,14 @@ class Kernel:
     def kinds(self) -> list[Any]:
         return [p.kind for p in self._parameters if not p.is_constant]
 
-    def grid(self, values: Mapping[str, Any]) -> list[int]:
-        """The blocks of a launch in x, y and z."""
-        scalars = self.scalars(values)
-        (op,) = (op for op in all_operations(self.function) if op.name == "tile.grid")
+    def grid(self, values: Mapping[str, Any], function: Operation | None = None) -> list[int]:
+        """The blocks of a launch in x, y and z; of the kernel at another stage, where it is given.
+
+        Raises UserError where they depend on more than arguments.
+        """
+        function = function or self.launched
+        scalars = self.scalars(values, function)
+        (op,) = (op for op in all_operations(function) if op.name == "tile.grid")
         sizes = [scalars.number(value) for value in op.operands]
         if any(size is None for size in sizes):
             raise UserError(f"the grid of {self.name} depends on more than its arguments")
@@ -251,7 +297,14 @@ class Kernel:
             ):
                 arguments.append(self._argument(device, word, kind, written, copies))
             arguments += (device.array(made) for made in self._made(values))
-            arguments += (device.array(map) for map in tensor_maps(self, values, arguments))
+            try:
+                maps = tensor_maps(self, values, arguments)
+            except UserError:
+                if not self.is_divided:
+                    raise
+                self._as_written.launch(device, values)  # memory of which there is no map
+                return
+            arguments += map(device.array, maps)
             device.launch(function, arguments, grid=grid)
             for array, original in copies:
                 original[...] = array.numpy()
@@ -285,6 +338,18 @@ class Kernel:
 
     def check(self, values: Mapping[str, Any]) -> Report:
         """Run the kernel in the interpreter; see `Program.check`."""
+        if not self.is_divided:
+            return self._interpreted(values)
+        again = _copies(values)
+        report = self._as_written.check(values)
+        try:
+            report.compiled = self._interpreted(again)
+        except XtcError as error:
+            error.notes = (*error.notes, "in what the compiler made of it: a mistake of its own")
+            raise
+        return report
+
+    def _interpreted(self, values: Mapping[str, Any]) -> Report:
         from xtc.tile.interpreter.run import interpret
 
         buffers = [
@@ -313,6 +378,14 @@ _WRITTEN = {
     "tile.release": 0,
 }
 """Operations that write memory, with the number of the operand that does."""
+
+
+def _copies(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments, with arrays of the same contents."""
+    return {
+        name: value.copy() if isinstance(value, np.ndarray) else value
+        for name, value in values.items()
+    }
 
 
 def _number(kind: DataType, value: Any) -> Any:

@@ -38,9 +38,11 @@ class _Work:
 
 def modelled_seconds(kernel: Kernel, values: Mapping[str, Any], support: TileSupport) -> float:
     """A lower bound of the kernel's time, by counting what its tile operations move and compute."""
-    scalars = kernel.scalars(values)
+    scalars = kernel.scalars(values, kernel.function)
     work = _block_work(kernel.function.regions[0].blocks[0], scalars, support)
-    blocks = math.prod(kernel.grid(values))
+    if kernel.is_divided:
+        work.seconds /= support.rates.get("warpgroups", 1.0)
+    blocks = math.prod(kernel.grid(values, kernel.function))
     resident = max(1, min(32, support.max_warps * 2 // kernel.warps))
     if kernel.shared_bytes:
         resident = max(1, min(resident, support.shared_bytes // kernel.shared_bytes))

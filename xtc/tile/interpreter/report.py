@@ -33,11 +33,14 @@ class Report:
         blocks: of the grid.
         counts: operations of all blocks by name.
         copied_bytes: by asynchronous copies, from global memory.
+        compiled: the same of what the compiler made of the kernel, where it waits and
+            synchronises in another way than the user wrote.
     """
 
     blocks: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     copied_bytes: int = 0
+    compiled: Report | None = None
 
     def __str__(self) -> str:
         parts = ", ".join(f"{name} {count}" for name, count in sorted(self.counts.items()))

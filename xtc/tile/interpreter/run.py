@@ -34,7 +34,7 @@ from xtc.ir.tile_dialect import layout_of
 from xtc.tile.errors import KernelError
 from xtc.tile.groups import WARP
 from xtc.tile.interpreter.actors import Actors, meet
-from xtc.tile.interpreter.asynchronous import Beside
+from xtc.tile.interpreter.asynchronous import Beside, multiplied_makers
 from xtc.tile.interpreter.cluster_parts import Cluster, Clusters, positions_of
 from xtc.tile.interpreter.coroutines import Task, Tasks
 from xtc.tile.interpreter.exchange import Exchange
@@ -98,6 +98,7 @@ class _Launch:
         self.global_checker = GlobalChecker(self.fail, atomics)
         self.tasks = Tasks()
         self.has_groups = any(op.name == "tile.in_group" for op in self.ops)
+        self.multiplied = multiplied_makers(self.ops)
         self.threads = number_of(kernel, WARPS) * WARP
         self.semaphores: dict[tuple[int, int], dict[int, int]] = {}
         self.current = kernel
@@ -286,6 +287,8 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
     def set(self, op: Operation, value: Any) -> None:
         """Give an operation's result its value."""
         self.values[op.results[0]] = value
+        if op in self.launch.multiplied:
+            self.made_for_wgmma(op)
 
     def get(self, op: Operation, number: int) -> Any:
         """The value of an operand."""

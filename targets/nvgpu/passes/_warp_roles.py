@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The code of a warp that copies tiles in bulk, and of the warpgroups that multiply them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from xtc.ir.builders import control, tile
+from xtc.ir.builders.numbers import (
+    Number,
+    add,
+    as_value,
+    compare,
+    divide,
+    exclusive_or,
+    known,
+    multiply,
+    remainder,
+    trip_count,
+)
+from xtc.ir.mlir import (
+    AffineMap,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Operation,
+    ShapedType,
+    StridedLayoutAttr,
+    Type,
+    Value,
+    all_operations,
+    arith,
+    memref,
+)
+from xtc_targets.nvgpu.passes._bulk_stores import end_stores, staging_of, write_store
+from xtc_targets.nvgpu.passes._dot_loops import DotLoop
+from xtc_targets.nvgpu.passes._kernels import WARP
+from xtc_targets.nvgpu.passes._tile_memory import bytes_of
+
+_UNKNOWN = ShapedType.get_dynamic_stride_or_offset()
+_SHARED = 2  # memory space
+
+Slots = tuple[Value, Value]
+"""The number of a slot, and the parity of the phase in which it is used."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a kernel is divided.
+
+    Attributes:
+        consumers: threads that multiply; a warp behind them copies.
+        slots: of shared memory.
+        merged: iterations of the user's loop that are one.
+        resident: blocks of the grid, at most.
+        store: of the tile, that goes through shared memory and in bulk; or None.
+    """
+
+    consumers: int
+    slots: int
+    merged: int
+    resident: int
+    store: Operation | None
+
+
+@dataclass
+class Roles:
+    """Writes both roles of a kernel at the current insertion point.
+
+    Attributes:
+        matched: the loop.
+        shape: the division of the kernel.
+        mapped: what values of the old kernel are in the new one.
+        grid: the blocks in x, y and z that the old kernel had.
+        asked: what asks for the block's position, or for the grid, in the old kernel.
+        before, after: the code around the loop, which every tile needs anew.
+        buffers, full, empty: the shared tensors, and the barriers of their slots.
+    """
+
+    matched: DotLoop
+    shape: Shape
+    mapped: dict[Value, Value]
+    grid: Sequence[Number]
+    asked: Mapping[tuple[str, int], Value]
+    before: Sequence[Operation]
+    after: Sequence[Operation]
+    buffers: list[Value] = field(default_factory=list)
+    full: Value = field(init=False)
+    empty: Value = field(init=False)
+    staging: Value = field(init=False)
+
+    def write(self, has_shared: bool) -> None:
+        """Write slots and barriers, and then what each role does for all tiles of its block.
+
+        With shared tensors of the kernel's, a tile begins when the last one has been left by all.
+        """
+        self.has_shared = has_shared
+        slots, consumers = self.shape.slots, self.shape.consumers
+        space = IntegerAttr.get(IntegerType.get_signless(64), _SHARED)
+        for operand in (self.matched.a, self.matched.b):
+            element = MemRefType(operand.stream.source.type).element_type
+            sizes = [slots, *operand.deeper(self.shape.merged)]
+            kind = MemRefType.get(sizes, element, None, space)
+            self.buffers.append(memref.alloc(kind, [], []))
+        kind = Type.parse(f"memref<{slots}xi64, 2>")
+        self.full = tile.mbarrier_alloc([1] * slots, kind)
+        self.empty = tile.mbarrier_alloc([consumers] * slots, kind)
+        if self.shape.store is not None:
+            self.staging = staging_of(self.shape.store)
+        with control.branch(tile.in_group(consumers, WARP)):
+            self._each_tile(self._copy_tile)
+        with control.branch(tile.in_group(0, consumers)):
+            self._each_tile(self._multiply_tile)
+            if self.shape.store is not None:
+                end_stores(self.shape.store)
+
+    def _each_tile(self, write: Callable[[Slots], Slots]) -> None:
+        """A loop over the tiles of a block, which carries the slot."""
+        total = multiply(multiply(self.grid[0], self.grid[1]), self.grid[2])
+        i32 = IntegerType.get_signless(32)
+        zero = as_value(0, type=i32)
+        bounds = [as_value(n, type=i32) for n in (tile.block_id(0), total, tile.grid_dim(0))]
+        with control.loop(bounds[0], bounds[1], bounds[2], [zero, zero]) as loop:
+            kept = dict(self.mapped)
+            self._place(loop.index)
+            loop.following = write((loop.carried[0], loop.carried[1]))
+            self.mapped = kept
+
+    def _place(self, number: Value) -> None:
+        """What the old kernel's code asks for: the block that a tile had there, and its grid."""
+        x, y, _ = self.grid
+        ids = (
+            remainder(number, x),
+            remainder(divide(number, x), y),
+            divide(divide(number, x), y),
+        )
+        for (name, dim), value in self.asked.items():
+            found = (ids if name == "tile.block_id" else self.grid)[dim]
+            self.mapped[value] = as_value(found, type=value.type)
+
+    def _trips(self) -> Number:
+        """The iterations of a tile, merged ones."""
+        lower, upper, step = list(self.matched.loop.operands)[:3]
+        bounds = [known(self.mapped.get(value, value)) for value in (lower, upper, step)]
+        merged = self.shape.merged
+        return divide(add(trip_count(*bounds), merged - 1), merged)
+
+    # --- the warp that copies ---------------------------------------------------------------------
+
+    def _copy_tile(self, slots: Slots) -> Slots:
+        needed = {self.matched.forms.values[key] for key in self._terms()}
+        needed.update(list(self.matched.loop.operands)[:2])
+        for op in _needed(self.before, needed):
+            clone(op, self.mapped)
+        with self._iterations(self._trips(), slots) as loop, self.matched.loop.location:
+            slot, phase = loop.carried
+            tile.mbarrier_wait(self.empty, slot, as_value(exclusive_or(phase, 1)))
+            with control.branch(tile.in_group(self.shape.consumers, 1)):
+                self._copy(slot, loop.index)
+            loop.following = self._advanced((slot, phase))
+        return loop.results[0], loop.results[1]
+
+    def _terms(self) -> list[tuple[object, ...]]:
+        operands = (self.matched.a, self.matched.b)
+        forms = [form for operand in operands for form in operand.offsets]
+        return [key for form in forms for key, _ in form.terms]
+
+    def _copy(self, slot: Value, iteration: Value) -> None:
+        operands = (self.matched.a, self.matched.b)
+        views = [_slot(each, slot) for each in self.buffers]
+        nbytes = sum(_bytes_of(view) for view in views)
+        tile.mbarrier_expect(self.full, slot, as_value(nbytes, type=slot.type))
+        old = multiply(iteration, self.shape.merged)
+        for operand, view in zip(operands, views, strict=True):
+            forms = self.matched.forms
+            with operand.stream.copy.location:
+                offsets = [forms.emitted(form, old, self.mapped) for form in operand.offsets]
+                values = [as_value(offset, type=slot.type) for offset in offsets]
+                source = self.mapped[operand.stream.source]
+                tile.tma_load(source, view, (self.full, slot), values, list(operand.dims))
+
+    # --- the warpgroups that multiply -------------------------------------------------------------
+
+    def _multiply_tile(self, slots: Slots) -> Slots:
+        matched, loop = self.matched, self.matched.loop
+        for op in self.before:
+            clone(op, self.mapped)
+        initial = loop.operands[3 + matched.carried]
+        with loop.location:
+            trips = self._trips()
+            last, *following, sums = self._multiplied(trips, slots, self.mapped[initial])
+            tile.wgmma_wait(0)
+            with control.branch(trips > 0 if isinstance(trips, int) else compare("sgt", trips, 0)):
+                tile.mbarrier_arrive(self.empty, last, as_value(1, type=last.type))
+        self.mapped[loop.results[matched.carried]] = sums
+        for op in self.after:
+            if op is self.shape.store:
+                write_store(op, self.staging, self.mapped)
+            else:
+                clone(op, self.mapped)
+        if self.has_shared:
+            tile.sync()
+        return following[0], following[1]
+
+    def _multiplied(self, trips: Number, slots: Slots, sums: Value) -> list[Value]:
+        """The loop: a multiplication is in flight while the next one's slot is waited for."""
+        with self._iterations(trips, [slots[0], *slots, sums]) as loop:
+            last, slot, phase, total = loop.carried
+            tile.mbarrier_wait(self.full, slot, phase)
+            tile.wgmma_fence()
+            with self.matched.dot.location:
+                a, b = self._operands(slot)
+                total = tile.wgmma(a, b, total)
+            tile.wgmma_commit()
+            tile.wgmma_wait(1)
+            with control.branch(compare("sgt", loop.index, 0)):
+                tile.mbarrier_arrive(self.empty, last, as_value(1, type=last.type))
+            loop.following = [slot, *self._advanced((slot, phase)), total]
+        return loop.results
+
+    def _operands(self, slot: Value) -> list[Value]:
+        views = []
+        for operand, buffer in zip((self.matched.a, self.matched.b), self.buffers, strict=True):
+            view = _slot(buffer, slot)
+            views.append(view if operand.order == (0, 1) else _transposed(view))
+        return views
+
+    # --- both -------------------------------------------------------------------------------------
+
+    def _iterations(
+        self, trips: Number, carried: Sequence[Value]
+    ) -> AbstractContextManager[control.Loop]:
+        i32 = IntegerType.get_signless(32)
+        bounds = [as_value(number, type=i32) for number in (0, trips, 1)]
+        return control.loop(bounds[0], bounds[1], bounds[2], carried)
+
+    def _advanced(self, slots: Slots) -> Slots:
+        """The next slot, in the next phase where it is the first again."""
+        slot = as_value(remainder(add(slots[0], 1), self.shape.slots), type=slots[0].type)
+        is_first = arith.extui(slots[0].type, compare("eq", slot, 0))
+        return slot, arith.xori(slots[1], is_first)
+
+
+def _slot(buffer: Value, slot: Value) -> Value:
+    """A slot of a shared tensor."""
+    whole = MemRefType(buffer.type)
+    shape = list(whole.shape)[1:]
+    layout = StridedLayoutAttr.get(_UNKNOWN, whole.get_strides_and_offset()[0][1:])
+    type = MemRefType.get(shape, whole.element_type, layout, whole.memory_space)
+    offsets = [_UNKNOWN, 0, 0]
+    at = arith.index_cast(IndexType.get(), slot)
+    made = memref.SubViewOp(type, buffer, [at], [], [], offsets, [1, *shape], [1, 1, 1])
+    return made.result
+
+
+def _transposed(view: Value) -> Value:
+    old = MemRefType(view.type)
+    (steps, start), shape = old.get_strides_and_offset(), list(old.shape)
+    layout = StridedLayoutAttr.get(start, steps[::-1])
+    type = MemRefType.get(shape[::-1], old.element_type, layout, old.memory_space)
+    return memref.transpose(type, view, AffineMap.get_permutation([1, 0]))
+
+
+def clone(op: Operation, mapped: dict[Value, Value]) -> Operation:
+    """A copy of an operation on what values have become."""
+    made = op.clone().operation
+    for inner in all_operations(made):
+        for number, operand in enumerate(inner.operands):
+            if operand in mapped:
+                inner.operands[number] = mapped[operand]
+    mapped.update(zip(op.results, made.results, strict=True))
+    return made
+
+
+def _needed(ops: Sequence[Operation], values: set[Value]) -> list[Operation]:
+    """Those of these operations that compute values, in their order."""
+    wanted, found = set(values), []
+    for op in reversed(ops):
+        if any(result in wanted for result in op.results):
+            found.append(op)
+            wanted.update(op.operands)
+    return found[::-1]
+
+
+def _bytes_of(view: Value) -> int:
+    type = MemRefType(view.type)
+    return int(math.prod(type.shape)) * bytes_of(type.element_type)

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s --split-input-file --pipeline-bulk-copies --canonicalize | FileCheck %s
+
+// A warp behind the others copies 64 of the sum at once, four iterations of the kernel's loop, and a
+// warpgroup multiplies; both stay for all tiles that fall to a block.
+// CHECK-LABEL: func.func @matmul
+// CHECK-SAME:  attributes {xtc.warps = 5 : i64}
+// CHECK:       "tile.grid"(%[[TILES:.*]], %c1_i32, %c1_i32)
+// CHECK:       %[[SA:.*]] = memref.alloc() : memref<5x64x64xf16, 2>
+// CHECK:       %[[SB:.*]] = memref.alloc() : memref<5x64x64xf16, 2>
+// CHECK:       %[[FULL:.*]] = "tile.mbarrier_alloc"() {counts = array<i64: 1, 1, 1, 1, 1>}
+// CHECK:       %[[EMPTY:.*]] = "tile.mbarrier_alloc"() {counts = array<i64: 128, 128, 128, 128, 128>}
+// CHECK:       %[[COPIES:.*]] = "tile.in_group"() {begin = 128 : i64, size = 32 : i64}
+// CHECK:       scf.if %[[COPIES]] {
+// CHECK:         scf.for {{.*}} {
+// CHECK:           scf.for {{.*}} = %c0_i32 to %c2_i32
+// CHECK:             "tile.mbarrier_wait"(%[[EMPTY]]
+// CHECK:             "tile.mbarrier_expect"(%[[FULL]], %{{.*}}, %c16384_i32)
+// CHECK-COUNT-2:     "tile.tma_load"
+// CHECK:       %[[MULTIPLIES:.*]] = "tile.in_group"() {begin = 0 : i64, size = 128 : i64}
+// CHECK:       scf.if %[[MULTIPLIES]] {
+// CHECK:         scf.for
+// CHECK:           scf.for
+// CHECK:             "tile.mbarrier_wait"(%[[FULL]]
+// CHECK-NEXT:        "tile.wgmma_fence"
+// CHECK:             "tile.wgmma"
+// CHECK-NEXT:        "tile.wgmma_commit"
+// CHECK-NEXT:        "tile.wgmma_wait"() {n = 1 : i64}
+// CHECK:             "tile.mbarrier_arrive"(%[[EMPTY]]
+// CHECK:           "tile.wgmma_wait"() {n = 0 : i64}
+// CHECK:           "tile.store_shared"
+// CHECK:           "tile.tma_store"
+// CHECK:         "tile.tma_wait"() {n = 0 : i64, read = false}
+// CHECK-NOT:   "tile.sync"
+// CHECK-NOT:   tile.copy_async
+func.func @matmul(%m: i32, %a: memref<f16, 1>, %b: memref<f16, 1>, %c: memref<f32, 1>) attributes {xtc.warps = 4 : i64} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c2 = arith.constant 2 : i32
+  %c16 = arith.constant 16 : i32
+  %c64 = arith.constant 64 : i32
+  %c128 = arith.constant 128 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  "tile.grid"(%m, %c2, %c1) : (i32, i32, i32) -> ()
+  %x = "tile.block_id"() {dim = 0 : i64} : () -> i32
+  %y = "tile.block_id"() {dim = 1 : i64} : () -> i32
+  %row = arith.muli %x, %c64 : i32
+  %column = arith.muli %y, %c64 : i32
+  %ga = memref.reinterpret_cast %a to offset: [0], sizes: [512, 128], strides: [128, 1]
+    : memref<f16, 1> to memref<512x128xf16, strided<[128, 1]>, 1>
+  %gb = memref.reinterpret_cast %b to offset: [0], sizes: [128, 128], strides: [128, 1]
+    : memref<f16, 1> to memref<128x128xf16, strided<[128, 1]>, 1>
+  %gc = memref.reinterpret_cast %c to offset: [0], sizes: [512, 128], strides: [128, 1]
+    : memref<f32, 1> to memref<512x128xf32, strided<[128, 1]>, 1>
+  %sa = memref.alloc() : memref<64x16xf16, 2>
+  %sb = memref.alloc() : memref<16x64xf16, 2>
+  %sum = scf.for %k = %c0 to %c128 step %c16 iter_args(%s = %zero) -> (tensor<64x64xf32>) : i32 {
+    "tile.copy_async"(%ga, %sa, %row, %k) {check_bounds = true, dims = array<i64: 0, 1>}
+      : (memref<512x128xf16, strided<[128, 1]>, 1>, memref<64x16xf16, 2>, i32, i32) -> ()
+    "tile.copy_async"(%gb, %sb, %k, %column) {check_bounds = true, dims = array<i64: 0, 1>}
+      : (memref<128x128xf16, strided<[128, 1]>, 1>, memref<16x64xf16, 2>, i32, i32) -> ()
+    "tile.wait_all"() : () -> ()
+    "tile.sync"() : () -> ()
+    %ta = "tile.load_shared"(%sa) : (memref<64x16xf16, 2>) -> tensor<64x16xf16>
+    %tb = "tile.load_shared"(%sb) : (memref<16x64xf16, 2>) -> tensor<16x64xf16>
+    %d = "tile.dot"(%ta, %tb, %s) : (tensor<64x16xf16>, tensor<16x64xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    "tile.sync"() : () -> ()
+    scf.yield %d : tensor<64x64xf32>
+  }
+  "tile.store_global"(%sum, %gc, %row, %column) {dims = array<i64: 0, 1>}
+    : (tensor<64x64xf32>, memref<512x128xf32, strided<[128, 1]>, 1>, i32, i32) -> ()
+  return
+}
+
+// -----
+
+// A loop that misses a wait stays, for its author to be told of it: the interpreter names the line.
+// CHECK-LABEL: func.func @unordered
+// CHECK-SAME:  xtc.notes = ["{{.*}}: no bulk copies and warpgroups: a tile is read before a wait and a sync"]
+// CHECK-SAME:  xtc.warps = 4
+// CHECK:       tile.copy_async
+func.func @unordered(%a: memref<f16, 1>, %c: memref<f32, 1>) attributes {xtc.warps = 4 : i64} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c64 = arith.constant 64 : i32
+  %c128 = arith.constant 128 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  "tile.grid"(%c1, %c1, %c1) : (i32, i32, i32) -> ()
+  %ga = memref.reinterpret_cast %a to offset: [0], sizes: [64, 128], strides: [128, 1]
+    : memref<f16, 1> to memref<64x128xf16, strided<[128, 1]>, 1>
+  %gc = memref.reinterpret_cast %c to offset: [0], sizes: [64, 64], strides: [64, 1]
+    : memref<f32, 1> to memref<64x64xf32, strided<[64, 1]>, 1>
+  %sa = memref.alloc() : memref<64x64xf16, 2>
+  %sum = scf.for %k = %c0 to %c128 step %c64 iter_args(%s = %zero) -> (tensor<64x64xf32>) : i32 {
+    "tile.copy_async"(%ga, %sa, %c0, %k) {check_bounds = true, dims = array<i64: 0, 1>}
+      : (memref<64x128xf16, strided<[128, 1]>, 1>, memref<64x64xf16, 2>, i32, i32) -> ()
+    "tile.sync"() : () -> ()
+    %ta = "tile.load_shared"(%sa) : (memref<64x64xf16, 2>) -> tensor<64x64xf16>
+    %d = "tile.dot"(%ta, %ta, %s) : (tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    "tile.sync"() : () -> ()
+    scf.yield %d : tensor<64x64xf32>
+  }
+  "tile.store_global"(%sum, %gc, %c0, %c0) {dims = array<i64: 0, 1>}
+    : (tensor<64x64xf32>, memref<64x64xf32, strided<[64, 1]>, 1>, i32, i32) -> ()
+  return
+}
