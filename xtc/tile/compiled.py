@@ -266,24 +266,23 @@ class Kernel:
         numbers = [values[p.name] for p in self._parameters if isinstance(p.kind, DataType)]
         key = (function, tuple(numbers))
         if key not in self._grids:
-            scalars = self.scalars(values, function)
-            (op,) = self._named(function, "tile.grid")
-            sizes = [scalars.number(value) for value in op.operands]
-            if any(size is None for size in sizes):
-                raise UserError(f"the grid of {self.name} depends on more than its arguments")
-            self._require_clusters(sizes)
-            self._grids = {key: sizes}  # of the last launch
+            self._grids = {key: self._new_grid(values, function)}  # of the last launch
         return self._grids[key]
 
-    def _require_clusters(self, grid: Sequence[int]) -> None:
-        """Raise UserError where clusters do not divide a grid."""
+    def _new_grid(self, values: Mapping[str, Any], function: Operation) -> list[int]:
+        scalars = self.scalars(values, function)
+        (op,) = self._named(function, "tile.grid")
+        sizes = [scalars.number(value) for value in op.operands]
+        if any(size is None for size in sizes):
+            raise UserError(f"the grid of {self.name} depends on more than its arguments")
         cluster = cluster_of(self.function)
-        if any(size % part for size, part in zip(grid, cluster, strict=True)):
+        if any(size % part for size, part in zip(sizes, cluster, strict=True)):
             raise UserError(
-                f"the grid of {self.name} is {list(grid)}, which clusters of {list(cluster)} "
+                f"the grid of {self.name} is {list(sizes)}, which clusters of {list(cluster)} "
                 "blocks do not divide",
                 hints=["round attrs.blocks up: cdiv(n, block * cluster) * cluster"],
             )
+        return sizes
 
     @cached_property
     def written(self) -> list[bool]:
