@@ -12,8 +12,6 @@ pytest.importorskip("onnx", reason="the package onnx is not installed")
 from tools.onnx_node_tests import cases, outcome
 
 _EVERY = 48  # of the tests in the order of their names; in a long run an eighth of that
-# Reference values with rounding errors of a transform in float32 that exceed the test's tolerance.
-_NOISY = {"test_dft_inverse", "test_dft_inverse_opset19"}
 
 
 @pytest.mark.slow
@@ -23,6 +21,6 @@ def test_a_sample_is_right_or_refused(is_long: bool) -> None:
     found = sorted(cases(), key=lambda case: str(case.name))[::every]
     results = [outcome(case) for case in found]
     failed = [f"{r.name}: {r.text}" for r in results if r.kind in ("wrong", "crash")]
-    assert not [text for text in failed if text.split(":")[0] not in _NOISY]
+    assert not failed
     counts = collections.Counter(result.kind for result in results)
     assert counts["right"] >= 0.75 * len(results), counts
