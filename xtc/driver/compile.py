@@ -30,7 +30,7 @@ from xtc.ir.pass_filter import PassFilter
 from xtc.ir.pass_text import steps_by_stage
 from xtc.ir.passes import Pass
 from xtc.ir.pipeline import PassRunner, print_banner
-from xtc.schedule import schedule_texts
+from xtc.schedule import given_schedule
 from xtc.system.workspace import private_folder
 
 
@@ -180,7 +180,8 @@ def prepare(
     tuned = isinstance(schedule, str) and schedule == TUNED
     if tuned:
         schedule = tuned_schedule(assignment.graph, assignment.target, assignment.options)
-    texts = schedule_texts(assignment.graph, schedule, trusted=not tuned)
+    given = given_schedule(assignment.graph, schedule, trusted=not tuned)
+    texts = given.texts()
     return Compilation(
         fold_constants(assignment.graph, kept=texts),
         assignment.target,
@@ -189,6 +190,7 @@ def prepare(
         texts,
         assignment.devices,
         steps_by_stage(passes),
+        given.notes(),
     )
 
 

@@ -18,7 +18,6 @@ from xtc.ir.mlir import (
     Attribute,
     Operation,
     OpResult,
-    RankedTensorType,
     StringAttr,
     Value,
     all_operations,
@@ -133,7 +132,7 @@ def trip_counts(op: Operation) -> list[int]:
     maps = index_maps(op)
     sizes = [1] * maps[0].n_dims
     for value, index_map in zip(op.operands, maps, strict=True):
-        shape = RankedTensorType(value.type).shape if len(index_map.results) else []
+        shape = value.type.shape if len(index_map.results) else []
         for expression, size in zip(index_map.results, shape, strict=True):
             if isinstance(expression, AffineDimExpr):
                 sizes[expression.position] = size
