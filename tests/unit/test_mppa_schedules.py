@@ -61,6 +61,7 @@ def test_each_memory_gets_its_part_once() -> None:
         with xtc.compile(graph, target=mppa, schedule=schedule) as module:
             module.check()
             counters = mppa.counters()
+            assert module.schedule.texts() == schedule.texts()
     for cluster in range(4):
         assert counters[f"mppa.DMA_GET_BYTES.cluster.{cluster}.pe.sum"] == 16 * 4
     assert counters["mppa.DMA_GET_BYTES.cluster.4.pe.sum"] == 0

@@ -33,7 +33,7 @@ def elementwise(device: MppaDevice) -> Tensor:
 
 def contraction(device: MppaDevice) -> Tensor:
     a, b = (O.tensor((32, 32), name=name, device=device) for name in "ab")
-    return O.matmul(a, b, device=device)
+    return O.matmul(a, b, name="C", device=device)
 
 
 def rows(device: MppaDevice) -> Tensor:
@@ -41,20 +41,35 @@ def rows(device: MppaDevice) -> Tensor:
     return O.reduce_max(O.tensor((2, 1 << 20), name="x", device=device), axes=1, device=device)
 
 
+UNPACKED = {
+    "@memories": {"mx": 1},
+    "@pes over @memories": {"px": 1, "psx": 16},
+    "C": ["i=distribute:psx", "j", "k"],
+}
+"""Each PE reads rows of DDR where they are."""
+
+
 def launch(
-    device: MppaDevice, write: Callable[[MppaDevice], Tensor], folder: Path, old: str, new: str
+    device: MppaDevice,
+    write: Callable[[MppaDevice], Tensor],
+    folder: Path,
+    old: str,
+    new: str,
+    *,
+    schedule: object = None,
+    kernel: str = "wrong_mppa0_0",
 ) -> None:
-    """Run the first kernel of a graph, `old` in whose C is `new`."""
+    """Run a kernel of a graph, the first one by default, `old` in whose C is `new`."""
     with O.graph(name="wrong") as gb:
         write(device)
-    with xtc.compile(gb.graph, target=device) as module:
+    with xtc.compile(gb.graph, target=device, schedule=schedule) as module:
         code = module.ir("code").partition("# mppa0\n")[2]
         assert code.count(old) == 1
         source = folder / "wrong.c"
         source.write_text(code.replace(old, new))
         build_for_simulator(source, WATCHED, folder / "wrong.so")
         image = device.load_module((folder / "wrong.so").read_bytes())
-        function = device.get_module_function(image, "wrong_mppa0_0")
+        function = device.get_module_function(image, kernel)
         tensors = (*gb.graph.inputs, *gb.graph.outputs)
         device.launch(function, [device.zeros(t.type.sizes, t.dtype) for t in tensors])
 
@@ -103,6 +118,28 @@ def test_wrong_code_is_a_fault_that_says_where(
         DeviceFault, match=rf"kernel 'wrong_mppa0_0' on cluster \d+, PE \d+.*{what}"
     ):
         launch(device, write, tmp_path, old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("(k + i * 32 + pe * 64) * 4", "(k + i * 32 + pe * 65) * 4", "read"),
+        ("(k * 32 + j) * 4", "(k * 33 + j) * 4", "read"),
+        ("(j + i * 32 + pe * 64) * 4", "(j + i * 32 + pe * 65) * 4", "(read|write)"),
+    ],
+)
+def test_an_overrun_of_an_array_in_ddr_is_a_fault(
+    device: MppaDevice, tmp_path: Path, old: str, new: str, what: str
+) -> None:
+    def run(new: str) -> None:
+        launch(device, contraction, tmp_path, old, new, schedule=UNPACKED, kernel="wrong_mppa0_1")
+
+    run(old)
+    with pytest.raises(
+        DeviceFault,
+        match=rf"PE \d+: {what} of 4 bytes outside its buffer in DDR, which ends at 0x",
+    ):
+        run(new)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])

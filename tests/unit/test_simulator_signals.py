@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
@@ -19,6 +20,7 @@ import xtc.ops as O
 from tests.unit.mppa_support import Kernels, opened
 from xtc.core.errors import DeviceLost, DeviceTimeout
 from xtc.runtime.interruptible import interruptible
+from xtc_targets.upmem import UpmemDevice
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
@@ -57,12 +59,12 @@ def _default_handler() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def _simulator() -> int:
+def _simulator(name: str = "mppa_sim") -> int:
     """The process of the only simulator of this one."""
     found = [
         int(stat.parent.name)
         for stat in Path("/proc").glob("[0-9]*/stat")
-        if "mppa_sim) " in (text := stat.read_text())
+        if f"{name}) " in (text := stat.read_text())
         and int(text.rpartition(")")[2].split()[1]) == os.getpid()
     ]
     (process,) = found
@@ -131,6 +133,18 @@ def test_a_stopped_simulator_is_ended_at_the_time_limit() -> None:
         os.kill(process, signal.SIGSTOP)
         with pytest.raises(DeviceTimeout, match=rf"process {process} was stopped for more than"):
             _run_for_good(kernels)
+
+
+def test_stopped_dpus_are_given_up() -> None:
+    x = np.ones((8, 8), np.float32)
+    with UpmemDevice() as device:
+        with O.graph(name="stopped") as gb:
+            O.relu(O.tensor(x.shape), device=device)
+        with xtc.compile(gb.graph) as module:
+            module(x)
+            os.kill(_simulator("upmem_sim"), signal.SIGSTOP)
+            with pytest.raises(DeviceLost, match="process is gone"):
+                module(x)
 
 
 def test_a_call_that_ends_soon_is_waited_for() -> None:

@@ -37,5 +37,5 @@ def default_schedules(compilation: Compilation) -> dict[str, str]:
 def schedule_in_use(compilation: Compilation) -> Schedule:
     """The schedules in use: the user's, and those that the target chooses for other operators."""
     texts = {**default_schedules(compilation), **compilation.schedules}
-    lines = [f"{name}: {text}" for name, text in texts.items()]
+    lines = [f"'{name}': {text}" for name, text in texts.items()]
     return Schedule.of(compilation.graph, "\n".join(lines)).noted(compilation.notes)

@@ -137,6 +137,14 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+// A process that is stopped for longer is ended, where kernels have no shorter limit.
+#define STOPPED_S 5.0
+
+static double stop_limit(const sim_host *sim)
+{
+    return sim->channel->timeout_s < STOPPED_S ? sim->channel->timeout_s : STOPPED_S;
+}
+
 // Keep the time limit of a process that cannot.
 static void end_stopped(sim_host *sim)
 {
@@ -144,7 +152,7 @@ static void end_stopped(sim_host *sim)
     channel->status = XTC_TIMEOUT;
     snprintf(channel->failure, sizeof channel->failure,
              "the simulator's process %d was stopped for more than %g s", (int)sim->process,
-             channel->timeout_s);
+             stop_limit(sim));
     channel->state = SIM_FAILED;
     sim_host_stop(sim);
 }
@@ -233,11 +241,15 @@ static int32_t finish(sim_host *sim, uint64_t *result)
 {
     sim_channel *channel = sim->channel;
     uint32_t finished;
-    double limit = seconds() + channel->timeout_s;
+    double before = seconds(), stopped = 0;
     while ((finished = channel->finished) == sim->oldest) {
         if (channel->state == SIM_FAILED || has_ended(sim))
             return failed(sim);
-        if (seconds() > limit && is_stopped(sim))
+        double now = seconds(), passed = now - before;
+        before = now;
+        // This process may have been stopped, too.
+        stopped = is_stopped(sim) ? stopped + (passed < 1 ? passed : 1) : 0;
+        if (stopped > stop_limit(sim))
             end_stopped(sim);
         sim_futex_wait(&channel->finished, finished, &patience);
         if (channel->finished == finished)
