@@ -38,6 +38,7 @@ OPS_INFRASTRUCTURE = {
     "pooling.py",
     "prefix.py",
     "python_operators.py",
+    "coded_weights.py",
     "quantised.py",
     "quantised_softmax.py",
     "reduction.py",

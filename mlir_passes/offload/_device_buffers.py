@@ -42,6 +42,11 @@ def copy_out(twin: Value, host: Value, device: str, ip: InsertionPoint) -> None:
     _copy(gathered, host, {}, ip)
 
 
+def copy_within(source: Value, target: Value, device: str, ip: InsertionPoint) -> None:
+    """Copy between two buffers of a device."""
+    _copy(source, target, {DEVICE: StringAttr.get(device)}, ip)
+
+
 def _copy(
     source: Value, target: Value, attributes: dict[str, Attribute], ip: InsertionPoint
 ) -> None:

@@ -32,7 +32,14 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.partition import symbol_of
 from xtc.ir.passes import Pass
-from xtc_passes.offload._device_buffers import allocate, copy_in, copy_out, in_space, on_device
+from xtc_passes.offload._device_buffers import (
+    allocate,
+    copy_in,
+    copy_out,
+    copy_within,
+    in_space,
+    on_device,
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ class InsertTransfers(Pass):
     copied out only when the host or another device reads it, or when the function returns it. An
     argument or constant with `memref.on_device` lives on its device: it is neither allocated nor
     copied for functions of that device. Where it does not name the device, that is the only one of
-    `devices`, or of the module's functions.
+    `devices`, or of the module's functions. A copy between two such buffers stays on their device.
 
     `xtc.shards` of a device function says how each of its arguments lies over the device's
     memories. Buffers follow it; an argument or a constant on the device lies as the first function
@@ -144,7 +151,7 @@ class _Transfers:
                     self._call(op)
                 elif op.name == "func.return":
                     self._finish(op)
-                elif op.name != "memref.dealloc":
+                elif op.name != "memref.dealloc" and not self._copy_within(op):
                     self._run_on_host(op)
 
     def _kernel(self, op: Operation) -> Operation | None:
@@ -253,6 +260,23 @@ class _Transfers:
             copy_out(buffer.twins[source], buffer.host, source.device, ip)
             buffer.valid.add(None)
 
+    def _copy_within(self, op: Operation) -> bool:
+        """Copy on a device to a result that is kept there, if what is copied is there too."""
+        if op.name != "memref.copy":
+            return False
+        value, target = op.operands[0], self._root(op.operands[1])
+        source = self._root(value)
+        home = target.home if target is not None else None
+        if source is None or target is None or home is None or home not in source.valid:
+            return False
+        if target.host != op.operands[1] or not _is_whole(value, source, home):
+            return False
+        ip = InsertionPoint(op)
+        copy_within(self._input(value, home, ip), target.twins[home], home.device, ip)
+        target.valid = {home}
+        op.erase()
+        return True
+
     def _run_on_host(self, op: Operation) -> None:
         """The host reads and writes its own memref of every buffer that `op` touches."""
         ip = InsertionPoint(op)
@@ -357,6 +381,13 @@ def _with_shards(attributes: Attribute, memory: _Memory) -> DictAttr:
     if memory.shards:
         kept[SHARDS] = memory.attributes[SHARDS]
     return DictAttr.get(kept)
+
+
+def _is_whole(value: Value, buffer: _Buffer, memory: _Memory) -> bool:
+    """Whether `value` is a buffer, or all of it in another shape."""
+    while value != buffer.host and not memory.shards and _is_reshaped(value):
+        value = value.owner.operation.operands[0]
+    return bool(value == buffer.host)
 
 
 def _is_reshaped(value: Value) -> bool:

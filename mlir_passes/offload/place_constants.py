@@ -10,6 +10,8 @@ from typing import ClassVar
 from xtc.ir.analysis.views import is_reshape
 from xtc.ir.attributes import CONTENTS, ON_DEVICE
 from xtc.ir.mlir import (
+    Block,
+    DictAttr,
     FlatSymbolRefAttr,
     InsertionPoint,
     Operation,
@@ -36,10 +38,10 @@ class PlaceConstants(Pass):
         memref.global constant @w.npu1 : memref<4xf32> {memref.on_device = "npu1", ...}
         call @f.npu0.0(%w0, %r) ; call @f.npu1.0(%w1, %s)
 
-    What the host reads too is on the host as well. A reader of a reshaped constant reads a reshaped
-    copy. Slices of a constant of the host are still sent by each call. `xtc.contents` of a copy
-    names the constant. Where `memref.on_device` does not name the device, that is the first one of
-    `devices`.
+    A copy to a result that is kept on a device reads there, too. What the host reads too is on the
+    host as well. A reader of a reshaped constant reads a reshaped copy. Slices of a constant of the
+    host are still sent by each call. `xtc.contents` of a copy names the constant. Where
+    `memref.on_device` does not name the device, that is the first one of `devices`.
     """
 
     name: ClassVar[str] = "place-constants"
@@ -80,31 +82,44 @@ class _Placement:
         """Who reads a constant, by device; None is the host."""
         found: dict[str | None, list[Use]] = {}
         for owner, number in _readers(op.results[0]):
-            found.setdefault(self._device(owner), []).append((owner, number))
+            found.setdefault(self._device(owner, number), []).append((owner, number))
         return found
 
     def _place_one(self, op: Operation, readers: dict[str | None, list[Use]]) -> None:
         declared = self.globals[_symbol(op)]
         for device, uses in readers.items():
-            if device not in (None, self._home(declared)):
+            if device not in (None, self._home(declared.attributes)):
                 self._give(op, self._variant(declared, str(device)), uses)
         _erase_unused(op)
 
-    def _home(self, declared: Operation) -> str | None:
-        """The device that a constant lives on."""
-        if ON_DEVICE not in declared.attributes:
+    def _home(self, attributes: DictAttr) -> str | None:
+        """The device that a constant or a result lives on."""
+        if ON_DEVICE not in attributes:
             return None
-        value = declared.attributes[ON_DEVICE]
+        value = attributes[ON_DEVICE]
         return str(value.value) if isinstance(value, StringAttr) else self._only_device()
 
     def _only_device(self) -> str:
         return sorted(self.devices or self.kernels.values())[0]
 
-    def _device(self, op: Operation) -> str | None:
-        """The device whose function a call runs; None is the host."""
+    def _device(self, op: Operation, number: int) -> str | None:
+        """The device that reads an operand: of a call or a copy; None is the host."""
+        if op.name == "memref.copy" and number == 0:
+            return self._home_of_result(op.operands[1])
         if op.name != "func.call":
             return None
         return self.kernels.get(str(FlatSymbolRefAttr(op.attributes["callee"]).value))
+
+    def _home_of_result(self, value: Value) -> str | None:
+        """The device on which the caller keeps what is copied to `value`."""
+        if not isinstance(value.owner, Block):
+            return None
+        described = value.owner.owner.attributes
+        return (
+            self._home(described["arg_attrs"][value.arg_number])
+            if "arg_attrs" in described
+            else None
+        )
 
     def _variant(self, declared: Operation, device: str) -> str:
         """The symbol of the same constant on another device."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.function_view import FunctionView, functions_and_loops
-from xtc.ir.analysis.linalg_ops import is_constant, node_id
+from xtc.ir.analysis.linalg_ops import is_constant, is_from_constants, node_id
 from xtc.ir.analysis.structured import Structured, shape_of, structured
 from xtc.ir.attributes import DEVICE, LOOP_SCHEDULE, node_id_attribute
 from xtc.ir.builders.generic import affine_map_attribute, transpose
@@ -57,7 +57,7 @@ class TransposeOperands(Pass):
         with module.context:
             for view in functions_and_loops(module):
                 for nest in (*view.nests.values(), *_vectorized(view)):
-                    if nest.reductions and _MAPS in nest.op.attributes:
+                    if (nest.reductions or self.constants) and _MAPS in nest.op.attributes:
                         self._rewrite(nest)
 
     def _rewrite(self, nest: Structured) -> None:
@@ -82,8 +82,8 @@ class TransposeOperands(Pass):
 
     def _pays(self, nest: Structured, number: int) -> bool:
         operand = nest.op.operands[number]
-        if self.constants and nest.device is None and is_constant(operand):
-            return True
+        if self.constants and nest.device is None and is_from_constants(operand):
+            return is_constant(operand) or bool(nest.reductions)
         elements = math.prod(shape_of(operand))
         return math.prod(nest.extents) >= self.reads * elements
 

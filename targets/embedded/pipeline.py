@@ -59,7 +59,7 @@ def _fusion(core: Core) -> Pass:
         return FuseByDotProducts()
     if core.vector_bits:
         return FuseByLaneMultiplies()
-    return FuseByDualMultiplies() if core.dsp else FuseBySingleMultiplies()
+    return FuseByDualMultiplies(wide=3 if core.fpu else 2) if core.dsp else FuseBySingleMultiplies()
 
 
 def bufferized(core: Core, *, intrinsics: bool = True) -> Stage:

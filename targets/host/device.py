@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import _ctypes
 import ctypes
 import json
 import weakref
@@ -23,6 +22,7 @@ from xtc_targets.host import pool_library
 from xtc_targets.host.build import ARENAS, EXTERNALS, KERNELS, LIBRARY, RELEASE, STAMPS
 from xtc_targets.host.external_signature import STATUS
 from xtc_targets.host.pool import Pool, pool
+from xtc_targets.host.separate_library import SeparateLibrary
 from xtc_targets.host.threads import threads_to_use
 
 _numbers = Numbering()
@@ -40,7 +40,7 @@ class HostModule:
     artifact: Artifact
     _entry: Callable[..., Any]
     threads: int = 1
-    _library: ctypes.CDLL | None = None
+    _library: SeparateLibrary | None = None
     _objects: LoadedObjects | None = None
     _pool: Pool | None = None
     _status: ctypes.c_int32 | None = None
@@ -116,7 +116,7 @@ class HostModule:
         """Unmap the code, and let its threads go where no other module uses them."""
         self._release_arenas()
         if self._library is not None:
-            _ctypes.dlclose(self._library._handle)
+            self._library.close()
             self._library = None
         if self._objects is not None:
             self._objects.close()
@@ -249,10 +249,13 @@ def _is_host(triple: str) -> bool:
 
 def _from_file(artifact: Artifact) -> HostModule:
     path = artifact.file(LIBRARY)
+    library = None
     try:
-        library = ctypes.CDLL(str(path))
+        library = SeparateLibrary(path)
         entry = getattr(library, artifact.manifest.entry)
     except (OSError, AttributeError) as error:
+        if library is not None:
+            library.close()
         calls = EXTERNALS in artifact.manifest.toolchain
         hints = ["the sources of an external function define it, under its name"] if calls else []
         message = f"the library cannot be loaded: {error}"

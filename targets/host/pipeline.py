@@ -29,6 +29,7 @@ from xtc_targets.host.passes.call_external_functions import CallExternalFunction
 from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.define_arenas import DefineArenas
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
+from xtc_targets.host.passes.expand_reductions import ExpandReductions
 from xtc_targets.host.passes.fill_by_vectors import FillByVectors
 from xtc_targets.host.passes.fuse_epilogues import FuseEpilogues
 from xtc_targets.host.passes.fuse_reductions import FuseReductions
@@ -74,11 +75,15 @@ def _scheduled(machine: Machine, caches: Caches, codegen: Codegen, *, parallel: 
         (
             # Reshapes that cancel out, as around a sum that keeps its dimension, part a chain.
             "canonicalize",
+            # While the reshape of computed weights is next to what reads them.
+            ExpandReductions(),
             # Before elementwise fusion, which lets what computes an operand write it transposed.
             TransposeOperands(constants=True),
             # One loop nest for a chain of elementwise operations, and for a reduction of such a
             # chain: each is one member less for the rows.
             FuseElementwise(),
+            # What computes an operand reads its constants in the order in which it writes.
+            TransposeOperands(constants=True),
             # For what the user has no schedule for; from here on they are all alike.
             AddDefaultSchedules(
                 description.vector_bits,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ _REGISTER_UNIT = 256
 """Registers that a warp is given at a time ("CUDA C++ Programming Guide", occupancy)."""
 
 
+@cache
 def tile_support(options: NvgpuOptions) -> TileSupport:
     """The contract of tile kernels, for code with these options."""
     machine = options.machine

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import byref
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from xtc.core.errors import UserError
 from xtc_targets.upmem import dpu_library as lib
@@ -18,9 +18,10 @@ from xtc_targets.upmem.description import default_profile, profile_named
 from xtc_targets.upmem.dpu_fifo import Fifo
 from xtc_targets.upmem.dpu_library import DpuError, Set, Symbol
 from xtc_targets.upmem.toolchain.command_line import read_command_line
+from xtc_targets.upmem.toolchain.elf import variables
 from xtc_targets.upmem.toolchain.program import build
 
-__all__ = ["ALLOCATE_ALL", "DpuError", "DpuSet", "DpuSymbol"]
+__all__ = ["ALLOCATE_ALL", "DpuError", "DpuProgram", "DpuSet", "DpuSymbol"]
 
 ALLOCATE_ALL = 0xFFFFFFFF
 """As a number of DPUs or ranks: all there are."""
@@ -35,7 +36,7 @@ class DpuSet:
         nr_ranks: ranks of 64 to allocate instead.
         profile: version of the chip: `v1A`, `v1B`, or the library's text as `chip=v1A`.
         binary: the program to load.
-        c_source: C to compile and load instead, a file or its text.
+        c_source: C to compile and load instead: a file, its text, or a stream of it.
         log: where what DPUs print goes after each execution.
         async_mode: whether calls return before they are done.
         tasklets: NR_TASKLETS of `c_source`.
@@ -49,7 +50,7 @@ class DpuSet:
         nr_ranks: int | None = None,
         profile: str = "",
         binary: str | Path | None = None,
-        c_source: str | Path | None = None,
+        c_source: str | Path | TextIO | None = None,
         log: TextIO | None = None,
         async_mode: bool = False,
         *,
@@ -116,16 +117,18 @@ class DpuSet:
             self._owner._free = True
             lib.call("dpu_free", self._owner.handle)
 
-    def load(self, binary: str | Path) -> None:
-        """Load a program."""
+    def load(self, binary: str | Path) -> DpuProgram:
+        """Load a program, and return it. Raises DpuError for a file that is none."""
         program = ctypes.c_void_p()
         lib.call("dpu_load", self.handle, str(binary).encode(), byref(program))
         self._owner._program = self._program = program
+        return DpuProgram(self, Path(binary))
 
-    def _load_source(self, source: str | Path, tasklets: int) -> None:
+    def _load_source(self, given: str | Path | TextIO, tasklets: int) -> None:
+        source = cast("TextIO", given).read() + "\n" if hasattr(given, "read") else given
         profile = profile_named(self._profile) if self._profile else default_profile(tasklets)
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(source)
+            path = Path(str(source))
             if "\n" in str(source):
                 path = Path(folder, "program.c")
                 path.write_text(str(source))
@@ -282,6 +285,21 @@ def _is_data(value: object) -> bool:
     """Whether a value is for a variable of DPUs: bytes, or a list of them."""
     first = value[0] if isinstance(value, list) and value else value
     return isinstance(first, bytes | bytearray | memoryview)
+
+
+class DpuProgram:
+    """A program that a set has loaded."""
+
+    def __init__(self, dpus: DpuSet, binary: Path) -> None:
+        self._set, self._binary = dpus, binary
+
+    def get_symbol(self, name: str) -> DpuSymbol:
+        """A variable of the program. Raises DpuError for one it does not have."""
+        return DpuSymbol(self._set, name)
+
+    def fetch_all_symbols(self) -> dict[str, DpuSymbol]:
+        """All variables that hosts can name."""
+        return {name: self.get_symbol(name) for name in variables(self._binary)}
 
 
 class DpuSymbol:

@@ -62,7 +62,7 @@ def rewrite(path: Path, content: bytes) -> None:
 
 def positions(size: int, is_long: bool) -> list[int]:
     """Bytes to damage: all or some, always the first and the last."""
-    step = max(1, size // (1000 if is_long else 20))
+    step = max(1, size // (1000 if is_long else 8))
     return sorted({*range(0, size, step), size - 1})
 
 
@@ -187,13 +187,14 @@ def test_damaged_code_is_never_loaded(
     good = library.read_bytes()
     loaded = []
 
-    class Watched(ctypes.CDLL):
-        def __init__(self, name: str) -> None:
-            loaded.append(Path(name).read_bytes())
-            super().__init__(name)
+    load = ctypes.CDLL.__init__
 
-    monkeypatch.setattr(ctypes, "CDLL", Watched)
-    for position in range(0, len(good), len(good) // 7):
+    def watched(self: ctypes.CDLL, name: str) -> None:
+        loaded.append(Path(name).read_bytes())
+        load(self, name)
+
+    monkeypatch.setattr(ctypes.CDLL, "__init__", watched)
+    for position in range(0, len(good), len(good) // 4):
         damaged = bytearray(good)
         damaged[position] ^= 0xFF
         rewrite(library, bytes(damaged))
@@ -201,7 +202,7 @@ def test_damaged_code_is_never_loaded(
             assert not module.cached
             assert module(np.ones((4, 6), np.float32))[0, 0] == 12
         assert library.read_bytes() == good
-    assert len(loaded) >= 7
+    assert len(loaded) >= 4
     assert set(loaded) == {good}
 
 

@@ -47,7 +47,7 @@ def least_bytes(graph: xtc.Graph, device: DriverDevice) -> tuple[int, int]:
     """What a call has to send to a device and to fetch from there.
 
     Every tensor is sent or fetched at most once, by way of the host; a constant, never, nor
-    one that the host casts, pads or concatenates, unless it is a result as it is.
+    one that the host casts, pads or concatenates.
     """
     graph = fold_constants(graph)
     needs: set[tuple[Tensor, Home]] = set()
@@ -58,7 +58,7 @@ def least_bytes(graph: xtc.Graph, device: DriverDevice) -> tuple[int, int]:
     moved = {
         (tensor, at)
         for tensor, at in needs | given
-        if home(tensor) is not at and (tensor.const is None or (tensor, at) in given)
+        if home(tensor) is not at and tensor.const is None
     }
     sent = {tensor for tensor, at in moved if at is device}
     fetched = {tensor for tensor, _ in moved if home(tensor) is device}

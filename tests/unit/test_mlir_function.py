@@ -111,3 +111,90 @@ def test_what_could_touch_anything_is_not_run(body: str, operation: str) -> None
     module = parse_module(f"func.func @f(%x: memref<4xf32>) {{\n{body}\nreturn\n}}", "f.mlir")
     with pytest.raises(UserError, match=f"{operation} is not run"):
         check_bounded(module)
+
+
+GUARDED = """
+func.func @f(%a: memref<8xf32>, %r: memref<12xf32>) {{
+  %zero = arith.constant 0.0 : f32
+  %t = bufferization.to_tensor %a restrict : memref<8xf32> to tensor<8xf32>
+  %empty = tensor.empty() : tensor<12xf32>
+  %padded = linalg.generic
+      {{indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}}
+      outs(%empty : tensor<12xf32>) {{
+  ^bb0(%old: f32):
+    %i = linalg.index 0 : index
+    %least = arith.constant 0 : index
+    %two = arith.constant 2 : index
+    %limit = arith.constant {limit} : index
+    %at = {index}
+    %low = arith.cmpi sge, %at, %least : index
+    %high = arith.cmpi {below} : index
+    %inside = arith.{both} %low, %high : i1
+    %element = scf.if %inside -> (f32) {{
+      {then}
+      scf.yield %x : f32
+    }} else {{
+      {otherwise}
+      scf.yield %x : f32
+    }}
+    linalg.yield %element : f32
+  }} -> tensor<12xf32>
+  bufferization.materialize_in_destination %padded in restrict writable %r
+      : (tensor<12xf32>, memref<12xf32>) -> ()
+  return
+}}
+"""
+_READ, _ZERO = "%x = tensor.extract %t[%at] : tensor<8xf32>", "%x = arith.addf %zero, %zero : f32"
+
+
+def _guarded(
+    index: str = "arith.subi %i, %two : index",
+    below: str = "slt, %at, %limit",
+    limit: int = 8,
+    both: str = "andi",
+    *,
+    swap: bool = False,
+) -> str:
+    then, otherwise = (_ZERO, _READ) if swap else (_READ, _ZERO)
+    return GUARDED.format(
+        index=index, below=below, limit=limit, both=both, then=then, otherwise=otherwise
+    )
+
+
+@pytest.mark.slow
+def test_elements_that_a_condition_guards_are_read() -> None:
+    padded = function(_guarded())
+    assert [check.ok for check in padded.check(padded, 0)] == [True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _guarded(limit=7),
+        _guarded(below="sgt, %limit, %at"),
+        _guarded(below="sle, %at, %limit", limit=7),
+        _guarded(below="ult, %at, %limit", both="andi"),
+        _guarded("arith.addi %two, %two : index"),
+        _guarded("arith.muli %two, %two : index", both="ori"),
+    ],
+)
+def test_indices_that_stay_inside_are_seen(text: str) -> None:
+    check_bounded(parse_module(text, "f.mlir"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _guarded(limit=9),
+        _guarded(below="sle, %at, %limit"),
+        _guarded(below="sge, %at, %limit"),
+        _guarded(below="slt, %i, %limit", limit=11),
+        _guarded(both="ori"),
+        _guarded(both="xori"),
+        _guarded(swap=True),
+        _guarded("arith.divsi %i, %two : index", below="ne, %at, %limit"),
+    ],
+)
+def test_indices_that_may_leave_a_tensor_are_refused(text: str) -> None:
+    with pytest.raises(UserError, match="nothing shows that its indices stay inside"):
+        check_bounded(parse_module(text, "f.mlir"))

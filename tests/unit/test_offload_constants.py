@@ -167,3 +167,30 @@ def test_a_device_that_has_nothing_to_do_takes_no_command_of_another() -> None:
             O.exp(O.mul(O.reshape(x, (4, 4), device=first), 2))
         with xtc.compile(gb.graph) as module:
             module.check()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda w, at: O.transpose(w, (0, 1), device=at),
+        lambda w, at: O.pad(w, [(0, 0), (0, 0)], device=at),
+        lambda w, at: O.reshape(w, (-1,), device=at),
+        lambda w, at: O.transpose(w[3, 4], device=at),
+        lambda w, at: O.pad(O.tensor((), const=np.float32(3)), [], device=at),
+        lambda w, at: O.transpose(O.tensor((), const=np.float32(3), device=at), device=at),
+    ],
+)
+def test_a_constant_that_is_a_result_on_a_device_is_copied_there(
+    given: Callable[[Tensor, NullDevice], Tensor],
+) -> None:
+    with NullDevice() as device:
+        w = O.tensor(W.shape, name="W", const=W)
+        with O.graph(name="given") as gb:
+            O.outputs(given(w, device), O.exp(w))
+        with xtc.compile(gb.graph) as module:
+            before = device.counters()
+            module()
+            after = device.counters()
+            assert after["null.H2D_BYTES"] == before["null.H2D_BYTES"]
+            assert after["null.D2H_BYTES"] == before["null.D2H_BYTES"]
+            module.check()

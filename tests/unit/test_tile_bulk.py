@@ -4,6 +4,7 @@ which finds each wait, fence and barrier that is missing."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,6 +44,16 @@ def product(module: ModuleType, m: int, n: int, k: int, **how: Any) -> Any:
     return module.WgmmaProduct(**how), (m, n, k, given_a, given_b, c), c, expected
 
 
+def chained(module: ModuleType, m: int, k: int, n: int, **how: Any) -> Any:
+    kind = ml_dtypes.bfloat16 if how.get("dtype") is bfloat16 else np.float16
+    a, b, c = (RNG.integers(-1, 2, shape).astype(kind) for shape in ((m, k), (k, k), (k, n)))
+    d = np.zeros((m, n), np.float32)
+    given = np.ascontiguousarray(c.T) if how.get("transposed") else c
+    wide = [each.astype(np.float32) for each in (a, b, c)]
+    program = module.FromRegisters(**how)
+    return program, (m, k, n, a, b, given, d), d, wide[0] @ wide[1] @ wide[2]
+
+
 def agrees(case: Any) -> None:
     program, arguments, found, expected = case
     program(*arguments)
@@ -75,20 +86,39 @@ def test_multiplications_of_warpgroups(shape: tuple[int, int, int], how: Any) ->
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("shape", "how"),
+    [((64, 64, 64), {}), ((128, 32, 128), {"transposed": True, "dtype": bfloat16})],
+)
+def test_multiplications_from_registers(shape: tuple[int, int, int], how: Any) -> None:
+    """The sums of a warpgroup are, cast, the fragments of its next operand: nothing moves."""
+    case = chained(tile_bulk, *shape, **how)
+    agrees(case)
+    assert "convert_layout" not in case[0].compile(*case[1]).ir("scheduled")
+
+
+@pytest.mark.slow
 @needs_ptxas
 def test_the_instructions_are_those_of_the_machine() -> None:
     device = NvgpuDevice(NvgpuOptions(arch="sm_90a"))
     kernels = []
-    for case in (double(tile_bulk), product(tile_bulk, 64, 128, 64, dtype=float16)):
+    cases = (
+        double(tile_bulk),
+        product(tile_bulk, 64, 128, 64, dtype=float16),
+        chained(tile_bulk, 64, 64, 32),
+    )
+    for case in cases:
         program, arguments, *_ = case
         kernels.append(program._pick(program._bound(arguments, {}), device))
     for kernel in kernels:
         needs = kernel.resources
         assert (needs.spilled_bytes, needs.local_bytes, needs.warnings) == (0, 0, ())
-    copies, multiplies = (kernel.sass for kernel in kernels)
+    copies, multiplies, chain = (kernel.sass for kernel in kernels)
     assert copies.count("UTMALDG.2D") == 2  # one for each panel of 64 elements
     assert copies.count("UTMASTG.2D") == 2
     assert multiplies.count("HGMMA.64x128x16.F32") == 4
+    from_registers = re.findall(r"HGMMA.64x32x16.F32 R\d+, R\d+, gdesc", chain)
+    assert len(from_registers) == 4
 
 
 MUTATIONS = [
@@ -103,11 +133,15 @@ MUTATIONS = [
     ("product", "ordered", RaceError, "missing wgmma fence"),
     ("product", "committed", RaceError, "read before wait"),
     ("product", "multiplied", RaceError, "read before wait"),
+    ("chain", "registers", RaceError, "missing wgmma fence"),
+    ("chain", "second", RaceError, "read before wait"),
 ]
 
 
 def mutant(what: str, mark: str, folder: Path) -> Any:
     module = with_line(SOURCE, marked(SOURCE, mark), folder)
+    if what == "chain":
+        return chained(module, 64, 64, 64)
     return double(module) if what == "copy" else product(module, 64, 64, 64)
 
 
@@ -146,7 +180,6 @@ def test_the_simulator_faults(what: str, mark: str, tmp_path: Path) -> None:
         ("OddRows", "tma_load: rows of a shared tensor have 96 bytes"),
         ("OddStride", "a bulk copy of a tensor whose rows are 66 bytes apart"),
         ("OddProduct", r"wgmma.mma of \[32, 32\] and \[32, 32\]"),
-        ("FromRegisters", "wgmma.mma takes its first operand from shared memory"),
         ("TwoWarps", "wgmma.mma of 64 rows by 64 threads"),
     ],
 )

@@ -90,11 +90,13 @@ def test_it_computes_the_same(name: str) -> None:
 
 
 def test_blocks_stay_for_several_tiles() -> None:
-    case = matmul(72, 72, 104)
+    """Two blocks for each of 132 multiprocessors; bands of tiles, the last of them narrower."""
+    case = matmul(64 * 18 + 8, 64 * 16, 64)
     kernel = case.kernel()
-    values = case.program._bound((64 * 300, *case.arguments[1:]), {})
-    assert kernel.grid(values) == [264, 1, 1]  # two blocks for each of 132 multiprocessors
-    assert kernel._as_written.grid(values) == [300, 2, 1]
+    values = case.program._bound(case.arguments, {})
+    assert kernel.grid(values) == [264, 1, 1]
+    assert kernel._as_written.grid(values) == [19, 16, 1]
+    case.agrees(case.program)
 
 
 @needs_ptxas
@@ -207,3 +209,20 @@ def test_memory_that_has_no_map_is_copied_as_written(monkeypatch: pytest.MonkeyP
     case = matmul(72, 72, 104)
     case.agrees(case.program)
     assert case.program.compile(*case.arguments).is_divided
+
+
+def test_maps_stay_while_arrays_do() -> None:
+    """A launch on the arrays of the last one copies nothing to the device."""
+    case = matmul(72, 72, 104)
+    m, n, k, a, b, c = case.arguments
+    with NvgpuDevice() as device:
+        there = [device.array(each) for each in (a, b, c)]
+        case.program(m, n, k, *there)
+        before = device.counters()["nvgpu.H2D_COPIES"]
+        case.program(m, n, k, *there)
+        assert device.counters()["nvgpu.H2D_COPIES"] == before
+        other = device.array(2 * a)
+        case.program(m, n, k, other, *there[1:])
+        np.testing.assert_array_equal(there[2].numpy(), 2 * case.expected)
+        for array in (*there, other):
+            array.free()

@@ -67,21 +67,21 @@ def status_of(action: Any) -> int:
 
 
 def test_codes_of_errors(dpus: DpuSet) -> None:
-    assert status_of(lambda: dpus.copy("absent", bytes(8))) == 27
+    assert status_of(lambda: dpus.copy("absent", bytes(8))) == 29
     assert status_of(lambda: dpus.copy("bias", bytes(16))) == 11
     assert status_of(lambda: dpus.copy("bias", bytes(2))) == 8
     assert status_of(lambda: dpus.copy("table", bytes(4))) == 10
-    assert status_of(lambda: dpus.copy("table", bytes(8), parallel=True)) == 41
+    assert status_of(lambda: dpus.copy("table", bytes(8), parallel=True)) == 14
     assert status_of(lambda: dpus.fifo("bias")) == 43
-    assert status_of(lambda: dpus.load("no such file")) == 23
+    assert status_of(lambda: dpus.load("no such file")) == 25
     assert status_of(lambda: DpuSet(3000)) == 4
-    assert status_of(lambda: DpuSet(1, profile="v2")) == 26
+    assert status_of(lambda: DpuSet(1, profile="v2")) == 28
 
 
 def test_the_older_chip_has_no_fifos() -> None:
     with DpuSet(1, profile="v1A", c_source=PROGRAM, tasklets=3) as dpu:
         assert status_of(lambda: dpu.fifo("questions")) == 43
-        assert status_of(lambda: dpu.copy("bias", bytes(8), parallel=True)) == 41
+        assert status_of(lambda: dpu.copy("bias", bytes(8), parallel=True)) == 14
 
 
 def test_too_many_tasklets_for_the_chip() -> None:
@@ -109,7 +109,7 @@ def test_what_waits_behind_a_copy_to_mram_is_named(
     dpus.exec(async_mode=True)
     dpus.copy("table", bytes(8), async_mode=True)
     status = status_of(lambda: dpus.copy("active", bytes(8), parallel=True))
-    assert status == 1 << 31 | 25  # of an asynchronous launch: timeout
+    assert status == 1 << 31 | 27  # of an asynchronous launch: timeout
     said = capfd.readouterr().err
     assert "asynchronous copy to MRAM, waits for the end of the program" in said
 
@@ -118,7 +118,7 @@ def test_a_full_fifo_is_an_error(dpus: DpuSet) -> None:
     with dpus.fifo("questions") as questions:
         for number in range(8):
             questions.push(number)
-        assert status_of(lambda: questions.push(8)) == 42
+        assert status_of(lambda: questions.push(8)) == 15
 
 
 def test_callbacks_come_in_order(dpus: DpuSet) -> None:

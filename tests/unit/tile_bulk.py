@@ -72,6 +72,46 @@ class WgmmaProduct(tile.Script):
         self.store_global(gc, acc, offsets=[0, 0])
 
 
+class FromRegisters(tile.Script):
+    """d = (a b) c, whose intermediate result stays in registers, as in attention."""
+
+    def __init__(self, dtype=float16, transposed=False):
+        super().__init__()
+        self.dtype, self.transposed = dtype, transposed
+
+    def __call__(
+        self, m: int, k: int, n: int, a_ptr: void_p, b_ptr: void_p, c_ptr: void_p, d_ptr: ~float32
+    ):
+        self.attrs.blocks = 1
+        self.attrs.warps = 4
+        c_shape = [n, k] if self.transposed else [k, n]
+        a = self.shared(a_ptr, [m, k])
+        b = self.shared(b_ptr, [k, k])
+        c = self.shared(c_ptr, c_shape)
+        self.fence.proxy_async()
+        self.sync()
+        first = self.register_tensor(dtype=float32, shape=[m, k], init=0.0)
+        self.wgmma.fence()
+        self.wgmma.mma(a, b, first)
+        self.wgmma.commit_group()
+        self.wgmma.wait_group(0)
+        second = self.register_tensor(dtype=float32, shape=[m, n], init=0.0)
+        between = self.cast(first, dtype=self.dtype)
+        self.wgmma.fence()  # registers
+        self.wgmma.mma(between, c.transpose() if self.transposed else c, second)
+        self.wgmma.commit_group()
+        self.wgmma.wait_group(0)  # second
+        gd = self.global_view(d_ptr, dtype=float32, shape=[m, n])
+        self.store_global(gd, second, offsets=[0, 0])
+
+    def shared(self, pointer, shape):
+        """A tensor in shared memory."""
+        s = self.shared_tensor(dtype=self.dtype, shape=shape)
+        g = self.global_view(pointer, dtype=self.dtype, shape=shape)
+        self.store_shared(s, self.load_global(g, offsets=[0, 0], shape=shape))
+        return s
+
+
 class OddRows(tile.Script):
     def __call__(self, x_ptr: ~float16):
         self.attrs.blocks = 1
@@ -103,16 +143,6 @@ class OddProduct(tile.Script):
         s = self.shared_tensor(dtype=float16, shape=[32, 32])
         acc = self.register_tensor(dtype=float32, shape=[32, 32], init=0.0)
         self.wgmma.mma(s, s, acc)
-
-
-class FromRegisters(tile.Script):
-    def __call__(self, x_ptr: ~float16):
-        self.attrs.blocks = 1
-        self.attrs.warps = 4
-        s = self.shared_tensor(dtype=float16, shape=[64, 64])
-        a = self.register_tensor(dtype=float16, shape=[64, 64], init=0.0)
-        acc = self.register_tensor(dtype=float32, shape=[64, 64], init=0.0)
-        self.wgmma.mma(a, s, acc)
 
 
 class TwoWarps(tile.Script):

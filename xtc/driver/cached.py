@@ -7,6 +7,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from xtc.system.cache import (
     code_fingerprint,
     configured_cache,
 )
+from xtc.system.cores import usable_cores
 
 if TYPE_CHECKING:
     from xtc.driver.compilation import Compilation
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _OWN_PACKAGES = ("xtc", "xtc_passes", "xtc_targets")
+_PIECE = 8 << 20
+"""Bytes that a core hashes at a time."""
 
 
 @dataclass(frozen=True)
@@ -112,9 +116,7 @@ def compilation_key(compilation: Compilation) -> CompilationKey:
         ),
         "source": source,
         "call": canonical_text(call),
-        "constants": canonical_text(
-            {symbol: _array_hash(array) for symbol, array in compilation.constants().items()}
-        ),
+        "constants": canonical_text(_array_hashes(compilation.constants())),
     }
     return key_of_code(target, options, pipeline, parts, others)
 
@@ -179,9 +181,22 @@ def _passes(step: Step) -> list[Pass]:
     return [step] if isinstance(step, Pass) else []
 
 
-def _array_hash(array: np.ndarray[Any, Any]) -> str:
-    """SHA-256 of the elements' bytes in row-major order."""
-    return hashlib.sha256(bytes_of(array)).hexdigest()
+def _array_hashes(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, list[str]]:
+    """By symbol, SHA-256 of each piece of the elements' bytes in row-major order, by all cores."""
+    with ThreadPoolExecutor(usable_cores(), "hashing") as cores:
+        hashes = {
+            symbol: [cores.submit(_hash, content[at : at + _PIECE]) for at in _pieces(content)]
+            for symbol, content in ((symbol, bytes_of(array)) for symbol, array in arrays.items())
+        }
+        return {symbol: [piece.result() for piece in found] for symbol, found in hashes.items()}
+
+
+def _pieces(content: memoryview) -> range:
+    return range(0, len(content), _PIECE)
+
+
+def _hash(content: memoryview) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _checked_artifact(folder: Path) -> Artifact:

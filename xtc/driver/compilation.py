@@ -38,6 +38,7 @@ class Compilation:
         schedules: of operators, as text.
         devices: how the kernels of each device are compiled.
         passes: the user's own, to run at the ends of stages.
+        notes: what in the schedules came to nothing, by operator.
     """
 
     graph: Graph
@@ -47,6 +48,7 @@ class Compilation:
     schedules: Mapping[str, str] = field(default_factory=dict)
     devices: Mapping[str, DeviceCode] = field(default_factory=dict)
     passes: Mapping[str, Sequence[Step]] = field(default_factory=dict)
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def pipeline(self) -> Pipeline:
         """The stages, those of the devices and the user's passes included."""

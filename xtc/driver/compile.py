@@ -13,6 +13,7 @@ from typing import Any, overload
 from xtc.core import knobs
 from xtc.core.errors import UserError
 from xtc.driver.assignment import assignment_of
+from xtc.driver.buckets import BucketedModule, checked_buckets
 from xtc.driver.cached import Built, build_or_fetch
 from xtc.driver.compilation import Compilation
 from xtc.driver.live_devices import accelerator, live_devices, require_used
@@ -29,7 +30,7 @@ from xtc.ir.pass_filter import PassFilter
 from xtc.ir.pass_text import steps_by_stage
 from xtc.ir.passes import Pass
 from xtc.ir.pipeline import PassRunner, print_banner
-from xtc.schedule import schedule_texts
+from xtc.schedule import given_schedule
 from xtc.system.workspace import private_folder
 
 
@@ -81,6 +82,7 @@ def compile(
     target: object = DEFAULT_TARGET,
     *,
     dims: Mapping[str, int] | None = None,
+    buckets: Mapping[str, Sequence[int]] | None = None,
     schedule: object = None,
     dump_dir: str | Path | None = None,
     print_ir_after_all: bool = False,
@@ -99,6 +101,8 @@ def compile(
             for the sizes that calls bring where some of its sizes are free.
         target: a target's name, or a device of it, which then runs the code and stays open.
         dims: sizes of the graph's symbolic dimensions.
+        buckets: for free dimensions of a model the sizes that it is compiled for: arguments of a
+            call are padded to the next one where that is exact.
         schedule: an `xtc.Schedule`, a mapping of loop nests by operator name, YAML text of one, or
             a Path; "tuned" for the best that `xtc-tune` has found on this machine; operators
             without one run as the target thinks best.
@@ -130,7 +134,11 @@ def compile(
     request = {"schedule": schedule, "ir": ir, "passes": passes, **options}
     if isinstance(graph, GraphFamily):
         build = partial(_load, target=target, request=request, in_memory=in_memory, cache=cache)
+        if buckets:
+            return BucketedModule(graph, dims or {}, build, checked_buckets(graph, buckets))
         return specialised(graph, dims or {}, build)
+    if buckets:
+        raise UserError("buckets are for models with free dimensions, and this is a graph")
     return _load(graph, target, {"dims": dims, **request}, in_memory=in_memory, cache=cache)
 
 
@@ -172,7 +180,8 @@ def prepare(
     tuned = isinstance(schedule, str) and schedule == TUNED
     if tuned:
         schedule = tuned_schedule(assignment.graph, assignment.target, assignment.options)
-    texts = schedule_texts(assignment.graph, schedule, trusted=not tuned)
+    given = given_schedule(assignment.graph, schedule, trusted=not tuned)
+    texts = given.texts()
     return Compilation(
         fold_constants(assignment.graph, kept=texts),
         assignment.target,
@@ -181,6 +190,7 @@ def prepare(
         texts,
         assignment.devices,
         steps_by_stage(passes),
+        given.notes(),
     )
 
 

@@ -38,4 +38,4 @@ def schedule_in_use(compilation: Compilation) -> Schedule:
     """The schedules in use: the user's, and those that the target chooses for other operators."""
     texts = {**default_schedules(compilation), **compilation.schedules}
     lines = [f"{name}: {text}" for name, text in texts.items()]
-    return Schedule.of(compilation.graph, "\n".join(lines))
+    return Schedule.of(compilation.graph, "\n".join(lines)).noted(compilation.notes)

@@ -33,7 +33,15 @@ Call = Callable[[], None]
 
 _WRITE = "bufferization.materialize_in_destination"
 _DIALECTS = ("builtin", "func", "linalg", "arith", "math")
-_OPERATIONS = ("tensor.empty", "bufferization.to_tensor", "bufferization.alloc_tensor", _WRITE)
+_OPERATIONS = (
+    "tensor.empty",
+    "tensor.extract",
+    "scf.if",
+    "scf.yield",
+    "bufferization.to_tensor",
+    "bufferization.alloc_tensor",
+    _WRITE,
+)
 _STEPS = re.compile(r"\b(mod|floordiv|ceildiv)\b")
 
 
@@ -178,8 +186,10 @@ def check_bounded(module: Operation) -> None:
     """Raise UserError unless all that `module` does stays within its arrays, whatever is in them.
 
     What linalg operations on arrays of known sizes access, MLIR has verified; but for indices that
-    wrap around, of which it looks at both ends alone.
+    wrap around, of which it looks at both ends alone. A `tensor.extract` in their bodies has
+    indices that the loops, and the conditions of `scf.if` around it, keep inside.
     """
+    from xtc.ir.analysis.ranges import stays_inside
     from xtc.ir.mlir import all_operations
 
     for op in all_operations(module):
@@ -189,6 +199,11 @@ def check_bounded(module: Operation) -> None:
             raise UserError(
                 f"{op.name} is not run: it cannot be told what it would touch",
                 hints=[f"write the function with {', '.join(_DIALECTS[2:])} and tensor.empty"],
+            )
+        if op.name == "tensor.extract" and not stays_inside(op):
+            raise UserError(
+                "tensor.extract is not run: nothing shows that its indices stay inside the tensor",
+                hints=["compare them with both bounds in an scf.if around it"],
             )
         if "indexing_maps" in op.attributes and _STEPS.search(str(op.attributes["indexing_maps"])):
             raise UserError(f"{op.name} is not run: its indices wrap around")

@@ -188,8 +188,24 @@ def _emit_node(emission: _Emission, node: Node) -> None:
     builder.device = str(node.placement) if node.placement else None
     builder.location = _location(node) if emission.locations else ""
     inputs = [_operand(emission, tensor) for tensor in node.inputs]
-    emission.values[node.output] = node.op.emit(builder, inputs, node.output.type)
+    value = node.op.emit(builder, inputs, node.output.type)
+    if node.placement is not None and value in inputs:
+        value = _stored_number(builder, node.inputs[inputs.index(value)]) or value
+    emission.values[node.output] = value
     builder.location = ""
+
+
+def _stored_number(builder: LinalgBuilder, tensor: Tensor) -> Value | None:
+    """A constant of rank 0 that its device writes itself: the host would send it in each call."""
+    if tensor.const is None or not tensor.is_scalar_constant:
+        return None
+    number = tensor.const.item()
+    return builder.generic(
+        [],
+        (builder.empty(tensor.type), ()),
+        (),
+        lambda body, old: body.constant(number, old.element),
+    )
 
 
 def _operand(emission: _Emission, tensor: Tensor) -> Value:

@@ -161,11 +161,12 @@ class _Reader:
         return axis
 
     def _is_matrix(self, text: str, value: Located) -> bool:
-        """True for a letter that stands for an operand, or the result, that is packed."""
+        """True for a letter that stands for an operand that is packed, or the result's buffer."""
         number = ord(text) - ord("A") if len(text) == 1 else -1
         if not 0 <= number <= self.space.operands or text in (*self.names, *self.space.names):
             return False
-        return read_words(value, text) == [("pack", None)]
+        words = [word for word, argument in read_words(value, text) if argument in (None, True)]
+        return words == ["pack"] or (words == ["buffer"] and number == self.space.operands)
 
     def _with_matrix(self, loop: NestLoop, text: str) -> NestLoop:
         number = ord(text) - ord("A")

@@ -66,7 +66,7 @@ def _text(value: object, loop: str) -> Words:
         raise UserError(
             f"'{loop}' cannot be {kind_of(value)}", hints=[f"one of: {', '.join(WORDS)}"]
         )
-    return [_word(text) for text in value.split()] or [_word(value)]
+    return [_word(text) for text in value.split()]
 
 
 def _word(text: str) -> tuple[str, Any]:

@@ -21,6 +21,7 @@ from xtc.ops.bitwise_or import bitwise_or
 from xtc.ops.bitwise_xor import bitwise_xor
 from xtc.ops.cast import cast
 from xtc.ops.ceil import ceil
+from xtc.ops.coded_weights import coded_weights
 from xtc.ops.concat import concat
 from xtc.ops.conv2d import conv2d
 from xtc.ops.conv3d import conv3d
@@ -132,6 +133,7 @@ __all__ = [
     "bitwise_xor",
     "cast",
     "ceil",
+    "coded_weights",
     "concat",
     "conv2d",
     "conv3d",

@@ -15,12 +15,12 @@ from typing_extensions import Self
 
 from xtc.core.errors import UserError, shown
 from xtc.core.location import user_location
-from xtc.loops import NestLoop, nest_data, nest_text
+from xtc.loops import ALL, NestLoop, nest_data, nest_text
 from xtc.loops.check_operands import check_number
 from xtc.loops.external import External, function_name
 from xtc.schedule.loop_names import check_loop_name
 from xtc.schedule.node_state import NodeState
-from xtc.schedule.values import files, integer, integers, joined, text, texts
+from xtc.schedule.values import MAX_MAGNITUDE, files, integer, integers, joined, text, texts
 
 
 @dataclass(eq=False)
@@ -96,7 +96,12 @@ class NodeSchedule(NodeState):
             stops = [*list(starts.values())[1:], loop.tile or self.space.size(loop.axis)]
             for (name, start), stop in zip(starts.items(), stops, strict=True):
                 child = NodeSchedule(
-                    self.node, self.space, list(inner), _parent=self, _own=self._own
+                    self.node,
+                    self.space,
+                    list(inner),
+                    _parent=self,
+                    _own=self._own,
+                    _vectors=set(self._vectors),
                 )
                 children[name] = child
                 self._parts.append((loop.axis, start, stop, child))
@@ -158,8 +163,10 @@ class NodeSchedule(NodeState):
 
         def change() -> None:
             for name, width in loops.items():
-                if width is None:
+                if width is None or width is True:
                     self._replace(text(name), change_loop)
+                elif width is False:
+                    continue
                 else:
                     size = integer(width, f"vectorize: the number of {shown(name)}")
                     made = partial(self._by_width, text(name), size, change_loop)
@@ -188,20 +195,24 @@ class NodeSchedule(NodeState):
         """
         return self._annotate(loops, "parallelize", partial(replace, parallelize=True))
 
-    def unroll(self, factors: Mapping[str, int]) -> Self:
+    def unroll(self, factors: Mapping[str, int | bool]) -> Self:
         """Write out copies of loop bodies.
 
         for k1 in 0..2               body(0)
           body(k1)             ->    body(1)                       unroll({"k1": 2})
 
-        A factor of 0 takes back what was asked for: the loop is not unrolled.
+        A factor of 0 takes back what was asked for: the loop is not unrolled. True stands for all
+        iterations, False for 0.
         """
 
         def change() -> None:
-            for name, factor in integers(factors, "unroll", "factors by loop").items():
+            all_or_none = {True: MAX_MAGNITUDE, False: 0}
+            given = integers(factors, "unroll", "factors by loop", all_or_none)
+            for name, factor in given.items():
                 if factor < 0:
                     raise UserError(f"'{name}' of {self.node} cannot be unrolled by {factor}")
-                self._replace(name, partial(replace, unroll=factor))
+                whole = factor == MAX_MAGNITUDE
+                self._replace(name, partial(replace, unroll=ALL if whole else factor))
 
         return self._checked(change)
 
@@ -351,9 +362,16 @@ class NodeSchedule(NodeState):
             where = user_location()
             for name, size in sizes.items():
                 self._check_new(name)
-                self._loops.append(NestLoop(axis, size, name, where=where))
+                self._loops.insert(self._inside(), NestLoop(axis, size, name, where=where))
 
         return self._checked(change)
+
+    def _inside(self) -> int:
+        """Where the next loop goes: innermost, but outside of vectors that have a width."""
+        return next(
+            (at for at, loop in enumerate(self._loops) if loop.name in self._vectors),
+            len(self._loops),
+        )
 
     def _annotate(
         self, names: Sequence[str], what: str, change: Callable[[NestLoop], NestLoop]

@@ -15,7 +15,7 @@ from xtc.emit.module import main_operations
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
 from xtc.graph.placement import placement
-from xtc.loops import Axis, Mesh, Space, check_nest
+from xtc.loops import Axis, Mesh, Space, check_nest, nest_data
 from xtc.loops.descript import written_nest
 from xtc.loops.mesh import is_head, memory_mesh, parse_head, processor_mesh
 from xtc.loops.nest import Nest
@@ -70,7 +70,7 @@ class Schedule:
             if self._memory is not None:
                 raise UserError(f"there is a memory mesh already, '{self._memory.name}'")
             sizes = integers(axes, "define_memory_mesh", "sizes by axis")
-            self._memory = memory_mesh(text(name), sizes)
+            self._memory = memory_mesh(self._mesh_name(name), sizes)
             return self._memory
 
     def define_processor_mesh(self, name: str, axes: Mapping[str, int], memory: Mesh) -> Mesh:
@@ -90,11 +90,18 @@ class Schedule:
                     hints=["pass what define_memory_mesh returned"],
                 )
             sizes = integers(axes, "define_processor_mesh", "sizes by axis")
-            self._processors = processor_mesh(text(name), sizes, memory)
+            self._processors = processor_mesh(self._mesh_name(name), sizes, memory)
             for node in self._nodes.values():
                 node.space = replace(node.space, mesh=self._processors)
                 node._refit()
             return self._processors
+
+    def _mesh_name(self, name: object) -> str:
+        """The name of a new mesh, which nothing else in the program has. Raises UserError."""
+        if name in (self.graph.name, *(mesh.name for mesh in self.meshes)):
+            taken = "graph" if name == self.graph.name else "other mesh"
+            raise UserError(f"a mesh is called {shown(name)}, like the {taken}")
+        return text(name)
 
     @property
     def meshes(self) -> tuple[Mesh, ...]:
@@ -128,6 +135,21 @@ class Schedule:
         """One line of YAML for each mesh and each scheduled operator, by name."""
         nodes = {name: node.data for name, node in self._nodes.items()}
         return {mesh.head: mesh.data for mesh in self.meshes} | nodes
+
+    def notes(self) -> dict[str, tuple[str, ...]]:
+        """By operator, what came to nothing, with the loops' names in the data form."""
+        found = {}
+        for name, node in self._nodes.items():
+            written = node._written().renamed(node._own)
+            again = written_nest(nest_data(written), self._space(name), name)
+            found[name] = normalized(replace(again, notes=written.notes)).notes
+        return found
+
+    def noted(self, notes: Mapping[str, tuple[str, ...]]) -> Schedule:
+        """This schedule, which says what came to nothing when it was written."""
+        for name, node in self._nodes.items():
+            node._notes = notes.get(name, ())
+        return self
 
     def __str__(self) -> str:
         meshes = [f"{mesh.head} {mesh.data}" for mesh in self.meshes]
@@ -238,10 +260,15 @@ def schedule_texts(graph: Graph, data: Any, *, trusted: bool = True) -> dict[str
 
     Raises UserError as `Schedule.of` does, and for a function of C in data that is not trusted.
     """
-    schedule = None if data is None else Schedule.of(graph, data)
-    if schedule is not None and not trusted:
+    return given_schedule(graph, data, trusted=trusted).texts()
+
+
+def given_schedule(graph: Graph, data: Any, *, trusted: bool = True) -> Schedule:
+    """The schedule of `data`, of no operator for None. Raises UserError like `schedule_texts`."""
+    schedule = Schedule.of(graph, {} if data is None else data)
+    if data is not None and not trusted:
         _check_calls_nothing(schedule)
-    return {} if schedule is None else schedule.texts()
+    return schedule
 
 
 def _check_calls_nothing(schedule: Schedule) -> None:

@@ -25,13 +25,20 @@ def integer(value: object, what: str) -> int:
     return number
 
 
-def integers(value: object, primitive: str, what: str) -> dict[str, int]:
-    """A mapping from names to integers. Raises UserError for anything else."""
+def integers(
+    value: object, primitive: str, what: str, words: Mapping[bool, int] | None = None
+) -> dict[str, int]:
+    """A mapping from names to integers; `words` are those that True and False stand for.
+
+    Raises UserError for anything else.
+    """
     if not isinstance(value, Mapping):
         raise UserError(f"{primitive} takes {what}, not {shown(value)}")
     _check_count(len(value), primitive)
     return {
-        text(name): integer(item, f"{primitive}: the number of {shown(name)}")
+        text(name): words[item]
+        if words and isinstance(item, bool)
+        else integer(item, f"{primitive}: the number of {shown(name)}")
         for name, item in value.items()
     }
 

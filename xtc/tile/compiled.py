@@ -36,7 +36,7 @@ from xtc.tile.drawing import drawn, layouts_in
 from xtc.tile.host_numbers import Scalars
 from xtc.tile.interpreter.values import numpy_type
 from xtc.tile.kept import Files, found_or_made, key_of
-from xtc.tile.maps import tensor_maps
+from xtc.tile.maps import BULK_COPIES, tensor_maps
 from xtc.tile.script import Script
 from xtc.tile.source import parameters, transcribed
 from xtc.tile.types import DataType, PointerType
@@ -79,6 +79,9 @@ class Kernel:
         self.compiler = Compiler(self._target, self._options, self.support.pipeline)
         with self._module.context:
             run_stages(self._module, self.support.pipeline.until("source"))
+        self._grids: dict[Any, list[int]] = {}
+        self._found: dict[tuple[Operation, str], list[Operation]] = {}
+        self._maps: WeakKeyDictionary[Any, tuple[Any, list[DeviceArray]]] = WeakKeyDictionary()
         self._images: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 
     @cached_property
@@ -234,16 +237,20 @@ class Kernel:
         """What a launch allocates, filled with 0, for the arguments that the kernel added."""
         scalars = self.scalars(values, self.function)
         found = []
-        for op in all_operations(self.function):
-            if op.name == "tile.buffer":
-                sizes = [scalars.number(size) for size in list(op.operands)[1:]]
-                if any(size is None for size in sizes):
-                    raise UserError(
-                        f"a global_tensor of {self.name} depends on more than arguments"
-                    )
-                dtype = numpy_type(MemRefType(op.operands[0].type).element_type)
-                found.append(np.zeros(max(1, math.prod(sizes)), dtype))
+        for op in self._named(self.function, "tile.buffer"):
+            sizes = [scalars.number(size) for size in list(op.operands)[1:]]
+            if any(size is None for size in sizes):
+                raise UserError(f"a global_tensor of {self.name} depends on more than arguments")
+            dtype = numpy_type(MemRefType(op.operands[0].type).element_type)
+            found.append(np.zeros(max(1, math.prod(sizes)), dtype))
         return found
+
+    def _named(self, function: Operation, name: str) -> list[Operation]:
+        """The operations of this name, which each launch asks for."""
+        if (function, name) not in self._found:
+            ops = [op for op in all_operations(function) if op.name == name]
+            self._found[function, name] = ops
+        return self._found[function, name]
 
     def kinds(self) -> list[Any]:
         return [p.kind for p in self._parameters if not p.is_constant]
@@ -254,12 +261,16 @@ class Kernel:
         Raises UserError where they depend on more than arguments.
         """
         function = function or self.launched
-        scalars = self.scalars(values, function)
-        (op,) = (op for op in all_operations(function) if op.name == "tile.grid")
-        sizes = [scalars.number(value) for value in op.operands]
-        if any(size is None for size in sizes):
-            raise UserError(f"the grid of {self.name} depends on more than its arguments")
-        return sizes
+        numbers = [values[p.name] for p in self._parameters if isinstance(p.kind, DataType)]
+        key = (function, tuple(numbers))
+        if key not in self._grids:
+            scalars = self.scalars(values, function)
+            (op,) = self._named(function, "tile.grid")
+            sizes = [scalars.number(value) for value in op.operands]
+            if any(size is None for size in sizes):
+                raise UserError(f"the grid of {self.name} depends on more than its arguments")
+            self._grids = {key: sizes}  # of the last launch
+        return self._grids[key]
 
     @cached_property
     def written(self) -> list[bool]:
@@ -289,20 +300,37 @@ class Kernel:
                 arguments.append(self._argument(device, word, kind, written, copies))
             arguments += (device.array(made) for made in self._made(values))
             try:
-                maps = tensor_maps(self, values, arguments)
+                maps = self._maps_on(device, values, arguments)
             except UserError:
                 if not self.is_divided:
                     raise
                 self._as_written.launch(device, values)  # memory of which there is no map
                 return
-            arguments += map(device.array, maps)
-            device.launch(function, arguments, grid=grid)
+            device.launch(function, [*arguments, *maps], grid=grid)
             for array, original in copies:
                 original[...] = array.numpy()
         finally:
             for argument, word in itertools.zip_longest(arguments, self.words(values)):
                 if isinstance(argument, DeviceArray) and argument is not word:
                     argument.free()
+
+    def _maps_on(
+        self, device: Any, values: Mapping[str, Any], arguments: Sequence[Any]
+    ) -> list[DeviceArray]:
+        """The maps of tensors on a device, of which the last launch's may be right."""
+        if not self._has_maps:
+            return []
+        key = (device.opened(), tuple(map(_key, arguments)))
+        kept = self._maps.get(device)
+        if kept is None or kept[0] != key:
+            made = tensor_maps(self, values, arguments)
+            self._maps[device] = key, list(map(device.array, made))
+        return self._maps[device][1]
+
+    @cached_property
+    def _has_maps(self) -> bool:
+        """Whether bulk copies need maps of tensors."""
+        return any(op.name in BULK_COPIES for op in all_operations(self.launched))
 
     def _argument(
         self, device: Any, word: Any, kind: Any, written: bool, copies: list[tuple[Any, Any]]
@@ -377,6 +405,13 @@ def _copies(values: Mapping[str, Any]) -> dict[str, Any]:
         name: value.copy() if isinstance(value, np.ndarray) else value
         for name, value in values.items()
     }
+
+
+def _key(word: Any) -> Any:
+    """What tells arguments apart: a number, or the address of an array."""
+    if isinstance(word, np.generic):
+        return word.item()
+    return getattr(word, "address", None) or object()  # equal to no other
 
 
 def _number(kind: DataType, value: Any) -> Any:

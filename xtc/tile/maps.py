@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from xtc.tile.compiled import Kernel
     from xtc.tile.host_numbers import Scalars
 
-_COPIES = ("tile.tma_load", "tile.tma_store")
+BULK_COPIES = ("tile.tma_load", "tile.tma_store")
 _UNKNOWN = ShapedType.get_dynamic_size()
 
 
@@ -30,7 +30,7 @@ def tensor_maps(
     `arguments` are those before them, arrays on the device among them.
     """
     make = kernel.support.tensor_map
-    if make is None or not any(op.name in _COPIES for op in all_operations(kernel.launched)):
+    if make is None:
         return []
     function = kernel.mapped.body.operations[0].operation
     ops = [op for op in all_operations(function) if op.name == "tile.tensor_map"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class Program:
     def __repr__(self) -> str:
         return f"<tile kernel {self._cls.__name__}>"
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """What the kernel is called with."""
         return parameters(self._cls)

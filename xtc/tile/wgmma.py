@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The instruction group `wgmma`: multiplications of shared tensors by four warps together."""
+"""The instruction group `wgmma`: multiplications by four warps together."""
 
 from __future__ import annotations
 
@@ -32,7 +32,11 @@ class Wgmma:
         tile.wgmma_wait(n)
 
     def mma(self, a: SharedTensor | RegisterTensor, b: SharedTensor, d: RegisterTensor) -> None:
-        """Begin `d += a @ b`; operands and sum are not touched before `wait_group`."""
+        """Begin `d += a @ b`; shared operands and the sum are not touched before `wait_group`.
+
+        Raises UserError for shapes that are no multiples of 64, 8 and 16, and for other types than
+        float16 and bfloat16 into float32.
+        """
         for value, kinds in ((a, SharedTensor | RegisterTensor), (b, SharedTensor)):
             if not isinstance(value, kinds):
                 raise UserError(f"wgmma.mma takes shared tensors, not {value!r}")

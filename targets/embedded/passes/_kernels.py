@@ -12,6 +12,8 @@ from xtc.ir.builders.control import for_each
 from xtc.ir.builders.numbers import Number
 from xtc.ir.mlir import InsertionPoint, IntegerType, Value
 
+WORD = 4
+"""Bytes that a register of 32 bits holds, and that two dual multiply-adds sum."""
 _SHORT = 4  # iterations of a loop that is written out
 
 
@@ -87,6 +89,7 @@ class Kernels(Protocol):
         rows, columns: of a tile at most.
         neighbours: channels that are summed at once where each has separate weights.
         in_lanes: whether a vector has the sums of neighbouring columns.
+        wide: rows of a tile at most, where rows are widened once for many columns; 0 for never.
     """
 
     @property
@@ -97,6 +100,8 @@ class Kernels(Protocol):
     def neighbours(self) -> int: ...
     @property
     def in_lanes(self) -> bool: ...
+    @property
+    def wide(self) -> int: ...
 
     def word(self, width: int) -> int:
         """Bytes along the reduction that an instruction takes, in a tile of so many columns."""

@@ -95,6 +95,7 @@ class LaneKernels:
     columns: int
     dots: bool
     in_lanes: ClassVar[bool] = True
+    wide: ClassVar[int] = 0
 
     @property
     def neighbours(self) -> int:

@@ -9,6 +9,8 @@ whose weights are no constant stay as they are.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,6 +40,7 @@ from xtc_targets.embedded.passes._fusible_sums import (
 from xtc_targets.embedded.passes._kernels import Kernels, Sum, TileShape, Walk
 from xtc_targets.embedded.passes._last_node import last_node
 from xtc_targets.embedded.passes._stored_order import Part, erase_unread, stored
+from xtc_targets.embedded.passes._wide_rows import Runs, WideRows, chosen_rows, columns_beside
 
 _SHARED = ("arith.constant", "memref.get_global", "memref.reinterpret_cast")
 """Operations that belong to no node: others may use them, too."""
@@ -124,13 +127,22 @@ class _Rewrite:
         row = max(roles.m, key=lambda loop: (extents[loop] > 1, nest.out.index(loop)), default=None)
         column = max(roles.n, key=lambda loop: extents[loop], default=None)
         walks, along = _merged(nest, roles.k)
+        most = self.kernels.rows
+        wide = self._wide_runs(column, walks, along)
+        if wide is not None:
+            row, most = chosen_rows(nest, roles.m, self.kernels.wide)
+            walks, along = (), (*walks, *along)
         outer = [loop for loop in nest.out if loop not in (row, column)]
         x = _flat(nest.op.operands[0])
-        plan = _Plan(self, outer, row, column, walks, along)
+        row_step = 0 if row is None else x_steps[row]
+        rows_of = None if wide is None else WideRows.allocated(most, wide, row_step)
+        plan = _Plan(self, outer, row, column, walks, along, rows_of, most)
         groups = plan.groups()
 
         def tile(positions: dict[int, Number], rows: int) -> None:
             x_at = _linear(positions, x_steps, x_first)
+            if rows_of is not None:
+                rows_of.fill(x, x_at, rows)
             for group in groups:
                 group.emit(plan, x, x_at, positions, rows)
 
@@ -138,11 +150,24 @@ class _Rewrite:
             if row is None:
                 tile(positions, 1)
             else:
-                _blocks(
-                    extents[row], self.kernels.rows, lambda at, n: tile({**positions, row: at}, n)
-                )
+                _blocks(extents[row], most, lambda at, n: tile({**positions, row: at}, n))
 
         _nested(outer, extents, {}, inside)
+
+    def _wide_runs(
+        self, column: int | None, walks: tuple[int, ...], along: tuple[int, ...]
+    ) -> Runs | None:
+        """The bytes of a row of x, where it pays to widen them for all columns; else None."""
+        nest, loops = self.nest, (*walks, *along)
+        (x, _), (w, _) = _steps(nest, 0), _steps(nest, 1)
+        if not self.kernels.wide or column is None or not along:
+            return None
+        pairs = itertools.pairwise(loops)
+        if any(w[outer] != nest.extents[inner] * w[inner] for outer, inner in pairs):
+            return None
+        length = math.prod(nest.extents[loop] for loop in along)
+        runs = Runs(tuple(Walk(nest.extents[loop], x[loop]) for loop in walks), length)
+        return runs if runs.fit(nest.extents[column]) else None
 
     @property
     def epilogue(self) -> Epilogue:
@@ -180,6 +205,8 @@ class _Plan:
     column: int | None
     walks: tuple[int, ...]
     along: tuple[int, ...]
+    wide: WideRows | None
+    rows: int
 
     @property
     def length(self) -> int:
@@ -187,7 +214,7 @@ class _Plan:
 
     def groups(self) -> list[_Group]:
         """The columns in whole tiles, then what is left of them as a narrower tile."""
-        most = self.rewrite.kernels.columns
+        most = self.rewrite.kernels.columns if self.wide is None else columns_beside(self.rows)
         extents = self.rewrite.nest.extents
         count = 1 if self.column is None else extents[self.column]
         width = min(most, count)
@@ -241,8 +268,12 @@ class _Group:
         x_steps, _ = _steps(nest, 0)
         walks = tuple(Walk(nest.extents[loop], x_steps[loop]) for loop in plan.walks)
         row_step = 0 if plan.row is None else x_steps[plan.row]
-        memory = x, self.words, self.rest
-        sums = rewrite.kernels.tile(memory, self.shape, rows, row_step, walks)
+        if plan.wide is None:
+            memory = x, self.words, self.rest
+            narrow = rewrite.kernels.tile(memory, self.shape, rows, row_step, walks)
+            sums: Callable[[Number, Value], list[Sum]] = functools.partial(narrow, x_at)
+        else:
+            sums = plan.wide.tile(self.words, self.rest, self.shape, rows)
         block: Number = 0
         for loop in self.batch:
             block = numbers.add(numbers.multiply(block, nest.extents[loop]), positions[loop])
@@ -250,7 +281,7 @@ class _Group:
         def tile(number: Number, _: int) -> None:
             at = numbers.add(numbers.multiply(block, self.count), number)
             first = numbers.add(numbers.multiply(number, width), self.first)
-            for total in sums(x_at, at, rewrite.candidate.start):
+            for total in sums(at, rewrite.candidate.start):
                 here = _positions(plan, positions, total, first)
                 rewrite.epilogue.finish(here, total.value, plan.column)
 

@@ -16,6 +16,7 @@ from xtc.ir.builders.numbers import Number
 from xtc.ir.mlir import IntegerAttr, Value, VectorType, arith, memref, vector
 from xtc.ir.mlir_llvm import llvm
 from xtc_targets.embedded.passes._kernels import (
+    WORD,
     ChannelSums,
     Memory,
     Sum,
@@ -28,8 +29,6 @@ from xtc_targets.embedded.passes._kernels import (
     walked,
 )
 
-WORD = 4
-"""Bytes that a register holds, and that two dual multiply-adds sum."""
 _UNROLL = 4  # words of an iteration at most
 
 
@@ -56,6 +55,11 @@ def halves(word: Value) -> tuple[Value, Value]:
     return _call("sxtb16", [word]), _call("sxtb16", [turned])
 
 
+def multiply_add(x: Value, w: Value, total: Value) -> Value:
+    """Two products of numbers of 16 bits, added to a sum: SMLAD."""
+    return _call("smlad", [x, w, total])
+
+
 def _call(name: str, operands: Sequence[Value]) -> Value:
     return llvm.call_intrinsic(integer(32), f"llvm.arm.{name}", list(operands), [], [])
 
@@ -68,11 +72,13 @@ class ScalarKernels:
         rows, columns: of a tile.
         dual: whether words of four bytes are split into halves, of which instructions sum two
             products at once (SXTB16, SMLAD).
+        wide: rows of a tile at most, where rows are widened once for many columns; 0 for never.
     """
 
     rows: int
     columns: int
     dual: bool
+    wide: int = 0
     in_lanes: ClassVar[bool] = False
 
     @property
@@ -160,8 +166,8 @@ class _Tile:
                 even, odd = halves(load_word(_there(self.memory[1]), at, aligned=True))
                 for row, (x_even, x_odd) in enumerate(rows):
                     position = row * self.shape.width + column
-                    total = _call("smlad", [x_even, even, sums[position]])
-                    sums = replaced(sums, position, _call("smlad", [x_odd, odd, total]))
+                    total = multiply_add(x_even, even, sums[position])
+                    sums = replaced(sums, position, multiply_add(x_odd, odd, total))
         return sums
 
     def _row(self, x_at: Number, row: int, number: int) -> tuple[Value, Value]:

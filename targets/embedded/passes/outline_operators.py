@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from xtc.ir.analysis.structured import structured
 from xtc.ir.attributes import NODE
 from xtc.ir.mlir import (
     ArrayAttr,
@@ -22,7 +23,7 @@ from xtc.ir.partition import symbol_of
 from xtc.ir.passes import Pass
 from xtc_passes.local._functions import functions
 from xtc_passes.lower._outlined import outlined
-from xtc_targets.embedded.passes import OPERATOR
+from xtc_targets.embedded.passes import KEPT, OPERATOR
 from xtc_targets.embedded.passes._last_node import last_node
 
 _LEFT = (
@@ -56,7 +57,8 @@ class OutlineOperators(Pass):
         func.func private @net.op.c(%x: memref<..> {llvm.noalias}, %y: memref<..> {llvm.noalias})
 
     Attributes:
-        small: whether LLVM is to prefer small code to fast code in them.
+        small: whether LLVM is to prefer small code to fast code in all of them, rather than in
+            those that it would unroll in vain.
     """
 
     name: ClassVar[str] = "outline-operators"
@@ -132,10 +134,18 @@ def _without_alignment(attributes: DictAttr) -> dict[str, Attribute]:
     return {entry.name: entry.attr for entry in attributes if entry.name != "llvm.align"}
 
 
+def _is_small(op: Operation) -> bool:
+    """Whether LLVM would unroll what is fast as it is: loops that say so, elements one by one."""
+    nest = structured(op)
+    is_elementwise = nest is not None and op.name == "linalg.generic" and not nest.reductions
+    return is_elementwise or any(KEPT in inner.attributes for inner in all_operations(op))
+
+
 def _outline(group: _Group, entry: Operation, node: str, *, small: bool) -> None:
     """Move a group to a function before `entry`, and call that in its place."""
     name = f"{symbol_of(entry)}{OPERATOR}{node}"
-    asked = ["noinline", "nounwind", *(["optsize"] if small else [])]
+    is_small = small or any(map(_is_small, group.operations))
+    asked = ["noinline", "nounwind", *(["optsize"] if is_small else [])]
     attributes = {
         "passthrough": ArrayAttr.get([StringAttr.get(word) for word in asked]),
         NODE: StringAttr.get(node),

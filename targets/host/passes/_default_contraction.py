@@ -11,6 +11,8 @@ call (`pack-constants`), and each is fetched from memory while the one before is
 TOMS 34(3), 2008, has the same blocks with both operands copied. Where few rows share a large panel,
 as in a vector times a matrix, memory is the limit: long parts of some rows of the panel are then
 read side by side, and nothing twice.
+A panel that is computed from fewer bytes, such as weights of few bits, is computed block by block
+in the loops that read it, so that memory is read as narrow as it is.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from xtc.ir.attributes import LOOP_DIMS
 from xtc.ir.mlir import ArrayAttr, FloatType, StringAttr
 from xtc.loops import ALL, NestLoop
 from xtc_targets.host.passes._register_tiles import Processor
+from xtc_targets.host.passes._unpacked import is_unpacked
 
 _VECTORS = 2  # of a row of the register tile
 _ACCUMULATORS = 8  # vectors of the register tile at least: multiply-adds in flight
@@ -58,6 +61,7 @@ class ContractionShape:
         bytes: of what one column has of it in one iteration of the reduction.
         is_copied: whether the panel is copied in any case, at best where it is read.
         is_constant: whether the panel's values are known, so that copying it costs nothing.
+        is_computed: whether the panel is computed from fewer bytes, at best where it is read.
     """
 
     names: tuple[str, ...]
@@ -71,6 +75,7 @@ class ContractionShape:
     bytes: int
     is_copied: bool = False
     is_constant: bool = False
+    is_computed: bool = False
 
     @property
     def columns(self) -> int:
@@ -130,6 +135,7 @@ def _shape(nest: Structured) -> ContractionShape | None:
         panel,
         element_bits(nest.op.operands[panel]) // 8,
         is_constant=is_constant(nest.op.operands[panel]),
+        is_computed=is_unpacked(nest.op.operands[panel]),
     )
 
 
@@ -169,6 +175,10 @@ def _blocks(shape: ContractionShape, processor: Processor) -> _Blocks:
     width = min(shape.columns, max(_VECTORS, _ACCUMULATORS // shape.shared) * lanes)
     rows = processor.rows(shape.height, -(-width // lanes))
     parts = _MANY_PARTS if processor.parallel else 1
+    if shape.is_computed and shape.shared < _ENOUGH_ROWS:
+        columns = max(width, min(_STREAM_BYTES // shape.bytes, -(-shape.columns // parts)))
+        columns = columns // width * width
+        return _Blocks(rows, width, columns, False, *_split_reduction(shape, _STREAMS))
     if shape.is_constant and shape.columns > width:
         is_small = shape.held <= processor.l2_bytes // 8
         return _Blocks(rows, width, 0 if is_small else width, True, (), 0)
@@ -196,9 +206,9 @@ def _can_double(shape: ContractionShape, columns: int) -> bool:
 
 def _pays_to_copy(shape: ContractionShape, rows: int, width: int, processor: Processor) -> bool:
     few = shape.columns <= width or shape.shared < _FEW_TILES * rows
-    if few and not shape.is_copied:
+    if few and not (shape.is_copied or shape.is_computed):
         return False
-    if shape.held > processor.l2_bytes // 2:
+    if shape.is_computed or shape.held > processor.l2_bytes // 2:
         return True
     # In the first-level cache, rows that are far apart would displace each other.
     far = shape.columns > 2 * width
@@ -222,7 +232,9 @@ def contraction_items(shape: ContractionShape, processor: Processor) -> list[Nes
     is_long = math.prod(shape.extents) >= _PARALLEL_WORK or shape.held >= _PARALLEL_BYTES
     shared = processor.parallel and is_long
     loops = _around(shape, blocks, shared=shared)
-    if blocks.is_copied:
+    if shape.is_computed and loops:
+        loops[-1] = replace(loops[-1], fuse=(shape.panel,))
+    elif blocks.is_copied:
         loops[-1] = replace(loops[-1], pack=(shape.panel,))
     if blocks.columns:
         if blocks.columns > blocks.width:

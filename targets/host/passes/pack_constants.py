@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import owner
+from xtc.ir.analysis.structured import element_bits, structured
 from xtc.ir.attributes import PACKED
 from xtc.ir.builders.numbers import binary
-from xtc.ir.builders.slices import Offset, extract_slice, tensor_type
+from xtc.ir.builders.slices import Offset, extract_slice, slice_offsets, tensor_type
 from xtc.ir.mlir import (
     Attribute,
     DictAttr,
@@ -26,11 +27,12 @@ from xtc.ir.mlir import (
 from xtc.ir.passes import Pass
 from xtc_targets.host.passes._constant_tiles import Tiles, Window, tiles_of
 
+_SLICE = "tensor.extract_slice"
 _COPIES = ("bufferization.alloc_tensor", "linalg.transpose")
 _READS = (
     "memref.get_global",
     "bufferization.to_tensor",
-    "tensor.extract_slice",
+    _SLICE,
     "tensor.empty",
     *_COPIES,
 )
@@ -40,10 +42,10 @@ _READS = (
 class PackConstants(Pass):
     """Store a constant in the order in which a loop packs its tiles, so that it is packed once.
 
-    A constant whose tiles are copied before each use, or that is transposed, becomes a new global
-    in that order. The module's attribute `xtc.packed` describes the new global as a strided view of
-    the old one; the copy is made when the artefact is built. The old global goes if nothing else
-    reads it.
+    A constant whose tiles are copied before each use, or widened, or that is transposed, becomes a
+    new global in that order. The module's attribute `xtc.packed` describes the new global as a
+    strided view of the old one; the copy is made when the artefact is built. The old global goes if
+    nothing else reads it.
 
     Before:
         %0 = memref.get_global @w : memref<256x64xf32>
@@ -68,7 +70,7 @@ class PackConstants(Pass):
         packed: dict[str, Attribute] = {}
         with module.context:
             # Copies of what is transposed come first: nothing reads it transposed as a whole then.
-            for name in _COPIES:
+            for name in (*_COPIES, _SLICE):
                 _erase_dead_reads(module)
                 for op in [op for op in all_operations(module) if op.name == name]:
                     tiles = _tiles(op, globals)
@@ -90,9 +92,9 @@ def _is_plain(op: Operation) -> bool:
 
 def _tiles(op: Operation, globals: dict[str, Operation]) -> Tiles | None:
     """What `op` copies, if it is tiles of a constant that are read, and only read."""
-    if op.name == "linalg.transpose":
+    if op.name == "linalg.transpose" or (op.name == _SLICE and _is_widened(op)):
         copied = op.results[0]
-    elif len(op.operands) == 1 and "memory_space" not in op.attributes:
+    elif op.name != _SLICE and len(op.operands) == 1 and "memory_space" not in op.attributes:
         copied = op.operands[0]
     else:
         return None
@@ -100,11 +102,23 @@ def _tiles(op: Operation, globals: dict[str, Operation]) -> Tiles | None:
     return tiles_of(copied, globals) if is_read and _is_only_read(op.results[0]) else None
 
 
+def _is_widened(op: Operation) -> bool:
+    """Whether a tile in a loop is read by an elementwise operation alone, which makes it wider."""
+    uses = list(op.results[0].uses)
+    nest = structured(uses[0].owner.operation) if len(uses) == 1 else None
+    return (
+        nest is not None
+        and not nest.reductions
+        and any(not isinstance(offset, int) for offset in slice_offsets(op))
+        and element_bits(op.results[0]) < element_bits(nest.result)
+    )
+
+
 def _is_only_read(value: Value) -> bool:
     """Whether neither the tensor nor a part of it is where something else is written."""
     for use in value.uses:
         op = use.owner
-        if op.name == "tensor.extract_slice":
+        if op.name == _SLICE:
             if not _is_only_read(op.results[0]):
                 return False
         elif op.name.startswith("linalg."):

@@ -13,6 +13,7 @@ from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes import _tile_mbarriers as mbarriers
 from xtc_targets.nvgpu.passes import _tile_tma as tma
 from xtc_targets.nvgpu.passes._thread_code import address_of
+from xtc_targets.nvgpu.passes._tile_classes import is_tile
 from xtc_targets.nvgpu.passes._tile_groups import threads_of
 from xtc_targets.nvgpu.passes._tile_memory import SharedView
 from xtc_targets.nvgpu.passes._tile_wgmma import multiply_add
@@ -69,7 +70,8 @@ class HopperLowerings(ABC):
         nvvm.cp_async_bulk_wait_group(number_of(op, "n"), read=read)
 
     def wgmma(self, op: Operation) -> None:
-        a, b = (self.view_of(operand) for operand in list(op.operands)[:2])
+        given, b = op.operands[0], self.view_of(op.operands[1])
+        a = self.value(given) if is_tile(given) else self.view_of(given)
         threads, sums = threads_of(op, self.threads), self.value(op.operands[2])
         self.values[op.results[0]] = multiply_add(op, a, b, sums, self.thread, threads)
 

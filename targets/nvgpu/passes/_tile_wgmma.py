@@ -24,6 +24,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.mlir_llvm import llvm
 from xtc.ir.mlir_nvvm import nvvm
+from xtc_targets.nvgpu.passes import _wgmma_registers as from_registers
 from xtc_targets.nvgpu.passes._thread_code import as_i32, wide
 from xtc_targets.nvgpu.passes._tile_memory import SharedView
 
@@ -56,32 +57,52 @@ def layout_of_sums(op: Operation, threads: int) -> RegisterLayout:
 
 
 def multiply_add(
-    op: Operation, a: SharedView, b: SharedView, sums: Value, thread: Value, threads: int
+    op: Operation, a: SharedView | Value, b: SharedView, sums: Value, thread: Value, threads: int
 ) -> Value:
-    """A thread's part of `a @ b + sums`, which is there when it has been waited for."""
-    (m, k), n = a.shape, b.shape[1]
+    """A thread's part of `a @ b + sums`, which is there when it has been waited for.
+
+    A is a view of shared memory, or a thread's part of a tile.
+    """
+    m = op.results[0].type.shape[0]
+    k, n = b.shape
     blocks = m // _ROWS // (threads // WARPGROUP)
     columns = max(size for size in range(8, min(n, _COLUMNS) + 1, 8) if n % size == 0)
     first_row = multiply(divide_unsigned(thread, WARPGROUP), blocks * _ROWS)
     count = columns // 2
     elements = [vector.extract(sums, [], [at]) for at in range(VectorType(sums.type).shape[0])]
-    left, right = (_Matrix(view, dim, op) for view, dim in ((a, 0), (b, 1)))
+    right = _Matrix(b, 1, op)
+    left = _Matrix(a, 0, op) if isinstance(a, SharedView) else _Fragments(a, k // _STEP)
     for block in range(blocks):
         row = add(first_row, block * _ROWS)
         for column in range(0, n, columns):
             at = block * n // 2 + column // 2
             total = _packed(elements[at : at + count])
             for step in range(0, k, _STEP):
-                total = _multiplied(
-                    left,
-                    right,
-                    left.descriptor(row, step),
-                    right.descriptor(column, step),
-                    columns,
-                    total,
-                )
+                there = right.descriptor(column, step)
+                if isinstance(left, _Fragments):
+                    words = left.words(block, step // _STEP)
+                    how = right.element, columns, right.is_transposed
+                    total = from_registers.multiplied(words, there, *how, total)
+                    continue
+                here = left.descriptor(row, step)
+                total = _multiplied(left, right, here, there, columns, total)
             elements[at : at + count] = _unpacked(total, count)
     return vector.from_elements(sums.type, elements)
+
+
+@dataclass
+class _Fragments:
+    """Operand A in registers, of `steps` steps for each 64 rows."""
+
+    value: Value
+    steps: int
+
+    def words(self, block: int, step: int) -> list[Value]:
+        """The registers of 64 rows and one step."""
+        count = VectorType(self.value.type).shape[0] // 2
+        whole = vector.bitcast(VectorType.get([count], IntegerType.get_signless(32)), self.value)
+        first = (block * self.steps + step) * from_registers.A_WORDS
+        return [vector.extract(whole, [], [first + n]) for n in range(from_registers.A_WORDS)]
 
 
 @dataclass

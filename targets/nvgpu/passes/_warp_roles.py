@@ -17,8 +17,10 @@ from xtc.ir.builders.numbers import (
     divide,
     exclusive_or,
     known,
+    minimum,
     multiply,
     remainder,
+    subtract,
     trip_count,
 )
 from xtc.ir.mlir import (
@@ -43,6 +45,7 @@ from xtc_targets.nvgpu.passes._tile_memory import bytes_of
 
 _UNKNOWN = ShapedType.get_dynamic_stride_or_offset()
 _SHARED = 2  # memory space
+_BAND = 8  # tiles in x: 132 blocks share about 8 tiles of one operand and 16 of the other
 
 Slots = tuple[Value, Value]
 """The number of a slot, and the parity of the phase in which it is used."""
@@ -131,13 +134,17 @@ class Roles:
             self.mapped = kept
 
     def _place(self, number: Value) -> None:
-        """What the old kernel's code asks for: the block that a tile had there, and its grid."""
+        """What the old kernel's code asks for: the block that a tile had there, and its grid.
+
+        Tiles that are computed at the same time lie in a band of a few positions in x: what they
+        read of both operands comes from the second-level cache.
+        """
         x, y, _ = self.grid
-        ids = (
-            remainder(number, x),
-            remainder(divide(number, x), y),
-            divide(divide(number, x), y),
-        )
+        z, inside = divide(number, multiply(x, y)), remainder(number, multiply(x, y))
+        band = multiply(divide(inside, multiply(y, _BAND)), _BAND)
+        height = minimum(subtract(x, band), _BAND)
+        at = remainder(inside, multiply(y, _BAND))
+        ids = (add(band, remainder(at, height)), divide(at, height), z)
         for (name, dim), value in self.asked.items():
             found = (ids if name == "tile.block_id" else self.grid)[dim]
             self.mapped[value] = as_value(found, type=value.type)

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from xtc.core.errors import CompileError
 from xtc.ir.builders.llvm import advanced, call, constant
-from xtc.ir.mlir import InsertionPoint, Operation, Type, Value, all_operations
+from xtc.ir.mlir import DenseI64ArrayAttr, InsertionPoint, Operation, Type, Value, all_operations
 from xtc.ir.mlir_llvm import llvm
+from xtc_targets.nvgpu.passes._wgmma_registers import FROM_REGISTERS
 
 WGMMA = "nvvm.wgmma.mma_async"
 MOST_STEPS = 8
@@ -19,13 +21,14 @@ _HEAD, _STEP_BYTES, _SUM_BYTES = 48, 8, 512
 _BYTES = _HEAD + 2 * MOST_STEPS * _STEP_BYTES + _SUM_BYTES
 """Bytes of `cuda_wgmma_operands`, of a descriptor, of a lane's sums, and of all together."""
 
-_A_POINTER, _B_POINTER = 32, 40  # in `cuda_wgmma_operands`
+_A_REGISTERS, _A_POINTER, _B_POINTER = 24, 32, 40  # in `cuda_wgmma_operands`
 
 
 def replace_multiplications(kernel: Operation) -> None:
     """Replace a kernel's multiplications of warpgroups."""
     ops = [op for op in all_operations(kernel) if op.name == WGMMA]
-    if not ops:
+    others = [op for op in all_operations(kernel) if FROM_REGISTERS in op.attributes]
+    if not ops and not others:
         return
     with kernel.location:
         ip = InsertionPoint.at_block_begin(kernel.regions[0].blocks[0])
@@ -34,6 +37,9 @@ def replace_multiplications(kernel: Operation) -> None:
     for chain in _chains(ops):
         with chain[-1].location:
             _call(chain, memory)
+    for op in others:
+        with op.location:
+            _call_from_registers(op, memory)
 
 
 def _chains(ops: list[Operation]) -> list[list[Operation]]:
@@ -71,11 +77,7 @@ def _call(chain: list[Operation], memory: Value) -> None:
     ip = InsertionPoint(last)
     columns, is_bfloat, a_transposed, b_transposed = _kind(last)
     numbers = (is_bfloat, columns, len(chain), a_transposed, b_transposed, 0)
-    for at, number in enumerate(numbers):
-        llvm.store(constant(int(number), ip), advanced(memory, 4 * at, ip), ip=ip)
-    tiles = [advanced(memory, _HEAD + n * MOST_STEPS * _STEP_BYTES, ip) for n in (0, 1)]
-    for pointer, at in zip(tiles, (_A_POINTER, _B_POINTER), strict=True):
-        llvm.store(pointer, advanced(memory, at, ip), ip=ip)
+    tiles = _described(numbers, memory, _A_POINTER, ip)
     for step, op in enumerate(chain):
         for pointer, descriptor in zip(tiles, list(op.operands)[1:3], strict=True):
             llvm.store(descriptor, advanced(pointer, step * _STEP_BYTES, ip), ip=ip)
@@ -86,3 +88,34 @@ def _call(chain: list[Operation], memory: Value) -> None:
     last.results[0].replace_all_uses_with(made)
     for op in reversed(chain):
         op.erase()
+
+
+def _described(
+    numbers: Sequence[int], memory: Value, a_pointer: int, ip: InsertionPoint
+) -> list[Value]:
+    """Write the head of `cuda_wgmma_operands`; where what it says of A and of B goes."""
+    for at, number in enumerate(numbers):
+        llvm.store(constant(int(number), ip), advanced(memory, 4 * at, ip), ip=ip)
+    tiles = [advanced(memory, _HEAD + n * MOST_STEPS * _STEP_BYTES, ip) for n in (0, 1)]
+    for pointer, at in zip(tiles, (a_pointer, _B_POINTER), strict=True):
+        llvm.store(pointer, advanced(memory, at, ip), ip=ip)
+    return tiles
+
+
+def _call_from_registers(op: Operation, memory: Value) -> None:
+    ip = InsertionPoint(op)
+    columns, is_bfloat, b_transposed = DenseI64ArrayAttr(op.attributes[FROM_REGISTERS])
+    *given, b = op.operands
+    added, words = given[: columns // 2], given[columns // 2 :]
+    numbers = (is_bfloat, columns, 1, 0, b_transposed, 1)
+    a_place, b_place = _described(numbers, memory, _A_REGISTERS, ip)
+    for at, word in enumerate(words):
+        llvm.store(word, advanced(a_place, 4 * at, ip), ip=ip)
+    llvm.store(b, b_place, ip=ip)
+    sums = advanced(memory, _HEAD + 2 * MOST_STEPS * _STEP_BYTES, ip)
+    for at, number in enumerate(added):
+        llvm.store(number, advanced(sums, 4 * at, ip), ip=ip)
+    call("cuda_wgmma", [memory, sums], [], ip)
+    made = llvm.load(op.results[0].type, sums, ip=ip)
+    op.results[0].replace_all_uses_with(made)
+    op.erase()

@@ -14,6 +14,7 @@ from xtc.ir.builders import tile
 from xtc.ir.builders.tile import dims_of, group_of, location_text, number_of
 from xtc.ir.mlir import (
     Block,
+    BlockArgument,
     DenseElementsAttr,
     InsertionPoint,
     Operation,
@@ -31,6 +32,7 @@ from xtc_targets.nvgpu.passes._tile_classes import Classes, is_tile
 from xtc_targets.nvgpu.passes._tile_dot import DotLayouts, dot_layouts
 from xtc_targets.nvgpu.passes._tile_numbers import Numbers, packed_elements
 from xtc_targets.nvgpu.passes._tile_wgmma import layout_of_sums
+from xtc_targets.nvgpu.passes._wgmma_registers import operand_layout
 
 
 @dataclass(frozen=True)
@@ -163,14 +165,15 @@ class _Inference:
         """Sums of warpgroups, which no conversion may touch before they have been waited for."""
         for op in self.ops:
             if op.name == "tile.wgmma":
-                layout = layout_of_sums(op, self._threads_of(op))
-                if is_tile(op.operands[0]):
-                    raise UserError(
-                        "wgmma.mma takes its first operand from shared memory",
-                        where=location_text(op.location),
-                        hints=["store_shared, fence.proxy_async and sync before"],
-                    )
-                self._assign(op.results[0], layout, op)
+                self._assign(op.results[0], layout_of_sums(op, self._threads_of(op)), op)
+        for op in self.ops:
+            if op.name == "tile.wgmma" and is_tile(op.operands[0]):
+                self._assign(op.operands[0], self._fragments(op), op)
+
+    def _fragments(self, op: Operation) -> RegisterLayout:
+        """The layout of a warpgroup's first operand in registers."""
+        m, k = RankedTensorType(op.operands[0].type).shape
+        return operand_layout(m, k, self._threads_of(op))
 
     def _dots(self) -> None:
         dots = [op for op in self.ops if op.name == "tile.dot"]
@@ -231,6 +234,8 @@ class _Inference:
             _convert_result(op, dot.c)
         elif op.name == "tile.wgmma":
             layout = layout_of_sums(op, self._threads_of(op))
+            if is_tile(op.operands[0]):
+                _convert_operand(op, 0, self._fragments(op), early=True)
             _convert_operand(op, 2, layout)
             _convert_result(op, layout)
         elif op.name == "tile.broadcast":
@@ -288,11 +293,15 @@ def _backward(op: Operation, layout: RegisterLayout | None) -> RegisterLayout | 
     return layout.with_shape(shape)
 
 
-def _convert_operand(op: Operation, number: int, wanted: RegisterLayout | None) -> None:
+def _convert_operand(
+    op: Operation, number: int, wanted: RegisterLayout | None, *, early: bool = False
+) -> None:
+    """Convert before the operation, or where the value is made: before what orders registers."""
     value = op.operands[number]
     if wanted is None or layout_of(value) == wanted:
         return
-    with InsertionPoint(op):
+    at_once = early and not isinstance(value, BlockArgument)
+    with InsertionPoint.after(value.owner.operation) if at_once else InsertionPoint(op):
         op.operands[number] = tile.convert_layout(value, wanted)
 
 

@@ -45,7 +45,7 @@ typedef struct {
 } dpu_profile;
 
 typedef struct {
-    bool strict;     // misaligned addresses of DMA are faults
+    bool strict;     // DMA at misaligned addresses or of 0 bytes is a fault
     uint64_t jitter; // a seed, or 0 for the one deterministic order
     uint64_t limit;  // instructions of a launch
 } dpu_rules;
@@ -83,7 +83,8 @@ typedef struct {
 
 typedef struct {
     uint64_t cycles, instructions;
-    uint64_t dma_reads, dma_writes, dma_read_bytes, dma_write_bytes, dma_cycles, misaligned;
+    uint64_t dma_reads, dma_writes, dma_read_bytes, dma_write_bytes, dma_cycles;
+    uint64_t misaligned, empty; // transfers that the machine carries out otherwise than written
 } dpu_counts;
 
 typedef struct dpu {

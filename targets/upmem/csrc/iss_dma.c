@@ -6,9 +6,20 @@
 #include "iss.h"
 #include "timing.h"
 
+enum { MOST_BYTES = 2048 };
+
+// The instruction has the number of words less one in eight bits, so that none are all of them.
+static uint32_t moved_bytes(dpu *dpu, uint32_t nbytes)
+{
+    if (nbytes || dpu->rules->strict)
+        return nbytes;
+    dpu->counts.empty++;
+    return MOST_BYTES;
+}
+
 static bool is_allowed(dpu *dpu, uint32_t *mram, uint32_t *wram, uint32_t nbytes)
 {
-    if (nbytes < 8 || nbytes > 2048 || nbytes % 8) {
+    if (nbytes < 8 || nbytes > MOST_BYTES || nbytes % 8) {
         dpu_raise(dpu, DPU_DMA_FAULT, nbytes);
         return false;
     }
@@ -45,6 +56,7 @@ static void wait_for_engine(dpu *dpu, double latency, uint32_t nbytes)
 
 void dpu_dma(dpu *dpu, bool is_write, uint32_t mram, uint32_t wram, uint32_t nbytes)
 {
+    nbytes = moved_bytes(dpu, nbytes);
     if (!is_allowed(dpu, &mram, &wram, nbytes))
         return;
     dpu->changes++;

@@ -50,7 +50,8 @@ static uint64_t argument(dpu *dpu, uint32_t *next, uint32_t nbytes)
     return value;
 }
 
-// What stands between % and the conversion, with * replaced; `longs` counts the letters l.
+// What stands between % and the conversion, with * replaced; `longs` counts the letters of 64 bits,
+// of which one is enough.
 static const char *read_spec(dpu *dpu, const char *from, uint32_t *next, char *spec, int *longs)
 {
     size_t used = 0;
@@ -61,7 +62,7 @@ static const char *read_spec(dpu *dpu, const char *from, uint32_t *next, char *s
             int32_t width = (int32_t)argument(dpu, next, 4);
             used += (size_t)snprintf(spec + used, SPEC - used, "%d", (int)width);
         } else if (strchr("lhzjtq", *from)) {
-            *longs += *from == 'l' ? 1 : *from == 'j' || *from == 'q' ? 2 : 0;
+            *longs += *from == 'l' || *from == 'j' || *from == 'q';
         } else {
             spec[used++] = *from;
         }
@@ -118,7 +119,7 @@ static const char *convert(dpu *dpu, const char *from, uint32_t *next)
         written = snprintf(out, sizeof out, "0x%x", (unsigned)argument(dpu, next, 4));
     else if (strchr("diuxXo", *at))
         written = format_integer(out, sizeof out, spec, *at,
-                                 argument(dpu, next, longs >= 2 ? 8 : 4), longs >= 2);
+                                 argument(dpu, next, longs ? 8 : 4), longs != 0);
     else
         written = format_other(dpu, out, sizeof out, spec, *at, next);
     if (written > 0)

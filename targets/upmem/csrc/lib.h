@@ -82,6 +82,7 @@ struct lib_job {
     size_t length;
     struct dpu_set_t set; // of a callback
     dpu_error_t (*callback)(struct dpu_set_t, uint32_t, void *);
+    void (*release)(void *); // of `data`, once, whatever becomes of the job
     void *data;
     uint32_t flags;
     uint8_t *owned; // freed with the job

@@ -5,7 +5,6 @@
 
 #include "lib.h"
 
-
 static dpu_error_t call_each(const lib_job *job)
 {
     dpu_error_t status = DPU_OK;
@@ -30,6 +29,8 @@ static void *call_detached(void *argument)
     lib_job *job = argument;
     lib_machine *machine = job->machine;
     dpu_error_t status = call_each(job);
+    if (job->release)
+        job->release(job->data);
     pthread_mutex_lock(&machine->lock);
     latch(machine, status);
     machine->callbacks--;
@@ -40,7 +41,7 @@ static void *call_detached(void *argument)
 }
 
 // In a thread of its own: later jobs do not wait.
-static dpu_error_t start_detached(const lib_job *job)
+static dpu_error_t start_detached(lib_job *job)
 {
     pthread_t thread;
     lib_job *copy = malloc(sizeof *copy);
@@ -58,6 +59,7 @@ static dpu_error_t start_detached(const lib_job *job)
         return DPU_ERR_SYSTEM;
     }
     pthread_detach(thread);
+    job->release = NULL; // the thread does
     return DPU_OK;
 }
 
@@ -78,18 +80,29 @@ static dpu_error_t run_callback(lib_job *job)
     return status;
 }
 
-dpu_error_t dpu_callback(struct dpu_set_t dpu_set,
-                         dpu_error_t (*callback)(struct dpu_set_t, uint32_t, void *), void *args,
-                         dpu_callback_flags_t flags)
+static dpu_error_t new_callback(struct dpu_set_t dpu_set, dpu_callback_flags_t flags,
+                                lib_job **job)
 {
     lib_machine *machine = lib_machine_of(dpu_set);
     if (!machine)
         return DPU_ERR_INVALID_DPU_SET;
     if (flags & DPU_CALLBACK_NONBLOCKING && !(flags & DPU_CALLBACK_ASYNC))
         return DPU_ERR_NONBLOCKING_SYNC_CALLBACK;
-    lib_job *job = lib_new_job(machine, LIB_CALLBACK, lib_dpu_count(dpu_set));
-    if (!job)
-        return DPU_ERR_SYSTEM;
+    *job = lib_new_job(machine, LIB_CALLBACK, lib_dpu_count(dpu_set));
+    return *job ? DPU_OK : DPU_ERR_SYSTEM;
+}
+
+dpu_error_t xtc_dpu_callback(struct dpu_set_t dpu_set,
+                             dpu_error_t (*callback)(struct dpu_set_t, uint32_t, void *),
+                             void *args, dpu_callback_flags_t flags, void (*release)(void *))
+{
+    lib_job *job;
+    dpu_error_t status = new_callback(dpu_set, flags, &job);
+    if (status != DPU_OK) {
+        if (release)
+            release(args);
+        return status;
+    }
     for (uint32_t i = 0; i < job->count; i++)
         job->targets[i].dpu = lib_dpu_at(dpu_set, i);
     job->run = run_callback;
@@ -98,6 +111,14 @@ dpu_error_t dpu_callback(struct dpu_set_t dpu_set,
     job->set = dpu_set;
     job->callback = callback;
     job->data = args;
+    job->release = release;
     job->flags = flags;
     return lib_give(job);
+}
+
+dpu_error_t dpu_callback(struct dpu_set_t dpu_set,
+                         dpu_error_t (*callback)(struct dpu_set_t, uint32_t, void *), void *args,
+                         dpu_callback_flags_t flags)
+{
+    return xtc_dpu_callback(dpu_set, callback, args, flags, NULL);
 }

@@ -57,6 +57,8 @@ lib_job *lib_new_job(lib_machine *machine, enum lib_kind kind, uint32_t targets)
 
 static void free_job(lib_job *job)
 {
+    if (job->release)
+        job->release(job->data);
     free(job->owned);
     free(job);
 }

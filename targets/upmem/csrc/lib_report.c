@@ -41,7 +41,7 @@ static void add(list *to, const char *format, ...)
     if (nbytes < 0)
         return;
     pthread_mutex_lock(&lock);
-    size_t needed = to->used + (size_t)nbytes + 4;
+    size_t needed = to->used + (size_t)nbytes + sizeof ",\n  ";
     if (needed > to->room) {
         char *larger = realloc(to->text, needed * 2);
         if (larger) {
@@ -92,6 +92,7 @@ static void count(lib_launch *launch, const struct dpu_rank_t *rank)
         all->dma_write_bytes += state->counts.dma_write_bytes;
         all->dma_cycles += state->counts.dma_cycles;
         all->misaligned += state->counts.misaligned;
+        all->empty += state->counts.empty;
     }
 }
 
@@ -103,13 +104,19 @@ static const struct dpu_program_t *program_of(const struct dpu_rank_t *rank)
     return NULL;
 }
 
-static void warn_misaligned(uint64_t count)
+// What the machine carries out, but otherwise than the program says it: each kind once.
+static void warn(const dpu_counts *counts)
 {
-    static bool warned;
-    if (count && !warned)
+    static bool misaligned, empty;
+    if (counts->misaligned && !misaligned)
         fprintf(stderr, "xtc upmem: warning: %llu DMA transfers at addresses that are no multiple "
-                "of 8, whose low bits the machine ignores\n", (unsigned long long)count);
-    warned = warned || count;
+                "of 8, whose low bits the machine ignores\n",
+                (unsigned long long)counts->misaligned);
+    if (counts->empty && !empty)
+        fprintf(stderr, "xtc upmem: warning: %llu DMA transfers of 0 bytes, for which the machine "
+                "moves 2048\n", (unsigned long long)counts->empty);
+    misaligned = misaligned || counts->misaligned;
+    empty = empty || counts->empty;
 }
 
 static void report(const lib_machine *machine, const lib_launch *launch,
@@ -143,7 +150,7 @@ void lib_report_launch(lib_machine *machine, struct dpu_rank_t *rank)
         lib_report_event(machine, rank->number, program->name, rank->begun, rank->free);
     if (--launch->ranks)
         return;
-    warn_misaligned(launch->counts.misaligned);
+    warn(&launch->counts);
     machine->cycles += launch->counts.cycles;
     machine->seconds +=
         cost_LAUNCH + (double)launch->counts.cycles / machine->block->profile.frequency;

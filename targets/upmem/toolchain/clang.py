@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ INSTALL_HINT = (
     "pip install ziglang, which has clang and lld, "
     "or install them otherwise (Debian: apt install clang lld)"
 )
+_DIRECTION_SINCE = 20
+"""The version of LLVM whose flag for the scheduler's direction has its present name."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,15 @@ class DpuClang:
     def version(self) -> str:
         """The first line of what the compiler says of itself."""
         return _version(self.clang)
+
+    @property
+    def scheduling(self) -> tuple[str, str]:
+        """Flags for LLVM's generic order of instructions, which is that of the vendor's compiler:
+        from the end, with few registers in use. That of RISC-V loads early, and spills.
+        """
+        found = re.search(r"version (\d+)", self.version)
+        is_old = found is not None and int(found[1]) < _DIRECTION_SINCE
+        return ("-mllvm", "-misched-bottomup" if is_old else "-misched-prera-direction=bottomup")
 
 
 def unavailable() -> str | None:

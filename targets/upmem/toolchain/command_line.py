@@ -76,6 +76,8 @@ def read_command_line(words: Sequence[str]) -> CommandLine:
         _read_word(rest.pop(0), rest, reading)
     if not any(flag.startswith("-O") for flag in reading.flags):
         reading.flags.append("-O2")
+    if not any("NR_TASKLETS" in word for word in words):
+        reading.flags.append("-DNR_TASKLETS=1")
     tasklets = _number(reading.defined, "NR_TASKLETS", 1)
     if not 1 <= tasklets <= MOST_TASKLETS:
         raise UserError(

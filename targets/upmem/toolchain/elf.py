@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ _HEADER = struct.Struct("<16sHHIIIIIHHHHHH")
 _SECTION = struct.Struct("<10I")
 _SYMBOL = struct.Struct("<IIIBBH")
 _SYMBOLS = 2  # the type of a table of symbols
+_OBJECT = 1  # the type of a symbol that is a variable
 _HEAP, _MRAM_END = "__sys_heap_pointer_reset", "__sys_used_mram_end"
 _MRAM_BASE = 0x08000000
 _STACKS = "__sys_stack_thread_0"
@@ -77,23 +79,40 @@ def program_size(path: Path) -> ProgramSize:
         raise ArtifactError("it is no program for DPUs", where=path, notes=[str(error)]) from None
 
 
+def variables(path: Path) -> list[str]:
+    """The names of a linked program's variables. Raises ArtifactError where it is none."""
+    try:
+        data = path.read_bytes()
+        return [name for name, _, info in _symbols(data, _sections(data)) if info & 15 == _OBJECT]
+    except (struct.error, IndexError, ValueError) as error:
+        raise ArtifactError("it is no program for DPUs", where=path, notes=[str(error)]) from None
+
+
 def _read(data: bytes) -> tuple[dict[str, int], dict[str, int]]:
     """Values of symbols, and sizes of sections."""
+    sections = _sections(data)
+    names = sections[_HEADER.unpack_from(data)[13]][4]
+    sizes = {_text(data, names + section[0]): section[5] for section in sections}
+    return {name: value for name, value, _ in _symbols(data, sections)}, sizes
+
+
+def _sections(data: bytes) -> list[tuple[int, ...]]:
     header = _HEADER.unpack_from(data)
     if header[0][:5] != b"\x7fELF\x01":
         raise ValueError("no ELF file of 32 bits")
-    offset, entry, count, names = header[6], header[11], header[12], header[13]
-    sections = [_SECTION.unpack_from(data, offset + i * entry) for i in range(count)]
-    sizes = {_text(data, sections[names][4] + section[0]): section[5] for section in sections}
-    symbols: dict[str, int] = {}
+    offset, entry, count = header[6], header[11], header[12]
+    return [_SECTION.unpack_from(data, offset + i * entry) for i in range(count)]
+
+
+def _symbols(data: bytes, sections: Sequence[tuple[int, ...]]) -> Iterator[tuple[str, int, int]]:
+    """Name, value and type of each symbol."""
     for section in sections:
         if section[1] != _SYMBOLS:
             continue
         strings = sections[section[6]][4]
         for at in range(section[4], section[4] + section[5], _SYMBOL.size):
-            name, value, *_ = _SYMBOL.unpack_from(data, at)
-            symbols[_text(data, strings + name)] = value
-    return symbols, sizes
+            name, value, _, info, *_ = _SYMBOL.unpack_from(data, at)
+            yield _text(data, strings + name), value, info
 
 
 def _text(data: bytes, at: int) -> str:

@@ -16,6 +16,8 @@ from xtc_targets.upmem.toolchain.library import INCLUDE, OWN_CSRC, built_library
 PYTHON_PATH = Path(__file__).parents[1] / "python"
 _COMPILERS = ("dpu-upmem-dpurte-clang", "dpu-clang")
 _TOOLCHAIN = Path(__file__).parent
+_INTERPRETERS = ("python3", "python")
+"""Of programs that import `dpu`: this one has what it needs, another may not."""
 
 
 def environment(folder: Path, settings: Mapping[str, str]) -> dict[str, str]:
@@ -63,6 +65,8 @@ def _lay_out(folder: Path, library: Path) -> None:
     _write_program(
         programs / "clang", roots, "xtc_targets.upmem.toolchain.any_clang", str(programs)
     )
+    for name in _INTERPRETERS:
+        _make_program(programs / name, f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     _lay_out_cmake(folder / "share" / "upmem" / "cmake")
     folders = (str(INCLUDE), str(library))
     _write_program(programs / "dpu-pkg-config", [str(_TOOLCHAIN)], "dpu_pkg_config", *folders)
@@ -82,11 +86,16 @@ def _lay_out_cmake(folder: Path) -> None:
 
 def _write_program(path: Path, roots: Sequence[str], module: str, *arguments: str) -> None:
     """A script that calls `main` of a module with this Python, wherever it is called."""
-    path.write_text(
+    text = (
         f"#!{sys.executable}\n"
         "import sys\n"
         f"sys.path[1:1] = {list(roots)!r}\n"
         f"from {module} import main\n"
         f"sys.exit(main(sys.argv[1:], *{arguments!r}))\n"
     )
+    _make_program(path, text)
+
+
+def _make_program(path: Path, text: str) -> None:
+    path.write_text(text)
     path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)

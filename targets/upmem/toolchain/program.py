@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,43 +17,10 @@ from xtc.system.workspace import private_folder
 from xtc_targets.upmem.description import DpuDescription, default_profile, profile_named
 from xtc_targets.upmem.toolchain.clang import INSTALL_HINT, DpuClang
 from xtc_targets.upmem.toolchain.command_line import MOST_TASKLETS, CommandLine
+from xtc_targets.upmem.toolchain.compile import DEVICE, MACHINE_FLAGS, compile_file, run_clang
 from xtc_targets.upmem.toolchain.elf import program_size
-from xtc_targets.upmem.toolchain.library import OWN_CSRC, SHARED
+from xtc_targets.upmem.toolchain.library import SHARED
 
-DEVICE = OWN_CSRC / "device"
-_MACHINE = (
-    "--target=riscv32-unknown-none-elf",
-    "-march=rv32i_zba_zbb",
-    "-mabi=ilp32",
-    "-mno-relax",
-    "-ffreestanding",
-    "-fno-jump-tables",
-    "-fno-pic",
-    "-ffunction-sections",
-    "-fdata-sections",
-    "-gdwarf-4",
-    "-nostdlibinc",
-    # The vendor's compiler indexes arrays by one counter, which PrIM's listings show: a shift and
-    # addition in front of each load. Pointers that are counted up would be fewer instructions.
-    "-mllvm",
-    "-disable-lsr",
-    # No instruction waits for another's result, and registers are few: loads that are moved to the
-    # front of an unrolled loop would only be spilled.
-    "-mllvm",
-    "-enable-misched=false",
-)
-# What compilers of the time when most programs were written only warned of.
-_OLD_C = (
-    "-Wno-error=implicit-function-declaration",
-    "-Wno-error=implicit-int",
-    "-Wno-error=int-conversion",
-    "-Wno-error=incompatible-pointer-types",
-    "-Wno-error=incompatible-function-pointer-types",
-    "-Wno-error=return-type",
-    "-Wno-unknown-warning-option",
-    "-Wno-ignored-optimization-argument",
-    "-Wno-unused-command-line-argument",
-)
 _SECONDS = 600.0
 
 
@@ -90,9 +56,11 @@ def _compile_only(clang: DpuClang, line: CommandLine, machine: DpuDescription) -
         output = line.output or (Path(path.stem + suffix) if suffix else None)
         words = ["-c"] if line.stops_at == "object" else []
         words += [] if output is None else ["-o", str(output)]
-        done = _run_clang(clang, [*line.flags, *words, str(path)], machine, f"compiling {path}")
-        if line.stops_at == "text" and output is None:
+        if line.stops_at == "text":
+            done = run_clang(clang, [*line.flags, *words, str(path)], machine, f"reading {path}")
             print(done, end="")
+        else:
+            compile_file(clang, path, [*line.flags, *words], machine)
     return line.output
 
 
@@ -101,32 +69,8 @@ def _object(
 ) -> Path:
     if path.suffix in (".o", ".obj", ".a"):
         return path
-    _run_clang(
-        clang, [*flags, "-c", "-o", str(output), str(path)], machine, f"compiling {path.name}"
-    )
+    compile_file(clang, path, [*flags, "-c", "-o", str(output)], machine)
     return output
-
-
-def _run_clang(clang: DpuClang, words: Sequence[str], machine: DpuDescription, what: str) -> str:
-    command = [*clang.clang, *_MACHINE, f"-DXTC_DPU_{machine.name.upper()}"]
-    for folder in (DEVICE / "include", SHARED):
-        command += ["-isystem", str(folder)]
-    command += [] if clang.headers is None else ["-isystem", str(clang.headers)]
-    done = tool.run(
-        [*_clean(), *command, *_OLD_C, *words],
-        what=what,
-        install_hint=INSTALL_HINT,
-        timeout=_SECONDS,
-    )
-    if done.stderr:
-        os.write(2, done.stderr.encode())
-    return done.stdout
-
-
-def _clean() -> list[str]:
-    """Headers of the host are none of a DPU's."""
-    names = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH")
-    return ["env", *(word for name in names for word in ("-u", name))]
 
 
 def _link(clang: DpuClang, line: CommandLine, objects: Sequence[Path], output: Path) -> None:
@@ -146,13 +90,16 @@ def _runtime() -> tempfile.TemporaryDirectory[str]:
     clang = DpuClang.found()
     folder = private_folder("dpu-rt-")
     cache = configured_cache() if knobs.CACHE.get() else None
-    key = cache_key({"what": "upmem runtime", "clang": clang.version, "files": _files()})
+    flags = " ".join([*MACHINE_FLAGS, *clang.scheduling])
+    key = cache_key(
+        {"what": "upmem runtime", "clang": clang.version, "flags": flags, "files": _files()}
+    )
     if cache is not None and cache.fetch(key, Path(folder.name)):
         return folder
     for path in sorted(DEVICE.glob("*.c")):
         # Its memcpy must not become a call of memcpy.
         words = ["-O2", "-fno-builtin", "-c", "-o", str(Path(folder.name, path.stem + ".o"))]
-        _run_clang(clang, [*words, str(path)], default_profile(1), f"compiling {path.name}")
+        compile_file(clang, path, words, default_profile(1))
     if cache is not None:
         cache.publish(key, Path(folder.name))
     return folder

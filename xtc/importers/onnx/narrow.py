@@ -60,7 +60,7 @@ FLOATS = {
     "float8_e4m3fnuz": FloatFormat(3, 8, _SIGN, 0x7F, 0x80, 0x80, has_zero=False),
     "float8_e5m2": FloatFormat(2, 15, _SIGN, 0x7B, 0x7C, 0x7E),
     "float8_e5m2fnuz": FloatFormat(2, 16, _SIGN, 0x7F, 0x80, 0x80, has_zero=False),
-    "float4_e2m1fn": FloatFormat(1, 1, 0x8, 0x7, 0x7, 0x7),
+    "float4_e2m1fn": FloatFormat(1, 1, 0x8, 0x7, 0x7, 0x8),
 }
 INTEGERS = {"int4": "int8", "uint4": "uint8", "int2": "int8", "uint2": "uint8"}
 LIMITS = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}

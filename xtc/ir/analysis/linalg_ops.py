@@ -18,12 +18,12 @@ from xtc.ir.mlir import (
     Attribute,
     Operation,
     OpResult,
-    RankedTensorType,
     StringAttr,
     Value,
     all_operations,
 )
 
+_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 _ARITHMETIC = (*(f"arith.{word}" for word in ("add", "sub", "mul", "div", "max", "min")), "math.")
 
 
@@ -62,6 +62,23 @@ def is_constant(value: Value) -> bool:
     if load is not None and load.name == "bufferization.to_tensor":
         load = owner(load.operands[0])
     return load is not None and load.name == "memref.get_global"
+
+
+def is_from_constants(value: Value) -> bool:
+    """Whether a tensor is a constant in memory, or linalg and reshapes compute it from such."""
+    found = False
+    seen, left = {value}, [value]
+    while left:
+        value = left.pop()
+        op = owner(value)
+        if is_constant(value):
+            found = True
+        elif op is not None and op.name.startswith(("linalg.", *_RESHAPES)):
+            left += [operand for operand in op.operands if operand not in seen]
+            seen.update(op.operands)
+        elif op is None or op.name not in ("tensor.empty", "arith.constant"):
+            return False
+    return found
 
 
 def node_id(op: Operation) -> str | None:
@@ -115,7 +132,7 @@ def trip_counts(op: Operation) -> list[int]:
     maps = index_maps(op)
     sizes = [1] * maps[0].n_dims
     for value, index_map in zip(op.operands, maps, strict=True):
-        shape = RankedTensorType(value.type).shape if len(index_map.results) else []
+        shape = value.type.shape if len(index_map.results) else []
         for expression, size in zip(index_map.results, shape, strict=True):
             if isinstance(expression, AffineDimExpr):
                 sizes[expression.position] = size

@@ -3,6 +3,10 @@
 
 The seal's first line is the hash of the rest, which is JSON: the key, and each file's hash, size
 and whether it is executable. Reading trusts neither links, nor other users' files, nor sizes.
+
+Large files, such as libraries with the weights of a network, are neither copied nor read again
+where that can be helped: they have a second name where they are used, and the seal has their
+stamp. A file of the same stamp was not written since; one of another stamp is read and hashed.
 """
 
 from __future__ import annotations
@@ -13,13 +17,15 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from xtc.system.ownership import foreign_reason
 
 SEAL_FILE = "SEAL"
+LARGE = 4 << 20
+"""Bytes from which a file is shared under a second name and recognised by its stamp."""
 _CHUNK = 1 << 20
 _MAX_SEAL = 1 << 20
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -45,16 +51,21 @@ class UnreadableEntryError(Exception):
 
 @dataclass(frozen=True)
 class SealedFile:
-    """What the seal says of one file; `sha256` in hexadecimal, `size` in bytes."""
+    """What the seal says of one file; `sha256` in hexadecimal, `size` in bytes.
+
+    `stamp`: inode number and time of the last change in nanoseconds; none of a small file.
+    """
 
     sha256: str
     size: int
     executable: bool
+    stamp: Sequence[int] = ()
 
 
 def write_entry(source: Path, folder: Path, key: str) -> None:
-    """Copy the files in `source` to the empty `folder`, seal them, and wait until they are on disk.
+    """Take the files in `source` to the empty `folder`, seal them, and wait until they are on disk.
 
+    Large files that only this user can write become read-only and have a name in both folders.
     Raises OSError, also for what an entry cannot hold: folders and links.
     """
     files = {}
@@ -62,11 +73,7 @@ def write_entry(source: Path, folder: Path, key: str) -> None:
         if not stat.S_ISREG(path.lstat().st_mode) or path.name == SEAL_FILE:
             raise OSError(errno.EINVAL, "an entry cannot hold this", str(path))
         with _opened(path, _READ) as content:
-            executable = bool(os.fstat(content).st_mode & stat.S_IXUSR)
-            with _opened(folder / path.name, _NEW, 0o500 if executable else 0o400) as copy:
-                sha256, size = _copy(content, copy)
-                os.fsync(copy)
-        files[path.name] = SealedFile(sha256, size, executable)
+            files[path.name] = _taken(content, path, folder / path.name)
     with _opened(folder / SEAL_FILE, _NEW, 0o400) as seal:
         _write(seal, _seal_text(key, files))
         os.fsync(seal)
@@ -76,7 +83,8 @@ def write_entry(source: Path, folder: Path, key: str) -> None:
 def read_entry(folder: Path, key: str, into: Path | None) -> bool:
     """Check every file of an entry and copy it to the folder `into`, where one is given.
 
-    What is copied is what was checked, and stays that whatever happens to the entry. Returns False
+    What is copied is what was checked, and stays there whatever is removed. Large files get a
+    second name instead where the file system allows it. Returns False
     where there is no entry. Raises BadEntryError where it is not whole and ours,
     UnreadableEntryError, and OSError where `into` cannot be written; then the copies are removed.
     """
@@ -146,10 +154,45 @@ def _seal_text(key: str, files: Mapping[str, SealedFile]) -> bytes:
     return hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
 
 
+def _taken(content: int, path: Path, new: Path) -> SealedFile:
+    """Name or copy the file `path`, which is open as `content`, as `new`, and hash it."""
+    info = os.fstat(content)
+    executable = bool(info.st_mode & stat.S_IXUSR)
+    mode = 0o500 if executable else 0o400
+    shared = info.st_size >= LARGE and foreign_reason(info) is None and _linked(path, new, info)
+    with _opened(new, _READ if shared else _NEW, mode) as kept:
+        if shared:
+            os.fchmod(kept, mode)
+        sha256, size = _copy(content, None if shared else kept)
+        os.fsync(kept)
+        stamp = _stamp(os.fstat(kept))
+    return SealedFile(sha256, size, executable, stamp)
+
+
+def _stamp(info: os.stat_result) -> tuple[int, ...]:
+    """What a large file is recognised by; nothing of a small one, which is read each time."""
+    return (info.st_ino, info.st_mtime_ns) if info.st_size >= LARGE else ()
+
+
+def _linked(path: Path | str, new: Path, info: os.stat_result, folder: int | None = None) -> bool:
+    """Whether the file that `info` describes has the name `new` now, beside `path`."""
+    try:
+        os.link(path, new, src_dir_fd=folder, follow_symlinks=False)
+    except OSError:  # on another file system, or on one without such names
+        return False
+    if os.path.samestat(os.lstat(new), info):
+        return True
+    new.unlink()  # another process has put another file there
+    return False
+
+
 def _check_file(folder: int, name: str, sealed: SealedFile, copy: Path | None) -> None:
     with _entry_file(folder, name) as (descriptor, info), contextlib.ExitStack() as stack:
         if info.st_size != sealed.size:
             raise BadEntryError(f"'{name}' has {info.st_size} bytes instead of {sealed.size}")
+        known = sealed.stamp and tuple(sealed.stamp) == _stamp(info)
+        if known and (copy is None or _linked(name, copy, info, folder)):
+            return
         target = None
         if copy is not None:
             mode = 0o777 if sealed.executable else 0o666
@@ -161,7 +204,10 @@ def _check_file(folder: int, name: str, sealed: SealedFile, copy: Path | None) -
 
 @contextlib.contextmanager
 def _entry_file(folder: int, name: str) -> Iterator[tuple[int, os.stat_result]]:
-    """A regular file of an entry, opened, that only this user can write under this one name."""
+    """A regular file of an entry, opened, that only this user can write.
+
+    A small one has no second name: nobody uses it but by a copy.
+    """
     try:
         descriptor = os.open(name, _READ, dir_fd=folder)
     except OSError as error:
@@ -170,7 +216,7 @@ def _entry_file(folder: int, name: str) -> Iterator[tuple[int, os.stat_result]]:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
             raise BadEntryError(f"'{name}' is no regular file")
-        if info.st_nlink != 1:
+        if info.st_nlink != 1 and info.st_size < LARGE:
             raise BadEntryError(f"'{name}' is reachable under {info.st_nlink} names")
         reason = foreign_reason(info)
         if reason is not None:

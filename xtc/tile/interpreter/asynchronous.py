@@ -16,7 +16,7 @@ import numpy as np
 
 from xtc.core.errors import UserError
 from xtc.ir.builders.tile import location_text, number_of
-from xtc.ir.mlir import Operation, StringAttr, Value
+from xtc.ir.mlir import BlockArgument, Operation, RankedTensorType, StringAttr, Value
 from xtc.tile.errors import KernelError
 from xtc.tile.interpreter import mbarriers
 from xtc.tile.interpreter.actors import Actor, Actors, Array
@@ -56,6 +56,7 @@ class Beside:
         stores, store_groups: TMA stores in flight, and how many groups are closed.
         groups: closed groups of multiplications.
         fenced: whether registers are ordered before the next multiplication.
+        unordered: operations that have made tiles since then.
         reads: what multiplications in flight read: memory, operation and group.
     """
 
@@ -63,6 +64,7 @@ class Beside:
     store_groups: int = 0
     groups: int = 0
     fenced: bool = False
+    unordered: set[Operation] = field(default_factory=set)
     reads: list[tuple[SharedMemory, int, int]] = field(default_factory=list)
 
 
@@ -198,6 +200,11 @@ class Asynchronous(BlockPart):
 
     def wgmma_fence(self, op: Operation) -> None:
         self._mine.fenced = True
+        self._mine.unordered.clear()
+
+    def made_for_wgmma(self, op: Operation) -> None:
+        """An operation has written the registers that a multiplication will read."""
+        self._mine.unordered.add(op)
 
     def wgmma(self, op: Operation) -> None:
         if self._threads() % 128:
@@ -207,10 +214,12 @@ class Asynchronous(BlockPart):
         actor, mine = self._beside("wgmma"), self._mine
         a, b = (self._factor(op, number, actor, mine.groups) for number in (0, 1))
         c = self.get(op, 2)
-        if not isinstance(c, InFlight) and not mine.fenced:
+        is_late = _maker(op.operands[0]) in mine.unordered
+        if is_late or (not isinstance(c, InFlight) and not mine.fenced):
             raise self.launch.fail(
                 "missing wgmma fence",
-                "wgmma.mma adds to registers that nothing orders before it",
+                f"wgmma.mma {'reads' if is_late else 'adds to'} registers that nothing orders "
+                "before it",
                 -1,
                 "of any",
                 "insert self.wgmma.fence() before the first wgmma.mma of a tile",
@@ -263,6 +272,20 @@ class Asynchronous(BlockPart):
                     "a TMA copy may still write shared memory when the block ends",
                     "wait for its mbarrier",
                 )
+
+
+def multiplied_makers(ops: Sequence[Operation]) -> set[Operation]:
+    """The operations that make the tiles that multiplications read from registers."""
+    made = [_maker(op.operands[0]) for op in ops if op.name == "tile.wgmma"]
+    return {op for op in made if op is not None}
+
+
+def _maker(value: Value) -> Operation | None:
+    """The operation that makes a tile, apart from a change of its layout."""
+    if isinstance(value, BlockArgument) or not isinstance(value.type, RankedTensorType):
+        return None
+    op: Operation = value.owner.operation
+    return _maker(op.operands[0]) if op.name == "tile.convert_layout" else op
 
 
 def _unfinished(op: Operation, what: str, hint: str) -> KernelError:

@@ -33,7 +33,7 @@ from xtc.ir.tile_dialect import layout_of
 from xtc.tile.errors import KernelError
 from xtc.tile.groups import WARP
 from xtc.tile.interpreter.actors import Actors, meet
-from xtc.tile.interpreter.asynchronous import Asynchronous, Beside
+from xtc.tile.interpreter.asynchronous import Asynchronous, Beside, multiplied_makers
 from xtc.tile.interpreter.coroutines import Task, Tasks
 from xtc.tile.interpreter.exchange import Exchange
 from xtc.tile.interpreter.mbarriers import MBarrier
@@ -96,6 +96,7 @@ class _Launch:
         self.global_checker = GlobalChecker(self.fail, atomics)
         self.tasks = Tasks()
         self.has_groups = any(op.name == "tile.in_group" for op in self.ops)
+        self.multiplied = multiplied_makers(self.ops)
         self.threads = number_of(kernel, WARPS) * WARP
         self.semaphores: dict[tuple[int, int], dict[int, int]] = {}
         self.current = kernel
@@ -267,6 +268,8 @@ class _Block(Exchange, Asynchronous, WholeTiles, Views):
     def set(self, op: Operation, value: Any) -> None:
         """Give an operation's result its value."""
         self.values[op.results[0]] = value
+        if op in self.launch.multiplied:
+            self.made_for_wgmma(op)
 
     def get(self, op: Operation, number: int) -> Any:
         """The value of an operand."""

@@ -17,7 +17,7 @@ void abort(void)
 void exit(int status)
 {
     (void)status;
-    XTC_SERVICE(XTC_END, 0, 0, 0);
+    (void)XTC_SERVICE(XTC_END, 0, 0, 0);
     __builtin_unreachable();
 }
 

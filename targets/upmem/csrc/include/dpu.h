@@ -166,6 +166,11 @@ dpu_error_t dpu_callback(struct dpu_set_t dpu_set,
                          dpu_error_t (*callback)(struct dpu_set_t rank, uint32_t rank_id,
                                                  void *args),
                          void *args, dpu_callback_flags_t flags);
+/* The same; `release` is called with `args` once, when the job is done, dropped or refused. */
+dpu_error_t xtc_dpu_callback(struct dpu_set_t dpu_set,
+                             dpu_error_t (*callback)(struct dpu_set_t rank, uint32_t rank_id,
+                                                     void *args),
+                             void *args, dpu_callback_flags_t flags, void (*release)(void *args));
 
 #include <dpu_fifo.h>
 

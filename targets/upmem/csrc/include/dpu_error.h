@@ -11,7 +11,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* The last three have no number in public documents. */
+/* In the order of the kit's documentation, version 2025.1; the last is this library's own. */
 #define XTC_DPU_ERRORS(X)                                                                          \
     X(OK, "success")                                                                               \
     X(ERR_INTERNAL, "internal error")                                                              \
@@ -27,6 +27,9 @@ extern "C" {
     X(ERR_INVALID_SYMBOL_ACCESS, "access outside of the symbol")                                   \
     X(ERR_MRAM_BUSY, "MRAM belongs to the DPU while it runs")                                      \
     X(ERR_TRANSFER_ALREADY_SET, "the transfer of this DPU is already prepared")                    \
+    X(ERR_INVALID_PARALLEL_MEMORY_TRANSFER,                                                        \
+      "a parallel transfer needs a symbol in WRAM and a chip of version v1B")                      \
+    X(ERR_WRAM_FIFO_FULL, "the FIFO is full, and stayed so")                                       \
     X(ERR_NO_PROGRAM_LOADED, "no program is loaded")                                               \
     X(ERR_DIFFERENT_DPU_PROGRAMS, "the DPUs have different programs")                              \
     X(ERR_CORRUPTED_MEMORY, "corrupted memory")                                                    \
@@ -54,9 +57,6 @@ extern "C" {
     X(ERR_SG_LENGTH_MISMATCH, "the blocks do not have the transfer's length")                      \
     X(ERR_SG_NOT_ACTIVATED, "scatter and gather are not activated")                                \
     X(ERR_SG_NOT_MRAM_SYMBOL, "scatter and gather need a symbol in MRAM")                          \
-    X(ERR_INVALID_PARALLEL_MEMORY_TRANSFER,                                                        \
-      "a parallel transfer needs a symbol in WRAM and a chip of version v1B")                      \
-    X(ERR_WRAM_FIFO_FULL, "the FIFO is full, and stayed so")                                       \
     X(ERR_INVALID_WRAM_FIFO, "no FIFO of this direction, or no chip of version v1B")
 
 typedef enum dpu_error_t {
@@ -66,6 +66,8 @@ typedef enum dpu_error_t {
     /* Of an asynchronous job: its kind is in bits 16 to 30, its error in the lowest 16. */
     DPU_ERR_ASYNC_JOBS = (int)(1u << 31),
 } dpu_error_t;
+
+#define DPU_ERROR_ASYNC_JOB_TYPE_SHIFT (16)
 
 /* To be freed by the caller. */
 char *dpu_error_to_string(dpu_error_t status);

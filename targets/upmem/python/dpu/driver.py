@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of DPUs by the names of the kit of 2020: `from dpu import driver`, `driver.allocate(2)`."""
+"""Sets of DPUs by the kit's module: `dpu.driver.DpuSet`; `driver.allocate(2)` is of 2020."""
 
 from __future__ import annotations
 
-from xtc_targets.upmem.dpu_set import ALLOCATE_ALL, DpuError, DpuSet, DpuSymbol
+from xtc_targets.upmem.dpu_set import ALLOCATE_ALL, DpuError, DpuProgram, DpuSet, DpuSymbol
 
-__all__ = ["ALLOCATE_ALL", "DpuError", "DpuSet", "DpuSymbol", "allocate", "allocate_ranks"]
+__all__ = [
+    "ALLOCATE_ALL",
+    "DpuError",
+    "DpuProgram",
+    "DpuSet",
+    "DpuSymbol",
+    "allocate",
+    "allocate_ranks",
+]
 
 
 def allocate(nr_dpus: int = ALLOCATE_ALL, profile: str = "") -> DpuSet:

@@ -49,4 +49,19 @@ module {
     call @f.npu0.1(%t, %r) : (memref<4xf32>, memref<4xf32>) -> ()
     return
   }
+
+  // A constant of the device, and one reshaped, are copied on the device.
+  memref.global constant @w : memref<4xf32> {memref.on_device}
+  // CHECK: func.func @given(%[[A:.*]]: memref<4xf32, 1> {memref.on_device}, %[[B:.*]]: memref<2x2xf32, 1> {memref.on_device})
+  // CHECK: %[[W:.*]] = memref.get_global @w
+  // CHECK: memref.copy %[[W]], %[[A]] {xtc.device = "npu0"} : memref<4xf32, 1> to memref<4xf32, 1>
+  // CHECK: %[[SQUARE:.*]] = memref.expand_shape %[[W]] 
+  // CHECK: memref.copy %[[SQUARE]], %[[B]] {xtc.device = "npu0"} : memref<2x2xf32, 1> to memref<2x2xf32, 1>
+  func.func @given(%a: memref<4xf32> {memref.on_device}, %b: memref<2x2xf32> {memref.on_device}) {
+    %w = memref.get_global @w : memref<4xf32>
+    memref.copy %w, %a : memref<4xf32> to memref<4xf32>
+    %square = memref.expand_shape %w [[0, 1]] output_shape [2, 2] : memref<4xf32> into memref<2x2xf32>
+    memref.copy %square, %b : memref<2x2xf32> to memref<2x2xf32>
+    return
+  }
 }

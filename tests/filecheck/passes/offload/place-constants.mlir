@@ -46,3 +46,14 @@ func.func @main(%a: memref<4xf32>, %b: memref<4xf32>) {
   call @k0(%u, %a) : (memref<4xf32>, memref<4xf32>) -> ()
   return
 }
+
+// A copy to a result that is kept on a device reads what that device has.
+
+// CHECK-LABEL: func.func @kept
+// CHECK: %[[W1:.*]] = memref.get_global @w.npu1
+// CHECK: memref.copy %[[W1]], %arg0
+func.func @kept(%a: memref<2x2xf32> {memref.on_device = "npu1"}) {
+  %w = memref.get_global @w : memref<2x2xf32>
+  memref.copy %w, %a : memref<2x2xf32> to memref<2x2xf32>
+  return
+}

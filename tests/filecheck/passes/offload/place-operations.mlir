@@ -21,3 +21,28 @@ func.func @f(%a: tensor<4xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>) {
   %host = linalg.exp ins(%both : tensor<1x4xf32>) outs(%empty : tensor<1x4xf32>) -> tensor<1x4xf32>
   return %sum, %host : tensor<1x4xf32>, tensor<1x4xf32>
 }
+
+// A reshape goes where its result is read, also where a device was to make it, and once for each.
+
+// CHECK-LABEL: func.func @reshaped
+// CHECK-DAG: %[[HERE:.*]] = tensor.collapse_shape %arg0 {{\[\[}}0, 1]] : tensor<2x2xf32>
+// CHECK-DAG: %[[THERE:.*]] = tensor.collapse_shape %arg0 {{.*}} {xtc.device = "npu1"}
+// CHECK: linalg.exp ins(%[[HERE]]
+// CHECK: linalg.exp {xtc.device = "npu1"} ins(%[[THERE]]
+func.func @reshaped(%x: tensor<2x2xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %flat = tensor.collapse_shape %x [[0, 1]] {xtc.device = "npu0"} : tensor<2x2xf32> into tensor<4xf32>
+  %empty = tensor.empty() : tensor<4xf32>
+  %a = linalg.exp ins(%flat : tensor<4xf32>) outs(%empty : tensor<4xf32>) -> tensor<4xf32>
+  %b = linalg.exp {xtc.device = "npu1"} ins(%flat : tensor<4xf32>) outs(%empty : tensor<4xf32>) -> tensor<4xf32>
+  return %a, %b : tensor<4xf32>, tensor<4xf32>
+}
+
+// A result that is kept on a device is reshaped there.
+
+// CHECK-LABEL: func.func @kept
+// CHECK: tensor.collapse_shape %arg0 {{.*}} {xtc.device = "npu0"}
+func.func @kept(%x: tensor<2x2xf32>, %r: memref<4xf32> {memref.on_device = "npu0"}) {
+  %flat = tensor.collapse_shape %x [[0, 1]] : tensor<2x2xf32> into tensor<4xf32>
+  bufferization.materialize_in_destination %flat in restrict writable %r : (tensor<4xf32>, memref<4xf32>) -> ()
+  return
+}

@@ -40,3 +40,44 @@ func.func @dots(%a: tensor<3x1x5xf32>, %c: tensor<3x1x1xf32>) -> tensor<3x1x1xf3
       outs(%c : tensor<3x1x1xf32>) -> tensor<3x1x1xf32>
   return %p : tensor<3x1x1xf32>
 }
+
+// What is computed from constants is transposed as constants are; so is then a constant that an
+// elementwise operation reads across its rows.
+
+memref.global "private" constant @codes : memref<32x8xi8> = dense<1>
+#ij = affine_map<(i, j) -> (i, j)>
+#ji = affine_map<(i, j) -> (j, i)>
+
+// BATCH-LABEL: func.func @computed
+// BATCH: %[[W:.*]] = linalg.generic
+// BATCH: %[[T:.*]] = linalg.transpose ins(%[[W]] : tensor<32x8xf32>) outs({{.*}} : tensor<8x32xf32>)
+// BATCH: linalg.matmul ins(%arg0, %[[T]]
+func.func @computed(%a: tensor<1x8xf32>, %c: tensor<1x32xf32>) -> tensor<1x32xf32> {
+  %0 = memref.get_global @codes : memref<32x8xi8>
+  %codes = bufferization.to_tensor %0 restrict : memref<32x8xi8> to tensor<32x8xi8>
+  %e = tensor.empty() : tensor<32x8xf32>
+  %w = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%codes : tensor<32x8xi8>) outs(%e : tensor<32x8xf32>) {
+  ^bb0(%code: i8, %out: f32):
+    %number = arith.sitofp %code : i8 to f32
+    linalg.yield %number : f32
+  } -> tensor<32x8xf32>
+  %p = linalg.matmul indexing_maps = [#a, #b, #c]
+      ins(%a, %w : tensor<1x8xf32>, tensor<32x8xf32>) outs(%c : tensor<1x32xf32>) -> tensor<1x32xf32>
+  return %p : tensor<1x32xf32>
+}
+
+// BATCH-LABEL: func.func @elementwise
+// BATCH: %[[T:.*]] = linalg.transpose ins(%{{.*}} : tensor<32x8xi8>) outs({{.*}} : tensor<8x32xi8>)
+// BATCH: linalg.generic {{.*}} ins(%[[T]] : tensor<8x32xi8>)
+func.func @elementwise(%e: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %0 = memref.get_global @codes : memref<32x8xi8>
+  %codes = bufferization.to_tensor %0 restrict : memref<32x8xi8> to tensor<32x8xi8>
+  %w = linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%codes : tensor<32x8xi8>) outs(%e : tensor<8x32xf32>) {
+  ^bb0(%code: i8, %out: f32):
+    %number = arith.sitofp %code : i8 to f32
+    linalg.yield %number : f32
+  } -> tensor<8x32xf32>
+  return %w : tensor<8x32xf32>
+}

@@ -62,3 +62,16 @@ refused(host)
 # CHECK:      'i' of C is distributed, but what runs C has no mesh
 # CHECK-NEXT:   hint: place C on a device that has one: device=...
 # CHECK-NEXT:   hint: threads share a loop by parallelize
+# A mesh is a symbol of the program, beside the graph's function.
+refused(lambda: xtc.Schedule(product()).define_memory_mesh(product().name, {"mx": 2}))
+# CHECK:      a mesh is called '{{.*}}', like the graph
+
+
+def twice():
+    schedule = xtc.Schedule(product())
+    memory = schedule.define_memory_mesh("m", {"mx": 2})
+    schedule.define_processor_mesh("m", {"px": 2}, memory)
+
+
+refused(twice)
+# CHECK:      a mesh is called 'm', like the other mesh

@@ -2,7 +2,9 @@
 # RUN: %python %s | FileCheck %s
 """The ends of a parameter space are no mistakes: what changes nothing is said in a note."""
 
-from Inputs.small import checked, new, of
+from Inputs.small import checked, graph, new, of
+
+import xtc
 
 print(new().tile("i", {"i1": 32, "i2": 8, "i3": 8}).unroll({"i2": 1, "i3": 64}))
 # CHECK:      for i in 0..32 step 32
@@ -68,3 +70,21 @@ checked({"i": {}, "j": {}, "k": {}, "j#16": "vectorize", "k#5": "vectorize"})
 # Where nothing computes an operand, nothing is fused.
 print(new().fuse_producer_at("i", 1))
 # CHECK:      note: operand 1 is an argument or a constant: fuse changes nothing
+# A module tells it, too, by the names of the data form.
+schedule = xtc.Schedule(graph())
+schedule["C"].set_dims(["a", "b", "c"]).tile("a", {"a1": 32}).unroll({"c": 1, "b": 100, "a1": 1})
+with xtc.compile(graph(), schedule=schedule) as module:
+    print(module.schedule["C"])
+# CHECK:          for i#32 in 0..32
+# CHECK:      note: 'i#32' covers all of 'i', which runs once
+# CHECK-DAG:  note: unroll of 'k' by 1 changes nothing
+# CHECK-DAG:  note: 'j' is unrolled by 48, all of its iterations
+# CHECK-DAG:  note: unroll of 'i#32' by 1 changes nothing
+# Blank texts and truth values, in data and in calls; the result's letter for a buffer.
+print(of({"i": "", "k": {"unroll": False}, "C": "buffer", "j": {"vectorize": True}}).data)
+# CHECK:      {i: {}, k: {buffer: true}, j: {vectorize: true}}
+print(new().unroll({"i": True, "k": False}).vectorize({"j": False}).data)
+# CHECK:      {i: {unroll: 32}, j: {}, k: {}}
+# Vectors of a width stay innermost when a tile comes later.
+print(new().vectorize({"j": 16}).tile("i", {"i1": 4}).tile("k", {"k1": 2}).data)
+# CHECK:      {i: {}, j: {}, k: {}, i#4: {}, k#2: {}, j#16: {vectorize: true}}

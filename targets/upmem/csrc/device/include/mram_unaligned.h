@@ -12,9 +12,10 @@ void *mram_read_unaligned(const __mram_ptr void *from, void *buffer, unsigned in
 /* Atomic for the tasklets of a DPU. */
 void mram_write_unaligned(const void *from, __mram_ptr void *to, unsigned int nb_of_bytes);
 void mram_write_int_atomic(__mram_ptr int *to, int value);
-void mram_write_long_atomic(__mram_ptr long *to, long value);
+void mram_write_long_atomic(__mram_ptr long long *to, long long value);
 void mram_update_int_atomic(__mram_ptr int *to, void (*update)(int *, void *), void *argument);
-void mram_update_long_atomic(__mram_ptr long *to, void (*update)(long *, void *), void *argument);
+void mram_update_long_atomic(__mram_ptr long long *to, void (*update)(long long *, void *),
+                             void *argument);
 void mram_update_byte_atomic(__mram_ptr uint8_t *to, void (*update)(uint8_t *, void *),
                              void *argument);
 XTC_INLINE void mram_write_byte_atomic(__mram_ptr uint8_t *to, uint8_t value)

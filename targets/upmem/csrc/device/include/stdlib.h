@@ -2,6 +2,7 @@
 #ifndef DPU_STDLIB_H
 #define DPU_STDLIB_H
 
+#include <attributes.h>
 #include <stddef.h>
 
 #define EXIT_SUCCESS 0
@@ -10,11 +11,11 @@
 void abort(void) __attribute__((noreturn));
 void exit(int status) __attribute__((noreturn));
 int abs(int value);
-long labs(long value);
+long long labs(long long value);
 long long llabs(long long value);
 int atoi(const char *text);
-long atol(const char *text);
-long strtol(const char *text, char **end, int base);
+long long atol(const char *text);
+long long strtol(const char *text, char **end, int base);
 void srand(unsigned int seed);
 int rand(void);
 #define RAND_MAX 0x7fffffff

@@ -117,3 +117,34 @@ func.func @unnamed(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>, %c: tensor<
   %0 = linalg.matmul {loop.dims = ["i", "j"]} ins(%a, %b : tensor<256x256xf32>, tensor<256x256xf32>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %0 : tensor<256x256xf32>
 }
+
+// A panel that is computed from fewer bytes is computed in the loop that reads it: of one row in
+// streams, of many rows in blocks.
+
+// CHECK-LABEL: func.func @narrow_row
+// CHECK: linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = [{axis = "j", parallelize}, {axis = "k", fuse = array<i64: 1>}, {axis = "j", tile = 512 : i64}, {axis = "k", tile = 16 : i64}, {axis = "j", tile = 128 : i64, vectorize}]}
+// CHECK-LABEL: func.func @narrow_rows
+// CHECK: linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = [{axis = "j", parallelize}, {axis = "k", fuse = array<i64: 1>},
+#map = affine_map<(d0, d1) -> (d0, d1)>
+func.func @narrow_row(%a: tensor<1x2048xf32>, %q: tensor<2048x4096xi8>, %c: tensor<1x4096xf32>) -> tensor<1x4096xf32> {
+  %e = tensor.empty() : tensor<2048x4096xf32>
+  %w = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%q : tensor<2048x4096xi8>) outs(%e : tensor<2048x4096xf32>) {
+  ^bb0(%in: i8, %out: f32):
+    %number = arith.sitofp %in : i8 to f32
+    linalg.yield %number : f32
+  } -> tensor<2048x4096xf32>
+  %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %w : tensor<1x2048xf32>, tensor<2048x4096xf32>) outs(%c : tensor<1x4096xf32>) -> tensor<1x4096xf32>
+  return %0 : tensor<1x4096xf32>
+}
+func.func @narrow_rows(%a: tensor<64x2048xf32>, %q: tensor<2048x4096xi8>, %c: tensor<64x4096xf32>) -> tensor<64x4096xf32> {
+  %e = tensor.empty() : tensor<2048x4096xf32>
+  %w = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%q : tensor<2048x4096xi8>) outs(%e : tensor<2048x4096xf32>) {
+  ^bb0(%in: i8, %out: f32):
+    %number = arith.sitofp %in : i8 to f32
+    linalg.yield %number : f32
+  } -> tensor<2048x4096xf32>
+  %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %w : tensor<64x2048xf32>, tensor<2048x4096xf32>) outs(%c : tensor<64x4096xf32>) -> tensor<64x4096xf32>
+  return %0 : tensor<64x4096xf32>
+}

@@ -4,6 +4,7 @@
 // as it is read. The module says what they are made of, and what is not read any more is gone.
 
 // CHECK:       module attributes {xtc.packed = {
+// CHECK-SAME:    q.packed4 = [@q, memref<4x64x8xi8, strided<[8, 32, 1]>>],
 // CHECK-SAME:    t.packed3 = [@t, memref<16x64xf32, strided<[1, 16]>>],
 // CHECK-SAME:    w.packed0 = [@w, memref<2x48x32xf32, strided<[32, 80, 1]>>],
 // CHECK-SAME:    w.packed1 = [@w, memref<48x16xf32, strided<[80, 1], offset: 64>>],
@@ -107,4 +108,34 @@ func.func @others(%n: index, %a: tensor<8x64xf32>, %c: tensor<8x32xf32>) -> (ten
   %other = bufferization.alloc_tensor() copy(%v) : tensor<64x32xf32>
   %second = linalg.matmul ins(%a, %other : tensor<8x64xf32>, tensor<64x32xf32>) outs(%c : tensor<8x32xf32>) -> tensor<8x32xf32>
   return %filled, %first, %second : tensor<64x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>
+}
+
+// Tiles that an elementwise operation widens in a loop lie one after the other, too.
+
+// CHECK-LABEL: func.func @widened
+// CHECK:         memref.get_global @q.packed4 : memref<4x64x8xi8>
+// CHECK:         scf.for
+// CHECK:           tensor.extract_slice %{{.*}}[%{{.*}}, 0, 0] [1, 64, 8] [1, 1, 1] : tensor<4x64x8xi8> to tensor<64x8xi8>
+// CHECK:           arith.sitofp
+memref.global constant @q : memref<64x32xi8> {alignment = 64 : i64}
+#map = affine_map<(d0, d1) -> (d0, d1)>
+func.func @widened(%a: tensor<4x64xf32>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  %0 = memref.get_global @q : memref<64x32xi8>
+  %q = bufferization.to_tensor %0 restrict : memref<64x32xi8> to tensor<64x32xi8>
+  %sums = scf.for %j = %c0 to %c32 step %c8 iter_args(%into = %c) -> (tensor<4x8xf32>) {
+    %tile = tensor.extract_slice %q[0, %j] [64, 8] [1, 1] : tensor<64x32xi8> to tensor<64x8xi8>
+    %empty = tensor.empty() : tensor<64x8xf32>
+    %wide = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+        ins(%tile : tensor<64x8xi8>) outs(%empty : tensor<64x8xf32>) {
+    ^bb0(%in: i8, %out: f32):
+      %number = arith.sitofp %in : i8 to f32
+      linalg.yield %number : f32
+    } -> tensor<64x8xf32>
+    %sum = linalg.matmul ins(%a, %wide : tensor<4x64xf32>, tensor<64x8xf32>) outs(%into : tensor<4x8xf32>) -> tensor<4x8xf32>
+    scf.yield %sum : tensor<4x8xf32>
+  }
+  return %sums : tensor<4x8xf32>
 }

@@ -9,36 +9,37 @@ import xtc.ops as O
 from xtc.importers.onnx.call import Call
 from xtc.importers.onnx.ops.contributed.domain import contributed
 from xtc.importers.onnx.table import Result
-from xtc.importers.values import Array, Unsupported, as_tensor
+from xtc.importers.values import Array, Unsupported
 
 
 @contributed("MatMulNBits", 1)
 def matmul_of_few_bits(call: Call) -> Result:
-    """Weights of 4 or 8 bits with a scale for each block of rows, dequantised at import."""
-    columns, depth = int(call.required("N")), int(call.required("K"))
+    """Weights of 4 or 8 bits with a scale for each block of rows, kept as they are."""
     if call.has(4):
         raise Unsupported("weights in another order")
-    weights = _dequantised(call, columns, depth)
-    x = call.tensor(0)
-    product = O.matmul(x, as_tensor(weights.astype(x.element.numpy)), transpose_b=True)
-    return O.add(product, call.tensor(5)) if call.has(5) else product
-
-
-def _dequantised(call: Call, columns: int, depth: int) -> Array:
-    """(columns, depth); block after block of a row, the lower bits of a byte first."""
-    bits, size = int(call.attribute("bits", 4)), int(call.required("block_size"))
+    bits, columns = int(call.attribute("bits", 4)), int(call.required("N"))
+    depth, size = int(call.required("K")), int(call.required("block_size"))
     if bits not in (4, 8):
         raise Unsupported(f"weights of {bits} bits")
     blocks = -(-depth // size)
-    values = _unpacked(call.static(1).reshape(columns, -1), bits).reshape(columns, blocks, size)
-    scales = call.static(2).astype(np.float32).reshape(columns, blocks, 1)
-    zeros: Array = np.full((columns, blocks, 1), 1 << (bits - 1), np.float32)
-    if call.has(3):
-        given = call.static(3)
-        plain = given if given.dtype != np.uint8 else _unpacked(given.reshape(columns, -1), bits)
-        zeros = plain[:, :blocks].reshape(columns, blocks, 1).astype(np.float32)
-    whole: Array = ((values.astype(np.float32) - zeros) * scales).reshape(columns, blocks * size)
-    return whole[:, :depth]
+    x = call.tensor(0)
+    wide = O.cast(x, "float32")
+    rest = blocks * size - depth  # the last block may be filled up
+    padded = O.pad(wide, ((0, 0),) * (x.type.rank - 1) + ((0, rest),)) if rest else wide
+    codes = _unpacked(call.static(1).reshape(columns, -1), bits)
+    scales = call.static(2).astype(np.float32).reshape(columns, blocks)
+    zeros = _zero_points(call, columns, blocks, bits).T if call.has(3) else None
+    weights = O.coded_weights(np.ascontiguousarray(codes.T), scales.T, zeros, bits=bits)
+    product = O.cast(O.matmul(padded, weights), x.dtype)
+    return O.add(product, call.tensor(5)) if call.has(5) else product
+
+
+def _zero_points(call: Call, columns: int, blocks: int, bits: int) -> Array:
+    """One for each block of a column: numbers as scales are, or codes."""
+    given = call.static(3)
+    if given.dtype != np.uint8:
+        return given.reshape(columns, blocks)
+    return _unpacked(given.reshape(columns, -1), bits)[:, :blocks]
 
 
 def _unpacked(rows: Array, bits: int) -> Array:

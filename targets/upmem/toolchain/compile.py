@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles C of DPUs for the simulator, with the types that it has on DPUs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from xtc.core.errors import ToolError
+from xtc.system import tool
+from xtc.system.workspace import private_folder
+from xtc_targets.upmem.description import DpuDescription
+from xtc_targets.upmem.toolchain.c_types import WIDTHS, with_wide_longs
+from xtc_targets.upmem.toolchain.clang import INSTALL_HINT, DpuClang
+from xtc_targets.upmem.toolchain.library import OWN_CSRC, SHARED
+
+DEVICE = OWN_CSRC / "device"
+MACHINE_FLAGS = (
+    "--target=riscv32-unknown-none-elf",
+    "-march=rv32i_zba_zbb",
+    "-mabi=ilp32",
+    "-mno-relax",
+    "-ffreestanding",
+    "-fno-jump-tables",
+    "-fno-pic",
+    "-ffunction-sections",
+    "-fdata-sections",
+    "-gdwarf-4",
+    "-nostdlibinc",
+    *WIDTHS,
+    # What programs ask for to know that they are compiled for DPUs.
+    "-D__DPU",
+    "-D__DPU__",
+    # The vendor's compiler indexes arrays by one counter, which PrIM's listings show: a shift and
+    # addition in front of each load. Pointers that are counted up would be fewer instructions.
+    "-mllvm",
+    "-disable-lsr",
+)
+# What compilers of the time when most programs were written only warned of.
+_OLD_C = (
+    "-Wno-error=implicit-function-declaration",
+    "-Wno-error=implicit-int",
+    "-Wno-error=int-conversion",
+    "-Wno-error=incompatible-pointer-types",
+    "-Wno-error=incompatible-function-pointer-types",
+    "-Wno-error=return-type",
+    "-Wno-unknown-warning-option",
+    "-Wno-ignored-optimization-argument",
+    "-Wno-unused-command-line-argument",
+)
+_SECONDS = 600.0
+
+
+def compile_file(
+    clang: DpuClang, path: Path, words: Sequence[str], machine: DpuDescription
+) -> None:
+    """Compile C as it is, or, where types differ from RISC-V's, what it becomes on DPUs.
+
+    Args:
+        clang: the compiler.
+        path: of C, or of assembly.
+        words: flags, with `-c` or `-S` and the output.
+        machine: the chip.
+
+    Raises ToolError with the compiler's words.
+    """
+    what = f"compiling {path.name}"
+    with private_folder("dpu-c-") as folder:
+        text = Path(folder, path.stem + ".i")
+        if path.suffix == ".c" and _write_wide(clang, path, words, machine, text):
+            if any(word in ("-MD", "-MMD") for word in words):
+                run_clang(clang, _dependencies(words, path), machine, f"reading {path.name}")
+            plain = [*_without_preprocessing(words), "-x", "cpp-output", str(text)]
+            run_clang(clang, plain, machine, what)
+        else:
+            run_clang(clang, [*words, str(path)], machine, what)
+
+
+def _write_wide(
+    clang: DpuClang, path: Path, words: Sequence[str], machine: DpuDescription, output: Path
+) -> bool:
+    """Write C with the machine's types; False where the file has it already, or has errors."""
+    reading = [*_without_dependencies(words), "-E", str(path)]
+    try:
+        text = run_clang(clang, reading, machine, f"reading {path.name}", warns=False)
+    except ToolError:
+        return False  # compiling the file itself says more
+    wide = with_wide_longs(text)
+    if wide != text:
+        output.write_text(wide)
+    return wide != text
+
+
+def _without_dependencies(words: Sequence[str]) -> list[str]:
+    """The words but for those that write dependencies and results."""
+    return _without(
+        words, alone=("-MD", "-MMD", "-MP", "-MG", "-c", "-S"), valued=("-MF", "-MT", "-MQ", "-o")
+    )
+
+
+def _without_preprocessing(words: Sequence[str]) -> list[str]:
+    return _without(
+        words,
+        alone=("-MD", "-MMD", "-MP", "-MG"),
+        valued=("-MF", "-MT", "-MQ", "-include", "-isystem", "-iquote", "-x"),
+    )
+
+
+def _without(words: Sequence[str], alone: Sequence[str], valued: Sequence[str]) -> list[str]:
+    left: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word in valued:
+            next(rest, None)
+        elif word not in alone:
+            left.append(word)
+    return left
+
+
+def _dependencies(words: Sequence[str], path: Path) -> list[str]:
+    """The words that write the dependencies of a file alone, where compiling it would."""
+    output = Path(words[words.index("-o") + 1]) if "-o" in words else path.with_suffix(".o")
+    kinds = {"-MD": "-M", "-MMD": "-MM"}
+    asked = [kinds.get(word, word) for word in _without(words, ("-c", "-S"), ("-o",))]
+    if "-MF" not in asked:
+        asked += ["-MF", str(output.with_suffix(".d"))]
+    if not {"-MT", "-MQ"} & set(asked):
+        asked += ["-MT", str(output)]
+    return [*asked, str(path)]
+
+
+def run_clang(
+    clang: DpuClang, words: Sequence[str], machine: DpuDescription, what: str, *, warns: bool = True
+) -> str:
+    """Run the compiler with the machine's flags and headers; returns what it printed.
+
+    Args:
+        clang: the compiler.
+        words: behind the machine's flags.
+        machine: the chip.
+        what: is done, for errors.
+        warns: whether warnings are shown.
+
+    Raises ToolError with the compiler's words.
+    """
+    command = [*clang.clang, *MACHINE_FLAGS, f"-DXTC_DPU_{machine.name.upper()}"]
+    command += [f"-DNR_THREADS={machine.tasklets}", *clang.scheduling]
+    command += [] if any(word.startswith("-std=c") for word in words) else ["-DDPU"]
+    for folder in (DEVICE / "include", SHARED):
+        command += ["-isystem", str(folder)]
+    command += [] if clang.headers is None else ["-isystem", str(clang.headers)]
+    done = tool.run(
+        [*_clean(), *command, *_OLD_C, *words],
+        what=what,
+        install_hint=INSTALL_HINT,
+        timeout=_SECONDS,
+    )
+    if done.stderr and warns:
+        os.write(2, done.stderr.encode())
+    return done.stdout
+
+
+def _clean() -> list[str]:
+    """Headers of the host are none of a DPU's."""
+    names = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH")
+    return ["env", *(word for name in names for word in ("-u", name))]

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weights in codes of 4 or 8 bits, with a scale for each group of rows, from elementwise operators.
+
+The host reads the codes as they are stored and computes the numbers in the loops of the contraction
+that needs them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xtc.core.errors import UserError
+from xtc.graph.builder import tensor
+from xtc.graph.operator import Array
+from xtc.graph.tensor import Tensor
+from xtc.ops.attributes import user_function
+from xtc.ops.bitwise_and import bitwise_and
+from xtc.ops.cast import cast
+from xtc.ops.mul import mul
+from xtc.ops.reshape import reshape
+from xtc.ops.sub import sub
+
+
+@user_function
+def coded_weights(
+    codes: Array,
+    scales: Array,
+    zero_points: Array | None = None,
+    *,
+    bits: int = 8,
+    name: str | None = None,
+) -> Tensor:
+    """The float32 weights (k, n) that codes stand for: (code - zero point) * scale.
+
+    Args:
+        codes: uint8 of shape (k, n), each below 2**bits.
+        scales: of shape (groups, n); a group is k / groups neighbouring rows.
+        zero_points: of shape (groups, n); None for 2**(bits - 1).
+        bits: 4 or 8. Two codes of 4 bits are stored in a byte.
+        name: of the last operator.
+
+    Raises UserError where shapes or codes do not fit, and for groups of an odd number of rows of 4
+    bits.
+    """
+    k, n, groups = _check(codes, scales, bits)
+    zeros = np.full((1, 1), 1 << (bits - 1)) if zero_points is None else zero_points
+    if zero_points is not None and zeros.shape != (groups, n):
+        raise UserError(f"zero points have the shape of scales, not {zeros.shape}")
+    parts = codes.reshape(groups, 1, k // groups, n)
+    stored = _bytes(parts) if bits == 8 else _halves(parts)
+    s, z = (_constant(np.asarray(a, np.float32)[:, None, None]) for a in (scales, zeros))
+    return reshape(mul(sub(stored, z), s), (k, n), name=name)
+
+
+def _check(codes: Array, scales: Array, bits: int) -> tuple[int, int, int]:
+    """Rows, columns and groups."""
+    if bits not in (4, 8):
+        raise UserError(f"codes have 4 or 8 bits, not {bits}")
+    if codes.dtype != np.uint8 or codes.ndim != 2:
+        raise UserError(f"codes are uint8 of two dimensions, not {codes.dtype} of {codes.ndim}")
+    if codes.size and int(codes.max()) >= 1 << bits:
+        raise UserError(f"a code of {bits} bits is below {1 << bits}, not {int(codes.max())}")
+    k, n = codes.shape
+    if scales.ndim != 2 or scales.shape[1] != n or not scales.shape[0] or k % scales.shape[0]:
+        raise UserError(
+            f"scales {scales.shape} are none of groups of rows of codes {codes.shape}",
+            hints=["scales have the shape (groups, columns), and groups divide the rows"],
+        )
+    groups = scales.shape[0]
+    if bits == 4 and k // groups % 2:
+        raise UserError(f"groups of {k // groups} rows of 4 bits do not fill bytes")
+    return k, n, groups
+
+
+def _bytes(codes: Array) -> Tensor:
+    """Codes as numbers, a byte each."""
+    return cast(_constant(codes), "float32")
+
+
+def _halves(codes: Array) -> Tensor:
+    """Codes as numbers: a byte has one of the first half of a group and one of the second."""
+    low, high = np.split(codes, 2, axis=2)
+    masks = np.array([0x0F, 0xF0], np.uint8).reshape(1, 2, 1, 1)
+    found = bitwise_and(_constant(low | high << 4), _constant(masks))
+    # The higher one counts sixteenfold, which is taken back exactly.
+    parts = np.array([1, 1 / 16], np.float32).reshape(1, 2, 1, 1)
+    return mul(cast(found, "float32"), _constant(parts))
+
+
+def _constant(array: Array) -> Tensor:
+    return tensor(array.shape, array.dtype.name, const=np.ascontiguousarray(array))
