@@ -165,6 +165,7 @@ typedef struct wse_pe {
     char *line;       // that it prints
     uint32_t random[WSE_GENERATORS], generator; // states, and which is active; 0: not used yet
     uint64_t urgent; // tasks that go before others
+    uint32_t next_task; // whose turn it is
 } wse_pe;
 
 typedef struct {
