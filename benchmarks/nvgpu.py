@@ -24,6 +24,7 @@ from rich.console import Console
 
 import xtc
 import xtc.ops as O
+from benchmarks import nvgpu_tiles
 from benchmarks.harness import Report, print_table, run_interleaved, save
 from xtc.runtime import NativeUnit
 from xtc.runtime.native import compile_unit
@@ -39,7 +40,8 @@ COPIES = {"4 KiB": 1 << 12, "1 MiB": 1 << 20, "64 MiB": 1 << 26}
 KERNELS = """
 #include "cuda_sim.h"
 static void nothing(const uint64_t *arguments) { (void)arguments; }
-static const cuda_shape one = {{1, 1, 1}, {1, 1, 1}, 0}, many = {{64, 1, 1}, {256, 1, 1}, 0};
+static const cuda_shape one = {{1, 1, 1}, {1, 1, 1}, 0, {1, 1, 1}},
+                        many = {{64, 1, 1}, {256, 1, 1}, 0, {1, 1, 1}};
 void empty(const uint64_t *arguments) { cuda_launch(nothing, arguments, &one); }
 void threads(const uint64_t *arguments) { cuda_launch(nothing, arguments, &many); }
 """
@@ -167,7 +169,8 @@ def main() -> None:
     """Print the tables, hold the medians against the goals, and save the reports."""
     if reason := unavailable():
         say(f"no GPU: {reason}", highlight=False, soft_wrap=True)
-        say("What follows are times of the simulator.")
+        say("What follows are static figures of tile kernels, and times of the simulator.")
+        nvgpu_tiles.static()
         simulator()
         return
     with NvgpuDevice(first_gpu()) as device:
@@ -175,6 +178,7 @@ def main() -> None:
         bandwidth(device)
         for dtype in ("float32", "float16"):
             matmul(dtype, device)
+        nvgpu_tiles.measured(device, run)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@
     static void name##_thread(const uint64_t *arguments);                                          \
     void name(const uint64_t *arguments)                                                           \
     {                                                                                              \
-        static const cuda_shape shape = {grid, block, shared};                                     \
+        static const cuda_shape shape = {grid, block, shared, {1, 1, 1}};                          \
         cuda_launch(name##_thread, arguments, &shape);                                             \
     }                                                                                              \
     static void name##_thread(const uint64_t *arguments)
@@ -363,6 +363,7 @@ void shaped(const uint64_t *arguments)
     for (int i = 0; i < 3; i++) {
         shape.grid[i] = (uint32_t)arguments[i];
         shape.block[i] = (uint32_t)arguments[3 + i];
+        shape.cluster[i] = 1;
     }
     shape.shared_bytes = (uint32_t)arguments[6];
     cuda_launch(empty_thread, arguments, &shape);

@@ -29,6 +29,10 @@ class Knob(Generic[T]):
     default: T
     help: str
 
+    def set(self, text: str) -> None:
+        """Give this process, and those that it starts, another value."""
+        os.environ[self.name] = text  # noqa: TID251  the one place
+
     def get(self) -> T:
         """The parsed value, or the default where unset or empty. Raises UserError on bad text."""
         text = os.environ.get(self.name, "")  # noqa: TID251  the one place

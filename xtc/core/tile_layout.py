@@ -30,18 +30,18 @@ class RegisterLayout:
     Attributes:
         shape: of the tile.
         modes: the sizes of all modes, those of the first dimension first; none is 1.
-        spatial: for each digit of a thread's number, the most significant first, its mode, or minus
-            the number of threads that hold the same.
-        local: for each digit of a position among a thread's elements, its mode.
+        spatial_modes: for each digit of a thread's number, the most significant first, its mode,
+            or minus the number of threads that hold the same.
+        local_modes: for each digit of a position among a thread's elements, its mode.
     """
 
     shape: tuple[int, ...]
     modes: tuple[int, ...]
-    spatial: tuple[int, ...]
-    local: tuple[int, ...]
+    spatial_modes: tuple[int, ...]
+    local_modes: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        used = sorted(mode for mode in (*self.spatial, *self.local) if mode >= 0)
+        used = sorted(mode for mode in (*self.spatial_modes, *self.local_modes) if mode >= 0)
         if used != list(range(len(self.modes))) or self._groups is None:
             raise UserError(f"{self} is no layout: each mode is spatial or local, once")
 
@@ -68,7 +68,7 @@ class RegisterLayout:
     @property
     def spatial_shape(self) -> list[int]:
         """The sizes of the digits of a thread's number."""
-        return [-mode if mode < 0 else self.modes[mode] for mode in self.spatial]
+        return [-mode if mode < 0 else self.modes[mode] for mode in self.spatial_modes]
 
     @property
     def spatial_size(self) -> int:
@@ -78,7 +78,7 @@ class RegisterLayout:
     @property
     def local_size(self) -> int:
         """How many elements a thread holds."""
-        return math.prod(self.modes[mode] for mode in self.local)
+        return math.prod(self.modes[mode] for mode in self.local_modes)
 
     def factor(self, mode: int) -> tuple[int, int]:
         """The dimension of a mode, and the distance in it that one step of its digit makes."""
@@ -93,7 +93,7 @@ class RegisterLayout:
         makes there, the size of the digit, and what a step adds to the thread's number."""
         sizes = self.spatial_shape
         found = []
-        for at, mode in enumerate(self.spatial):
+        for at, mode in enumerate(self.spatial_modes):
             if mode >= 0:
                 dim, distance = self.factor(mode)
                 found.append((dim, distance, sizes[at], math.prod(sizes[at + 1 :])))
@@ -104,16 +104,16 @@ class RegisterLayout:
         sizes = self.spatial_shape
         return [
             (sizes[at], math.prod(sizes[at + 1 :]))
-            for at, mode in enumerate(self.spatial)
+            for at, mode in enumerate(self.spatial_modes)
             if mode < 0
         ]
 
     @cached_property
     def local_offsets(self) -> list[tuple[int, ...]]:
         """Of each element that a thread holds, its distance in each dimension from the first."""
-        factors = [self.factor(mode) for mode in self.local]
+        factors = [self.factor(mode) for mode in self.local_modes]
         found = []
-        for digits in itertools.product(*(range(self.modes[mode]) for mode in self.local)):
+        for digits in itertools.product(*(range(self.modes[mode]) for mode in self.local_modes)):
             offset = [0] * len(self.shape)
             for digit, (dim, distance) in zip(digits, factors, strict=True):
                 offset[dim] += digit * distance
@@ -152,10 +152,31 @@ class RegisterLayout:
             tuple(
                 mode if mode < 0 else rank_of[which, mode]
                 for which in (0, 1)
-                for mode in both[which].spatial
+                for mode in both[which].spatial_modes
             ),
-            tuple(rank_of[which, mode] for which in (0, 1) for mode in both[which].local),
+            tuple(rank_of[which, mode] for which in (0, 1) for mode in both[which].local_modes),
         )
+
+    @property
+    def size(self) -> int:
+        """Elements of the tile."""
+        return math.prod(self.shape)
+
+    def spatial(self, *shape: int, ranks: Sequence[int] | None = None) -> RegisterLayout:
+        """Each element of this layout becomes a tile that has a thread for each element."""
+        return self * spatial(*shape, ranks=ranks)
+
+    def local(self, *shape: int, ranks: Sequence[int] | None = None) -> RegisterLayout:
+        """Each element of this layout becomes a tile that its thread holds."""
+        return self * local(*shape, ranks=ranks)
+
+    def column_spatial(self, *shape: int) -> RegisterLayout:
+        """The same as `spatial`, the first dimension fastest."""
+        return self * column_spatial(*shape)
+
+    def column_local(self, *shape: int) -> RegisterLayout:
+        """The same as `local`, the first dimension fastest."""
+        return self * column_local(*shape)
 
     def permuted(self, dims: Sequence[int]) -> RegisterLayout:
         """Dimension i of the result is dimension `dims[i]` of this; nobody's elements change."""
@@ -164,8 +185,8 @@ class RegisterLayout:
         return RegisterLayout(
             tuple(self.shape[dim] for dim in dims),
             tuple(self.modes[mode] for mode in order),
-            tuple(mode if mode < 0 else rank_of[mode] for mode in self.spatial),
-            tuple(rank_of[mode] for mode in self.local),
+            tuple(mode if mode < 0 else rank_of[mode] for mode in self.spatial_modes),
+            tuple(rank_of[mode] for mode in self.local_modes),
         )
 
     def reduced(self, dims: Sequence[int]) -> RegisterLayout:
@@ -177,9 +198,10 @@ class RegisterLayout:
             tuple(1 if dim in dims else size for dim, size in enumerate(self.shape)),
             tuple(self.modes[mode] for mode in kept),
             tuple(
-                mode if mode < 0 else rank_of.get(mode, -self.modes[mode]) for mode in self.spatial
+                mode if mode < 0 else rank_of.get(mode, -self.modes[mode])
+                for mode in self.spatial_modes
             ),
-            tuple(rank_of[mode] for mode in self.local if mode in rank_of),
+            tuple(rank_of[mode] for mode in self.local_modes if mode in rank_of),
         ).merged()
 
     def with_shape(self, shape: Sequence[int]) -> RegisterLayout | None:
@@ -194,8 +216,8 @@ class RegisterLayout:
         return RegisterLayout(
             tuple(shape),
             tuple(modes),
-            tuple(n for mode in self.spatial for n in ([mode] if mode < 0 else spread[mode])),
-            tuple(number for mode in self.local for number in spread[mode]),
+            tuple(n for mode in self.spatial_modes for n in ([mode] if mode < 0 else spread[mode])),
+            tuple(number for mode in self.local_modes for number in spread[mode]),
         ).merged()
 
     def merged(self) -> RegisterLayout:
@@ -207,7 +229,7 @@ class RegisterLayout:
 
     def __str__(self) -> str:
         parts = [("shape", self.shape), ("modes", self.modes)]
-        parts += [("spatial", self.spatial), ("local", self.local)]
+        parts += [("spatial", self.spatial_modes), ("local", self.local_modes)]
         return " ".join(f"{name}({','.join(map(str, values))})" for name, values in parts)
 
 
@@ -222,14 +244,17 @@ def parse_layout(text: str) -> RegisterLayout:
     return RegisterLayout(*numbers)
 
 
-def spatial(*shape: int) -> RegisterLayout:
-    """A thread for each element, the last dimension fastest."""
-    return _whole(shape, spatial=True)
+def spatial(*shape: int, ranks: Sequence[int] | None = None) -> RegisterLayout:
+    """A thread for each element, the dimension of the greatest rank fastest; by default the last.
+
+    Raises UserError for ranks that are no order of the dimensions.
+    """
+    return _ranked(shape, ranks, spatial=True)
 
 
-def local(*shape: int) -> RegisterLayout:
-    """One thread that holds all, the last dimension fastest."""
-    return _whole(shape, spatial=False)
+def local(*shape: int, ranks: Sequence[int] | None = None) -> RegisterLayout:
+    """One thread that holds all, ordered as in `spatial`."""
+    return _ranked(shape, ranks, spatial=False)
 
 
 def column_spatial(*shape: int) -> RegisterLayout:
@@ -245,7 +270,7 @@ def column_local(*shape: int) -> RegisterLayout:
 def replicated(*shape: int, num_workers: int) -> RegisterLayout:
     """Each of `num_workers` threads holds all."""
     whole = local(*shape)
-    return RegisterLayout(whole.shape, whole.modes, (-num_workers,), whole.local)
+    return RegisterLayout(whole.shape, whole.modes, (-num_workers,), whole.local_modes)
 
 
 def blocked(threads: int, shape: Sequence[int], packed: int) -> RegisterLayout:
@@ -266,7 +291,9 @@ def blocked(threads: int, shape: Sequence[int], packed: int) -> RegisterLayout:
     layout = local(*outer) * spatial(*(here for here, _ in inner))
     layout = layout * local(*(packed for _, packed in inner))
     if left > 1:
-        layout = RegisterLayout(layout.shape, layout.modes, (-left, *layout.spatial), layout.local)
+        layout = RegisterLayout(
+            layout.shape, layout.modes, (-left, *layout.spatial_modes), layout.local_modes
+        )
     return layout.merged()
 
 
@@ -280,8 +307,8 @@ def concat(first: RegisterLayout, second: RegisterLayout) -> RegisterLayout:
     return RegisterLayout(
         (*first.shape, *second.shape),
         (*first.modes, *second.modes),
-        (*first.spatial, *moved(second.spatial)),
-        (*first.local, *moved(second.local)),
+        (*first.spatial_modes, *moved(second.spatial_modes)),
+        (*first.local_modes, *moved(second.local_modes)),
     ).merged()
 
 
@@ -293,7 +320,17 @@ def reduce(
     if keepdims:
         return left
     shape = tuple(size for dim, size in enumerate(left.shape) if dim not in dims)
-    return RegisterLayout(shape, left.modes, left.spatial, left.local)
+    return RegisterLayout(shape, left.modes, left.spatial_modes, left.local_modes)
+
+
+def _ranked(shape: Sequence[int], ranks: Sequence[int] | None, *, spatial: bool) -> RegisterLayout:
+    if ranks is None:
+        return _whole(shape, spatial=spatial)
+    if sorted(ranks) != list(range(len(shape))):
+        raise UserError(f"ranks {list(ranks)} are no order of {len(shape)} dimensions")
+    order = sorted(range(len(shape)), key=lambda dim: ranks[dim])
+    whole = _whole([shape[dim] for dim in order], spatial=spatial)
+    return whole.permuted(list(ranks))
 
 
 def _whole(shape: Sequence[int], *, spatial: bool) -> RegisterLayout:
@@ -329,11 +366,11 @@ def _split(modes: Sequence[int], shape: Sequence[int]) -> list[list[int]] | None
 
 def _merged_once(layout: RegisterLayout) -> RegisterLayout:
     """With the first two neighbouring modes that could be a single mode made into it."""
-    for at, (a, b) in enumerate(itertools.pairwise(layout.spatial)):
+    for at, (a, b) in enumerate(itertools.pairwise(layout.spatial_modes)):
         if a < 0 and b < 0:
-            joined = (*layout.spatial[:at], -(a * b), *layout.spatial[at + 2 :])
-            return RegisterLayout(layout.shape, layout.modes, joined, layout.local)
-    for sequence in (layout.spatial, layout.local):
+            joined = (*layout.spatial_modes[:at], -(a * b), *layout.spatial_modes[at + 2 :])
+            return RegisterLayout(layout.shape, layout.modes, joined, layout.local_modes)
+    for sequence in (layout.spatial_modes, layout.local_modes):
         for a, b in itertools.pairwise(sequence):
             if b == a + 1 and a >= 0 and any(a in group and b in group for group in layout.groups):
                 return _joined(layout, a)
@@ -348,4 +385,4 @@ def _joined(layout: RegisterLayout, mode: int) -> RegisterLayout:
         return tuple(old if old <= mode else old - 1 for old in given if old != mode + 1)
 
     modes = (*layout.modes[:mode], size, *layout.modes[mode + 2 :])
-    return RegisterLayout(layout.shape, modes, kept(layout.spatial), kept(layout.local))
+    return RegisterLayout(layout.shape, modes, kept(layout.spatial_modes), kept(layout.local_modes))

@@ -178,6 +178,10 @@ WARPS = "xtc.warps"
 """Integer on a function: it is a tile kernel, whose blocks have this many warps. Written when a
 kernel is transcribed, read by passes over the dialect `tile`."""
 
+CLUSTER = "xtc.cluster"
+"""Three integers on a tile kernel: the blocks of a cluster in x, y and z; absent where a block is
+alone. Written when a kernel is transcribed."""
+
 NOTES = "xtc.notes"
 """Array of strings on a tile kernel, `"file.py:12:9: ..."`: what passes want to tell its author.
 Written by passes that leave a kernel as it is, read by people and by `Kernel.notes`."""

@@ -6,8 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 from xtc.tile import layout, testing, utils
+from xtc.tile import settings as option
 from xtc.tile.classes import Class
 from xtc.tile.config import use_device
+from xtc.tile.instructions import Dim3
+from xtc.tile.pipeline import Pipeline
 from xtc.tile.program import Program
 from xtc.tile.script import Script, autotune
 from xtc.tile.types import (
@@ -55,7 +58,9 @@ __all__ = [
     "TYPES",
     "Class",
     "DataType",
+    "Dim3",
     "GlobalTensor",
+    "Pipeline",
     "PointerType",
     "Program",
     "RegisterTensor",
@@ -85,6 +90,7 @@ __all__ = [
     "int32",
     "int64",
     "layout",
+    "option",
     "testing",
     "tf32",
     "tfloat32",

@@ -118,7 +118,7 @@ def group(frames: Frames, begin: int, size: int, body: Callable[[], None]) -> No
         elif lost:
             names[key] = lost
     for number, (held_tile, value) in after.tiles.items():
-        if number in before.tiles and before.tiles[number][1] != origin(value):
+        if number in before.tiles and origin(before.tiles[number][1]) != origin(value):
             held_tile.lose(threads)
 
 
@@ -138,7 +138,7 @@ def _is_same(before: Any, after: Any) -> bool:
         and isinstance(after, Data)
         and not isinstance(before, RegisterTensor)
     ):
-        return bool(before.value == origin(after.value))
+        return bool(origin(before.value) == origin(after.value))
     return before is after or _are_equal_constants(before, after)
 
 

@@ -18,7 +18,7 @@ from xtc.driver.cached import CompilationKey
 from xtc.interfaces.target import kernel_symbol
 from xtc.interfaces.tile_support import Resources
 from xtc.ir.attributes import LOCAL_BYTES, NOTES, WARPS
-from xtc.ir.builders.tile import number_of
+from xtc.ir.builders.tile import cluster_of, number_of
 from xtc.ir.mlir import (
     ArrayAttr,
     MemRefType,
@@ -38,6 +38,7 @@ from xtc.tile.interpreter.values import numpy_type
 from xtc.tile.kept import Files, found_or_made, key_of
 from xtc.tile.maps import BULK_COPIES, tensor_maps
 from xtc.tile.script import Script
+from xtc.tile.settings import dumped
 from xtc.tile.source import parameters, transcribed
 from xtc.tile.types import DataType, PointerType
 
@@ -170,6 +171,7 @@ class Kernel:
         return found_or_made(self.key("image"), self._build)
 
     def _build(self) -> Files:
+        dumped(self.name, self.source)
         return {IMAGE: self.compiler.image(self.text, self._module.context, self.symbol)}
 
     @property
@@ -264,13 +266,23 @@ class Kernel:
         numbers = [values[p.name] for p in self._parameters if isinstance(p.kind, DataType)]
         key = (function, tuple(numbers))
         if key not in self._grids:
-            scalars = self.scalars(values, function)
-            (op,) = self._named(function, "tile.grid")
-            sizes = [scalars.number(value) for value in op.operands]
-            if any(size is None for size in sizes):
-                raise UserError(f"the grid of {self.name} depends on more than its arguments")
-            self._grids = {key: sizes}  # of the last launch
+            self._grids = {key: self._new_grid(values, function)}  # of the last launch
         return self._grids[key]
+
+    def _new_grid(self, values: Mapping[str, Any], function: Operation) -> list[int]:
+        scalars = self.scalars(values, function)
+        (op,) = self._named(function, "tile.grid")
+        sizes = [scalars.number(value) for value in op.operands]
+        if any(size is None for size in sizes):
+            raise UserError(f"the grid of {self.name} depends on more than its arguments")
+        cluster = cluster_of(self.function)
+        if any(size % part for size, part in zip(sizes, cluster, strict=True)):
+            raise UserError(
+                f"the grid of {self.name} is {list(sizes)}, which clusters of {list(cluster)} "
+                "blocks do not divide",
+                hints=["round attrs.blocks up: cdiv(n, block * cluster) * cluster"],
+            )
+        return sizes
 
     @cached_property
     def written(self) -> list[bool]:

@@ -39,8 +39,36 @@ def thread_group(begin: Any, size: Any, name: str) -> ThreadGroup:
     return ThreadGroup(first, size)
 
 
+def threads_now() -> tuple[int, int]:
+    """The first thread of those that run, and how many they are. Raises UserError before
+    `attrs.warps` says how many a block has."""
+    group = tile.current_group()
+    if group is not None:
+        return group
+    warps = tile.block_warps()
+    if warps is None:
+        raise UserError("attrs.warps is not known yet", hints=["set it at the kernel's beginning"])
+    return 0, warps * WARP
+
+
 class ThreadGroups:
-    """Instructions that choose threads."""
+    """Instructions that choose threads, and ask which run."""
+
+    @property
+    def current_thread_begin(self) -> int:
+        """The first thread that runs now, counted from the first of the block."""
+        return threads_now()[0]
+
+    @property
+    def current_thread_end(self) -> int:
+        """The thread behind the last one that runs now."""
+        begin, size = threads_now()
+        return begin + size
+
+    @property
+    def current_num_threads(self) -> int:
+        """How many threads run now."""
+        return threads_now()[1]
 
     def thread_group(self, thread_begin: int, num_threads: int) -> ThreadGroup:
         """`with` it, only these threads run, counted from the first that runs now."""

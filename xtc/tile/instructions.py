@@ -16,6 +16,7 @@ from xtc.ir.builders import tile
 from xtc.tile import arithmetic, cuda, memory, moves, shapes
 from xtc.tile.atomics import Atomic, scatter
 from xtc.tile.between_blocks import BetweenBlocks
+from xtc.tile.block_clusters import Cluster
 from xtc.tile.dot_operands import dot_result
 from xtc.tile.groups import ThreadGroups
 from xtc.tile.mbarriers import Fence, MBarrier
@@ -27,7 +28,7 @@ from xtc.tile.types import DataType, boolean, int32
 from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
 from xtc.tile.wgmma import Wgmma
 
-_LATER = ("cluster", "tcgen05", "clc")
+_LATER = ("tcgen05", "clc")
 """What Tilus has beside these and is not here."""
 
 
@@ -54,6 +55,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
     fence = Fence()
     tma = Tma()
     wgmma = Wgmma()
+    cluster = Cluster()
     cuda = cuda
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -104,6 +106,10 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         """The threads that run wait for each other, and see what each has written."""
         tile.sync()
 
+    def cluster_sync(self) -> None:
+        """The same as `cluster.sync`."""
+        self.cluster.sync()
+
     # --- tensors -----------------------------------------------------------------------------
 
     def register_tensor(
@@ -146,8 +152,15 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         """A shared tensor seen in another shape."""
         return memory.reshaped(_shared(tensor, "reshape_shared"), shape)
 
-    def annotate_layout(self, tensor: RegisterTensor, layout: RegisterLayout) -> None:
-        """Give a register tensor this layout."""
+    def annotate_layout(
+        self, tensor: RegisterTensor | SharedTensor, layout: RegisterLayout | cuda.SharedLayout
+    ) -> None:
+        """Give a register tensor this layout, also where it was used before. A shared tensor keeps
+        the layout that the compiler chooses."""
+        if isinstance(tensor, SharedTensor) and isinstance(layout, cuda.SharedLayout):
+            if layout.shape != tensor.shape:
+                raise UserError(f"annotate_layout: {tensor!r} has not shape {list(layout.shape)}")
+            return
         if not isinstance(tensor, RegisterTensor) or not isinstance(layout, RegisterLayout):
             raise UserError("annotate_layout takes a register tensor and a register layout")
         if layout.shape != tensor.shape:
@@ -178,7 +191,6 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         self,
         dst: GlobalTensor,
         src: RegisterTensor,
-        /,
         *,
         offsets: Sequence[Any],
         dims: Sequence[int] | None = None,
@@ -187,7 +199,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         moves.store_global(_global(dst, "store_global"), src, offsets, dims)
 
     def load_shared(
-        self, src: SharedTensor, /, *, out: RegisterTensor | None = None
+        self, src: SharedTensor, *, out: RegisterTensor | None = None
     ) -> RegisterTensor:
         """A whole shared tensor, or the part that indices name, as a tile in registers."""
         tile_read: RegisterTensor = _out(moves.load_shared(_shared(src, "load_shared")), out)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from xtc.tile.compiled import Kernel
     from xtc.tile.host_numbers import Scalars
 
-BULK_COPIES = ("tile.tma_load", "tile.tma_store")
+BULK_COPIES = ("tile.tma_load", "tile.tma_multicast", "tile.tma_store")
 _UNKNOWN = ShapedType.get_dynamic_size()
 
 

@@ -10,47 +10,14 @@ from xtc.core.errors import UserError
 from xtc.ir.builders import tile
 from xtc.ir.mlir import MemRefType, Type, Value
 from xtc.tile.arithmetic import cast, data
+from xtc.tile.barrier_values import Barrier, Barriers, barrier_of
+from xtc.tile.block_clusters import mask_of, mask_of_rank
 from xtc.tile.memory import space
 from xtc.tile.types import int32
 from xtc.tile.values import Data
 
 SHARED = 2
 _MOST_ARRIVALS = (1 << 20) - 1
-
-
-class Barrier:
-    """A barrier in shared memory."""
-
-    def __init__(self, memory: Value, index: Any) -> None:
-        self.memory, self.index = memory, index
-
-    @property
-    def operands(self) -> tuple[Value, Value]:
-        """What operations take: the barriers that were allocated together, and which of them."""
-        return self.memory, cast(data(self.index, int32), int32).value
-
-    def __repr__(self) -> str:
-        return "an mbarrier"
-
-
-class Barriers:
-    """Several barriers, of which an index of run time names each."""
-
-    def __init__(self, memory: Value, count: int) -> None:
-        self.memory, self.count = memory, count
-
-    def __getitem__(self, index: Any) -> Barrier:
-        if isinstance(index, tuple | slice) or not isinstance(index, int | Data):
-            raise UserError(f"{index!r} is no index of {self!r}")
-        if isinstance(index, int) and not 0 <= index < self.count:
-            raise UserError(f"index {index} is outside of {self!r}")
-        return Barrier(self.memory, index)
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __repr__(self) -> str:
-        return f"{self.count} mbarriers"
 
 
 class MBarrier:
@@ -63,30 +30,39 @@ class MBarrier:
     producer_initial_phase = 1
     consumer_initial_phase = 0
 
-    def alloc(self, count: int | Sequence[int] | None = None) -> Barrier | Barriers:
-        """Barriers of this many arrivals; one where `count` is no list, and by default as many as
-        threads run. All threads of the block know them."""
+    def alloc(
+        self,
+        counts: int | Sequence[int] | None = None,
+        *,
+        count: int | Sequence[int] | None = None,
+    ) -> Barrier | Barriers:
+        """Barriers of this many arrivals; one where `counts` is no list, and by default as many as
+        threads run. All threads of the block know them. `count` is another name of `counts`."""
+        count = counts if count is None else count
         if tile.current_group() is not None:
             raise UserError(
                 "mbarrier.alloc in a thread group",
                 hints=["allocate barriers before the group: all threads see them made"],
             )
-        counts: list[Any] = list(count) if isinstance(count, list | tuple) else [count]
-        for number in counts:
+        numbers: list[Any] = list(count) if isinstance(count, list | tuple) else [count]
+        for number in numbers:
             _require_count(number)
-        if not counts:
+        if not numbers:
             raise UserError("mbarrier.alloc of no barriers")
-        type = MemRefType.get([len(counts)], Type.parse("i64"), None, space(SHARED))
-        made = tile.mbarrier_alloc([number or 0 for number in counts], type)
-        if isinstance(count, list | tuple):
-            return Barriers(made, len(counts))
-        return Barrier(made, 0)
+        type = MemRefType.get([len(numbers)], Type.parse("i64"), None, space(SHARED))
+        made = tile.mbarrier_alloc([number or 0 for number in numbers], type)
+        return Barriers(made, len(numbers)) if isinstance(count, list | tuple) else Barrier(made, 0)
 
     def arrive(
         self, barrier: Barrier, count: Any = 1, sem: str = "release", scope: str = "cta"
     ) -> None:
         """Each thread that runs arrives `count` times; what it did before is seen by who waits."""
         _require_order(sem, scope, "arrive", "release")
+        if isinstance(barrier, Barrier) and barrier.rank is not None:
+            mask = mask_of_rank(barrier.rank, "mbarrier.arrive")
+            nothing = _number(0, "arrive")
+            tile.cluster_arrive(barrier.operands, mask, _number(count, "arrive"), nothing)
+            return
         tile.mbarrier_arrive(*_barrier(barrier, "arrive"), _number(count, "arrive"))
 
     def arrive_and_expect_tx(
@@ -96,6 +72,38 @@ class MBarrier:
         _require_order(sem, scope, "arrive_and_expect_tx", "release")
         nbytes = _number(transaction_bytes, "arrive_and_expect_tx")
         tile.mbarrier_expect(*_barrier(barrier, "arrive_and_expect_tx"), nbytes)
+
+    def arrive_and_expect_tx_multicast(
+        self,
+        barrier: Barrier,
+        transaction_bytes: Any,
+        multicast_mask: Any,
+        sem: str = "release",
+        scope: str = "cluster",
+    ) -> None:
+        """One thread of those that run announces bytes, and arrives, at this barrier of each block
+        of the cluster whose bit is set."""
+        name = "arrive_and_expect_tx_multicast"
+        _require_order(sem, scope, name, "release")
+        mask = mask_of(multicast_mask, f"mbarrier.{name}")
+        operands, nbytes = _barrier(barrier, name), _number(transaction_bytes, name)
+        with tile.elected():
+            tile.cluster_arrive(operands, mask, _number(1, name), nbytes)
+
+    def arrive_and_expect_tx_remote(
+        self,
+        barrier: Barrier,
+        transaction_bytes: Any,
+        target_rank: Any,
+        sem: str = "release",
+        scope: str = "cluster",
+    ) -> None:
+        """Each thread that runs announces bytes, and arrives, at this barrier of another block."""
+        name = "arrive_and_expect_tx_remote"
+        _require_order(sem, scope, name, "release")
+        mask = mask_of_rank(target_rank, f"mbarrier.{name}")
+        nbytes = _number(transaction_bytes, name)
+        tile.cluster_arrive(_barrier(barrier, name), mask, _number(1, name), nbytes)
 
     def wait(self, barrier: Barrier, phase: Any, sem: str = "acquire", scope: str = "cta") -> None:
         """Wait until the phase of this parity is complete: the one before the first has parity 1.
@@ -139,24 +147,21 @@ def _require_count(number: Any) -> None:
 
 
 def _require_order(sem: str, scope: str, name: str, strong: str) -> None:
-    """Raise UserError unless threads of the block are ordered: relaxed arrivals are made strong."""
+    """Raise UserError for another order: relaxed arrivals are made strong, and all of a cluster."""
     if sem not in ("relaxed", strong):
         raise UserError(f"mbarrier.{name}: sem={sem!r}", hints=[f"'{strong}' or 'relaxed'"])
-    if scope != "cta":
-        raise UserError(f"mbarrier.{name}: scope={scope!r} is not supported", hints=["'cta'"])
+    if scope not in ("cta", "cluster"):
+        raise UserError(f"mbarrier.{name}: scope={scope!r}", hints=["'cta' or 'cluster'"])
 
 
 def _barrier(value: Any, name: str) -> tuple[Value, Value]:
-    return barrier_of(value, f"mbarrier.{name}").operands
-
-
-def barrier_of(value: Any, name: str) -> Barrier:
-    """The barrier. Raises UserError for what is none."""
-    if isinstance(value, Barriers):
-        raise UserError(f"{name} takes a barrier, not {value!r}", hints=["index them"])
-    if not isinstance(value, Barrier):
-        raise UserError(f"{name} takes a barrier that mbarrier.alloc made, not {value!r}")
-    return value
+    found = barrier_of(value, f"mbarrier.{name}")
+    if found.rank is not None:
+        raise UserError(
+            f"mbarrier.{name} of another block's barrier",
+            hints=["threads arrive there, by mbarrier.arrive and arrive_and_expect_tx_remote"],
+        )
+    return found.operands
 
 
 def _number(value: Any, name: str) -> Value:

@@ -42,6 +42,7 @@ def modelled_seconds(kernel: Kernel, values: Mapping[str, Any], support: TileSup
     work = _block_work(kernel.function.regions[0].blocks[0], scalars, support)
     if kernel.is_divided:
         work.seconds /= support.rates.get("warpgroups", 1.0)
+        work.waits = 0  # copies run ahead, from a tile to the next one, too
     blocks = math.prod(kernel.grid(values, kernel.function))
     resident = max(1, min(32, support.max_warps * 2 // kernel.warps))
     if kernel.shared_bytes:

@@ -14,6 +14,7 @@ from xtc.core.errors import UserError, XtcError, did_you_mean, shown
 from xtc.core.types import element_type
 from xtc.tile import config
 from xtc.tile.compiled import Kernel
+from xtc.tile.foreign import over
 from xtc.tile.methods import method
 from xtc.tile.script import Script
 from xtc.tile.source import Parameter, parameters
@@ -180,10 +181,12 @@ def checked(parameter: Parameter, value: Any, arrays: bool) -> Any:
 
 
 def _array(name: str, kind: PointerType, value: Any) -> Any:
+    value = over(value)
     dtype = getattr(value, "dtype", None)
     if dtype is None or not hasattr(value, "shape"):
         raise UserError(
-            f"'{name}' is an array, not {shown(value)}", hints=["NumPy arrays and device arrays"]
+            f"'{name}' is an array, not {shown(value)}",
+            hints=["NumPy arrays, device arrays, and tensors in host memory that speak DLPack"],
         )
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:

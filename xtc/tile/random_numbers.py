@@ -4,10 +4,11 @@ SC 2011): of a seed and a counter for each element, so that every run gives the 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from xtc.core.errors import UserError
-from xtc.tile.arithmetic import binary, cast
+from xtc.tile.arithmetic import binary, cast, unary
 from xtc.tile.shapes import tensor_of
 from xtc.tile.types import float32, int32, uint32, uint64
 from xtc.tile.values import Data, RegisterTensor
@@ -37,6 +38,18 @@ class RandomNumbers:
     def rand(self, seed: Any, offset: RegisterTensor, n_rounds: int = 10) -> Any:
         """A tile of random float32 of at least 0 and below 1."""
         return uniform(self.randint(seed, offset, n_rounds))
+
+    def randn(self, seed: Any, offset: RegisterTensor, n_rounds: int = 10) -> Any:
+        """A tile of normally distributed float32, by Box and Muller's transform."""
+        a, b, *_ = self.randint4x(seed, offset, n_rounds)
+        return normal(uniform(a), uniform(b))
+
+    def randn4x(
+        self, seed: Any, offset: RegisterTensor, n_rounds: int = 10
+    ) -> tuple[Any, Any, Any, Any]:
+        """Four tiles of normally distributed float32."""
+        a, b, c, d = map(uniform, self.randint4x(seed, offset, n_rounds))
+        return normal(a, b), normal(a, b, "sin"), normal(c, d), normal(c, d, "sin")
 
     def rand4x(
         self, seed: Any, offset: RegisterTensor, n_rounds: int = 10
@@ -72,6 +85,12 @@ def uniform(bits: Any) -> Data:
     """A float32 in [0, 1) of the upper 24 bits of each number."""
     number = cast(cast(binary("rshift", bits, 8), int32), float32)
     return binary("mul", number, 2.0**-24)
+
+
+def normal(a: Any, b: Any, wave: str = "cos") -> Data:
+    """A normally distributed float32 of two in [0, 1): sqrt(-2 ln(1 - a)) cos(2 pi b)."""
+    square = binary("mul", unary("log", binary("sub", 1.0, a)), -2.0)
+    return binary("mul", unary("sqrt", square), unary(wave, binary("mul", b, 2 * math.pi)))
 
 
 def _key(seed: Any) -> list[Any]:

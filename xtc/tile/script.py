@@ -10,6 +10,7 @@ from typing import Any
 from xtc.core.errors import UserError
 from xtc.ir.builders import tile
 from xtc.tile import arithmetic, utils
+from xtc.tile.block_clusters import cluster_sizes
 from xtc.tile.instructions import Instructions
 from xtc.tile.methods import call
 from xtc.tile.types import int32
@@ -17,22 +18,26 @@ from xtc.tile.values import Data, Scalar
 
 
 class Attributes:
-    """What a kernel says about its launch: `blocks` of the grid and `warps` of a block."""
+    """What a kernel says about its launch: `blocks` of the grid, `warps` of a block, and
+    `cluster_blocks`, the blocks of a cluster."""
 
     def __init__(self) -> None:
         self.warps: int | None = None
         self.blocks: tuple[Any, ...] | None = None
+        self.cluster_blocks: tuple[int, ...] = (1, 1, 1)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "warps" and value is not None:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise UserError(f"attrs.warps is a constant of 1 or more, not {value!r}")
+            tile.set_warps(value)
         elif name == "blocks" and value is not None:
             value = _grid(value)
-        elif name == "cluster_blocks" and value not in (1, (1,), [1], (1, 1, 1), [1, 1, 1]):
-            raise UserError("attrs.cluster_blocks: clusters of blocks are not supported")
+        elif name == "cluster_blocks":
+            value = cluster_sizes(value)
+            tile.set_cluster(value)
         elif name not in ("warps", "blocks", "cluster_blocks"):
-            raise UserError(f"attrs has no '{name}'", hints=["blocks and warps"])
+            raise UserError(f"attrs has no '{name}'", hints=["blocks, warps and cluster_blocks"])
         object.__setattr__(self, name, value)
 
 

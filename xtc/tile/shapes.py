@@ -59,8 +59,9 @@ def unsqueezed(x: RegisterTensor, dim: int | Sequence[int]) -> Data:
 def repeated(x: RegisterTensor, repeats: Sequence[int], *, interleaved: bool) -> Data:
     """The tile several times along each dimension, as `numpy.tile` or `numpy.repeat` do."""
     tensor_of(x, "repeat")
-    if len(repeats) != len(x.shape):
-        raise UserError(f"{x!r} is repeated {list(repeats)} times: a number for each dimension")
+    rank = max(len(repeats), len(x.shape))
+    repeats = (1,) * (rank - len(repeats)) + tuple(repeats)
+    x = _as_tile(reshaped(x, (1,) * (rank - len(x.shape)) + x.shape))
     shape: list[int] = []
     target: list[int] = []
     for size, times in zip(x.shape, repeats, strict=True):
@@ -68,6 +69,11 @@ def repeated(x: RegisterTensor, repeats: Sequence[int], *, interleaved: bool) ->
         target += [size, times] if interleaved else [times, size]
     whole = spread(reshaped(x, tuple(shape)), tuple(target))
     return reshaped(whole, tuple(a * b for a, b in zip(x.shape, repeats, strict=True)))
+
+
+def _as_tile(x: Data) -> RegisterTensor:
+    assert isinstance(x, RegisterTensor)  # noqa: S101
+    return x
 
 
 def flattened(x: RegisterTensor, start_dim: int, end_dim: int) -> Data:

@@ -8,14 +8,16 @@ from typing import Any
 
 from xtc.core.errors import UserError
 from xtc.ir.builders import tile
-from xtc.tile.mbarriers import barrier_of
+from xtc.tile.barrier_values import barrier_of
+from xtc.tile.block_clusters import mask_of
 from xtc.tile.memory import require_live
 from xtc.tile.moves import located
 from xtc.tile.values import GlobalTensor, Memory, SharedTensor
 
 
 class Tma:
-    """Copies between global and shared memory. Each thread that runs begins one."""
+    """Copies between global and shared memory. One thread of those that run begins each, always the
+    same: who calls in a group and waits in the same group waits for it."""
 
     def global_to_shared(
         self,
@@ -25,20 +27,33 @@ class Tma:
         offsets: Sequence[Any],
         dims: Sequence[int] | None = None,
         mbarrier: Any,
-        cache_policy: Any = None,
+        cta_group: int = 1,
         multicast_mask: Any = None,
+        cache_policy: Any = None,
     ) -> None:
         """Begin to fill a shared tensor, with 0 outside of the global one.
 
-        Who waits for the phase of `mbarrier` that announces its bytes sees it.
+        Who waits for the phase of `mbarrier` that announces its bytes sees it. With
+        `multicast_mask` it fills the tensor of each block of the cluster whose bit is set, and
+        brings its bytes to the barrier of each.
         """
         name = "tma.global_to_shared"
-        _refuse(name, cache_policy=cache_policy, multicast_mask=multicast_mask)
+        _refuse(name, cache_policy=cache_policy)
+        if cta_group != 1:
+            raise UserError(f"{name}: cta_group={cta_group!r} is not supported: sm_100 has it")
         source, target = _pair(src, dst, name)
         values, along = located(source, offsets, dims, len(target.shape), name)
         _require_rows(source, along, name)
-        barrier = barrier_of(mbarrier, name).operands
-        tile.tma_load(source.value, target.value, barrier, values, along)
+        found = barrier_of(mbarrier, name)
+        if found.rank is not None:
+            raise UserError(f"{name} takes a barrier of its own block")
+        if multicast_mask is None:
+            with tile.elected():
+                tile.tma_load(source.value, target.value, found.operands, values, along)
+            return
+        mask, barrier = mask_of(multicast_mask, name), found.operands
+        with tile.elected():
+            tile.tma_multicast(source.value, target.value, barrier, mask, values, along)
 
     def shared_to_global(
         self,
@@ -58,18 +73,21 @@ class Tma:
         target, source = _pair(dst, src, name)
         values, along = located(target, offsets, dims, len(source.shape), name)
         _require_rows(target, along, name)
-        tile.tma_store(source.value, target.value, values, along)
+        with tile.elected():
+            tile.tma_store(source.value, target.value, values, along)
 
     def commit_group(self) -> None:
         """Close the group of `shared_to_global` begun since the last was closed."""
-        tile.tma_commit()
+        with tile.elected():
+            tile.tma_commit()
 
     def wait_group(self, n: int, read: bool = False) -> None:
         """Wait until at most the last `n` groups are in flight; with `read`, until the others have
         read shared memory."""
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise UserError(f"tma.wait_group takes a constant number of groups, not {n!r}")
-        tile.tma_wait(n, bool(read))
+        with tile.elected():
+            tile.tma_wait(n, bool(read))
 
     def __getattr__(self, name: str) -> Any:
         raise UserError(f"'tma.{name}' is not supported")

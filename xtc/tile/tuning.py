@@ -21,13 +21,13 @@ from xtc.tile.code import IMAGE
 from xtc.tile.compiled import Kernel
 from xtc.tile.kept import Files, found, keep
 from xtc.tile.model import modelled_seconds
+from xtc.tile.settings import get_option
 
 Schedule = tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
 
 LIMITS = Limits(seconds=60.0)
 """What the compilation of one candidate may use."""
 
-_MOST_JOBS = 4
 _CHOICE = "choice"
 _workers = Workers("xtc.tile.compile_worker")
 
@@ -77,7 +77,7 @@ class Tuning:
 
     def ranked(self) -> list[Candidate]:
         """Every schedule, the fastest by the static model first, those with errors last."""
-        with ThreadPoolExecutor(min(usable_cores(), _MOST_JOBS)) as jobs:
+        with ThreadPoolExecutor(min(usable_cores(), get_option("parallel_workers"))) as jobs:
             errors = list(jobs.map(_error_of, (kernel for _, kernel in self.kernels)))
         candidates = [
             self._candidate(schedule, kernel, error)

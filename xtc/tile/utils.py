@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xtc.core.errors import UserError
+from xtc.tile.types import TYPES, DataType
 from xtc.tile.values import Data
 
 
@@ -28,6 +29,38 @@ def gcd(*numbers: int) -> int:
     if any(isinstance(number, Data) for number in numbers):
         raise UserError("gcd takes numbers that are known when compiling")
     return math.gcd(*numbers)
+
+
+def idiv(a: int, b: int) -> int:
+    """`a / b` of constants. Raises UserError where something is left."""
+    if a % b:
+        raise UserError(f"idiv: {a} is no multiple of {b}")
+    return a // b
+
+
+def clear_cache(*_: str) -> None:
+    """Nothing: what is in the cache is found by its contents, and is never out of date."""
+
+
+def dtype_to_torch(dtype: DataType) -> Any:
+    """PyTorch's type of the same elements. Raises UserError where it has none."""
+    import torch
+
+    name = {"boolean": "bool", "float8_e4m3": "float8_e4m3fn"}.get(dtype.name, dtype.name)
+    found = getattr(torch, name, None)
+    if not isinstance(found, torch.dtype):
+        raise UserError(f"PyTorch has no type of {dtype}")
+    return found
+
+
+def dtype_from_torch(dtype: Any) -> DataType:
+    """The type of a PyTorch tensor's elements. Raises UserError where there is none."""
+    name = str(dtype).removeprefix("torch.")
+    name = {"bool": "boolean", "float8_e4m3fn": "float8_e4m3"}.get(name, name)
+    for known in TYPES:
+        if known.name == name:
+            return known
+    raise UserError(f"there is no type of {dtype}")
 
 
 def benchmark_func(run: Callable[[], Any], warmup: int = 1, repeat: int = 5) -> float:

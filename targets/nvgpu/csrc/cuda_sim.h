@@ -30,6 +30,7 @@ typedef struct {
     uint32_t grid[3]; // blocks in x, y, z, unless the launch says how many; 0: it has to
     uint32_t block[3];          // threads of a block
     uint32_t shared_bytes;      // shared memory of a block, static and dynamic together
+    uint32_t cluster[3];        // blocks of a cluster; 0: 1
 } cuda_shape;
 
 // Run thread(arguments) once for each thread of the grid, and wait for all.
@@ -138,6 +139,12 @@ void cuda_mbarrier_arrive(void *barrier, uint32_t arrivals);
 void cuda_mbarrier_expect(void *barrier, uint32_t nbytes);
 void cuda_mbarrier_wait(void *barrier, uint32_t parity);
 
+// All threads of the cluster's blocks wait for each other. barrier.cluster.arrive, .wait.
+void cuda_cluster_sync(void);
+// The address of the same byte in the shared memory of the cluster's block of this rank, at which
+// threads may arrive. mapa.shared::cluster.
+void *cuda_map_shared(const void *shared, uint32_t rank);
+
 // What this thread has written, and what it has seen at a barrier, is seen by bulk copies and by
 // cuda_wgmma from now on. fence.proxy.async.
 void cuda_proxy_fence(void);
@@ -154,6 +161,9 @@ typedef struct {
 // Begin to copy a box of a tensor to shared memory, 0 outside of the tensor. Its bytes come to the
 // barrier when it is done; until then its destination holds poison. cp.async.bulk.tensor.
 void cuda_tma_load(void *shared, const void *map, void *barrier, const int32_t *coordinates);
+// The same to the shared memory of each block of the cluster that the mask names, and its barrier.
+void cuda_tma_load_multicast(void *shared, const void *map, void *barrier, const int32_t *coordinates,
+                             uint32_t mask);
 // Begin to copy a box from shared memory; what lies outside of the tensor is dropped. It reads when
 // the thread waits for it. cp.async.bulk.tensor, .commit_group, .wait_group.
 void cuda_tma_store(const void *shared, const void *map, const int32_t *coordinates);

@@ -29,7 +29,7 @@ typedef struct {
     X(MMA_F16) X(MMA_BF16) X(MMA_TF32) X(MMA_S8) X(MMA_F64)                                       \
     X(MMA_F16_MACS) X(MMA_BF16_MACS) X(MMA_TF32_MACS) X(MMA_S8_MACS) X(MMA_F64_MACS)             \
     X(MBARRIER_ARRIVALS) X(MBARRIER_WAITS) X(PROXY_FENCES)                                         \
-    X(TMA_LOADS) X(TMA_LOAD_BYTES) X(TMA_STORES) X(TMA_STORE_BYTES)                                \
+    X(CLUSTER_SYNCS) X(TMA_LOADS) X(TMA_LOAD_BYTES) X(TMA_STORES) X(TMA_STORE_BYTES)               \
     X(WGMMA_F16) X(WGMMA_BF16) X(WGMMA_F16_MACS) X(WGMMA_BF16_MACS)
 
 #define GPU_ENUM(name) GPU_##name,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu_sim.h"
+#include "gpu_cluster.h"
 #include "sim_device.h"
 
 #define RESIDENT_BLOCKS 256 // that have begun and not ended; others wait for their end
@@ -13,6 +13,7 @@ typedef struct kept kept;
 struct kept {
     kept *next;
     uint64_t number;
+    gpu_cluster *cluster;
     uint32_t live;
     gpu_thread *threads;
     gpu_warp warps[GPU_MAX_WARPS];
@@ -28,11 +29,11 @@ static void *memory(size_t nbytes)
     return found;
 }
 
-static kept *put_aside(uint64_t number, uint32_t live)
+static kept *put_aside(uint64_t number, gpu_cluster *cluster, uint32_t live)
 {
     kept *block = memory(sizeof *block);
     size_t threads = gpu_thread_count * sizeof *gpu_threads;
-    *block = (kept){.number = number, .live = live};
+    *block = (kept){.number = number, .cluster = cluster, .live = live};
     block->threads = memory(threads);
     memcpy(block->threads, gpu_threads, threads);
     for (uint32_t i = 0; i < gpu_thread_count; i++) { // stacks and copies go with the block
@@ -62,6 +63,8 @@ static void bring_back(kept *block)
     gpu_place_block(block->number);
     gpu_races_resume();
     gpu_proxy_begin();
+    gpu_cluster_enter(block->cluster);
+    gpu_cluster_deliver(block->number);
     free(block->threads);
     free(block->shared);
     free(block);
@@ -71,12 +74,15 @@ static kept *waiting, **last = &waiting;
 static uint32_t waiting_count;
 
 // Run the block that is there until it ends or pauses; whether it did more than to pause again.
-static bool run(uint64_t number, uint32_t live)
+static bool run(uint64_t number, gpu_cluster *cluster, uint32_t live)
 {
-    bool worked = false;
-    if (gpu_run_block(&live, &worked))
+    bool worked = false, ended = gpu_run_block(&live, &worked);
+    gpu_went_on = false;
+    if (ended) {
+        gpu_cluster_leave(number);
         return true;
-    *last = put_aside(number, live);
+    }
+    *last = put_aside(number, cluster, live);
     last = &(*last)->next;
     waiting_count++;
     return worked;
@@ -91,8 +97,9 @@ static bool resume_first(void)
     waiting_count--;
     uint64_t number = block->number;
     uint32_t live = block->live;
+    gpu_cluster *cluster = block->cluster;
     bring_back(block);
-    return run(number, live);
+    return run(number, cluster, live);
 }
 
 // Let each block that waits look again; whether one of them went on.
@@ -104,24 +111,30 @@ static bool resume_all(void)
     return worked;
 }
 
-void gpu_run_blocks(uint64_t blocks, uint64_t (*number_of)(uint64_t))
+static void resume_until(uint32_t most)
 {
-    waiting = NULL;
-    last = &waiting;
-    waiting_count = 0;
-    for (uint64_t at = 0; at < blocks; at++) {
-        while (waiting_count >= RESIDENT_BLOCKS)
-            if (!resume_all()) {
-                bring_back(waiting);
-                gpu_pause_deadlock();
-            }
-        uint64_t number = number_of(at);
-        gpu_begin_block(number);
-        run(number, gpu_thread_count);
-    }
-    while (waiting_count)
+    while (waiting_count > most)
         if (!resume_all()) {
             bring_back(waiting);
             gpu_pause_deadlock();
         }
+}
+
+void gpu_run_clusters(uint64_t clusters, uint64_t (*number_of)(uint64_t))
+{
+    uint32_t size = gpu_cluster_size();
+    waiting = NULL;
+    last = &waiting;
+    waiting_count = 0;
+    for (uint64_t at = 0; at < clusters; at++) {
+        resume_until(RESIDENT_BLOCKS - size);
+        gpu_cluster *cluster = gpu_cluster_begin(number_of(at));
+        for (uint32_t rank = 0; rank < size; rank++) {
+            uint64_t number = gpu_cluster_block(cluster->number, rank);
+            gpu_begin_block(number);
+            gpu_cluster_enter(cluster);
+            run(number, cluster, gpu_thread_count);
+        }
+    }
+    resume_until(0);
 }

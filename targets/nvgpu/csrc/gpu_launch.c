@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu_sim.h"
+#include "gpu_cluster.h"
 
 gpu_thread gpu_threads[GPU_MAX_THREADS], *gpu_running;
 gpu_warp gpu_warps[GPU_MAX_WARPS];
@@ -159,14 +159,14 @@ bool gpu_run_block(uint32_t *live, bool *worked)
         *live -= ended;
         uint32_t still = paused_threads();
         // Those that had paused do so again in the first round, and nothing else goes on.
-        *worked |= ran && (rounds || ended || still != paused);
+        *worked |= gpu_went_on || (ran && (rounds || ended || still != paused));
         if (!*live)
             gpu_tma_require_none();
         if (!*live || ran)
             continue;
-        if (!still)
+        if (!still && gpu_cluster_size() == 1)
             deadlock();
-        return false;
+        return false; // another block may let it go on
     }
     return true;
 }
@@ -194,24 +194,27 @@ void cuda_pause(void)
 void gpu_pause_deadlock(void)
 {
     gpu_thread *thread = gpu_threads;
-    while (thread->state != GPU_PAUSED)
+    while (thread < gpu_threads + gpu_thread_count && thread->state != GPU_PAUSED)
         thread++;
+    if (thread == gpu_threads + gpu_thread_count)
+        deadlock();
     gpu_running = thread; // whose place the fault tells
     sim_fault_with_report(gpu_thread_report(),
                           "deadlock: every block that has begun waits for what others write");
 }
 
-// The blocks by their numbers, or in an order that is random within runs of this many.
-#define SHUFFLED_BLOCKS 1024
+// The clusters by their numbers, or in an order that is random within runs of this many.
+#define SHUFFLED 1024
 
-static uint64_t block_in_order(uint64_t at)
+static uint64_t cluster_count;
+
+static uint64_t cluster_in_order(uint64_t at)
 {
-    static uint32_t order[SHUFFLED_BLOCKS];
-    uint64_t blocks = (uint64_t)gpu_shape.grid[0] * gpu_shape.grid[1] * gpu_shape.grid[2];
-    uint64_t first = at / SHUFFLED_BLOCKS * SHUFFLED_BLOCKS;
+    static uint32_t order[SHUFFLED];
+    uint64_t first = at / SHUFFLED * SHUFFLED;
     if (at == first) {
-        uint64_t left = blocks - first;
-        sim_order(order, left < SHUFFLED_BLOCKS ? (uint32_t)left : SHUFFLED_BLOCKS);
+        uint64_t left = cluster_count - first;
+        sim_order(order, left < SHUFFLED ? (uint32_t)left : SHUFFLED);
     }
     return first + order[at - first];
 }
@@ -258,7 +261,7 @@ void cuda_launch(cuda_thread *thread, const uint64_t *arguments, const cuda_shap
     }
     gpu_count(GPU_LAUNCHES, 1);
     gpu_races_launch();
-    gpu_run_blocks((uint64_t)gpu_shape.grid[0] * gpu_shape.grid[1] * gpu_shape.grid[2],
-                   block_in_order);
+    cluster_count = gpu_cluster_count();
+    gpu_run_clusters(cluster_count, cluster_in_order);
     in_grid = false;
 }

@@ -2,7 +2,7 @@
 // Barriers in shared memory, which count arrivals and the bytes of copies.
 #include <string.h>
 
-#include "gpu_sim.h"
+#include "gpu_cluster.h"
 #include "sim_device.h"
 
 #define MOST_ARRIVALS ((1 << 20) - 1)
@@ -83,23 +83,44 @@ static void arrive(mbarrier *state, uint32_t arrivals, const char *what)
     end_phase(state);
 }
 
+static void expect(mbarrier *state, uint32_t nbytes, const char *what)
+{
+    if (state->bytes + (int64_t)nbytes > MOST_BYTES)
+        sim_fault((uintptr_t)state, "%s of %u bytes: an mbarrier counts up to %u", what, nbytes,
+                  MOST_BYTES);
+    state->bytes += nbytes;
+}
+
+void gpu_mbarrier_arrived(void *barrier, uint32_t arrivals, uint32_t nbytes)
+{
+    static const char what[] = "an arrival from another block";
+    mbarrier *state = found(barrier, what);
+    expect(state, nbytes, what);
+    arrive(state, arrivals, what);
+}
+
+// Arrive here, or in another block of the cluster.
+static void arrive_at(void *barrier, uint32_t arrivals, uint32_t nbytes, const char *what)
+{
+    uint32_t rank;
+    gpu_require_thread(what);
+    if (!gpu_cluster_local(&barrier, &rank)) {
+        gpu_cluster_arrive(rank, barrier, arrivals, nbytes);
+        return;
+    }
+    mbarrier *state = found(barrier, what);
+    expect(state, nbytes, what);
+    arrive(state, arrivals, what);
+}
+
 void cuda_mbarrier_arrive(void *barrier, uint32_t arrivals)
 {
-    static const char what[] = "mbarrier.arrive";
-    gpu_require_thread(what);
-    arrive(found(barrier, what), arrivals, what);
+    arrive_at(barrier, arrivals, 0, "mbarrier.arrive");
 }
 
 void cuda_mbarrier_expect(void *barrier, uint32_t nbytes)
 {
-    static const char what[] = "mbarrier.arrive.expect_tx";
-    gpu_require_thread(what);
-    mbarrier *state = found(barrier, what);
-    if (state->bytes + (int64_t)nbytes > MOST_BYTES)
-        sim_fault((uintptr_t)barrier, "%s of %u bytes: an mbarrier counts up to %u", what, nbytes,
-                  MOST_BYTES);
-    state->bytes += nbytes;
-    arrive(state, 1, what);
+    arrive_at(barrier, 1, nbytes, "mbarrier.arrive.expect_tx");
 }
 
 void cuda_mbarrier_wait(void *barrier, uint32_t parity)

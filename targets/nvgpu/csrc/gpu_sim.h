@@ -127,8 +127,8 @@ void gpu_races_barrier(void); // opens
 void gpu_touch(const void *address, uint32_t nbytes, bool writes);
 
 // gpu_blocks.c: blocks that wait for others.
-// Run all blocks of the launch, whose numbers `number_of` gives in their order.
-void gpu_run_blocks(uint64_t blocks, uint64_t (*number_of)(uint64_t));
+// Run all clusters of the launch, whose numbers `number_of` gives in their order.
+void gpu_run_clusters(uint64_t clusters, uint64_t (*number_of)(uint64_t));
 // gpu_launch.c
 void gpu_begin_block(uint64_t number);
 void gpu_place_block(uint64_t number);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu_sim.h"
+#include "gpu_cluster.h"
 #include "sim_device.h"
 #include "sim_poison.h"
 
@@ -11,23 +11,12 @@
 #define ALIGNMENT 128 // of boxes in shared memory
 #define LOADS 4096    // of a block in flight
 
-typedef struct {
-    cuda_tensor_map map;
-    int32_t coordinates[RANKS];
-    char *shared;
-} box;
-
-typedef struct {
-    box what;
-    void *barrier;
-} load;
-
 struct gpu_store {
-    box what;
+    gpu_box what;
     uint32_t group;
 };
 
-static load loads[LOADS];
+static gpu_load loads[LOADS];
 static uint32_t first_load, load_count;
 
 void gpu_tma_begin(void)
@@ -43,9 +32,9 @@ static uint32_t bytes_of(const cuda_tensor_map *map)
     return count;
 }
 
-static box checked(const void *map, const void *shared, const int32_t *coordinates, const char *what)
+static gpu_box checked(const void *map, const void *shared, const int32_t *coordinates, const char *what)
 {
-    box bulk = {.shared = (char *)(uintptr_t)shared};
+    gpu_box bulk = {.shared = (char *)(uintptr_t)shared};
     gpu_require_thread(what);
     gpu_check_global(map, sizeof bulk.map, "a tensor map");
     memcpy(&bulk.map, map, sizeof bulk.map);
@@ -86,7 +75,7 @@ static void move_chunk(const cuda_tensor_map *map, char *position, char *global,
 }
 
 // Copy a row of the box, the part of it that is inside of the tensor.
-static void move_row(const box *bulk, char *row, char *global, bool store)
+static void move_row(const gpu_box *bulk, char *row, char *global, bool store)
 {
     const cuda_tensor_map *map = &bulk->map;
     uint32_t size = map->element_bytes, nbytes = map->box[0] * size;
@@ -98,7 +87,7 @@ static void move_row(const box *bulk, char *row, char *global, bool store)
 }
 
 // The first byte in global memory of a row, NULL where it lies outside of the tensor.
-static char *global_row(const box *bulk, const uint32_t *digits)
+static char *global_row(const gpu_box *bulk, const uint32_t *digits)
 {
     const cuda_tensor_map *map = &bulk->map;
     char *global = (char *)(uintptr_t)map->address;
@@ -111,7 +100,7 @@ static char *global_row(const box *bulk, const uint32_t *digits)
     return global;
 }
 
-static void require_global(const box *bulk, char *global, const char *what)
+static void require_global(const gpu_box *bulk, char *global, const char *what)
 {
     int64_t first = bulk->coordinates[0], last = first + bulk->map.box[0];
     first = first < 0 ? 0 : first;
@@ -121,7 +110,7 @@ static void require_global(const box *bulk, char *global, const char *what)
                          (uint32_t)(last - first) * bulk->map.element_bytes, what);
 }
 
-static void move(const box *bulk, bool store)
+static void move(const gpu_box *bulk, bool store)
 {
     uint32_t digits[RANKS] = {0}, row_bytes = bulk->map.box[0] * bulk->map.element_bytes;
     uint32_t rows = bytes_of(&bulk->map) / row_bytes;
@@ -134,26 +123,37 @@ static void move(const box *bulk, bool store)
     }
 }
 
-void cuda_tma_load(void *shared, const void *map, void *barrier, const int32_t *coordinates)
+gpu_load gpu_tma_checked(void *shared, const void *map, void *barrier, const int32_t *coordinates)
 {
-    load bulk = {checked(map, shared, coordinates, "a bulk load"), barrier};
+    gpu_load bulk = {checked(map, shared, coordinates, "a bulk load"), barrier};
     gpu_mbarrier_require(barrier, "a bulk load");
+    return bulk;
+}
+
+void gpu_tma_take(const gpu_load *bulk)
+{
+    uint32_t nbytes = bytes_of(&bulk->what.map);
     if (load_count == LOADS)
-        sim_fault((uintptr_t)shared, "more than %u bulk loads are in flight", LOADS);
-    uint32_t nbytes = bytes_of(&bulk.what.map);
-    sim_poison(shared, nbytes);
-    loads[(first_load + load_count++) % LOADS] = bulk;
+        sim_fault((uintptr_t)bulk->what.shared, "more than %u bulk loads are in flight", LOADS);
+    sim_poison(bulk->what.shared, nbytes);
+    loads[(first_load + load_count++) % LOADS] = *bulk;
     gpu_count(GPU_TMA_LOADS, 1);
     gpu_count(GPU_TMA_LOAD_BYTES, nbytes);
     gpu_count(GPU_GLOBAL_READ_BYTES, nbytes);
     gpu_count(GPU_SHARED_WRITE_BYTES, nbytes);
 }
 
+void cuda_tma_load(void *shared, const void *map, void *barrier, const int32_t *coordinates)
+{
+    gpu_load bulk = gpu_tma_checked(shared, map, barrier, coordinates);
+    gpu_tma_take(&bulk);
+}
+
 bool gpu_tma_land(void)
 {
     if (!load_count)
         return false;
-    load *bulk = &loads[first_load];
+    gpu_load *bulk = &loads[first_load];
     move(&bulk->what, false);
     first_load = (first_load + 1) % LOADS;
     load_count--;

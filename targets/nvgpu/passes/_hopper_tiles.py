@@ -7,9 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xtc.ir.builders.tile import number_of
+from xtc.ir.builders.tile import cluster_of, number_of
 from xtc.ir.mlir import BoolAttr, Operation, StringAttr, UnitAttr, Value
 from xtc.ir.mlir_nvvm import nvvm
+from xtc_targets.nvgpu.passes import _tile_clusters as clusters
 from xtc_targets.nvgpu.passes import _tile_mbarriers as mbarriers
 from xtc_targets.nvgpu.passes import _tile_tma as tma
 from xtc_targets.nvgpu.passes._thread_code import address_of
@@ -57,6 +58,18 @@ class HopperLowerings(ABC):
         barrier = mbarriers.address(*(self.value(operand) for operand in list(op.operands)[2:4]))
         offsets = [self.value(operand) for operand in list(op.operands)[4:]]
         tma.load(op, self.view_of(op.operands[1]), self._map_of(op), barrier, offsets)
+
+    def tma_multicast(self, op: Operation) -> None:
+        first, index, mask, *offsets = (self.value(operand) for operand in list(op.operands)[2:])
+        barrier = mbarriers.address(first, index)
+        tma.load(op, self.view_of(op.operands[1]), self._map_of(op), barrier, offsets, mask)
+
+    def cluster_sync(self, op: Operation) -> None:
+        clusters.sync()
+
+    def cluster_arrive(self, op: Operation) -> None:
+        first, index, *others = (self.value(operand) for operand in op.operands)
+        clusters.arrive(mbarriers.address(first, index), others, cluster_of(self.kernel))
 
     def tma_store(self, op: Operation) -> None:
         offsets = [self.value(operand) for operand in list(op.operands)[2:]]

@@ -42,6 +42,9 @@ llvm.func @cuda_mbarrier_arrive(!llvm.ptr, i32)
 llvm.func @cuda_mbarrier_expect(!llvm.ptr, i32)
 llvm.func @cuda_mbarrier_wait(!llvm.ptr, i32)
 llvm.func @cuda_proxy_fence()
+llvm.func @cuda_cluster_sync()
+llvm.func @cuda_map_shared(!llvm.ptr, i32) -> !llvm.ptr
+llvm.func @cuda_tma_load_multicast(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32)
 llvm.func @cuda_tma_load(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)
 llvm.func @cuda_tma_store(!llvm.ptr, !llvm.ptr, !llvm.ptr)
 llvm.func @cuda_tma_commit()
@@ -245,7 +248,7 @@ def _mbarrier_wait(op: Operation, ip: InsertionPoint, memory: Value) -> None:
 
 
 def _mbarrier_arrive(op: Operation, ip: InsertionPoint, memory: Value) -> None:
-    if any(list(op.results[0].uses)):
+    if any(list(result.uses) for result in op.results):
         raise _unknown(op)
     address, *given = op.operands
     count = given[0] if given else constant(1, ip)
@@ -267,10 +270,23 @@ def _operands(op: Operation) -> list[list[Value]]:
 
 def _bulk_load(op: Operation, ip: InsertionPoint, memory: Value) -> None:
     to, map, coordinates, barrier, *others = _operands(op)
-    if any(others):
+    offsets, mask, *rest = others
+    if offsets or any(rest):
         raise _unknown(op)
     given = [plain_address(value, ip) for value in (to[0], map[0], barrier[0])]
-    call("cuda_tma_load", [*given, _coordinates(coordinates, ip, memory)], [], ip)
+    given.append(_coordinates(coordinates, ip, memory))
+    if not mask:
+        call("cuda_tma_load", given, [], ip)
+        return
+    ranks = llvm.zext(Type.parse("i32"), mask[0], ip=ip)
+    call("cuda_tma_load_multicast", [*given, ranks], [], ip)
+
+
+def _mapped(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
+    address, rank = op.operands
+    pointer = Type.parse("!llvm.ptr")
+    made = call("cuda_map_shared", [plain_address(address, ip), rank], [pointer], ip).results[0]
+    return llvm.addrspacecast(op.results[0].type, made, ip=ip)
 
 
 def _bulk_store(op: Operation, ip: InsertionPoint, memory: Value) -> None:
@@ -311,6 +327,9 @@ _CALLS: Mapping[str, Replacement] = MappingProxyType(
         "nvvm.mbarrier.arrive.expect_tx": _on_memory("cuda_mbarrier_expect"),
         "nvvm.mbarrier.try_wait.parity": _mbarrier_wait,
         "nvvm.fence.mbarrier.init": _nothing,
+        "nvvm.cluster.arrive": _no_operands("cuda_cluster_sync"),
+        "nvvm.cluster.wait": _nothing,
+        "nvvm.mapa": _mapped,
         "nvvm.fence.proxy": _no_operands("cuda_proxy_fence"),
         "nvvm.fence.proxy.acquire": _nothing,
         "nvvm.cp.async.bulk.tensor.shared.cluster.global": _bulk_load,

@@ -95,7 +95,7 @@ def _spared(layout: RegisterLayout, threads: int) -> RegisterLayout:
     if threads == 1:
         return layout.merged()
     return RegisterLayout(
-        layout.shape, layout.modes, (-threads, *layout.spatial), layout.local
+        layout.shape, layout.modes, (-threads, *layout.spatial_modes), layout.local_modes
     ).merged()
 
 

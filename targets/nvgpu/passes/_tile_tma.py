@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from xtc.ir.builders.numbers import Number, add
 from xtc.ir.builders.tile import dims_of
-from xtc.ir.mlir import Attribute, Operation, Type, Value
+from xtc.ir.mlir import Attribute, IntegerType, Operation, Type, Value, arith
 from xtc.ir.mlir_llvm import llvm
 from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes._thread_code import as_i32
@@ -26,14 +26,22 @@ def acquire(argument: Value) -> None:
 
 
 def load(
-    op: Operation, view: SharedView, map: Value, barrier: Value, offsets: Sequence[Value]
+    op: Operation,
+    view: SharedView,
+    map: Value,
+    barrier: Value,
+    offsets: Sequence[Value],
+    mask: Value | None = None,
 ) -> None:
-    """Begin to fill a shared tensor."""
+    """Begin to fill a shared tensor, or those of the blocks that a mask names."""
     cluster = Type.parse("!llvm.ptr<7>")
+    ranks = None if mask is None else arith.trunci(IntegerType.get_signless(16), mask)
 
     def begin(address: Value, coordinates: Sequence[Value]) -> None:
         to = llvm.addrspacecast(cluster, address)
-        nvvm.cp_async_bulk_tensor_shared_cluster_global(to, _generic(map), coordinates, barrier, [])
+        nvvm.cp_async_bulk_tensor_shared_cluster_global(
+            to, _generic(map), coordinates, barrier, [], multicast_mask=ranks
+        )
 
     _each(op, 1, view, offsets, begin)
 

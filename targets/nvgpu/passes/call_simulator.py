@@ -9,6 +9,7 @@ from typing import ClassVar
 from xtc.interfaces.target import kernel_symbol
 from xtc.ir.builders.functions import declare
 from xtc.ir.builders.llvm import call, constant
+from xtc.ir.builders.tile import cluster_of
 from xtc.ir.mlir import (
     Attribute,
     FlatSymbolRefAttr,
@@ -123,6 +124,7 @@ def _export(module: Operation, kernel: Operation) -> None:
     name = symbol_of(kernel)
     types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]
     numbers = [*(size for sizes in shape(kernel) for size in sizes), shared_bytes(kernel)]
+    numbers += cluster_of(kernel)
     with InsertionPoint(module.regions[0].blocks[0]):
         for op in Module.parse(_entry(name, types, numbers)).body.operations:
             if op.operation.name != "llvm.func" or op.operation.regions[0].blocks:
@@ -146,8 +148,8 @@ def _entry(name: str, types: list[str], numbers: list[int]) -> str:
     lines = [
         _CONTRACT,
         f"llvm.func @{name}({', '.join(types)})",
-        f"llvm.mlir.global internal constant @{name}.shape(dense<[{words}]> : tensor<7xi32>)",
-        "  : !llvm.array<7 x i32>",
+        f"llvm.mlir.global internal constant @{name}.shape(dense<[{words}]> : tensor<10xi32>)",
+        "  : !llvm.array<10 x i32>",
         f"llvm.func internal @{name}.thread(%words: !llvm.ptr) {{",
         *loads,
         f"llvm.call @{name}({values}) : ({', '.join(types)}) -> ()",

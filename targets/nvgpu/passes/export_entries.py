@@ -9,6 +9,8 @@ from typing import ClassVar
 
 from xtc.core.errors import CompileError
 from xtc.interfaces.target import kernel_symbol
+from xtc.ir.attributes import CLUSTER
+from xtc.ir.builders.tile import cluster_of
 from xtc.ir.mlir import Attribute, InsertionPoint, Module, Operation, StringAttr, UnitAttr
 from xtc.ir.partition import symbol_of
 from xtc.ir.passes import Pass
@@ -51,6 +53,9 @@ def _export(module: Operation, kernel: Operation) -> None:
     kernel.attributes["sym_name"] = StringAttr.get(name)
     kernel.attributes["nvvm.kernel"] = UnitAttr.get()
     kernel.attributes["nvvm.reqntid"] = Attribute.parse(f"array<i32: {_joined(block)}>")
+    if CLUSTER in kernel.attributes:
+        sizes = _joined(cluster_of(kernel))
+        kernel.attributes["nvvm.cluster_dim"] = Attribute.parse(f"array<i32: {sizes}>")
     words = [*grid, *block, shared_bytes(kernel), len(types)]
     text = (
         f"llvm.mlir.global external constant @{name}_launch(dense<[{_joined(words)}]> : "

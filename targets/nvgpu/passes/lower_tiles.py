@@ -493,6 +493,7 @@ _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyT
                 *("in_group", "mbarrier_alloc", "mbarrier_arrive", "mbarrier_expect"),
                 *("mbarrier_wait", "fence_proxy", "tensor_map", "tma_load", "tma_store"),
                 *("tma_commit", "tma_wait", "wgmma", "wgmma_fence", "wgmma_commit", "wgmma_wait"),
+                *("tma_multicast", "cluster_sync", "cluster_arrive"),
             )
         },
     }

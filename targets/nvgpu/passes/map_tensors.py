@@ -32,8 +32,8 @@ ROW_BYTES = 128
 _ROWS = (16, 32, 64)
 _MOST_ROWS = 256  # of a box, "CUDA Driver API", cuTensorMapEncodeTiled
 _MAP = "memref<128xi8, 1>"
-_HOPPER = ("tile.mbarrier_", "tile.tma_", "tile.wgmma", "tile.fence_proxy")
-_COPIES = {"tile.tma_load": (1, 0), "tile.tma_store": (0, 1)}
+_HOPPER = ("tile.mbarrier_", "tile.tma_", "tile.wgmma", "tile.fence_proxy", "tile.cluster_")
+_COPIES = {"tile.tma_load": (1, 0), "tile.tma_multicast": (1, 0), "tile.tma_store": (0, 1)}
 """Bulk copies, with the operands that are their shared and their global tensor."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.attributes import NOTES, WARPS
+from xtc.ir.attributes import CLUSTER, NOTES, WARPS
 from xtc.ir.builders import tile
 from xtc.ir.builders.numbers import as_value, known, minimum, multiply
 from xtc.ir.builders.tile import number_of
@@ -165,6 +165,8 @@ class _Kernel:
         self.ops = [view.operation for view in kernel.regions[0].blocks[0].operations]
         if len(loops) > 1 or self.loop not in self.ops:
             raise Declined("the loop stands in another one, or beside one", loops[-1])
+        if CLUSTER in kernel.attributes:
+            raise Declined("the kernel has clusters", loops[-1])
         for op in all_operations(kernel):
             if op.name.startswith(_ALONE):
                 raise Declined(f"the kernel has {op.name.partition('.')[2]}", op)

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from xtc.core.tile_layout import RegisterLayout
+from xtc.ir.attributes import CLUSTER, WARPS
 from xtc.ir.mlir import (
     Attribute,
     BlockArgument,
@@ -20,6 +22,7 @@ from xtc.ir.mlir import (
     StringAttr,
     Type,
     Value,
+    scf,
 )
 from xtc.ir.tile_dialect import DIALECT, layout_of, with_layout
 
@@ -220,6 +223,19 @@ def in_group(begin: int, size: int) -> Value:
     return _result("in_group", [], i1, begin=_number(begin), size=_number(size))
 
 
+@contextmanager
+def elected() -> Iterator[None]:
+    """What is written in the context, the first thread alone of those that run does."""
+    group = current_group()
+    if group is not None and group[1] == 1:
+        yield
+        return
+    made = scf.IfOp(in_group(group[0] if group else 0, 1))
+    with InsertionPoint(made.then_block):
+        yield
+        scf.yield_([])
+
+
 def mbarrier_alloc(counts: Sequence[int], type: Type) -> Value:
     """Barriers in shared memory that expect so many arrivals each, known to all threads."""
     return _result("mbarrier_alloc", [], type, counts=_numbers(counts))
@@ -259,6 +275,29 @@ def tma_load(
 ) -> None:
     """Each thread begins to copy a tile to shared memory; a barrier counts its bytes."""
     _make("tma_load", [source, destination, *barrier, *offsets], dims=_numbers(dims))
+
+
+def tma_multicast(
+    source: Value,
+    destination: Value,
+    barrier: tuple[Value, Value],
+    mask: Value,
+    offsets: Sequence[Value],
+    dims: Sequence[int],
+) -> None:
+    """The same to the shared memory of each block of the cluster whose bit is set in an i32."""
+    _make("tma_multicast", [source, destination, *barrier, mask, *offsets], dims=_numbers(dims))
+
+
+def cluster_sync() -> None:
+    """All threads of the cluster's blocks wait for each other."""
+    _make("cluster_sync")
+
+
+def cluster_arrive(barrier: tuple[Value, Value], mask: Value, count: Value, nbytes: Value) -> None:
+    """Each thread arrives `count` times at the barrier of each block of the cluster whose bit is
+    set in an i32, and announces bytes that copies will bring there."""
+    _make("cluster_arrive", [*barrier, mask, count, nbytes])
 
 
 def tma_store(
@@ -323,6 +362,47 @@ def group_entered(op: Operation) -> tuple[int, int] | None:
     if condition.name != f"{DIALECT}.in_group":
         return None
     return number_of(condition, "begin"), number_of(condition, "size")
+
+
+def current_kernel() -> Operation | None:
+    """The kernel in which operations are being written; None where there is none."""
+    try:
+        op = InsertionPoint.current.block.owner.operation
+    except ValueError:
+        return None
+    while op is not None and op.name not in ("func.func", "builtin.module"):
+        op = op.parent.operation
+    return op if op is not None and op.name == "func.func" else None
+
+
+def set_warps(warps: int) -> None:
+    """State how many warps a block of the kernel has that is being written, if there is one."""
+    kernel = current_kernel()
+    if kernel is not None:
+        kernel.attributes[WARPS] = _number(warps)
+
+
+def block_warps() -> int | None:
+    """The warps of a block of the kernel that is being written; None: not known yet."""
+    kernel = current_kernel()
+    if kernel is None or WARPS not in kernel.attributes:
+        return None
+    return number_of(kernel, WARPS)
+
+
+def set_cluster(sizes: Sequence[int]) -> None:
+    """State how many blocks a cluster of the kernel has in x, y and z."""
+    kernel = current_kernel()
+    if kernel is not None:
+        kernel.attributes[CLUSTER] = _numbers(sizes)
+
+
+def cluster_of(kernel: Operation | None) -> tuple[int, int, int]:
+    """The blocks of a kernel's clusters in x, y and z."""
+    if kernel is None or CLUSTER not in kernel.attributes:
+        return 1, 1, 1
+    x, y, z = dims_of(kernel, CLUSTER)
+    return x, y, z
 
 
 def current_location() -> str:

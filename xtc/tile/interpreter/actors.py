@@ -64,36 +64,76 @@ def _grown(seen: Array, size: int) -> Array:
     return np.concatenate([seen, np.zeros(max(size, 2 * seen.size) - seen.size, np.int64)])
 
 
-class Actors:
-    """The actors of a block.
+class Clock:
+    """The actors of blocks that see each other, and their time: of one block, or of a cluster.
 
     Attributes:
         now: the time of all threads.
         current: who runs.
+        groups: actors by their threads, counted from the first of the first block.
     """
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self) -> None:
         self.now = 0
-        self._all: list[Actor] = []
-        self._groups: dict[tuple[int, int], Actor] = {}
-        self._beside: dict[Any, Actor] = {}
+        self.all: list[Actor] = []
+        self.groups: dict[tuple[int, int], Actor] = {}
+        self.beside: dict[Any, Actor] = {}
+        self.current = Actor(-1, None)
+
+    def new(self, threads: tuple[int, int] | None) -> Actor:
+        """One actor more."""
+        self.all.append(Actor(len(self.all), threads))
+        return self.all[-1]
+
+    def meet(self) -> None:
+        """All threads wait for each other."""
+        self.now += 1
+        everybody = Actor(-1, None)
+        for actor in self.groups.values():
+            everybody.see(actor.seen)
+            everybody.see_until(actor.number, self.now)
+        for actor in self.groups.values():
+            actor.see(everybody.seen)
+
+
+class Actors:
+    """The actors of a block.
+
+    Attributes:
+        first: the number of the block's first thread in its cluster.
+        block: all its threads.
+    """
+
+    def __init__(self, threads: int, first: int = 0, clock: Clock | None = None) -> None:
+        self.clock, self.first = clock or Clock(), first
         self.block = self.current = self.group((0, threads))
 
-    def _new(self, threads: tuple[int, int] | None) -> Actor:
-        self._all.append(Actor(len(self._all), threads))
-        return self._all[-1]
+    @property
+    def now(self) -> int:
+        """The time of all threads."""
+        return self.clock.now
+
+    @property
+    def current(self) -> Actor:
+        """Who runs."""
+        return self.clock.current
+
+    @current.setter
+    def current(self, actor: Actor) -> None:
+        self.clock.current = actor
 
     def group(self, threads: tuple[int, int]) -> Actor:
-        """The actor of these threads."""
-        if threads not in self._groups:
-            self._groups[threads] = self._new(threads)
-        return self._groups[threads]
+        """The actor of these threads of the block."""
+        key = threads[0] + self.first, threads[1]
+        if key not in self.clock.groups:
+            self.clock.groups[key] = self.clock.new(key)
+        return self.clock.groups[key]
 
     def beside(self, key: Any) -> Actor:
-        """The actor that has no threads, by what tells it from others."""
-        if key not in self._beside:
-            self._beside[key] = self._new(None)
-        return self._beside[key]
+        """The actor of the block that has no threads, by what tells it from others."""
+        if (self.first, key) not in self.clock.beside:
+            self.clock.beside[self.first, key] = self.clock.new(None)
+        return self.clock.beside[self.first, key]
 
     def enter(self, threads: tuple[int, int], around: Actor) -> Actor:
         """The actor of a part of a group's threads, which have seen what all of them have."""
@@ -103,15 +143,15 @@ class Actors:
 
     def released(self) -> Array:
         """What all threads of the current actor have seen and done; time goes on."""
-        self.now += 1
+        self.clock.now += 1
         mine = Actor(self.current.number, None, self.current.seen.copy())
         mine.see_until(self.current.number, self.now)
         return mine.seen
 
     def sync(self) -> None:
         """The threads of the current actor wait for each other."""
-        self.now += 1
-        inside = [a for a in self._groups.values() if _contains(self.current, a)]
+        self.clock.now += 1
+        inside = [a for a in self.clock.groups.values() if _contains(self.current, a)]
         for actor in inside:
             self.current.see(actor.seen)
         for actor in inside:
@@ -121,12 +161,12 @@ class Actors:
 
     @property
     def groups(self) -> list[Actor]:
-        """Those that have threads."""
-        return list(self._groups.values())
+        """Those of the block that have threads."""
+        return [a for a in self.clock.groups.values() if _contains(self.block, a)]
 
     def is_group(self, number: int) -> bool:
         """Whether an actor has threads."""
-        return self._all[number].threads is not None
+        return self.clock.all[number].threads is not None
 
     def same_threads(self, number: int) -> bool:
         """Whether the current actor is of this number."""

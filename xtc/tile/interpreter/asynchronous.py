@@ -77,6 +77,8 @@ class Asynchronous(BlockPart):
     values: dict[Value, Any]
     begun_by: dict[int, Beside]
     barriers: list[MBarrier]
+    allocated: dict[Operation, Any]
+    made_at: dict[Operation, tuple[int, int]]
 
     @abstractmethod
     def tile_positions(
@@ -104,6 +106,8 @@ class Asynchronous(BlockPart):
     def mbarrier_alloc(self, op: Operation) -> None:
         made = mbarriers.made(op, self.actors)
         self.barriers += made
+        self.allocated[op] = made
+        self.made_at[op] = self.actors.current.number, self.actors.now
         self.set(op, made)
         self.actors.sync()
 

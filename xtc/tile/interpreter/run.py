@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from xtc.core.errors import UserError, XtcError
 from xtc.ir.attributes import WARPS
 from xtc.ir.builders.tile import (
+    cluster_of,
     dims_of,
     group_entered,
     location_text,
@@ -33,7 +34,8 @@ from xtc.ir.tile_dialect import layout_of
 from xtc.tile.errors import KernelError
 from xtc.tile.groups import WARP
 from xtc.tile.interpreter.actors import Actors, meet
-from xtc.tile.interpreter.asynchronous import Asynchronous, Beside, multiplied_makers
+from xtc.tile.interpreter.asynchronous import Beside, multiplied_makers
+from xtc.tile.interpreter.cluster_parts import Cluster, Clusters, positions_of
 from xtc.tile.interpreter.coroutines import Task, Tasks
 from xtc.tile.interpreter.exchange import Exchange
 from xtc.tile.interpreter.mbarriers import MBarrier
@@ -55,15 +57,15 @@ def interpret(kernel: Operation, arguments: Sequence[Any], grid: Sequence[int]) 
     Raises RaceError for the first race, and UserError for arrays that it cannot use.
     """
     whole = _Launch(kernel, arguments)
-    positions = [p[::-1] for p in itertools.product(*(range(size) for size in reversed(grid)))]
+    clusters = positions_of(cluster_of(kernel), grid)
     if any(op.name == "tile.lock" for op in whole.ops):
-        whole.run_together(positions, grid)
+        whole.run_together(clusters, grid)
     else:
-        for position in positions:
-            if whole.has_groups:
-                whole.run_together([position], grid)
+        for positions in clusters:
+            if whole.has_groups or len(positions) > 1:
+                whole.run_together([positions], grid)
             else:
-                whole.run_block(position, grid)
+                whole.run_block(positions[0], grid, Cluster((1, 1, 1)))
     whole.require_clean()
     return whole.report()
 
@@ -112,17 +114,21 @@ class _Launch:
         here = location_text(self.current.location)
         return race(kind, what, here, first, where, hint, self.position)
 
-    def run_block(self, position: tuple[int, ...], grid: Sequence[int]) -> None:
-        block = _Block(self, position, grid, self.blocks)
+    def run_block(self, position: tuple[int, ...], grid: Sequence[int], cluster: Cluster) -> None:
+        block = _Block(self, position, grid, self.blocks, cluster)
         self.blocks += 1
         block.activate()
         block.run()
 
-    def run_together(self, positions: Sequence[tuple[int, ...]], grid: Sequence[int]) -> None:
+    def run_together(
+        self, clusters: Sequence[Sequence[tuple[int, ...]]], grid: Sequence[int]
+    ) -> None:
         """Run blocks that wait for each other, as many at once as a small machine could hold."""
         self.tasks = Tasks()
-        for position in positions:
-            self.tasks.add(lambda position=position: self.run_block(position, grid))  # type: ignore[misc]
+        for positions in clusters:
+            cluster = Cluster(cluster_of(self.kernel))
+            for position in positions:
+                self.tasks.add(partial(self.run_block, position, grid, cluster))
         self.tasks.run(self._deadlock, _RESIDENT_BLOCKS)
 
     def _deadlock(self, tasks: Sequence[Task]) -> DeadlockError:
@@ -156,16 +162,27 @@ def _argument(value: Any) -> Any:
     raise UserError(f"the interpreter takes NumPy arrays, not {value!r}")
 
 
-class _Block(Exchange, Asynchronous, WholeTiles, Views):
+class _Block(Exchange, Clusters, WholeTiles, Views):
     """One block, or the part of it that a group of threads runs."""
 
     def __init__(
-        self, launch: _Launch, position: tuple[int, ...], grid: Sequence[int], number: int
+        self,
+        launch: _Launch,
+        position: tuple[int, ...],
+        grid: Sequence[int],
+        number: int,
+        cluster: Cluster,
     ) -> None:
+        self.cluster, self.rank = cluster, cluster.rank(position)
+        cluster.blocks[self.rank] = self
+        self.allocated: dict[Operation, Any] = {}
+        self.made_at: dict[Operation, tuple[int, int]] = {}
+        self.others: list[tuple[int, int, int]] = []
+        self.ended = False
         self.launch, self.position, self.grid, self.block_number = launch, position, grid, number
         self.known: dict[int, int] = {}
         self.values: dict[Value, Any] = dict(launch.arguments)
-        self.actors = Actors(launch.threads)
+        self.actors = Actors(launch.threads, self.rank * launch.threads, cluster.clock)
         self.actor = self.actors.block
         self.checker = Checker(launch.fail, self.actors)
         self.begun_by: dict[int, Beside] = {}
@@ -179,6 +196,7 @@ class _Block(Exchange, Asynchronous, WholeTiles, Views):
         self.sequence(self.launch.block_of)
         self.join((0, self.launch.threads))
         self.require_ended()
+        self.leave_cluster()
 
     def activate(self) -> None:
         """These threads run now, and no others."""
@@ -190,6 +208,7 @@ class _Block(Exchange, Asynchronous, WholeTiles, Views):
     def wait_until(self, ready: Callable[[], bool], waits_for: str, op: Operation) -> None:
         """Let others run until a condition holds."""
         begin, size = self.actor.threads or (0, 0)
+        begin -= self.actors.first
         who = f"block {self.position}"
         if size != self.launch.threads:
             who = f"threads {begin} to {begin + size} of {who}"
@@ -410,14 +429,8 @@ _CARRIED = ("scf.for", "scf.while", "tile.wgmma")
 
 _BESIDE = (
     *("scf.for", "scf.while", "scf.if", "tile.in_group", "tile.block_id", "tile.grid_dim"),
-    *(
-        "memref.reinterpret_cast",
-        "memref.subview",
-        "memref.transpose",
-        "memref.cast",
-        "tile.grid",
-        "tile.assume",
-    ),
+    *("memref.reinterpret_cast", "memref.subview", "memref.transpose", "memref.cast"),
+    *("tile.grid", "tile.assume"),
 )
 """Operations with which the code around groups of threads goes on while they run."""
 
@@ -437,7 +450,7 @@ _OPERATIONS: Mapping[str, Callable[[_Block, Operation], None]] = MappingProxyTyp
         "memref.dealloc": _Block.dealloc,
         "memref.subview": _Block.part,
         "memref.transpose": _Block.permuted,
-        "memref.cast": _Block.same,
+        "memref.cast": _Block.retyped,
         "tile.grid": _Block.nothing,
         "tile.assume": _Block.assume,
         "tile.convert_layout": _Block.same,
@@ -450,6 +463,7 @@ _OPERATIONS: Mapping[str, Callable[[_Block, Operation], None]] = MappingProxyTyp
                 *("broadcast", "transpose", "reshape", "item", "block_id", "grid_dim"),
                 *("in_group", "mbarrier_alloc", "mbarrier_arrive", "mbarrier_expect"),
                 *("mbarrier_wait", "fence_proxy", "tma_load", "tma_store", "tma_commit"),
+                *("cluster_sync", "cluster_arrive", "tma_multicast"),
                 *("tma_wait", "wgmma", "wgmma_fence", "wgmma_commit", "wgmma_wait"),
                 *("scan", "view", "atomic", "store_scatter", "lock", "release", "printf", "buffer"),
             )

@@ -30,6 +30,7 @@ class Views(BlockPart):
     checker: Checker
     values: dict[Value, Any]
     freed: list[tuple[int, int, int]]
+    allocated: dict[Operation, Any]
 
     def reinterpret(self, op: Operation) -> None:
         source = self.get(op, 0)
@@ -60,6 +61,7 @@ class Views(BlockPart):
     def alloc(self, op: Operation) -> None:
         type = MemRefType(op.results[0].type)
         memory = SharedMemory.new(tuple(type.shape), numpy_type(type.element_type), [*self.freed])
+        self.allocated[op] = memory
         self.set(op, memory)
 
     def dealloc(self, op: Operation) -> None:

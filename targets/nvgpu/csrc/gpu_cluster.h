@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What blocks of a cluster do to each other.
+#ifndef GPU_CLUSTER_H
+#define GPU_CLUSTER_H
+
+#include "gpu_sim.h"
+
+typedef struct {
+    uint64_t number, generation;
+    uint32_t came;         // threads that wait for the generation's end
+    uint32_t begun, ended; // blocks, a bit for each rank
+} gpu_cluster;
+
+uint32_t gpu_cluster_size(void);  // of the launch, in blocks
+uint64_t gpu_cluster_count(void); // of the launch
+uint64_t gpu_cluster_block(uint64_t cluster, uint32_t rank); // the number of a block
+
+gpu_cluster *gpu_cluster_begin(uint64_t number);
+void gpu_cluster_enter(gpu_cluster *cluster); // the block that runs now is of it
+void gpu_cluster_leave(uint64_t block);       // it has ended
+
+// Set where a block did more than to wait again.
+extern bool gpu_went_on;
+
+// Whether an address in shared memory is the running block's; it becomes the address in the block of
+// this rank.
+bool gpu_cluster_local(void **address, uint32_t *rank);
+// Arrive at a barrier of another block.
+void gpu_cluster_arrive(uint32_t rank, void *barrier, uint32_t arrivals, uint32_t nbytes);
+// Do what others have sent to the block that runs now.
+void gpu_cluster_deliver(uint64_t block);
+
+// gpu_tma.c
+typedef struct {
+    cuda_tensor_map map;
+    int32_t coordinates[5];
+    char *shared;
+} gpu_box;
+
+typedef struct {
+    gpu_box what;
+    void *barrier;
+} gpu_load;
+
+gpu_load gpu_tma_checked(void *shared, const void *map, void *barrier, const int32_t *coordinates);
+void gpu_tma_take(const gpu_load *bulk); // it is in flight
+
+// gpu_mbarrier.c
+void gpu_mbarrier_arrived(void *barrier, uint32_t arrivals, uint32_t nbytes);
+
+#endif

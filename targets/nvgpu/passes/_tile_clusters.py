@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A thread's part of what blocks of a cluster do to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xtc.ir.builders import control
+from xtc.ir.builders.numbers import compare
+from xtc.ir.mlir import Attribute, IntegerAttr, Type, Value, arith
+from xtc.ir.mlir_nvvm import nvvm
+from xtc_targets.nvgpu.passes._thread_code import as_i32
+
+_REMOTE = "!llvm.ptr<7>"
+
+
+def sync() -> None:
+    """Wait for all threads of the cluster's blocks; what they did before is seen after."""
+    nvvm.cluster_arrive()
+    nvvm.cluster_wait()
+
+
+def arrive(barrier: Value, operands: Sequence[Value], sizes: Sequence[int]) -> None:
+    """Arrive at the barrier of each block of the mask, and announce bytes there."""
+    mask, count, nbytes = operands
+    scope = Attribute.parse("#nvvm.mem_scope<cluster>")
+    for rank in range(prod(sizes)):
+        bit = arith.andi(mask, as_i32(1 << rank))
+        with control.branch(compare("ne", bit, 0)):
+            there = nvvm.mapa(Type.parse(_REMOTE), barrier, as_i32(rank))
+            if _is_zero(nbytes):
+                nvvm.mbarrier_arrive(None, there, count=count, scope=scope)
+            else:
+                nvvm.mbarrier_arrive_expect_tx(None, there, nbytes, scope=scope)
+
+
+def _is_zero(value: Value) -> bool:
+    op = getattr(value.owner, "operation", None)
+    if op is None or op.name != "arith.constant":
+        return False
+    return int(IntegerAttr(op.attributes["value"]).value) == 0

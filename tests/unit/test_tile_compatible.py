@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names and arrays that kernels written elsewhere use."""
+
+from __future__ import annotations
+
+import unittest
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tests.unit import tile_compatible
+from tests.unit.tile_kernels import VectorAdd
+from xtc import tile
+from xtc.core import knobs
+from xtc.core.errors import UserError
+from xtc.tile.foreign import over
+
+
+@pytest.mark.slow
+def test_a_warp_begins_a_bulk_copy_once() -> None:
+    x = np.random.default_rng(0).random((40, 64)).astype(np.float16)
+    program = tile_compatible.Elected()
+    for run in (program.check, program):
+        y = np.zeros_like(x)
+        run(40, x, y)
+        np.testing.assert_array_equal(y, x)
+
+
+@pytest.mark.slow
+def test_normal_numbers_have_mean_0_and_variance_1() -> None:
+    program = tile_compatible.Normal()
+    drawn = []
+    for run in (program.check, program):
+        y, z = np.zeros((5, 1024), np.float32), np.zeros((2, 8), np.int32)
+        run(7, y, z)
+        assert abs(y.mean()) < 0.05
+        assert abs(y.var() - 1) < 0.1
+        np.testing.assert_array_equal(y[0], y[1])
+        assert abs(np.corrcoef(y[1:]) - np.eye(4)).max() < 0.1
+        np.testing.assert_array_equal(z, np.tile(np.arange(4), (2, 2)))
+        drawn.append(y)
+    np.testing.assert_allclose(drawn[0], drawn[1], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_tensors_in_host_memory_are_written_in_place() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    x, y = torch.arange(100.0), torch.ones(100)
+    z = torch.zeros(100)
+    VectorAdd(128)(100, x, y, z)
+    assert torch.equal(z, x + 1)
+    for dtype, numpy in (
+        (torch.bfloat16, ml_dtypes.bfloat16),
+        (torch.float8_e4m3fn, ml_dtypes.float8_e4m3fn),
+    ):
+        tensor = torch.arange(4.0).to(dtype)
+        array = over(tensor)
+        assert (array.dtype, array.tolist()) == (numpy, [0, 1, 2, 3])
+        array[0] = 2
+        assert tensor[0] == 2
+
+
+def test_layouts_in_steps() -> None:
+    local, spatial = tile.layout.local, tile.layout.spatial
+    assert local(2).spatial(32).local(4) == local(2) * spatial(32) * local(4)
+    assert local(2).column_spatial(3).column_local(2).size == 12
+    ranked = spatial(1, 2, 4, ranks=[0, 2, 1])
+    assert [ranked.thread_offset(n) for n in (0, 1, 2)] == [(0, 0, 0), (0, 1, 0), (0, 0, 1)]
+    with pytest.raises(UserError, match="ranks"):
+        spatial(2, 2, ranks=[0, 0])
+
+
+def test_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(knobs.CACHE_DIR.name, "elsewhere")
+    tile.option.cache_dir(tmp_path)
+    assert tile.option.get_option("cache_dir") == tmp_path
+    with pytest.raises(UserError, match="no option 'cachedir'"):
+        tile.option.get_option("cachedir")
+    with pytest.raises(UserError, match="not supported"):
+        tile.option.debug.disable_ptxas_opt()
+
+
+def test_marks_name_the_machine() -> None:
+    ran = []
+    for mark in ("nvgpu_sm80", "nvgpu_sm90", "nvgpu_sm100a"):
+        test = getattr(tile.testing.requires, mark)(lambda mark=mark: ran.append(mark))
+        try:
+            test()
+        except unittest.SkipTest as skipped:
+            assert "nvgpu_sm100a" in str(skipped)  # noqa: PT017
+    assert ran == ["nvgpu_sm80", "nvgpu_sm90"]
+    with pytest.raises(AttributeError):
+        _ = tile.testing.requires.sm80
+
+
+def test_types_of_pytorch() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    for dtype in (tile.float16, tile.bfloat16, tile.float8_e4m3, tile.boolean, tile.int32):
+        assert tile.utils.dtype_from_torch(tile.utils.dtype_to_torch(dtype)) == dtype
+    with pytest.raises(UserError, match="no type"):
+        tile.utils.dtype_to_torch(tile.int4b)
+    with pytest.raises(UserError, match="no type"):
+        tile.utils.dtype_from_torch(torch.complex64)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tile kernels that use names of the language which other tests do not."""
+
+from __future__ import annotations
+
+from xtc import tile
+from xtc.tile import float16, float32, int32, uint32
+
+
+class Elected(tile.Script):
+    """y = x by bulk copies that a warp begins together, slot by slot through a pipeline."""
+
+    def __call__(self, n: int32, x_ptr: ~float16, y_ptr: ~float16):
+        self.attrs.blocks = 1
+        self.attrs.warps = 5
+        x = self.global_view(x_ptr, dtype=float16, shape=[n, 64])
+        y = self.global_view(y_ptr, dtype=float16, shape=[n, 64])
+        s = self.shared_tensor(dtype=float16, shape=[2, 16, 64])
+        pipe = tile.Pipeline(2, 1, self.current_num_threads - 32)
+        with self.thread_group(128, 32):
+            for row in self.range(0, n, 16):
+                pipe.producer_acquire()
+                full = pipe.producer_release_barrier()
+                with self.single_thread():
+                    self.mbarrier.arrive_and_expect_tx(full, s[0].nbytes)
+                self.tma.global_to_shared(
+                    src=x, dst=s[pipe.producer_stage], offsets=[row, 0], mbarrier=full
+                )
+                pipe.producer_advance()
+            for _ in range(2):
+                pipe.producer_acquire()
+                pipe.producer_advance()
+        with self.thread_group(0, 128):
+            for row in self.range(0, n, 16):
+                pipe.consumer_acquire()
+                self.store_global(
+                    dst=y, src=self.load_shared(src=s[pipe.consumer_stage]), offsets=[row, 0]
+                )
+                self.mbarrier.arrive(pipe.consumer_release_barrier())
+                pipe.consumer_advance()
+                with self.single_warp():
+                    self.static_assert(self.current_thread_end == 32, "of the first warp")
+
+
+class Normal(tile.Script):
+    """Normally distributed numbers, and a tile repeated along more dimensions than it has."""
+
+    def __call__(self, seed: int32, y_ptr: ~float32, z_ptr: ~int32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        at = self.register_tensor(dtype=uint32, shape=[1024], init=lambda i: i)
+        y = self.global_view(y_ptr, dtype=float32, shape=[5, 1024])
+        self.store_global(y, self.randn(seed, at), offsets=[0, 0], dims=[1])
+        for number, drawn in enumerate(self.randn4x(seed, at)):
+            self.store_global(y, drawn, offsets=[1 + number, 0], dims=[1])
+        z = self.global_view(z_ptr, dtype=int32, shape=[2, 8])
+        four = self.register_tensor(dtype=int32, shape=[4], init=lambda i: i)
+        self.store_global(z, self.repeat(four, [2, 2]), offsets=[0, 0])

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What mbarriers are for a kernel: names of memory that arrivals and bytes are counted in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.ir.mlir import Value
+from xtc.tile.arithmetic import cast, data
+from xtc.tile.types import int32
+from xtc.tile.values import Data
+
+
+class Barrier:
+    """A barrier in shared memory; of the block of `rank` in the cluster, None: of this block."""
+
+    def __init__(self, memory: Value, index: Any, rank: Any = None) -> None:
+        self.memory, self.index, self.rank = memory, index, rank
+
+    @property
+    def operands(self) -> tuple[Value, Value]:
+        """What operations take: the barriers that were allocated together, and which of them."""
+        return self.memory, cast(data(self.index, int32), int32).value
+
+    def __repr__(self) -> str:
+        return "an mbarrier"
+
+
+class Barriers:
+    """Several barriers, of which an index of run time names each."""
+
+    def __init__(self, memory: Value, count: int) -> None:
+        self.memory, self.count = memory, count
+
+    def __getitem__(self, index: Any) -> Barrier:
+        if isinstance(index, tuple | slice) or not isinstance(index, int | Data):
+            raise UserError(f"{index!r} is no index of {self!r}")
+        if isinstance(index, int) and not 0 <= index < self.count:
+            raise UserError(f"index {index} is outside of {self!r}")
+        return Barrier(self.memory, index)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __repr__(self) -> str:
+        return f"{self.count} mbarriers"
+
+
+def barrier_of(value: Any, name: str) -> Barrier:
+    """The barrier. Raises UserError for what is none."""
+    if isinstance(value, Barriers):
+        raise UserError(f"{name} takes a barrier, not {value!r}", hints=["index them"])
+    if not isinstance(value, Barrier):
+        raise UserError(f"{name} takes a barrier that mbarrier.alloc made, not {value!r}")
+    return value

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The instruction group `cluster`: blocks that run together and reach each other's barriers."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.ir.builders import tile
+from xtc.tile.arithmetic import binary, cast, data
+from xtc.tile.barrier_values import Barrier, barrier_of
+from xtc.tile.types import int32
+from xtc.tile.values import Data, Scalar
+
+MOST_BLOCKS = 8
+"""Of a cluster on any machine that has them ("CUDA C++ Programming Guide", portable size)."""
+
+
+def cluster_sizes(value: Any) -> tuple[int, int, int]:
+    """The blocks of a cluster in x, y and z. Raises UserError for what is no size of one."""
+    given = tuple(value) if isinstance(value, list | tuple) else (value,)
+    if not 1 <= len(given) <= 3:
+        raise UserError(f"attrs.cluster_blocks has 1 to 3 sizes, not {len(given)}")
+    for size in given:
+        if isinstance(size, bool | Data) or not isinstance(size, int) or size < 1:
+            raise UserError(f"attrs.cluster_blocks: {size!r} is no constant number of blocks")
+    if prod(given) > MOST_BLOCKS:
+        raise UserError(
+            f"attrs.cluster_blocks: {prod(given)} blocks", notes=[f"1 to {MOST_BLOCKS} in all"]
+        )
+    x, y, z = (*given, 1, 1)[:3]
+    return x, y, z
+
+
+def cluster_size() -> int:
+    """The blocks of a cluster of the kernel that is being transcribed."""
+    return prod(tile.cluster_of(tile.current_kernel()))
+
+
+def i32_of(value: Any, name: str) -> Any:
+    """A number of compile or run time as an i32 value. Raises UserError for anything else."""
+    if not isinstance(value, int | Scalar):
+        raise UserError(f"{name} takes a number, not {value!r}")
+    return cast(data(value, int32), int32).value
+
+
+def mask_of(ranks: Any, name: str) -> Any:
+    """A set of ranks, a bit for each, as an i32. Raises UserError for ranks that there are not."""
+    if isinstance(ranks, int) and not 0 < ranks < 1 << cluster_size():
+        raise UserError(
+            f"{name}: the mask {ranks:#b} in a cluster of {cluster_size()} blocks",
+            hints=["self.attrs.cluster_blocks says how many blocks a cluster has"],
+        )
+    return i32_of(ranks, name)
+
+
+def mask_of_rank(rank: Any, name: str) -> Any:
+    """The set of one rank."""
+    if isinstance(rank, int):
+        if not 0 <= rank < cluster_size():
+            raise UserError(f"{name}: block {rank} of a cluster of {cluster_size()}")
+        return i32_of(1 << rank, name)
+    return i32_of(binary("lshift", 1, cast(rank, int32)), name)
+
+
+class _Position:
+    """A number for each of x, y and z."""
+
+    def __init__(self, x: Any, y: Any, z: Any) -> None:
+        self.x, self.y, self.z = x, y, z
+
+    def __iter__(self) -> Any:
+        return iter((self.x, self.y, self.z))
+
+
+class Cluster:
+    """Blocks of a cluster; `attrs.cluster_blocks` says how many in x, y and z."""
+
+    def sync(self) -> None:
+        """All threads of the cluster's blocks wait for each other, and see what each has written.
+
+        One comes before the first use of another block's barriers or shared memory, and one before
+        a block ends that others use.
+        """
+        if tile.current_group() is not None:
+            raise UserError(
+                "cluster.sync in a thread group", hints=["all threads of the block come to it"]
+            )
+        tile.cluster_sync()
+
+    @property
+    def blockIdx(self) -> _Position:  # noqa: N802
+        """The position of this block in its cluster."""
+        sizes = tile.cluster_of(tile.current_kernel())
+        found = [
+            binary("mod", Scalar(tile.block_id(dim), int32), size) if size > 1 else 0
+            for dim, size in enumerate(sizes)
+        ]
+        return _Position(*found)
+
+    @property
+    def clusterDim(self) -> _Position:  # noqa: N802
+        """The blocks of a cluster."""
+        return _Position(*tile.cluster_of(tile.current_kernel()))
+
+    @property
+    def blockRank(self) -> Any:  # noqa: N802
+        """The number of this block in its cluster, x fastest."""
+        x, y, z = self.blockIdx
+        sizes = tile.cluster_of(tile.current_kernel())
+        return x + sizes[0] * (y + sizes[1] * z)
+
+    def map_shared_addr(self, addr: Any, target_rank: Any) -> Any:
+        """The same barrier in the block of this rank: threads may arrive there."""
+        found = barrier_of(addr, "cluster.map_shared_addr")
+        mask_of_rank(target_rank, "cluster.map_shared_addr")
+        return Barrier(found.memory, found.index, target_rank)
+
+    def __getattr__(self, name: str) -> Any:
+        raise UserError(f"'cluster.{name}' is not supported")

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks of a cluster in the interpreter: they wait for each other, and write to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.ir.mlir import Operation
+from xtc.tile.interpreter import mbarriers
+from xtc.tile.interpreter.actors import Clock
+from xtc.tile.interpreter.asynchronous import Asynchronous
+from xtc.tile.interpreter.mbarriers import MBarrier
+from xtc.tile.interpreter.shared import SharedMemory
+
+_SYNC = "insert self.cluster.sync() "
+
+
+@dataclass(eq=False)
+class Cluster:
+    """Blocks that run together.
+
+    Attributes:
+        sizes: its blocks in x, y and z.
+        blocks: by rank, those that have begun.
+        came, generation: how many wait for the others, and how often all have met.
+    """
+
+    sizes: Sequence[int]
+    clock: Clock = field(default_factory=Clock)
+    blocks: dict[int, Any] = field(default_factory=dict)
+    came: int = 0
+    generation: int = 0
+
+    @property
+    def size(self) -> int:
+        """How many blocks it has."""
+        return prod(self.sizes)
+
+    def rank(self, position: Sequence[int]) -> int:
+        """The number of a block in its cluster."""
+        x, y, z = (at % size for at, size in zip(position, self.sizes, strict=True))
+        return x + self.sizes[0] * (y + self.sizes[1] * z)
+
+
+class Clusters(Asynchronous):
+    """A part of the interpreter of a block.
+
+    Attributes:
+        allocated: what each operation has allocated: shared memory, or barriers with the actor and
+            the time that made them.
+        others: what other blocks did here: actor, time and operation.
+        ended: whether the block has.
+    """
+
+    cluster: Cluster
+    rank: int
+    block_number: int
+    known: dict[int, int]
+    allocated: dict[Operation, Any]
+    made_at: dict[Operation, tuple[int, int]]
+    others: list[tuple[int, int, int]]
+    ended: bool
+
+    def cluster_sync(self, op: Operation) -> None:
+        cluster = self.cluster
+        generation = cluster.generation
+        cluster.came += 1
+        if cluster.came == cluster.size:
+            cluster.came = 0
+            cluster.generation += 1
+            cluster.clock.meet()
+            seen = {}
+            for block in cluster.blocks.values():
+                seen.update({**block.known, block.block_number: cluster.clock.now})
+            for block in cluster.blocks.values():
+                block.known.update({k: t for k, t in seen.items() if k != block.block_number})
+        else:
+            self.wait_until(
+                lambda: cluster.generation != generation,
+                f"waits at cluster.sync with {cluster.came} of {cluster.size} blocks",
+                op,
+            )
+
+    def _ranks(self, mask: Any) -> Iterator[int]:
+        if not 0 < int(mask) < 1 << self.cluster.size:
+            raise UserError(f"the mask {int(mask):#b} in a cluster of {self.cluster.size} blocks")
+        return (rank for rank in range(self.cluster.size) if int(mask) >> rank & 1)
+
+    def _block(self, rank: int, made_by: Operation) -> Any:
+        """Another block, which has made its barriers as this one knows, and not ended."""
+        if rank == self.rank:
+            return self
+        block = self.cluster.blocks.get(rank)
+        made = None if block is None else block.made_at.get(made_by)
+        if block is None or made is None or self.actors.current.has_missed(*made):
+            raise self.launch.fail(
+                "missing cluster sync",
+                f"block {rank} of the cluster may not have made its mbarriers yet",
+                self.launch.numbers[made_by],
+                "of any",
+                _SYNC + "after mbarrier.alloc, before blocks use each other's barriers",
+            )
+        if block.ended:
+            raise self._has_ended(rank)
+        block.others.append((self.actors.current.number, self.actors.now, self._op_number))
+        return block
+
+    @property
+    def _op_number(self) -> int:
+        found: int = self.launch.numbers[self.launch.current]
+        return found
+
+    def _has_ended(self, rank: int, op: int = -1) -> Any:
+        return self.launch.fail(
+            "missing cluster sync",
+            f"block {rank} of the cluster may have ended, and its shared memory be another's",
+            op,
+            "of any",
+            _SYNC + "at the end of the kernel",
+        )
+
+    def _barrier_in(self, block: Any, op: Operation, first: int) -> MBarrier:
+        return mbarriers.chosen(block.allocated[self._maker(op, first)], self.get(op, first + 1))
+
+    def _maker(self, op: Operation, operand: int) -> Operation:
+        """The operation that allocates an operand, or that of which it is a part."""
+        found: Operation = op.operands[operand].owner.operation
+        while found.name not in ("tile.mbarrier_alloc", "memref.alloc"):
+            found = found.operands[0].owner.operation
+        return found
+
+    def cluster_arrive(self, op: Operation) -> None:
+        mask, count, nbytes = (self.get(op, number) for number in (2, 3, 4))
+        for rank in self._ranks(mask):
+            block = self._block(rank, self._maker(op, 0))
+            barrier = self._barrier_in(block, op, 0)
+            barrier.nbytes += int(nbytes) * self._threads()
+            barrier.arrive(int(count) * self._threads(), self.actors.released())
+
+    def tma_multicast(self, op: Operation) -> None:
+        source, mine = self.get(op, 0), self.get(op, 1)
+        positions, inside = self.tile_positions(op, source, mine.shape)
+        self.launch.global_checker.read(
+            source.buffer, positions, inside, self.number(op), self.actors, None
+        )
+        value = source.gather(positions, inside)
+        for rank in self._ranks(self.get(op, 4)):
+            block = self._block(rank, self._maker(op, 2))
+            root: SharedMemory = block.allocated[self._maker(op, 1)]
+            memory = SharedMemory(root.shadow, mine.positions)
+            barrier = self._barrier_in(block, op, 2)
+            block.checker.bulk_copy(memory, self.number(op), value, barrier.actor, barrier.ended)
+            barrier.brought(value.nbytes, op)
+            self.launch.copied += value.nbytes
+
+    def leave_cluster(self) -> None:
+        """Raise RaceError where other blocks may still use this one's shared memory."""
+        self.ended = True
+        for actor, time, op in self.others:
+            if self.actors.block.has_missed(actor, time):
+                raise self._has_ended(self.rank, op)
+
+
+def positions_of(sizes: Sequence[int], grid: Sequence[int]) -> list[list[tuple[int, ...]]]:
+    """The positions of the blocks of each cluster of a grid."""
+    found: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+    for z in range(grid[2]):
+        for y in range(grid[1]):
+            for x in range(grid[0]):
+                key = z // sizes[2], y // sizes[1], x // sizes[0]
+                found.setdefault(key, []).append((x, y, z))
+    return list(found.values())

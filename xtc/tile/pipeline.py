@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A ring of slots between threads that fill them and threads that use them, as Tilus 0.2 has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xtc.tile.classes import Class
+from xtc.tile.types import int32, uint32
+
+
+class Pipeline(Class):
+    """Two mbarriers a slot: producers wait until it is empty, consumers until it is full.
+
+    `producer_stage` and `consumer_stage` are the slots in use; who fills a slot arrives at
+    `producer_release_barrier()`, who has used it at `consumer_release_barrier()`.
+    """
+
+    def __init__(
+        self, num_stages: int, producer_arrive_count: int = 1, consumer_arrive_count: int = 1
+    ) -> None:
+        self.num_stages: int = num_stages
+        self.empty_barriers: Any = self.mbarrier.alloc([consumer_arrive_count] * num_stages)
+        self.full_barriers: Any = self.mbarrier.alloc([producer_arrive_count] * num_stages)
+        self.producer_stage: int32 = 0  # type: ignore[valid-type]
+        self.consumer_stage: int32 = 0  # type: ignore[valid-type]
+        self.producer_phase: uint32 = self.mbarrier.producer_initial_phase  # type: ignore[valid-type]
+        self.consumer_phase: uint32 = self.mbarrier.consumer_initial_phase  # type: ignore[valid-type]
+
+    def producer_acquire(self) -> None:
+        """Wait until the producers' slot is empty."""
+        self.mbarrier.wait(self.empty_barriers[self.producer_stage], self.producer_phase)
+
+    def producer_advance(self) -> None:
+        """Go on to the producers' next slot."""
+        self.producer_stage = (self.producer_stage + 1) % self.num_stages
+        self.producer_phase = self.producer_phase ^ (self.producer_stage == 0)
+
+    def producer_release_barrier(self) -> Any:
+        """Where who has filled the slot arrives, and copies to it bring their bytes."""
+        return self.full_barriers[self.producer_stage]
+
+    def consumer_acquire(self) -> None:
+        """Wait until the consumers' slot is full."""
+        self.mbarrier.wait(self.full_barriers[self.consumer_stage], self.consumer_phase)
+
+    def consumer_advance(self) -> None:
+        """Go on to the consumers' next slot."""
+        self.consumer_stage = (self.consumer_stage + 1) % self.num_stages
+        self.consumer_phase = self.consumer_phase ^ (self.consumer_stage == 0)
+
+    def consumer_release_barrier(self) -> Any:
+        """Where who has used the slot arrives."""
+        return self.empty_barriers[self.consumer_stage]

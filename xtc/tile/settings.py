@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of a program, by the names of Tilus 0.2."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from xtc.core import knobs
+from xtc.core.errors import UserError, did_you_mean
+
+_values: dict[str, Any] = {
+    "debug.dump_ir": False,
+    "parallel_workers": 4,
+    "bench_warmup": 1,
+    "bench_repeat": 5,
+}
+
+
+def get_option(name: str) -> Any:
+    """The value of a setting. Raises UserError for one that there is not."""
+    if name == "cache_dir":
+        return knobs.CACHE_DIR.get()
+    if name not in _values:
+        raise UserError(
+            f"there is no option {name!r}", hints=did_you_mean(name, [*_values, "cache_dir"])
+        )
+    return _values[name]
+
+
+def cache_dir(dir_path: str | Path) -> None:
+    """Keep compiled kernels and choices of schedules in this folder (docs/cache.md)."""
+    knobs.CACHE_DIR.set(str(Path(dir_path).absolute()))
+
+
+def parallel_workers(n: int) -> None:
+    """How many candidates of a kernel are compiled at a time, at most."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise UserError(f"parallel_workers({n!r})", hints=["1 or more"])
+    _values["parallel_workers"] = n
+
+
+def bench_warmup(n: int) -> None:
+    """Runs before those that a measurement of candidates counts."""
+    _values["bench_warmup"] = n
+
+
+def bench_repeat(n: int) -> None:
+    """Runs of which a measurement of candidates takes the median."""
+    _values["bench_repeat"] = n
+
+
+class debug:  # noqa: N801
+    """What helps to find errors."""
+
+    @staticmethod
+    def dump_ir(enable: bool = True) -> None:
+        """Write the IR of each kernel that is compiled to standard error."""
+        _values["debug.dump_ir"] = enable
+
+    @staticmethod
+    def disable_ptxas_opt(enabled: bool = True) -> None:
+        """Raises UserError: code is never made without optimisation."""
+        if enabled:
+            raise UserError("option.debug.disable_ptxas_opt is not supported")
+
+
+def dumped(name: str, text: str) -> None:
+    """Write IR to standard error where the user has asked for it."""
+    if _values["debug.dump_ir"]:
+        sys.stderr.write(f"// {name}\n{text}\n")
