@@ -25,7 +25,7 @@ import xtc
 import xtc.ops as O
 from benchmarks.harness import Report, print_table, run_interleaved, save
 from benchmarks.networks import NETWORKS
-from benchmarks.networks.compiled import compile_cold, print_compiled, save_compiled
+from benchmarks.networks.compiled import compile_all, print_compiled, save_compiled
 from benchmarks.peers.graphs import graph_of, sample_inputs
 from benchmarks.peers.workloads import workloads
 from xtc.evaluate.units import seconds_text
@@ -125,7 +125,7 @@ def print_phases(title: str, phases: dict[str, list[float]]) -> None:
 
 def networks(names: Sequence[str]) -> None:
     """Print and save what compiling networks costs."""
-    found = compile_cold(names or NETWORKS)
+    found = compile_all(names or NETWORKS)
     print_compiled(found)
     save_compiled(found, Path("out/bench-compile-networks.json"))
 

@@ -19,6 +19,10 @@ _C_TYPES = {
     "bool": "uint8_t",
     **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
+_OF_STATES = (
+    "// A state keeps its value from call to call; write its first one before the first call,",
+    "// unless that is zeros.",
+)
 _OTHER = {2: "uint16_t"}  # half floats, as their bits
 
 
@@ -71,16 +75,25 @@ def header(program: Program, request: BuildRequest) -> str:
         [
             f"// {entry}: write the inputs, call {entry}(), read the outputs; each time anew, as",
             "// arrays share memory. Nothing is allocated; the stack needs about a kilobyte.",
+            *(_OF_STATES if any(argument.state for argument in request.arguments) else []),
             f"#ifndef {guard}",
             f"#define {guard}",
             "",
             "#include <stdint.h>",
+            "",
+            "#ifdef __cplusplus",
+            'extern "C" {',
+            "#endif",
             "",
             f"#define {entry.upper()}_ARENA_BYTES {end}",
             f"extern uint8_t {entry}{ARENA}[];",
             f"void {entry}(void);",
             "",
             *arrays,
+            "",
+            "#ifdef __cplusplus",
+            "}",
+            "#endif",
             "",
             f"#endif  // {guard}",
             "",
@@ -98,7 +111,7 @@ def _array(entry: str, argument: Argument, offset: int) -> str:
     name = re.sub(r"\W", "_", argument.name)
     shape = " x ".join(map(str, argument.shape)) or "one number"
     return (
-        f"/* {argument.role}, {shape} */\n"
+        f"/* {'state' if argument.state else argument.role}, {shape} */\n"
         f"static inline {type} *{entry}_{name}(void) "
         f"{{ return ({type} *)({entry}{ARENA} + {offset}); }}"
     )

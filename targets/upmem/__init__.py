@@ -3,83 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
-
-from xtc.core.versions import toolchain_versions
-from xtc.interfaces.target import AcceleratorTarget
-from xtc.ir.pipeline import Pipeline
-from xtc_targets.upmem.options import UpmemOptions
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from xtc.ir.mlir import Operation
     from xtc_targets.upmem.device import UpmemDevice
+    from xtc_targets.upmem.options import UpmemOptions
+    from xtc_targets.upmem.target import TARGET, UpmemTarget
 
 __all__ = ["TARGET", "UpmemDevice", "UpmemOptions", "UpmemTarget"]
 
 
-class UpmemTarget(AcceleratorTarget):
-    """Compiles kernels to C for DPUs, each of which computes its part of every result."""
-
-    name: ClassVar[str] = "upmem"
-    Options: ClassVar[type[UpmemOptions]] = UpmemOptions
-    kernels_allocate: ClassVar[bool] = False
-
-    def pipeline(self, options: UpmemOptions) -> Pipeline:
-        from xtc_targets.upmem.pipeline import upmem_pipeline  # loads MLIR, which others need not
-
-        return upmem_pipeline(options)
-
-    def build_image(
-        self, lowered: Operation, options: UpmemOptions, folder: Path, stem: str
-    ) -> str:
-        from xtc_targets.upmem.build import write_image
-
-        return write_image(lowered, options, folder, stem)
-
-    def image_text(self, lowered: Operation, options: UpmemOptions) -> str:
-        from xtc_targets.upmem.build import image_text
-
-        return image_text(lowered, options)
-
-    def toolchain(self, options: UpmemOptions) -> Mapping[str, str]:
-        from xtc_targets.upmem.toolchain.clang import DpuClang
-        from xtc_targets.upmem.toolchain.vendor import VendorKit
-
-        compiler = VendorKit if options.platform == "hw" else DpuClang
-        return {
-            **toolchain_versions(),
-            "clang": compiler.found().version,
-            "platform": options.platform,
-            "nr_dpus": str(options.nr_dpus),
-            "tasklets": str(options.tasklets),
-            "profile": options.profile,
-        }
-
-    def runtime(self, options: UpmemOptions) -> UpmemDevice:
-        from xtc_targets.upmem.device import UpmemDevice
-
-        return UpmemDevice(
-            nr_dpus=options.nr_dpus,
-            tasklets=options.tasklets,
-            profile=options.profile,
-            platform=options.platform,
-        )
-
-    def unavailable(self) -> str | None:
-        from xtc_targets.upmem.device import UpmemDevice
-
-        return UpmemDevice.detect_accelerator()
-
-
-TARGET = UpmemTarget()
-
-
 def __getattr__(name: str) -> Any:
-    """The device is imported when it is asked for: it builds and loads code."""
+    """What the compiler of DPU programs does not need, which Makefiles call often, comes late."""
     if name == "UpmemDevice":
         from xtc_targets.upmem.device import UpmemDevice
 
         return UpmemDevice
+    if name == "UpmemOptions":
+        from xtc_targets.upmem.options import UpmemOptions
+
+        return UpmemOptions
+    if name in ("TARGET", "UpmemTarget"):
+        from xtc_targets.upmem import target
+
+        return getattr(target, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -25,13 +25,13 @@ from xtc_targets.upmem.toolchain.command_line import read_command_line
 from xtc_targets.upmem.toolchain.program import build
 from xtc_targets.upmem.toolchain.vendor import VendorKit
 
+_FAST = ("-O2", "-funroll-loops")
+_SMALL = ("-Oz",)
 _FLAGS = (
-    "-O2",
     "-fwrapv",
     "-ffp-contract=off",
     "-fno-strict-aliasing",
     "-fno-builtin",
-    "-funroll-loops",
     "-w",
 )
 MAGIC = b"XTCDPU01"
@@ -71,7 +71,10 @@ def _code(module: Operation) -> DeviceCode:
 
 
 def _programs(lowered: Operation, options: UpmemOptions, stem: str) -> list[Program]:
-    """One program, or more where its instructions are too many: each launch loads its own."""
+    """One program, or more where its instructions are too many: each launch loads its own.
+
+    A kernel that is too large by itself is compiled for size.
+    """
     code = _code(lowered)
     for kernel in code.kernels:
         if len(kernel.each) > MAX_BUFFERS:
@@ -80,10 +83,10 @@ def _programs(lowered: Operation, options: UpmemOptions, stem: str) -> list[Prog
                 f"{MAX_BUFFERS}"
             )
     try:
-        return [Program(_compiled(code.text, options, stem), code.kernels)]
+        return [Program(_compiled(code.text, options, stem, _FAST), code.kernels)]
     except UserError:
         if len(code.kernels) < 2:
-            raise
+            return [Program(_compiled(code.text, options, stem, _SMALL), code.kernels)]
     halves = [_half(lowered, number) for number in range(2)]
     return [program for half in halves for program in _programs(half, options, stem)]
 
@@ -98,12 +101,12 @@ def _half(module: Operation, number: int) -> Operation:
     return part
 
 
-def _compiled(text: str, options: UpmemOptions, stem: str) -> bytes:
+def _compiled(text: str, options: UpmemOptions, stem: str, level: Sequence[str]) -> bytes:
     with private_folder("upmem-") as folder:
         source, output = Path(folder, f"{stem}.c"), Path(folder, f"{stem}.elf")
         source.write_text(text)
         numbers = [f"-DNR_TASKLETS={options.tasklets}", f"-DSTACK_SIZE_DEFAULT={STACK_BYTES}"]
-        flags = [*_FLAGS, *numbers]
+        flags = [*level, *_FLAGS, *numbers]
         if options.platform == "hw":
             VendorKit.found().build([source], output, options.profile, flags)
         else:

@@ -15,7 +15,7 @@ pytest.importorskip("tflite", reason="the package tflite is not installed")
 import xtc
 from tests.unit.tflite_layers import Layers
 from tests.unit.tflite_models import random_inputs
-from tests.unit.tflite_narrow_models import MODELS
+from tests.unit.tflite_more_models import MODELS
 
 SEEDS = 2
 
@@ -25,8 +25,8 @@ SEEDS = 2
 NOT_IN_REFERENCE = ("elu", "functions_float", "halves_float", "sum_of_int8")
 
 
-def reference(data: bytes, arrays: list[Any], name: str = "") -> list[Any]:
-    """What the reference kernels make of arrays."""
+def interpreter(data: bytes, name: str = "") -> Any:
+    """A model by the reference kernels."""
     litert = pytest.importorskip(
         "ai_edge_litert.interpreter", reason="the package ai-edge-litert is not installed"
     )
@@ -35,6 +35,16 @@ def reference(data: bytes, arrays: list[Any], name: str = "") -> list[Any]:
     kernels = without if name in NOT_IN_REFERENCE else kinds.BUILTIN_REF
     found = litert.Interpreter(model_content=data, experimental_op_resolver_type=kernels)
     found.allocate_tensors()
+    return found
+
+
+def reference(data: bytes, arrays: list[Any], name: str = "") -> list[Any]:
+    """What the reference kernels make of arrays."""
+    return invoked(interpreter(data, name), arrays)
+
+
+def invoked(found: Any, arrays: list[Any]) -> list[Any]:
+    """What a model makes of arrays, after those of earlier calls."""
     for entry, array in zip(found.get_input_details(), arrays, strict=True):
         found.set_tensor(entry["index"], array)
     found.invoke()
@@ -88,6 +98,25 @@ def test_dynamic_range_layers(seed: int, tmp_path: Path) -> None:
     assert (np.abs(found - wanted) <= most + 1e-5).all()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["streaming", "svdf"])
+def test_variables_are_states_that_a_board_keeps(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("unicorn", reason="the package unicorn is not installed")
+    model = MODELS[name](np.random.default_rng(0))
+    file = tmp_path / "model.tflite"
+    file.write_bytes(model.data())
+    theirs = interpreter(model.data())
+    with xtc.compile(xtc.import_tflite(file), "embedded", board="nucleo-g0b1") as module:
+        for seed in range(4):
+            (array,) = random_inputs(model, seed)
+            (wanted,) = invoked(theirs, [array])
+            np.testing.assert_array_equal(module(array), wanted)
+        module.save(tmp_path / "program")
+    header = next((tmp_path / "program").glob("*.h")).read_text()
+    assert "/* state, " in header
+    assert "keeps its value from call to call" in header
+
+
 def mutated(data: bytes, rng: np.random.Generator) -> bytes:
     """A few bytes or words changed, or the end cut off."""
     changed = bytearray(data)
@@ -114,7 +143,8 @@ def mutated(data: bytes, rng: np.random.Generator) -> bytes:
 @pytest.mark.slow
 def test_damaged_files_end_in_a_named_error(tmp_path: Path, is_long: bool) -> None:
     count = 5000 if is_long else 150
-    names = ("residual_network", "float_network", "concatenation", "quantize", "logistic", "pad")
+    names = ("residual_network", "float_network", "concatenation", "quantize", "logistic", "pad",
+             "streaming", "svdf")  # fmt: skip
     rng = np.random.default_rng(0)
     whole = [MODELS[name](rng).data() for name in names]
     # Small files, so that most mutations hit what is no weight.

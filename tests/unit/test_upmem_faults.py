@@ -148,6 +148,15 @@ def _children() -> list[int]:
     return [child.pid for child in psutil.Process().children()]
 
 
+def test_a_kernel_that_is_too_large_is_compiled_for_size(dpus: UpmemDevice) -> None:
+    """Two functions of doubles are one kernel, of more instructions than there is room for."""
+    x = O.tensor((3, 2), "float64", name="x")
+    with O.graph(name="large") as graph:
+        O.exp(O.tanh(x, device=dpus), device=dpus, name="y")
+    with xtc.compile(graph.graph) as module:
+        assert all(result.ok for result in module.check())
+
+
 @pytest.mark.parametrize("nr_dpus", [1, 7])
 def test_int8_layers_and_convolutions(nr_dpus: int) -> None:
     """Rows of DPUs that nothing divides, parts that are no multiple of 8 bytes, windows."""

@@ -72,7 +72,7 @@ def test_a_graph_is_built_and_run_by_the_kit(kit: Path) -> None:
             values = np.arange(120, dtype=np.int32).reshape(20, 6)
             assert np.array_equal(np.asarray(module(values)), 2 * values)
         assert not dpus.is_modelled
-    flags = "-O2 -fwrapv -ffp-contract=off -fno-strict-aliasing -fno-builtin -funroll-loops -w"
+    flags = "-O2 -funroll-loops -fwrapv -ffp-contract=off -fno-strict-aliasing -fno-builtin -w"
     (line,) = recorded(kit)
     assert " ".join(line[:-3]) == (
         f"{COMPILER} -mcpu=v1A {flags} -DNR_TASKLETS=12 -DSTACK_SIZE_DEFAULT=768"

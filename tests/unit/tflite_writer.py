@@ -18,6 +18,7 @@ TYPES = {
     "int32": tflite.TensorType.INT32,
     "int16": tflite.TensorType.INT16,
     "bool": tflite.TensorType.BOOL,
+    "resource": tflite.TensorType.RESOURCE,
 }
 
 
@@ -42,7 +43,7 @@ def _array(builder: Any, values: Any, dtype: str) -> int:
 
 @dataclass
 class Writer:
-    """Collects a model; `data` gives the bytes of the file."""
+    """Collects a model; `data` gives the bytes of the file, with `others` as more subgraphs."""
 
     tensors: list[dict[str, Any]] = field(default_factory=list)
     operators: list[tuple[str, list[int], list[int], str, dict[str, Any]]] = field(
@@ -50,6 +51,7 @@ class Writer:
     )
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
+    others: list[Writer] = field(default_factory=list)
 
     def tensor(
         self,
@@ -61,11 +63,13 @@ class Writer:
         axis: int = 0,
         const: Any = None,
         name: str = "",
+        variable: bool = False,
     ) -> int:
         """Declares a tensor; gives its number."""
         number = len(self.tensors)
         entry = {"shape": shape, "dtype": dtype, "scale": scale, "zero": zero, "axis": axis}
-        self.tensors.append({**entry, "const": const, "name": name or f"t{number}"})
+        more = {"const": const, "name": name or f"t{number}", "variable": variable}
+        self.tensors.append({**entry, **more})
         return number
 
     def input(self, *shape: int, dtype: str = "int8", **more: Any) -> int:
@@ -87,17 +91,21 @@ class Writer:
         """The file."""
         b = flatbuffers.Builder(1024)
         buffers = [_table(b, "Buffer")]
-        tensors = [self._tensor(b, entry, buffers) for entry in self.tensors]
-        codes = sorted({code for code, *_ in self.operators})
-        operators = [self._operator(b, codes, *entry) for entry in self.operators]
-        name, listed = b.CreateString("main"), _offsets(b, tensors)
-        inputs, outputs = _array(b, self.inputs, "int32"), _array(b, self.outputs, "int32")
-        graph = self._graph(b, listed, inputs, outputs, operators, name)
+        parts = [self, *self.others]
+        codes = sorted({code for part in parts for code, *_ in part.operators})
+        subgraphs = [part._subgraph(b, codes, buffers) for part in parts]
         entries = [self._code(b, code) for code in codes]
-        graphs, data = _offsets(b, [graph]), _offsets(b, buffers)
+        graphs, data = _offsets(b, subgraphs), _offsets(b, buffers)
         model = self._model(b, _offsets(b, entries), graphs, data)
         b.Finish(model, file_identifier=b"TFL3")
         return bytes(b.Output())
+
+    def _subgraph(self, b: Any, codes: list[str], buffers: list[int]) -> int:
+        tensors = [self._tensor(b, entry, buffers) for entry in self.tensors]
+        operators = [self._operator(b, codes, *entry) for entry in self.operators]
+        name, listed = b.CreateString("main"), _offsets(b, tensors)
+        inputs, outputs = _array(b, self.inputs, "int32"), _array(b, self.outputs, "int32")
+        return self._graph(b, listed, inputs, outputs, operators, name)
 
     @staticmethod
     def _graph(b: Any, listed: int, inputs: int, outputs: int, ops: list[int], name: int) -> int:
@@ -124,6 +132,7 @@ class Writer:
             buffers.append(_table(b, "Buffer", Data=data))
         name, shape = b.CreateString(entry["name"]), _array(b, entry["shape"], "int32")
         fields = {"Shape": shape, "Type": TYPES[entry["dtype"]], "Buffer": number, "Name": name}
+        fields["IsVariable"] = entry["variable"]
         if entry["scale"] is not None:
             scales = np.atleast_1d(entry["scale"])
             zeros = np.broadcast_to(entry["zero"], scales.shape)
@@ -150,6 +159,8 @@ class Writer:
             "Outputs": _array(b, outputs, "int32"),
         }
         if table:
+            texts = {key: b.CreateString(v) for key, v in more.items() if isinstance(v, str)}
+            more = {**more, **texts}
             fields["BuiltinOptionsType"] = getattr(tflite.BuiltinOptions, table)
             fields["BuiltinOptions"] = _table(b, table, **more)
         return _table(b, "Operator", **fields)
@@ -182,4 +193,8 @@ VERSIONS = {
     "PACK": 2,
     "RESIZE_BILINEAR": 3,
     "RESIZE_NEAREST_NEIGHBOR": 3,
+    "TRANSPOSE_CONV": 3,
+    "BATCH_MATMUL": 2,
+    "BROADCAST_TO": 3,
+    "SVDF": 4,
 }

@@ -33,8 +33,6 @@ class States(Mapping[str, Array]):
         }
         self._initial = dict(initial)
         self.reset()
-        if any(argument.symbol for argument in self._arguments.values()):
-            raise UserError(f"'{manifest.entry}' has states, which no program on a board keeps")
 
     def reset(self) -> None:
         """Make every state what it was before the first call."""

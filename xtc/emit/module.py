@@ -17,7 +17,7 @@ from xtc.core.errors import UserError
 from xtc.graph.graph import Graph
 from xtc.graph.node import Node
 from xtc.graph.tensor import Tensor
-from xtc.ir.attributes import AXES, DEVICE, MEMORY, ON_DEVICE
+from xtc.ir.attributes import AXES, DEVICE, MEMORY, ON_DEVICE, STATE
 from xtc.ir.builders.linalg import LinalgBuilder, MainOperation, Value
 from xtc.loops.mesh import is_head, parse_head
 from xtc.loops.yaml_text import Located, parse_yaml
@@ -130,9 +130,13 @@ def _arguments(emission: _Emission) -> list[str]:
     tensors = (*emission.graph.inputs, *emission.graph.outputs)
     return [
         f"%arg{position}: {tensor.type.mlir('memref')} "
-        f"{{{', '.join(['llvm.noalias', *emission.on_device(tensor)])}}}"
+        f"{{{', '.join(['llvm.noalias', *_state(tensor), *emission.on_device(tensor)])}}}"
         for position, tensor in enumerate(tensors)
     ]
+
+
+def _state(tensor: Tensor) -> list[str]:
+    return [STATE] if tensor.state else []
 
 
 def _global(emission: _Emission, tensor: Tensor) -> str:

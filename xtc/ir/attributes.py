@@ -31,6 +31,10 @@ ARENA = "xtc.arena"
 """Array of two integers on the allocation that a network's buffers share: its bytes, and the most
 that are alive at the same time. Written by plan-arena, read by keep-arenas."""
 
+STATE = "xtc.state"
+"""Unit attribute of an argument of the entry that keeps its value between calls. Written with the
+graph, read by plan-memory, which gives it memory that nothing else has."""
+
 PROFILE = "xtc.profile"
 """Array of pairs of strings on a module: node and kernel of each call whose end it records. Written
 by record-kernels, read when the artefact is built."""

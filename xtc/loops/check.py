@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xtc.core.errors import UserError, did_you_mean, shown
 from xtc.loops.check_external import check_external
@@ -41,6 +42,7 @@ class Outside:
         return Outside(axes, nest.loops[-1] if nest.loops else self.loop)
 
 
+@lru_cache(maxsize=1024)  # passes read the same schedules one after the other
 def check_nest(nest: Nest, title: str) -> None:
     """Raise UserError unless `nest`, which has been completed, can be made of the operation."""
     _check(nest, title, Outside())

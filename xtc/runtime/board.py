@@ -24,11 +24,11 @@ class BoardModule:
     board: Board
 
     def bind(self, addresses: Sequence[int]) -> Callable[[], None]:
-        """A call on arrays of this process: writes inputs, runs, reads outputs."""
+        """A call on arrays of this process: writes inputs, runs, reads outputs and states."""
         arguments = self.artifact.manifest.arguments
         pairs = list(zip(arguments, addresses, strict=True))
         inputs = [pair for pair in pairs if pair[0].role == "input"]
-        outputs = [pair for pair in pairs if pair[0].role == "output"]
+        results = [pair for pair in pairs if pair[0].role == "output" or pair[0].state]
 
         def call() -> None:
             self.board.require_flashed(self)
@@ -36,7 +36,7 @@ class BoardModule:
                 data = ctypes.string_at(address, argument.nbytes)
                 self.board.write(_symbol_of(argument), data)
             self.board.run()
-            for argument, address in outputs:
+            for argument, address in results:
                 data = self.board.read(_symbol_of(argument))
                 ctypes.memmove(address, data, argument.nbytes)
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 from xtc.core.errors import CompileError, UserError
 from xtc.ir.analysis.effects import written_memrefs
 from xtc.ir.analysis.views import root
+from xtc.ir.attributes import STATE
 from xtc.ir.builders import numbers
 from xtc.ir.mlir import (
     ArrayAttr,
@@ -50,9 +51,9 @@ class PlanMemory(Pass):
 
     Lifetimes are counted in calls of the entry function, which `outline-operators` made of nodes.
     An input lives from the start of the program to its last use, an output from its first use to
-    the end. Several orders of first fit are tried until the sum of what lives at once is reached.
-    Small buffers inside a loop are on the stack, in a function's frame. The entry takes
-    no arguments afterwards: callers write and read the arena.
+    the end, a state always. Several orders of first fit are tried until the sum of what lives at
+    once is reached. Small buffers inside a loop are on the stack, in a function's frame. The entry
+    takes no arguments afterwards: callers write and read the arena.
 
     Before:
         func.func @net(%x: memref<64xi8>, %y: memref<10xi8>) {
@@ -112,7 +113,9 @@ class PlanMemory(Pass):
         for position, argument in enumerate(block.arguments):
             times = [numbers[op] for op in _calls(argument, entry)]
             last = len(numbers)
-            if argument in written:
+            if _is_state(entry, position):
+                extent = 0, last
+            elif argument in written:
                 extent = min(times, default=0), last
             else:
                 extent = 0, max(times, default=0)
@@ -146,6 +149,11 @@ class _Buffer:
     name: str
     nbytes: int
     extent: Extent
+
+
+def _is_state(entry: Operation, position: int) -> bool:
+    given = entry.attributes.get("arg_attrs", None)
+    return given is not None and STATE in DictAttr(given[position])
 
 
 def _check_static(function: Operation) -> None:

@@ -17,7 +17,8 @@ from xtc_targets.upmem.commands._child import ended
 from xtc_targets.upmem.description import PROFILES, DpuDescription, default_profile, profile_named
 from xtc_targets.upmem.toolchain.command_line import read_command_line
 from xtc_targets.upmem.toolchain.environment import environment
-from xtc_targets.upmem.toolchain.library import INCLUDE, built_library
+from xtc_targets.upmem.toolchain.folders import INCLUDE
+from xtc_targets.upmem.toolchain.library import built_library
 from xtc_targets.upmem.toolchain.program import build
 from xtc_targets.upmem.toolchain.vendor import VendorKit
 

@@ -20,7 +20,7 @@ def run(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="xtc upmem trace",
         description="Write the modelled times of a report as a trace of Perfetto "
-        "(ui.perfetto.dev): jobs of each rank, and what DMA took of its programs.",
+        "(ui.perfetto.dev): jobs of each rank, its tasklets, and how busy DMA is.",
     )
     parser.add_argument("report", type=Path, help="what xtc upmem run --report wrote")
     parser.add_argument("-o", "--output", type=Path, help="the trace (standard output)")
@@ -57,14 +57,25 @@ def events(report: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
         }
         for event in report["events"]
     ]
-    counters = [
+    return [*named, *spans, *(event for launch in report["launches"] for event in _counted(launch))]
+
+
+def _counted(launch: dict[str, Any]) -> list[dict[str, Any]]:
+    """Counters of a launch: the tasklets that run, and the share of time in which DMA is busy."""
+    cycles = launch["modelled_cycles"] * launch["dpus"]
+    busy = 100 * launch["modelled_dma_cycles"] / cycles if cycles else 0.0
+    counts = {
+        "tasklets of DPUs (modelled)": launch["tasklets"] * launch["dpus"],
+        "% of cycles in which DMA is busy (modelled)": round(busy, 1),
+    }
+    return [
         {
             "ph": "C",
-            "name": f"modelled cycles of DMA in {launch['program']}",
+            "name": name,
             "pid": launch["set"],
-            "ts": number,
-            "args": {"cycles": launch["modelled_dma_cycles"]},
+            "ts": launch[when] * _MICROSECONDS,
+            "args": {launch["program"]: count if when == "modelled_begin" else 0},
         }
-        for number, launch in enumerate(report["launches"])
+        for name, count in counts.items()
+        for when in ("modelled_begin", "modelled_end")
     ]
-    return [*named, *spans, *counters]

@@ -28,6 +28,7 @@ typedef struct {
     uint32_t ranks; // that have not ended
     uint32_t dpus;
     dpu_counts counts; // cycles are the most, everything else is the sum
+    double begun, ended; // of all ranks
 } lib_launch;
 
 struct dpu_t {

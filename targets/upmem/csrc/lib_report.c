@@ -2,6 +2,7 @@
 // What the run did, as JSON: launches, transfers, lines of source, and a timeline. Written when the
 // process ends, to the file that the environment names.
 #define _GNU_SOURCE
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,12 +130,13 @@ static void report(const lib_machine *machine, const lib_launch *launch,
         "{\"program\": %s, \"set\": %u, \"dpus\": %u, \"tasklets\": %u, "
         "\"instructions\": %llu, \"modelled_cycles\": %llu, \"modelled_seconds\": %.9g, "
         "\"dma_reads\": %llu, \"dma_read_bytes\": %llu, \"dma_writes\": %llu, "
-        "\"dma_write_bytes\": %llu, \"modelled_dma_cycles\": %llu}",
+        "\"dma_write_bytes\": %llu, \"modelled_dma_cycles\": %llu, "
+        "\"modelled_begin\": %.9g, \"modelled_end\": %.9g}",
         name ? name : "\"\"", machine->id, launch->dpus, program->tasklets,
         (unsigned long long)all->instructions, (unsigned long long)all->cycles, seconds,
         (unsigned long long)all->dma_reads, (unsigned long long)all->dma_read_bytes,
         (unsigned long long)all->dma_writes, (unsigned long long)all->dma_write_bytes,
-        (unsigned long long)all->dma_cycles);
+        (unsigned long long)all->dma_cycles, launch->begun, launch->ended);
     free(name);
 }
 
@@ -145,6 +147,8 @@ void lib_report_launch(lib_machine *machine, struct dpu_rank_t *rank)
     rank->launch = NULL;
     if (!launch)
         return;
+    launch->begun = launch->dpus ? fmin(launch->begun, rank->begun) : rank->begun;
+    launch->ended = fmax(launch->ended, rank->free);
     count(launch, rank);
     if (program)
         lib_report_event(machine, rank->number, program->name, rank->begun, rank->free);

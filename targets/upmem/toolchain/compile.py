@@ -13,9 +13,8 @@ from xtc.system.workspace import private_folder
 from xtc_targets.upmem.description import DpuDescription
 from xtc_targets.upmem.toolchain.c_types import WIDTHS, with_wide_longs
 from xtc_targets.upmem.toolchain.clang import INSTALL_HINT, DpuClang
-from xtc_targets.upmem.toolchain.library import OWN_CSRC, SHARED
+from xtc_targets.upmem.toolchain.folders import DEVICE, SHARED
 
-DEVICE = OWN_CSRC / "device"
 MACHINE_FLAGS = (
     "--target=riscv32-unknown-none-elf",
     "-march=rv32i_zba_zbb",

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from xtc.core import knobs
 from xtc_targets.upmem.toolchain.dpu_pkg_config import VERSION
-from xtc_targets.upmem.toolchain.library import INCLUDE, OWN_CSRC, built_library
+from xtc_targets.upmem.toolchain.folders import INCLUDE, OWN_CSRC
+from xtc_targets.upmem.toolchain.library import built_library
 
 PYTHON_PATH = Path(__file__).parents[1] / "python"
 _COMPILERS = ("dpu-upmem-dpurte-clang", "dpu-clang")

@@ -9,12 +9,9 @@ from pathlib import Path
 from xtc.runtime import CSRC, NativeUnit
 from xtc.runtime.native import build_native
 from xtc.runtime.simulator import driver_unit, simulator_units
+from xtc_targets.upmem.toolchain.folders import INCLUDE, OWN_CSRC, SHARED
 from xtc_targets.upmem.toolchain.vendor import VendorKit
 
-OWN_CSRC = Path(__file__).parents[1] / "csrc"
-INCLUDE = OWN_CSRC / "include"
-SHARED = OWN_CSRC / "shared"
-"""Headers of the simulator and of device code."""
 LIBRARY = "libdpu.so"
 _EXACT = ("-ffp-contract=off",)  # results of arithmetic are those of the machine's routines
 

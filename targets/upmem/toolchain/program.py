@@ -17,9 +17,9 @@ from xtc.system.workspace import private_folder
 from xtc_targets.upmem.description import DpuDescription, default_profile, profile_named
 from xtc_targets.upmem.toolchain.clang import INSTALL_HINT, DpuClang
 from xtc_targets.upmem.toolchain.command_line import MOST_TASKLETS, CommandLine
-from xtc_targets.upmem.toolchain.compile import DEVICE, MACHINE_FLAGS, compile_file, run_clang
+from xtc_targets.upmem.toolchain.compile import MACHINE_FLAGS, compile_file, run_clang
 from xtc_targets.upmem.toolchain.elf import program_size
-from xtc_targets.upmem.toolchain.library import SHARED
+from xtc_targets.upmem.toolchain.folders import DEVICE, SHARED
 
 _SECONDS = 600.0
 

@@ -35,12 +35,14 @@ class Call:
         tensors: of the operands, None where an optional one is left out.
         values: of the operands.
         results: tensors of the results.
+        assign: lets an operand that is a variable be something from here on, by its position.
     """
 
     operator: OperatorOf
     tensors: Sequence[TensorOf | None]
     values: Sequence[Value | None]
     results: Sequence[TensorOf]
+    assign: Callable[[int, Value], None] | None = None
 
     @property
     def count(self) -> int:
@@ -82,13 +84,7 @@ class Call:
 
     def options(self, name: str) -> Any:
         """The operator's options, of the type `name`."""
-        wanted = getattr(tflite.BuiltinOptions, name)
-        kind, table = self.operator.node.BuiltinOptionsType(), self.operator.node.BuiltinOptions()
-        if kind != wanted or table is None:
-            raise Unsupported(f"it has no {name}")
-        options = getattr(tflite, name)()
-        options.Init(table.Bytes, table.Pos)
-        return options
+        return options_of(self.operator, name)
 
     @property
     def quantised(self) -> bool:
@@ -124,6 +120,16 @@ class Call:
     def scales(self, position: int) -> Scales:
         """The quantisation of an operand, which may have several scales."""
         return scales_of(self.operand(position))
+
+
+def options_of(operator: OperatorOf, name: str) -> Any:
+    """An operator's options, of the type `name`. Raises Unsupported where it has others."""
+    kind, table = operator.node.BuiltinOptionsType(), operator.node.BuiltinOptions()
+    if kind != getattr(tflite.BuiltinOptions, name) or table is None:
+        raise Unsupported(f"it has no {name}")
+    options = getattr(tflite, name)()
+    options.Init(table.Bytes, table.Pos)
+    return options
 
 
 def scales_of(tensor: TensorOf) -> Scales:

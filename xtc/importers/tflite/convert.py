@@ -29,6 +29,7 @@ from xtc.importers.tflite.load import (
     load_model,
 )
 from xtc.importers.tflite.table import TABLE
+from xtc.importers.tflite.variables import OPERATORS, Variables
 from xtc.importers.values import Unsupported, Value, as_tensor, dtype_of, shape_of
 
 _LISTED = 20  # of the operators that are not supported
@@ -50,6 +51,10 @@ class Converter:
     values: dict[int, Value] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
+    variables: Variables = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.variables = Variables(self.builder, self.model, self.names)
 
     def leaves(self) -> list[Tensor]:
         """Declares inputs and constants; gives the inputs."""
@@ -98,7 +103,11 @@ class Converter:
                 node.where = node.output.where = where
 
     def _operator(self, operator: OperatorOf) -> None:
-        missing = [n for n in operator.inputs if n >= 0 and n not in self.values]
+        for number in operator.inputs:
+            if number >= 0 and self.model.tensors[number].is_variable:
+                self.values[number] = self.variables.tensor(number, self.model.tensors[number])
+        known = self.values.keys() | self.variables.handles.keys()
+        missing = [n for n in operator.inputs if n >= 0 and n not in known]
         if missing and not self.problems:
             tensor = self.model.tensors[missing[0]]
             if tensor.is_sparse:
@@ -106,13 +115,22 @@ class Converter:
             raise Unsupported(f"nothing computes '{tensor.name}'")
         if missing:
             return  # what computes it is among the problems
+        values = [self.values.get(n) for n in operator.inputs]
+        wanted = [self.model.tensors[n] for n in operator.outputs]
+        if operator.name in OPERATORS:
+            value = self.variables.run(operator, values, wanted)
+            if value is not None:
+                self.values[operator.outputs[0]] = value
+            return
         write = TABLE.get(operator.name)
         if write is None:
             raise Unsupported("the operator is not supported")
         tensors = [self.model.tensors[n] if n >= 0 else None for n in operator.inputs]
-        values = [self.values[n] if n >= 0 else None for n in operator.inputs]
-        wanted = [self.model.tensors[n] for n in operator.outputs]
-        found = write(Call(operator, tensors, values, wanted))
+
+        def assign(position: int, value: Value) -> None:
+            self.variables.assign_tensor(operator.inputs[position], value)
+
+        found = write(Call(operator, tensors, values, wanted, assign))
         results = [found] if isinstance(found, Tensor | np.ndarray) else list(found)
         for number, tensor, value in zip(operator.outputs, wanted, results, strict=True):
             self._result(number, tensor, value)
@@ -160,7 +178,9 @@ def graph_of(path: Path, device: object = None) -> Graph:
         found = [number for number in model.outputs if number in converter.values]
         if len(found) != len(model.outputs):
             raise UserError("nothing computes an output of the model", where=str(path))
-        finish(builder, _names(model), converter.results(), leaves, device)
+        updates = converter.variables.updates()
+        leaves += [state for state, _ in updates]
+        finish(builder, _names(model), converter.results(), leaves, device, updates)
     return builder.graph
 
 

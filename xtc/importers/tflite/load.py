@@ -64,6 +64,7 @@ class TensorOf:
         scales: None where it is not quantised.
         is_sparse: whether zeros of the constant are left out, which is not read.
         is_unsigned: whether the file has uint8, of which numbers and zero point less 128 are here.
+        is_variable: whether it keeps its value between calls, which an operator changes.
     """
 
     name: str
@@ -73,6 +74,7 @@ class TensorOf:
     scales: Scales | None
     is_sparse: bool = False
     is_unsigned: bool = False
+    is_variable: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,14 +88,29 @@ class OperatorOf:
 
 
 @dataclass(frozen=True)
-class TfliteModel:
-    """The main subgraph of a file."""
+class Subgraph:
+    """Operators on tensors, which they name by number."""
 
-    name: str
     tensors: tuple[TensorOf, ...]
     operators: tuple[OperatorOf, ...]
+
+
+@dataclass(frozen=True)
+class TfliteModel:
+    """A file: its main subgraph, which is the first of all."""
+
+    name: str
+    subgraphs: tuple[Subgraph, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+
+    @property
+    def tensors(self) -> tuple[TensorOf, ...]:
+        return self.subgraphs[0].tensors
+
+    @property
+    def operators(self) -> tuple[OperatorOf, ...]:
+        return self.subgraphs[0].operators
 
 
 def load_model(path: Path) -> TfliteModel:
@@ -131,18 +148,26 @@ def _model(data: bytes, path: Path) -> TfliteModel:
     if model.SubgraphsLength() < 1:
         raise ValueError("no subgraph")
     codes = _listed(model.OperatorCodesLength(), model.OperatorCodes, _code)
+    read = _listed(
+        model.SubgraphsLength(), model.Subgraphs, lambda graph: _subgraph(model, graph, codes)
+    )
     subgraph = model.Subgraphs(0)
     count = subgraph.TensorsLength()
-    tensors = _listed(count, subgraph.Tensors, lambda tensor: _tensor(model, tensor))
-    operators = _listed(
-        subgraph.OperatorsLength(), subgraph.Operators, lambda node: _operator(node, codes, count)
-    )
     inputs = _numbers(subgraph.InputsLength(), subgraph.InputsAsNumpy, count)
     outputs = _numbers(subgraph.OutputsLength(), subgraph.OutputsAsNumpy, count)
     if min((*inputs, *outputs), default=0) < 0 or not outputs:
         raise ValueError("an input or output of the model is left out")
     name = _text(subgraph.Name()) or path.stem
-    return TfliteModel(name, tuple(tensors), tuple(operators), inputs, outputs)
+    return TfliteModel(name, tuple(read), inputs, outputs)
+
+
+def _subgraph(model: Any, graph: Any, codes: list[str]) -> Subgraph:
+    count = graph.TensorsLength()
+    tensors = _listed(count, graph.Tensors, lambda tensor: _tensor(model, tensor))
+    operators = _listed(
+        graph.OperatorsLength(), graph.Operators, lambda node: _operator(node, codes, count)
+    )
+    return Subgraph(tuple(tensors), tuple(operators))
 
 
 def _listed(count: int, get: Callable[[int], Any], read: Callable[[Any], Any]) -> list[Any]:
@@ -195,7 +220,8 @@ def _tensor(model: Any, tensor: Any) -> TensorOf:
     data = _data(model, tensor, shape, dtype, name)
     sparse = tensor.Sparsity() is not None
     scales = _scales(tensor.Quantization(), shape, name)
-    return _signed(TensorOf(name, shape, dtype, data, scales, sparse))
+    found = TensorOf(name, shape, dtype, data, scales, sparse)
+    return replace(_signed(found), is_variable=bool(tensor.IsVariable()))
 
 
 def _signed(tensor: TensorOf) -> TensorOf:

@@ -104,10 +104,8 @@ class Access:
 
     def is_apart(self, other: Access) -> bool:
         """Whether the two cannot touch the same element."""
-        if are_distinct(self.memref, other.memref):
-            return True
         if self.memref != other.memref:
-            return False
+            return are_distinct(self.memref, other.memref)
         lanes = max(self.lanes, other.lanes)
         for dim, (a, b) in enumerate(zip(self.subscripts, other.subscripts, strict=True)):
             distance = _distance(a, b) if dim <= self.walked else 0
@@ -172,8 +170,11 @@ class Sum:
 
 def _distance(a: Sum, b: Sum) -> int | None:
     """`a - b` where it is a constant."""
-    difference = Sum().add(a).add(b, -1)
-    return None if any(difference.terms.values()) else difference.constant
+    if a.terms != b.terms:  # compared first: pairs are many, and nearly all have equal terms
+        difference = Sum().add(a).add(b, -1)
+        if any(difference.terms.values()):
+            return None
+    return a.constant - b.constant
 
 
 def sum_of(value: Value) -> Sum:

@@ -9,6 +9,7 @@ from xtc.importers.tflite.ops import (
     movement,
     pooling,
     quantised,
+    recurrent,
     reduction,
     resize,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "movement",
     "pooling",
     "quantised",
+    "recurrent",
     "reduction",
     "resize",
 ]

@@ -35,6 +35,7 @@ def _relu(name: str, low: float | None, high: float | None) -> None:
 _relu("RELU", 0.0, None)
 _relu("RELU6", 0.0, 6.0)
 _relu("RELU_N1_TO_1", -1.0, 1.0)
+_relu("RELU_0_TO_1", 0.0, 1.0)
 
 
 def _rescaled(steps: Array, scale: float) -> tuple[Array, int]:

@@ -13,8 +13,7 @@ import tflite
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc.importers.compositions.convolution import slid
-from xtc.importers.compositions.windows import Window
+from xtc.importers.compositions.movement import padded, taken
 from xtc.importers.tflite.call import Call, integer_limits, known, limited, limits_of
 from xtc.importers.tflite.table import reads
 from xtc.importers.tflite.windows import framed, images, windows
@@ -84,35 +83,78 @@ def fully_connected(call: Call) -> Tensor:
 
 @reads("TRANSPOSE_CONV")
 def transpose_conv(call: Call) -> Tensor:
+    """A convolution of the image with gaps between its elements, by the filters turned around."""
     options, x = call.options("TransposeConvOptions"), call.tensor(2)
     images(x)
-    if x.dtype != "float32":
-        raise Unsupported(f"an image of {x.dtype}")
-    limits = limits_of(options.FusedActivationFunction())
-    kernel = known(call, 1)  # filters, height, width, channels
     strides = options.StrideH(), options.StrideW()
-    if min(strides) < 1:
-        raise Unsupported(f"strides {strides}")
-    wide = O.dilate(x, (1, *strides, 1)) if max(strides) > 1 else x
-    slides = []
+    if min(strides) < 1 or len(call.shape(1)) != 4:
+        raise Unsupported(f"strides {strides}, filters {call.shape(1)}")
+    moved = Call(
+        call.operator,
+        [call.operand(2), call.operand(1), call.tensors[3] if call.has(3) else None],
+        [call.value(2), call.value(1), call.value(3) if call.has(3) else None],
+        call.results,
+    )
+    zero = moved.scale(0).zero_point if moved.quantised else 0
+    wide = _with_gaps(x, strides, zero)
+    border = []
     for d, step in enumerate(strides):
-        size, taps, wanted = x.type.sizes[d + 1], kernel.shape[d + 1], call.results[0].shape[d + 1]
+        size, taps, wanted = x.type.sizes[d + 1], call.shape(1)[d + 1], call.results[0].shape[d + 1]
         whole = (size - 1) * step + taps
         same = options.Padding() == tflite.Padding.SAME
-        before = max((size - 1) * step + taps - wanted, 0) // 2 if same else 0
-        ends = taps - 1 - before, taps - 1 - (whole - before - wanted)
-        slides.append(Window(wide.type.sizes[d + 1], taps, 1, 1, *ends, wanted))
+        before = max(whole - wanted, 0) // 2 if same else 0
+        border.append((taps - 1 - before, taps - 1 - (whole - before - wanted)))
+    image = as_tensor(padded(wide, [(0, 0), *border, (0, 0)], "constant", zero))
+    kernel = _weights(moved)
+    if isinstance(kernel, Tensor):
+        raise Unsupported("computed filters")
     turned = np.ascontiguousarray(np.flip(kernel, axis=(1, 2)).transpose(1, 2, 3, 0))
-    result = slid(wide, as_tensor(turned), slides, 1)
-    return limited(O.add(result, call.tensor(3)) if call.has(3) else result, limits)
+    return _finished(moved, lambda w: O.conv2d(image, w), turned, options, filters=1)
+
+
+def _with_gaps(x: Tensor, strides: tuple[int, int], value: int) -> Tensor:
+    """Elements `strides` apart, with a value between them."""
+    if max(strides) == 1:
+        return x
+    n, h, w, c = x.type.sizes
+    high, wide = strides
+    split = O.reshape(x, (n, h, 1, w, 1, c))
+    none = (0, 0)
+    grown = O.pad(split, (none, none, (0, high - 1), none, (0, wide - 1), none), value=value)
+    whole = O.reshape(grown, (n, h * high, w * wide, c))
+    inner = [range(n), range((h - 1) * high + 1), range((w - 1) * wide + 1), range(c)]
+    return as_tensor(taken(whole, inner))
 
 
 @reads("BATCH_MATMUL")
 def batch_matmul(call: Call) -> Tensor:
     options, a, b = call.options("BatchMatMulOptions"), call.tensor(0), call.tensor(1)
-    if {a.dtype, b.dtype} != {"float32"}:
+    turned_a, turned_b = bool(options.AdjX()), bool(options.AdjY())
+    if {a.dtype, b.dtype} == {"float32"}:
+        return O.matmul(a, b, transpose_a=turned_a, transpose_b=turned_b)
+    if not call.quantised or b.dtype != "int8":
         raise Unsupported(f"operands of {a.dtype} and {b.dtype}")
-    return O.matmul(a, b, transpose_a=bool(options.AdjX()), transpose_b=bool(options.AdjY()))
+    p, q, y = call.scale(0), call.scale(1), call.result_scale
+    total = O.matmul(a, b, transpose_a=turned_a, transpose_b=turned_b)
+    k = a.type.sizes[-2 if turned_a else -1]
+    # Less what the zero points add to each row and column.
+    if q.zero_point:
+        rows = O.reduce_sum(O.cast(a, "int32"), axes=(-2 if turned_a else -1,), keepdims=True)
+        rows = _row(rows) if turned_a else rows
+        total = O.sub(total, O.mul(rows, q.zero_point))
+    if p.zero_point:
+        columns = O.reduce_sum(O.cast(b, "int32"), axes=(-1 if turned_b else -2,), keepdims=True)
+        columns = _row(columns) if turned_b else columns
+        total = O.sub(total, O.mul(columns, p.zero_point))
+    total = O.add(total, k * p.zero_point * q.zero_point)
+    factor = float(np.float32(p.scale) * np.float32(q.scale)) / y.scale
+    return O.requantize(total, factor, zero_point=y.zero_point, rounding="single")
+
+
+def _row(x: Tensor) -> Tensor:
+    """A column as a row, or a row as a column."""
+    rank = x.type.rank
+    return O.transpose(x, axes=(*range(rank - 2), rank - 1, rank - 2))
 
 
 def _weights(call: Call) -> Value:

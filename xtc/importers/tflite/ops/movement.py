@@ -7,10 +7,18 @@ import numpy as np
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc.importers.compositions.movement import padded, part, same, stacked, starts_of, taken
-from xtc.importers.tflite.call import Call
+from xtc.importers.compositions.movement import (
+    expanded,
+    padded,
+    part,
+    same,
+    stacked,
+    starts_of,
+    taken,
+)
+from xtc.importers.tflite.call import Call, known
 from xtc.importers.tflite.table import reads
-from xtc.importers.values import Unsupported, Value, as_tensor
+from xtc.importers.values import Unsupported, Value, as_tensor, dtype_of
 
 _MIRRORS = {0: "reflect", 1: "symmetric"}
 
@@ -162,6 +170,54 @@ def reverse(call: Call) -> Tensor:
     _same_scales(call)
     x = call.tensor(0)
     return O.flip(x, axes=tuple(_axis(axis, x.type.rank) for axis in call.ints(1)))
+
+
+@reads("BROADCAST_TO")
+def broadcast_to(call: Call) -> Tensor:
+    _same_scales(call)
+    return expanded(call.tensor(0), call.results[0].shape)
+
+
+@reads("BROADCAST_ARGS")
+def broadcast_args(call: Call) -> Value:
+    shape = np.broadcast_shapes(tuple(call.ints(0)), tuple(call.ints(1)))
+    return np.array(shape, call.results[0].dtype)
+
+
+@reads("RANK")
+def rank(call: Call) -> Value:
+    return np.array(len(call.shape(0)), call.results[0].dtype)
+
+
+@reads("ZEROS_LIKE")
+def zeros_like(call: Call) -> Value:
+    return np.zeros(call.shape(0), call.results[0].dtype)
+
+
+@reads("FILL")
+def fill(call: Call) -> Value:
+    _same_scales(call)
+    shape = tuple(call.ints(0))
+    value = call.value(1)
+    if isinstance(value, np.ndarray):
+        return np.full(shape, value.reshape(-1)[0], value.dtype)
+    return expanded(value, shape)
+
+
+@reads("GATHER_ND")
+def gather_nd(call: Call) -> Tensor:
+    _same_scales(call)
+    return O.gather_nd(call.tensor(0), call.tensor(1))
+
+
+@reads("EMBEDDING_LOOKUP")
+def embedding_lookup(call: Call) -> Tensor:
+    table = call.value(1)
+    if dtype_of(table) != call.results[0].dtype:
+        table = known(call, 1)
+    else:
+        _same_scales(call)
+    return O.gather(as_tensor(table), call.tensor(0), axis=0)
 
 
 @reads("SPACE_TO_BATCH_ND")

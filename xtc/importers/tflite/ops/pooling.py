@@ -49,6 +49,17 @@ def average_pool_2d(call: Call) -> Tensor:
     return _limited(call, pooled, activation)
 
 
+@reads("L2_POOL_2D")
+def l2_pool_2d(call: Call) -> Tensor:
+    x, slides, activation = _prepared(call)
+    if not x.element.is_float:
+        raise Unsupported(f"an image of {x.dtype}")
+    border = tuple((max(a, 0), max(b, 0)) for a, b in (slide.border for slide in slides))
+    taps, stride = _pair(slides, "taps"), _pair(slides, "stride")
+    mean = O.avg_pool2d(O.mul(x, x), taps, stride=stride, padding=border)
+    return _limited(call, O.sqrt(mean), activation)
+
+
 def _mean_of_unsigned(x: Tensor, slides: list[Window]) -> Tensor:
     """Means of uint8, whose halves go up, while those of int8 go away from zero."""
     taps, stride = _pair(slides, "taps"), _pair(slides, "stride")

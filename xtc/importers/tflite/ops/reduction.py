@@ -83,3 +83,15 @@ def l2_normalization(call: Call) -> Tensor:
         raise Unsupported("int8")
     squares = O.reduce_sum(O.mul(x, x), axes=(-1,), keepdims=True)
     return O.div(x, O.sqrt(O.maximum(squares, 1e-6)))
+
+
+def _of_truths(name: str, write: Callable[..., Tensor]) -> None:
+    @reads(name)
+    def read(call: Call) -> Tensor:
+        x, keep = call.tensor(0), bool(call.options("ReducerOptions").KeepDims())
+        steps = O.cast(x, "int8")
+        return O.cast(write(steps, axes=_axes(call, x.type.rank), keepdims=keep), "bool")
+
+
+_of_truths("REDUCE_ANY", O.reduce_max)
+_of_truths("REDUCE_ALL", O.reduce_min)

@@ -13,6 +13,8 @@ from xtc.importers.tflite.table import reads
 from xtc.importers.tflite.windows import images
 from xtc.importers.values import Array, Unsupported
 
+_POINT = 10  # bits behind the point, in positions of integers
+
 
 def _positions(size: int, wanted: int, options: object, *, nearest: bool) -> Array:
     """Where in an image of `size` each of the `wanted` elements is, in float32 as kernels do it."""
@@ -48,6 +50,8 @@ def resize_nearest(call: Call) -> Tensor:
 def resize_bilinear(call: Call) -> Tensor:
     options, x = call.options("ResizeBilinearOptions"), call.tensor(0)
     images(x)
+    if x.dtype == "int8":
+        return _bilinear_integers(call, x, options)
     if x.dtype != "float32":
         raise Unsupported(f"an image of {x.dtype}")
     for d, wanted in zip((1, 2), call.ints(1), strict=True):
@@ -59,3 +63,41 @@ def resize_bilinear(call: Call) -> Tensor:
         weights = np.stack([1 - share, share]).astype(np.float32)
         x = O.resample(x, constant(indices), constant(weights), axis=d)
     return x
+
+
+def _bilinear_integers(call: Call, x: Tensor, options: object) -> Tensor:
+    """In integers with 10 bits behind the point; means are rounded, halves away from zero."""
+    if call.scale(0) != call.result_scale:
+        raise Unsupported("operand and result of different scales")
+    if call.operand(0).is_unsigned:
+        raise Unsupported("an image of uint8")
+    x = O.cast(x, "int32")
+    for d, wanted in zip((1, 2), call.ints(1), strict=True):
+        at = _fixed_positions(x.type.sizes[d], wanted, options)
+        low = np.maximum(at >> _POINT, 0)
+        high = np.minimum((at + (1 << _POINT) - 1) >> _POINT, x.type.sizes[d] - 1)
+        share = at - (low << _POINT)
+        shape = [1, 1, 1, 1]
+        shape[d] = wanted
+        weights = ((1 << _POINT) - share, share)
+        near, far = (
+            O.mul(O.gather(x, constant(index), axis=d), constant(w.astype(np.int32).reshape(shape)))
+            for index, w in zip((low, high), weights, strict=True)
+        )
+        x = O.add(near, far)
+    unit = 1 << (2 * _POINT)
+    half = O.sub(O.mul(O.cast(O.greater(x, 0), "int32"), unit), unit // 2)
+    return O.cast(O.trunc_div(O.add(x, half), unit), "int8")
+
+
+def _fixed_positions(size: int, wanted: int, options: object) -> Array:
+    """As ComputeInterpolationValuesInteger of TensorFlow Lite's reference kernel has them."""
+    if wanted < 1 or wanted > 1 << 16:
+        raise Unsupported(f"a size of {wanted}")
+    scale = ((size << _POINT) + wanted // 2) // wanted
+    if options.AlignCorners() and wanted > 1:  # type: ignore[attr-defined]
+        scale = (((size - 1) << _POINT) + (wanted - 1) // 2) // (wanted - 1)
+    at = np.arange(wanted, dtype=np.int64) * scale
+    if options.HalfPixelCenters():  # type: ignore[attr-defined]
+        at = at + scale // 2 - (1 << (_POINT - 1))
+    return np.asarray(at)
