@@ -61,6 +61,8 @@ def show(case: Case) -> None:
     for launch in case.launches:
         kernel = launch.program.compile(*launch.arguments)
         print(f"resources  {kernel.name}: {_resources(kernel)}")
+        for note in kernel.notes:
+            print(f"note       {note}")
     for report in case.run(lambda program: program.check):
         print(f"races      {report}")
 

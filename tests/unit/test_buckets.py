@@ -158,8 +158,8 @@ def test_nan_beyond_the_arguments_reaches_no_result(case: str) -> None:
         sizes = {name: size + n for n, name in enumerate(symbols)}
         same(proto, sizes, dict.fromkeys(symbols, 8))
     if "s" in symbols:
-        one = dict.fromkeys(symbols, 3)
-        same(proto, one, {**one, "s": 11})
+        equal = dict.fromkeys(symbols, 3)
+        same(proto, equal, {**equal, "s": 11})
 
 
 INEXACT = {

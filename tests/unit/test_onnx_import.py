@@ -283,7 +283,7 @@ def test_mutants_end_in_a_graph_or_an_error(tmp_path: Path, is_long: bool) -> No
     rng = np.random.default_rng(0)
     file = tmp_path / "model.onnx"
     ended = {"graph": 0, "error": 0}
-    for _ in range(10_000 if is_long else 400):
+    for _ in range(10_000 if is_long else 250):
         mutant = bytearray(data)
         for position in rng.integers(0, len(data), rng.integers(1, 6)):
             mutant[position] = rng.integers(0, 256)

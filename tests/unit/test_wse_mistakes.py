@@ -65,7 +65,16 @@ TOPS = {
     'const s = @import_module("<tiem>");': "there is no library <tiem>",
     "param p: i16;": "the parameter 'p' has no value",
     "const u = @get_dsd(fabout_dsd, .{ .extent = 1, .output_queue = @get_output_queue(2), "
-    ".zero = .{ .first_source = true } });": "'zero' of a descriptor is not supported",
+    ".zero = .{ .third_source = true } });": "'zero' has no 'third_source'",
+    "const u = @get_dsd(fabin_dsd, .{ .extent = 1, .input_queue = @get_input_queue(2), "
+    ".simd_mode = .{ .simd_16 = true } });": "'simd_mode' has no 'simd_16'",
+    "comptime { @initialize_queue(@get_input_queue(2), .{ .color = @get_color(1), "
+    ".ctrl_table_id = 4 }); }": "control tasks are in one table",
+    "comptime { @rpc(@get_data_task_id(@get_input_queue(2))); }": "@rpc serves what the host",
+    'const u = @import_comptime_value([2]u16, "none.json");': "none.json cannot be read",
+    "const u = @allocate_fifo(v, .{ .xdsr = @get_xdsr(1) }); var v = @zeros([4]i16);": (
+        "a FIFO has 'dest', 'src' and 'xdsr', or none of them"
+    ),
     "const u = @get_dsd(mem4d_dsd, .{ .base_address = &v, .extent = .{ 2, 2 }, .stride = 1 }); "
     "var v = @zeros([4]i16);": "a mem4d_dsd with 2 extents and 1 strides",
 }

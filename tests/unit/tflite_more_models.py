@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tests.unit.tflite_layers import RELU, SAME, VALID, Layers, Rng, pick, scale
-from tests.unit.tflite_narrow_models import MODELS, model
+from tests.unit.tflite_models import model
+from tests.unit.tflite_narrow_models import MODELS
 from tests.unit.tflite_writer import Writer
 
 __all__ = ["MODELS"]

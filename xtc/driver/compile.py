@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -101,8 +101,7 @@ def compile(
             for the sizes that calls bring where some of its sizes are free.
         target: a target's name, or a device of it, which then runs the code and stays open.
         dims: sizes of the graph's symbolic dimensions.
-        buckets: for free dimensions of a model the sizes that it is compiled for: arguments of a
-            call are padded to the next one where that is exact.
+        buckets: sizes of a model's free dimensions to which calls are padded where that is exact.
         schedule: an `xtc.Schedule`, a mapping of loop nests by operator name, YAML text of one, or
             a Path; "tuned" for the best that `xtc-tune` has found on this machine; operators
             without one run as the target thinks best.
@@ -134,12 +133,22 @@ def compile(
     request = {"schedule": schedule, "ir": ir, "passes": passes, **options}
     if isinstance(graph, GraphFamily):
         build = partial(_load, target=target, request=request, in_memory=in_memory, cache=cache)
-        if buckets:
-            return BucketedModule(graph, dims or {}, build, checked_buckets(graph, buckets))
-        return specialised(graph, dims or {}, build)
+        return _of_family(graph, dims or {}, buckets or {}, build)
     if buckets:
         raise UserError("buckets are for models with free dimensions, and this is a graph")
     return _load(graph, target, {"dims": dims, **request}, in_memory=in_memory, cache=cache)
+
+
+def _of_family(
+    family: GraphFamily,
+    dims: Mapping[str, int],
+    buckets: Mapping[str, Sequence[int]],
+    build: Callable[[Graph], Module],
+) -> SpecialisedModule:
+    """A module for the sizes that calls bring, or for the listed ones."""
+    if buckets:
+        return BucketedModule(family, dims, build, checked_buckets(family, buckets))
+    return specialised(family, dims, build)
 
 
 def _load(

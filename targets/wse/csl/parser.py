@@ -24,6 +24,16 @@ def parse(text: str, name: str) -> tree.File:
     return tree.File(name, tuple(items))
 
 
+def parse_type(text: str, at: tree.Position) -> tree.Expr:
+    """The tree of a type that stands outside of a program, which `at` is about. Raises CslError."""
+    parser = Parser(text, at.file)
+    with deep_calls():
+        found = parser.type()
+    if parser.token.kind != "end":
+        raise parser.unexpected("the end of a type")
+    return found
+
+
 class Parser(ExpressionParser):
     """Statements of one file."""
 

@@ -24,7 +24,12 @@ typedef struct {
     uint16_t words[16];
 } wse_dsd;
 
-enum { WSE_CONTROL = 1, WSE_ADVANCE = 2, WSE_INDEXED = 4 };
+enum {
+    WSE_CONTROL = 1, WSE_ADVANCE = 2, WSE_INDEXED = 4,
+    WSE_TRANSFORM = 8, // control wavelets become words that say so, and these control wavelets
+    WSE_ZERO_FIRST = 16, WSE_ZERO_SECOND = 32, // the source that is cleared when all was sent
+    WSE_PAIRS = 64 // two elements of 16 bits in a wavelet
+};
 
 enum wse_operand_kind { WSE_DSD, WSE_SCALAR, WSE_POINTER, WSE_DSR };
 
@@ -50,7 +55,8 @@ enum wse_operation {
     WSE_FSUBS, WSE_FMULH, WSE_FMULS, WSE_FMACH, WSE_FMACS, WSE_FMACHS, WSE_FMAXH, WSE_FMAXS,
     WSE_FNEGH, WSE_FNEGS, WSE_FABSH, WSE_FABSS, WSE_FH2S, WSE_FS2H, WSE_ADD16, WSE_SUB16,
     WSE_AND16, WSE_OR16, WSE_XOR16, WSE_SLL16, WSE_SLR16, WSE_SAR16, WSE_XP162FH, WSE_XP162FS,
-    WSE_FH2XP16, WSE_FS2XP16, WSE_ADD32, WSE_SUB32, WSE_FMINH, WSE_FMINS, WSE_ADDC16, WSE_DFILT,
+    WSE_FH2XP16, WSE_FS2XP16, WSE_ADD32, WSE_SUB32, WSE_FMINH, WSE_FMINS, WSE_ADDC16, WSE_FSCALEH,
+    WSE_FSCALES, WSE_POPCNT, WSE_CLZ, WSE_CTZ, WSE_DFILT,
     WSE_OPERATIONS
 };
 

@@ -206,18 +206,30 @@ static uint32_t urgent(const wse_pe *pe, choice *found, uint32_t count)
     return kept ? kept : count;
 }
 
+// Ready tasks take turns by their ids: tasks that wait by activating themselves let others run.
+static choice next_of(wse_pe *pe, const choice *found, uint32_t count)
+{
+    uint32_t order[WSE_TASKS + WSE_COLORS], first = 0;
+    for (uint32_t i = 1; i < count; i++)
+        if ((found[i].task - pe->next_task) % WSE_TASKS <
+            (found[first].task - pe->next_task) % WSE_TASKS)
+            first = i;
+    sim_order(order, count);
+    choice chosen = found[(first + order[0]) % count];
+    pe->next_task = chosen.task + 1;
+    return chosen;
+}
+
 static bool start_task(wse_pe *pe)
 {
     choice found[WSE_TASKS + WSE_COLORS];
-    uint32_t order[WSE_TASKS + WSE_COLORS];
     if (start_called(pe) || start_handler(pe))
         return true;
     uint32_t count = choices(pe, found);
     if (!count)
         return false;
     count = urgent(pe, found, count);
-    sim_order(order, count);
-    choice chosen = found[order[0]];
+    choice chosen = next_of(pe, found, count);
     memset(pe->words, 0, sizeof pe->words);
     if (chosen.input != WSE_NONE)
         pe->words[0] = wse_input_take(pe, chosen.input).data;

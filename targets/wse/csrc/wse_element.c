@@ -76,6 +76,11 @@ ELEMENT(xp162fh, half_bits((double)(int16_t)a))
 ELEMENT(xp162fs, single_bits((float)(int16_t)a))
 ELEMENT(fh2xp16, (uint32_t)(int32_t)rint(half(a)) & 0xffff)
 ELEMENT(fs2xp16, (uint32_t)(int32_t)rintf(single(a)) & 0xffff)
+ELEMENT(fscaleh, half_bits(ldexp(half(a), (int16_t)b)))
+ELEMENT(fscales, single_bits(ldexpf(single(a), (int16_t)b)))
+ELEMENT(popcnt, (uint32_t)__builtin_popcount(a & 0xffff))
+ELEMENT(clz, a & 0xffff ? (uint32_t)__builtin_clz(a & 0xffff) - 16 : 16)
+ELEMENT(ctz, a & 0xffff ? (uint32_t)__builtin_ctz(a & 0xffff) : 16)
 ELEMENT(add32, a + b)
 ELEMENT(sub32, a - b)
 
@@ -83,7 +88,8 @@ wse_function *const wse_functions[WSE_OPERATIONS] = {
     move,  move,  move,   move,   faddh, fadds,  faddhs,  fsubh,   fsubs, fmulh,
     fmuls, fmach, fmacs,  fmachs, fmaxh, fmaxs,  fnegh,   fnegs,   fabsh, fabss,
     fh2s,  fs2h,  add16,  sub16,  and16, or16,   xor16,   sll16,   slr16, sar16,
-    xp162fh, xp162fs, fh2xp16, fs2xp16, add32, sub32, fminh, fmins, add16, move,
+    xp162fh, xp162fs, fh2xp16, fs2xp16, add32, sub32, fminh, fmins, add16, fscaleh,
+    fscales, popcnt, clz, ctz, move,
 };
 
 static bool is_wide(uint32_t operation)
@@ -92,7 +98,8 @@ static bool is_wide(uint32_t operation)
         1ull << WSE_MOV32 | 1ull << WSE_FMOVS | 1ull << WSE_FADDS | 1ull << WSE_FADDHS |
         1ull << WSE_FSUBS | 1ull << WSE_FMULS | 1ull << WSE_FMACS | 1ull << WSE_FMACHS |
         1ull << WSE_FMAXS | 1ull << WSE_FNEGS | 1ull << WSE_FABSS | 1ull << WSE_FH2S |
-        1ull << WSE_DFILT | 1ull << WSE_XP162FS | 1ull << WSE_ADD32 | 1ull << WSE_SUB32 | 1ull << WSE_FMINS;
+        1ull << WSE_DFILT | 1ull << WSE_XP162FS | 1ull << WSE_ADD32 | 1ull << WSE_SUB32 | 1ull << WSE_FMINS |
+        1ull << WSE_FSCALES;
     return wide >> operation & 1;
 }
 
@@ -103,7 +110,7 @@ uint32_t wse_size_to(uint32_t operation)
 
 uint32_t wse_size_from(uint32_t operation, uint32_t source)
 {
-    if (operation == WSE_FH2S || operation == WSE_XP162FS)
+    if ((operation == WSE_FSCALES && source > 0) || operation == WSE_FH2S || operation == WSE_XP162FS)
         return 2;
     if (operation == WSE_FS2H || operation == WSE_FS2XP16)
         return 4;

@@ -99,12 +99,23 @@ static void binary(char *text, uint32_t number, uint32_t digits)
     text[digits] = '\0';
 }
 
-// `kind`: 10 decimal, 1 with a sign, 32 a float's bits; 160 or 200 plus the digits: hexadecimal, binary.
+// A number without a fraction shows that it is a float.
+static void decimal(char *text, size_t room, float value)
+{
+    snprintf(text, room, "%g", (double)value);
+    if (!strpbrk(text, ".en"))
+        strcat(text, ".0");
+}
+
+// `kind`: 10 decimal, 1 with a sign, 32 a float's bits; 160, 200 or 260 plus the digits: hexadecimal,
+// binary, hexadecimal with capitals.
 WSE_EXPORT void wse_print_number(wse_head *head, uint32_t number, uint16_t kind)
 {
     char text[48];
     if (kind == 164 || kind == 168)
         snprintf(text, sizeof text, "%0*x", kind - 160, number);
+    else if (kind == 264 || kind == 268)
+        snprintf(text, sizeof text, "%0*X", kind - 260, number);
     else if (kind == 216 || kind == 232)
         binary(text, number, kind - 200u);
     else if (kind == 1)
@@ -112,7 +123,7 @@ WSE_EXPORT void wse_print_number(wse_head *head, uint32_t number, uint16_t kind)
     else if (kind == 32) {
         float value;
         memcpy(&value, &number, sizeof value);
-        snprintf(text, sizeof text, "%g", (double)value);
+        decimal(text, sizeof text - 2, value);
     } else
         snprintf(text, sizeof text, "%u", number);
     print(head, text);
@@ -250,6 +261,15 @@ WSE_EXPORT void wse_set_swap(wse_head *head, uint16_t swaps)
     wse_sync(of(head));
     for (uint32_t color = 0; color < WSE_COLORS; color++)
         of(head)->route[color].swap = swaps & 3;
+}
+
+// One of the numbers of a filter, by its place in them, or the counter itself: 6.
+WSE_EXPORT void wse_set_filter(wse_head *head, uint16_t color, uint16_t which, uint16_t value)
+{
+    wse_filter *filter = &route(head, color)->filter;
+    if (!filter->kind || filter->kind == 2)
+        sim_fault(0, "colour %u has no filter that counts", color);
+    *(which < 6 ? &filter->numbers[which] : &filter->counter) = value;
 }
 
 WSE_EXPORT void wse_set_queue_color(wse_head *head, uint16_t queue, uint16_t color, uint16_t is_in)

@@ -46,6 +46,12 @@ static void make(wse_pe *pe, wse_operation_state *operation, uint32_t number,
         wse_stream_make(pe, &operation->from[i], &operands[1 + i], wse_size_from(number, i),
                         &operation->options);
     operation->is_async = operation->options.flags & WSE_ASYNC;
+    uint32_t cleared = operation->to.zeroes;
+    if (cleared == 2 && operation->sources == 1)
+        cleared = 1; // the only source counts as the second
+    if (cleared && cleared <= operation->sources &&
+        operation->from[cleared - 1].kind == WSE_S_MEMORY)
+        operation->cleared = operation->from[cleared - 1];
     limit(pe, &operation->to, false);
     for (uint32_t i = 0; i + 1 < count; i++)
         limit(pe, &operation->from[i], true);
@@ -83,6 +89,8 @@ static void element(wse_pe *pe, wse_operation_state *operation)
 static void stop(wse_pe *pe, wse_operation_state *operation)
 {
     operation->busy = false;
+    for (uint32_t i = 0; operation->cleared.kind && i < operation->done; i++)
+        wse_stream_write(pe, &operation->cleared, 0);
     wse_stream_end(pe, &operation->to);
     for (uint32_t i = 0; i < operation->sources; i++)
         wse_stream_end(pe, &operation->from[i]);
@@ -185,14 +193,14 @@ void wse_operation_advance(wse_pe *pe, wse_operation_state *operation)
     wse_core_at(pe, wse.now + 1);
 }
 
-// Elements a cycle in quarters, by operation; sources: copies of f16 8, of f32 4, fma of f16 4, of
-// f32 1 where operands lie in different banks and 1/2 where they collide.
+// Elements a cycle, by operation; sources: copies of f16 8, of f32 4, half of them on WSE-2 (tables
+// of the language documentation); fma of f16 4, of f32 1 where operands lie in different banks and 1/2 where they collide.
 static uint64_t cycles_of(const wse_operation_state *operation)
 {
     uint32_t number = operation->operation, length = operation->length;
     bool wide = wse_size_to(number) == 4;
     if (number <= WSE_FMOVS)
-        return length / (wide ? 4 : 8) + 1;
+        return length / ((wide ? 4u : 8u) >> !wse.by_queue) + 1;
     if (!wide)
         return length / 4 + 1;
     const wse_stream *first = &operation->from[0], *second = &operation->from[1];

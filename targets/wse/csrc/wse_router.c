@@ -79,10 +79,23 @@ static bool passes_filter(wse_route *route, const wse_wavelet *wavelet, bool com
         return wavelet->control || (filter->numbers[0] <= index && index <= filter->numbers[1]);
     if (filter->kind == 0)
         return true;
-    bool counts = wavelet->control ? filter->numbers[4] : filter->numbers[3];
+    if (filter->kind == 3 && !filter->numbers[2])
+        return true; // a sparse counter whose limits are used up
+    bool counts = wavelet->control ? filter->numbers[4] & 1 : filter->numbers[3];
     bool passes = filter->counter <= filter->numbers[1];
-    if (commit && counts)
-        filter->counter = filter->counter >= filter->numbers[2] ? 0 : filter->counter + 1;
+    if (filter->numbers[4] & 2)
+        passes = wavelet->control && filter->counter == filter->numbers[1];
+    if (!commit || !counts)
+        return passes;
+    if (filter->counter < filter->numbers[2]) {
+        filter->counter++;
+        return passes;
+    }
+    filter->counter = 0;
+    if (filter->kind == 3) { // the second limit takes the place of the first, once
+        filter->numbers[2] = filter->numbers[5];
+        filter->numbers[5] = 0;
+    }
     return passes;
 }
 

@@ -90,6 +90,9 @@ enum wse_stream_kind {
 // One operand of an operation on its way.
 typedef struct {
     uint8_t kind, rank, size, control, indexed, advances, last;
+    uint8_t transforms, pairs, zeroes; // zeroes: the source that is cleared, 1 or 2
+    uint8_t waiting; // of pairs: whether a half is in `half`
+    uint16_t half;
     uint8_t queue, color; // of a router's or core's
     uint16_t address, index;
     uint16_t extents[4], at[4];
@@ -103,7 +106,7 @@ typedef struct {
     uint8_t ut;
     uint32_t operation, sources, done, length, line;
     uint64_t start;
-    wse_stream to, from[3];
+    wse_stream to, from[3], cleared; // cleared: memory to set to 0 at the end
     wse_options options;
 } wse_operation_state;
 
@@ -162,6 +165,7 @@ typedef struct wse_pe {
     char *line;       // that it prints
     uint32_t random[WSE_GENERATORS], generator; // states, and which is active; 0: not used yet
     uint64_t urgent; // tasks that go before others
+    uint32_t next_task; // whose turn it is
 } wse_pe;
 
 typedef struct {

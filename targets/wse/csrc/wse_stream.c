@@ -59,6 +59,9 @@ static void make_fabric(wse_pe *pe, wse_stream *stream, const uint16_t *words)
     stream->advances = (words[4] & WSE_ADVANCE) != 0;
     stream->indexed = (words[4] & WSE_INDEXED) != 0;
     stream->index = words[5];
+    stream->transforms = (words[4] & WSE_TRANSFORM) != 0;
+    stream->pairs = (words[4] & WSE_PAIRS) && stream->size == 2;
+    stream->zeroes = words[4] & WSE_ZERO_FIRST ? 1 : words[4] & WSE_ZERO_SECOND ? 2 : 0;
     if (is_in)
         make_input(pe, stream, queue, color);
     else
@@ -148,9 +151,11 @@ bool wse_stream_can_read(wse_pe *pe, const wse_stream *stream)
 {
     if (stream->kind == WSE_S_IN) {
         wse_queue *queue = pe->in[stream->queue];
+        if (stream->waiting)
+            return true;
         if (!queue->count || wse_queue_front(queue)->ready > wse.now)
             return false;
-        return !wse_queue_front(queue)->control;
+        return stream->transforms || !wse_queue_front(queue)->control;
     }
     if (stream->kind == WSE_S_FIFO)
         return pe->fifos[stream->fifo].used >= pe->class->fifos[stream->fifo].element;
@@ -179,11 +184,31 @@ static uint32_t pop(wse_pe *pe, uint32_t number)
     return bits;
 }
 
+// The two highest bits of a word of a FIFO say that it was a control wavelet (assumed: both set).
+#define TRANSFORMED 0xc0000000u
+
+static uint32_t receive(wse_pe *pe, wse_stream *stream)
+{
+    if (stream->waiting) {
+        stream->waiting = 0;
+        return stream->half;
+    }
+    wse_wavelet wavelet = wse_input_take(pe, stream->queue);
+    if (stream->transforms)
+        return (wavelet.data & ~TRANSFORMED) | (wavelet.control ? TRANSFORMED : 0);
+    if (stream->pairs) {
+        stream->waiting = 1;
+        stream->half = (uint16_t)(wavelet.data >> 16);
+        return wavelet.data & 0xffff;
+    }
+    return wavelet.data;
+}
+
 uint32_t wse_stream_read(wse_pe *pe, wse_stream *stream)
 {
     switch (stream->kind) {
     case WSE_S_IN:
-        return wse_input_take(pe, stream->queue).data;
+        return receive(pe, stream);
     case WSE_S_FIFO:
         return pop(pe, stream->fifo);
     case WSE_S_SCALAR:
@@ -235,13 +260,25 @@ bool wse_fifo_stops(wse_pe *pe, const wse_stream *stream, bool reads)
 
 static void send(wse_pe *pe, wse_stream *stream, uint32_t bits)
 {
-    if (stream->indexed) {
+    bool control = stream->control;
+    if (stream->pairs && !stream->waiting && !stream->last) {
+        stream->waiting = 1;
+        stream->half = (uint16_t)bits;
+        return;
+    }
+    if (stream->pairs) {
+        bits = stream->waiting ? stream->half | bits << 16 : bits & 0xffff;
+        stream->waiting = 0;
+    } else if (stream->transforms) {
+        control = (bits & TRANSFORMED) == TRANSFORMED;
+        bits &= ~TRANSFORMED;
+    } else if (stream->indexed) {
         bits = (bits & 0xffff) | (uint32_t)stream->index << 16;
     } else if (stream->size == 2) {
         bits &= 0xffff;
     }
     uint32_t color = wse_swapped_color(pe, stream->color, WSE_RAMP);
-    wse_wavelet wavelet = {bits, (uint8_t)color, stream->control,
+    wse_wavelet wavelet = {bits, (uint8_t)color, control,
                            stream->advances && stream->last, wse.now + wse.ramp};
     wse_queue_push(pe->out[stream->queue], wavelet);
     pe->pending[WSE_RAMP] |= 1u << stream->queue;

@@ -76,7 +76,7 @@ class debug_util:  # noqa: N801  the vendor's name
 
 
 _READERS = {2: np.uint16, 3: np.int16, 4: np.uint32, 5: np.int32, 6: np.float16, 7: np.float32,
-            9: np.uint16}  # fmt: skip
+            9: np.uint16, 10: np.uint16, 11: np.int16}  # fmt: skip
 
 
 def _records(words: NDArray[np.uint16], texts: list[str]) -> list[object]:

@@ -100,6 +100,8 @@ class TileDeclarations:
     empty_queue: dict[int, FunctionValue] = field(default_factory=dict)
     host_in: int = 0  # bits of colours that stream from the host
     host_out: int = 0
+    launch: int = -1
+    """The colour of the host's launches, where the layout gave one."""
     traces: list[tuple[str, Address, int]] = field(default_factory=list)  # key, location, words
 
 

@@ -118,7 +118,9 @@ def _emit_call(
         for param, kind, value in zip(params, kinds, given, strict=True)
         if isinstance(value, Const) and (param.comptime or not t.is_runtime(kind))
     }
-    instance = instance_of(frame, callee, kinds, known, result)
+    inside: list[Run] = []
+    template = {name: _template(value, inside) for name, value in known.items()}
+    instance = instance_of(frame, callee, kinds, template, result, _stand_ins(inside))
     code = frame.running(at)
     if not instance.symbol:
         instance.symbol = frame.program.shared.reserve(instance.name)
@@ -127,6 +129,7 @@ def _emit_call(
         for param, kind, value in zip(params, kinds, given, strict=True)
         if param.name not in known
     ]
+    operands += [f"{llvm_type(each.type)} {frame.operand(each, each.type, at)}" for each in inside]
     code.charge(CALL + len(operands))
     if t.is_aggregate(result):
         slot = code.slot(f"[{result.size} x i8]")
@@ -136,9 +139,28 @@ def _emit_call(
     return VOID if result == t.VOID else Run(result, text)
 
 
+def _template(value: Const, inside: list[Run]) -> Const:
+    """A struct with stand-ins for what is computed in it, which is added to `inside`."""
+    if not isinstance(value.value, dict):
+        return value
+    found: dict[str, Value] = {}
+    for name, each in value.value.items():
+        if isinstance(each, Run):
+            inside.append(each)
+            found[name] = _stand_ins(inside)[-1]
+        else:
+            found[name] = _template(each, inside)
+    return Const(value.type, found)
+
+
+def _stand_ins(inside: Sequence[Run]) -> list[Run]:
+    """The parameters behind the others that values in structs are passed in."""
+    return [Run(each.type, f"%in{number}") for number, each in enumerate(inside)]
+
+
 def instance_of(
     frame: Frame, callee: FunctionValue, kinds: Sequence[t.Type], known: dict[str, Const],
-    result: t.Type,
+    result: t.Type, inside: Sequence[Run] = (),
 ) -> Instance:  # fmt: skip
     """The function for these values of comptime parameters, written where it is not yet."""
     program = frame.program
@@ -153,13 +175,13 @@ def instance_of(
         for param, kind in zip(params, kinds, strict=True)
         if param.name not in known
     ]
-    _write(program.frame(callee.module), callee, instance, known, passed)
+    _write(program.frame(callee.module), callee, instance, known, passed, inside)
     return instance
 
 
 def _write(
     frame: Frame, callee: FunctionValue, instance: Instance, known: dict[str, Const],
-    passed: list[tuple[str, t.Type]],
+    passed: list[tuple[str, t.Type]], inside: Sequence[Run],
 ) -> None:  # fmt: skip
     function, result = callee.tree, instance.result
     if function.body is None:
@@ -181,6 +203,7 @@ def _write(
             frame.scope.names[name] = location
         else:
             frame.scope.names[name] = value
+    operands += [f"{llvm_type(each.type)} {each.text}" for each in inside]
     generate(frame, function.body)
     code.charge(RETURN)
     if result == t.VOID:

@@ -102,7 +102,7 @@ def _pop(value: Const | None, at: Position) -> int:
 
 
 def _filter(value: Const, at: Position) -> Filter | None:
-    names = ("kind", "min_idx", "max_idx", "fast_mode", *_COUNTER)
+    names = ("kind", "min_idx", "max_idx", "fast_mode", "filter_control", *_COUNTER)
     given = fields(value, names, "a filter", at)
     if "kind" not in given:
         return None
@@ -113,6 +113,7 @@ def _filter(value: Const, at: Position) -> Filter | None:
         return Filter("range", numbers)
     if chosen in (["counter"], ["sparse_counter"]):
         defaults = (0, 0, 0, 1, 0, 0)
-        found = (_int(given.get(n), d) for n, d in zip(_COUNTER, defaults, strict=True))
+        found = [_int(given.get(n), d) for n, d in zip(_COUNTER, defaults, strict=True)]
+        found[4] |= _int(given.get("filter_control"), 0) << 1
         return Filter(chosen[0], tuple(found))
     raise CslError("a filter has one kind: counter, range or sparse_counter", where=at)

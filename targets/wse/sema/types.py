@@ -240,6 +240,7 @@ INPUT_QUEUE, OUTPUT_QUEUE, UT = Handle("input_queue"), Handle("output_queue"), H
 DIRECTION = Handle("direction")
 DSR_DEST, DSR_SRC0, DSR_SRC1 = Handle("dsr_dest"), Handle("dsr_src0"), Handle("dsr_src1")
 DSRS = (DSR_DEST, DSR_SRC0, DSR_SRC1)
+XDSR = Handle("xdsr")
 MEM1D, MEM4D = Dsd("mem1d_dsd"), Dsd("mem4d_dsd")
 FABIN, FABOUT, FIFO = Dsd("fabin_dsd"), Dsd("fabout_dsd"), Dsd("fifo")
 
@@ -248,7 +249,7 @@ _NAMED: dict[str, Type] = {
     for kind in (
         BOOL, VOID, COMPTIME_INT, COMPTIME_FLOAT, TYPE, STRING, MODULE, RANGE, ANONYMOUS, ANYTYPE,
         F16, BF16, F32, COLOR, LOCAL_TASK, DATA_TASK, CONTROL_TASK, INPUT_QUEUE, OUTPUT_QUEUE, UT,
-        DIRECTION, *DSRS, MEM1D, MEM4D, FABIN, FABOUT,
+        DIRECTION, *DSRS, XDSR, MEM1D, MEM4D, FABIN, FABOUT,
     )
 }  # fmt: skip
 _NAMED["data_task"] = DATA_TASK

@@ -30,10 +30,10 @@ from xtc_targets.wse.sema.values import (
 _MEMORY = ("tensor_access", "base_address", "extent", "offset", "stride", "wavelet_index_offset",
            "strides", "extents")  # fmt: skip
 _FABRIC = ("fabric_color", "extent", "input_queue", "output_queue", "control", "advance_switch",
-           "wavelet_index_offset", "priority", "ut_id")  # fmt: skip
-
-
-_REFUSED = ("simd_mode", "zero", "control_transform")
+           "wavelet_index_offset", "priority", "ut_id", "simd_mode", "zero",
+           "control_transform")  # fmt: skip
+_SIMD = ("simd_32", "simd_64", "simd_32_or_64")
+_ZERO = {"first_source": d.ZERO_FIRST, "second_source": d.ZERO_SECOND}
 
 
 @builtin("get_dsd", 2)
@@ -44,8 +44,6 @@ def _get_dsd(frame: Frame, call: tree.Builtin) -> Value:
     given = fields_of(evaluate(frame, call.args[1]), "a descriptor's parts", call.at)
     known = _MEMORY if kind in (t.MEM1D, t.MEM4D) else _FABRIC
     for name in given:
-        if name in _REFUSED:
-            raise CslError(f"'{name}' of a descriptor is not supported", where=call.at)
         if name not in known:
             raise CslError(
                 f"a {kind} has no '{name}'", where=call.at, hints=did_you_mean(name, known)
@@ -140,6 +138,13 @@ def _fabric(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
         raise CslError(f"a {kind} has neither a colour nor a queue", where=at)
     flags = d.CONTROL if _is_true(given.get("control", integer(0))) else 0
     flags |= d.ADVANCE if _is_true(given.get("advance_switch", integer(0))) else 0
+    flags |= d.TRANSFORM if _is_true(given.get("control_transform", integer(0))) else 0
+    if _chosen(given, "simd_mode", _SIMD, at):
+        flags |= d.PAIRS
+    zero = _chosen(given, "zero", tuple(_ZERO), at)
+    if zero and incoming:
+        raise CslError("'zero' belongs to a fabout_dsd", where=at)
+    flags |= _ZERO.get(zero, 0)
     values: dict[int, Value] = {
         d.KIND: d.number(d.KINDS[kind]),
         d.QUEUE: queue if queue is not None else d.number(0xFFFF),
@@ -157,6 +162,20 @@ def _fabric(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
         values[d.UT] = d.number(integer_of(given["ut_id"], "a microthread", at) + 1)
     values[d.FLAGS] = d.number(flags)
     return d.Words(kind, values).value(frame, at)
+
+
+def _chosen(given: dict[str, Value], name: str, choices: tuple[str, ...], at: Position) -> str:
+    """Which field of a struct such as `.{ .simd_32 = true }` is true; none is "" here."""
+    if name not in given:
+        return ""
+    fields = fields_of(given[name], f"'{name}'", at)
+    for each in fields:
+        if each not in choices:
+            raise CslError(f"'{name}' has no '{each}'", where=at, hints=did_you_mean(each, choices))
+    chosen = [each for each, value in fields.items() if _is_true(value)]
+    if len(chosen) > 1:
+        raise CslError(f"'{name}' has one choice", where=at, notes=[", ".join(choices)])
+    return chosen[0] if chosen else ""
 
 
 def _is_true(value: Value) -> bool:

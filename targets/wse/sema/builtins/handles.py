@@ -46,6 +46,7 @@ _numbered("get_control_task_id", t.CONTROL_TASK, "control task id")
 _numbered("get_input_queue", t.INPUT_QUEUE, "input queue")
 _numbered("get_output_queue", t.OUTPUT_QUEUE, "output queue")
 _numbered("get_ut_id", t.UT, "microthread")
+_numbered("get_xdsr", t.XDSR, "extended descriptor register")
 
 
 @builtin("get_data_task_id", 1)

@@ -8,6 +8,7 @@ from xtc_targets.wse.csl.errors import CslError, Position
 from xtc_targets.wse.sema.builtins import (
     descriptor_calls,
     handles,
+    json_values,
     layout,
     library,
     numbers,
@@ -17,7 +18,9 @@ from xtc_targets.wse.sema.builtins import (
 )
 from xtc_targets.wse.sema.builtins.table import TABLE, Builtin
 
-SUBJECTS = (numbers, types, handles, layout, tile, descriptor_calls, operations, library)
+SUBJECTS = (
+    numbers, types, handles, layout, tile, descriptor_calls, operations, library, json_values
+)  # fmt: skip
 """The files that declare them."""
 
 

@@ -7,8 +7,9 @@ from xtc_targets.wse.csl import tree
 from xtc_targets.wse.csl.errors import CslError
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.builtins.table import builtin
+from xtc_targets.wse.sema.builtins.types import fields_of
 from xtc_targets.wse.sema.code import llvm_type
-from xtc_targets.wse.sema.convert import coerce
+from xtc_targets.wse.sema.convert import bitcast, coerce, convert
 from xtc_targets.wse.sema.evaluate import evaluate, known
 from xtc_targets.wse.sema.frame import Frame
 from xtc_targets.wse.sema.module import LIBRARY
@@ -35,6 +36,7 @@ _CALLS: dict[str, tuple[tuple[t.Type, ...], t.Type]] = {
     "set_switch_route": ((t.U16, t.U16, t.U16, t.U16), t.VOID),
     "set_switch_mode": ((t.U16, t.U16, t.U16, t.U16), t.VOID),
     "set_swap": ((t.U16,), t.VOID),
+    "set_filter": ((t.U16, t.U16, t.U16), t.VOID),
     "set_priority": ((t.U16, t.U16), t.VOID),
     "set_queue_color": ((t.U16, t.U16, t.U16), t.VOID),
 }
@@ -100,6 +102,66 @@ def _trace(frame: Frame, call: tree.Builtin) -> Value:
     if declarations is not None and isinstance(pointer.type, t.Pointer):
         declarations.traces.append((str(key.value), pointer.value, pointer.type.element.size // 2))
     return VOID
+
+
+@builtin("__launch", 1)
+def _launch(frame: Frame, call: tree.Builtin) -> Value:
+    """The colour of the host's launches, if the layout gave one."""
+    _internal(frame, call)
+    value = known(frame, call.args[0], "a colour")
+    if frame.program.tile is not None and value.type == t.COLOR:
+        frame.program.tile.launch = int(value.value)
+    return VOID
+
+
+@builtin("__print_format", 2)
+def _print_format(frame: Frame, call: tree.Builtin) -> Value:
+    """Print a text whose `{d}`, `{X}`, `{b}` and `{f}` stand for numbers."""
+    _internal(frame, call)
+    text = known(frame, call.args[0], "a format").value
+    values = list(fields_of(evaluate(frame, call.args[1]), "what is printed", call.at).values())
+    code = frame.running(call.at)
+    for piece, letter in formatted(text, len(values), call.at):
+        if piece:
+            number = frame.program.text_number(piece)
+            code.call("void", "wse_print_text", f"i16 {number}", "i16 0")
+        if letter:
+            word, kind = _printed(frame, values.pop(0), letter, call.at)
+            code.call("void", "wse_print_number", f"i32 {word}", f"i16 {kind}")
+    return VOID
+
+
+def formatted(text: str, count: int, at: tree.Position) -> list[tuple[str, str]]:
+    """Pieces of a format, each with the letter of the number behind it or "". Raises CslError."""
+    found, rest = [], text.replace("{{", "\0")
+    while (start := rest.find("{")) >= 0:
+        letter = rest[start + 1 : start + 2]
+        if rest[start + 2 : start + 3] != "}" or letter not in _PRINTED:
+            raise CslError(f"a format has no '{rest[start : start + 3]}'", where=at,
+                           notes=["there are {d}, {X}, {b} and {f}; {{ is a brace"])  # fmt: skip
+        found.append((rest[:start], letter))
+        rest = rest[start + 3 :]
+    if len(found) != count:
+        raise CslError(f"a format of {len(found)} numbers gets {count}", where=at)
+    return [(piece.replace("\0", "{"), letter) for piece, letter in [*found, (rest, "")]]
+
+
+_PRINTED = {"d": (10, 10), "X": (264, 268), "b": (216, 232), "f": (32, 32)}
+"""What `wse_print_number` takes for numbers of 16 and of 32 bits."""
+
+
+def _printed(frame: Frame, value: Value, letter: str, at: tree.Position) -> tuple[str, int]:
+    kind = value.type
+    if letter == "f":
+        if not t.is_float(kind):
+            raise CslError(f"{{f}} prints a float, not a {kind}", where=at)
+        bits = bitcast(frame, convert(frame, value, t.F32, at), t.U32, at)
+        return frame.operand(bits, t.U32, at), _PRINTED[letter][1]
+    if kind not in (t.U16, t.U32, t.COMPTIME_INT):
+        raise CslError(f"{{{letter}}} prints a u16 or u32, not a {kind}", where=at)
+    wide = kind == t.U32
+    word = frame.operand(convert(frame, value, t.U32, at), t.U32, at)
+    return word, _PRINTED[letter][wide]
 
 
 @builtin("__math", 2)

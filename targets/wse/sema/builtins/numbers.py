@@ -140,8 +140,12 @@ def _get_int(frame: Frame, call: tree.Builtin) -> Value:
 def _bits(name: str, intrinsic: str) -> None:
     """A function that counts bits."""
 
-    @builtin(name, 1)
+    @builtin(name, 1, 3)
     def count(frame: Frame, call: tree.Builtin) -> Value:
+        if len(call.args) > 1:
+            from xtc_targets.wse.sema.builtins.operations import count_bits
+
+            return count_bits(frame, call)
         value = evaluate(frame, call.args[0])
         kind = value.type
         if not isinstance(kind, t.Int):

@@ -21,15 +21,17 @@ from xtc_targets.wse.sema.values import VOID, Const, FunctionValue, Run, Value
 _OPERATIONS = (
     "mov16 mov32 fmovh fmovs faddh fadds faddhs fsubh fsubs fmulh fmuls fmach fmacs fmachs "
     "fmaxh fmaxs fnegh fnegs fabsh fabss fh2s fs2h add16 sub16 and16 or16 xor16 sll16 slr16 sar16 "
-    "xp162fh xp162fs fh2xp16 fs2xp16 add32 sub32 fminh fmins addc16"
+    "xp162fh xp162fs fh2xp16 fs2xp16 add32 sub32 fminh fmins addc16 fscaleh fscales popcnt clz ctz"
 ).split()
 _DFILT = len(_OPERATIONS)
 """In the order of `enum wse_operation` of `csrc/wse_code.h`."""
 
 _SOURCES = {"fmach": 3, "fmacs": 3, "fmachs": 3}
 _ONE_SOURCE = (
-    "mov16 mov32 fmovh fmovs fnegh fnegs fabsh fabss fh2s fs2h xp162fh xp162fs fh2xp16 fs2xp16"
+    "mov16 mov32 fmovh fmovs fnegh fnegs fabsh fabss fh2s fs2h xp162fh xp162fs fh2xp16 fs2xp16 "
+    "popcnt clz ctz"
 ).split()
+_COUNTS = ("popcnt", "clz", "ctz")
 _F32_SOURCES = ("fs2h", "fs2xp16")
 _F16_SOURCES = ("fh2s", "fh2xp16")
 
@@ -44,7 +46,7 @@ def element_of(name: str, source: bool) -> t.Type:
     """The type of scalars that an operation takes or gives."""
     if name in ("mov32", "add32", "sub32"):
         return t.U32
-    if name.endswith("16") and name[0] != "f":
+    if name in _COUNTS or (name.endswith("16") and name[0] != "f"):
         return t.U16
     if source and name in _F16_SOURCES:
         return t.F16
@@ -204,6 +206,8 @@ def _operation(number: int, name: str) -> None:
             kinds = [t.F32, t.F32, t.F16, t.F16]
         if name == "faddhs":
             kinds = [t.F32, t.F32, t.F16]
+        if name in ("fscaleh", "fscales"):
+            kinds[2] = t.I16
         array = operands_of(frame, values, kinds, call.at)
         options = options_of(frame, given, call.at)
         return _operate(frame, number, array, len(values), options, call.at)
@@ -221,7 +225,17 @@ def _operate(
 
 
 for _number, _name in enumerate(_OPERATIONS):
-    _operation(_number, _name)
+    if _name not in _COUNTS:
+        _operation(_number, _name)
+
+
+def count_bits(frame: Frame, call: tree.Builtin) -> Value:
+    """`@popcnt`, `@clz` or `@ctz` of a descriptor or of a number, into the first operand."""
+    values = [evaluate(frame, each) for each in call.args]
+    given = _settings(values)
+    array = operands_of(frame, values, [t.U16, t.U16], call.at)
+    number = _OPERATIONS.index(call.name)
+    return _operate(frame, number, array, 2, options_of(frame, given, call.at), call.at)
 
 
 @builtin("dfilt", 2)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from xtc.core.errors import did_you_mean
 from xtc_targets.wse.csl import tree
 from xtc_targets.wse.csl.errors import CslError
 from xtc_targets.wse.sema import types as t
@@ -100,6 +101,16 @@ def _initialize_queue(frame: Frame, call: tree.Builtin) -> Value:
     given = {}
     if len(call.args) == 2:
         given = fields_of(evaluate(frame, call.args[1]), "a queue's settings", call.at)
+    for name in given:
+        if name not in _QUEUE:
+            hints = did_you_mean(name, _QUEUE)
+            raise CslError(f"a queue has no '{name}'", where=call.at, hints=hints)
+    if "ctrl_table_id" in given and integer_of(given["ctrl_table_id"], "a table", call.at):
+        raise CslError(
+            "control tasks are in one table",
+            where=call.at,
+            notes=["no public source says how tasks are bound to another table"],
+        )
     color = integer_of(given["color"], "a colour", call.at) if "color" in given else -1
     for other, config in queues[t.INPUT_QUEUE].items():
         if value.type == t.INPUT_QUEUE and color >= 0 and config.color == color:
@@ -155,6 +166,8 @@ def _data_export(found: object, at: tree.Position) -> Export:
     raise CslError("what is exported is a function, a variable or a pointer to one", where=at)
 
 
+_QUEUE = ("color", "priority", "ctrl_table_id")
+_FIFO = ("activate_push", "activate_pop", "priority", "dest", "src", "xdsr")
 _THREADS = 64
 """Where the numbers of microthreads begin, behind those of tasks."""
 
@@ -236,14 +249,48 @@ def _allocate_fifo(frame: Frame, call: tree.Builtin) -> Value:
         given = fields_of(evaluate(frame, call.args[1]), "a FIFO's settings", call.at)
     numbers = {}
     for name, each in given.items():
-        if name not in ("activate_push", "activate_pop"):
-            raise CslError(f"a FIFO has no '{name}'", where=call.at)
-        numbers[name] = task_number(frame, each, call.at)
+        if name not in _FIFO:
+            hints = did_you_mean(name, _FIFO)
+            raise CslError(f"a FIFO has no '{name}'", where=call.at, hints=hints)
+        if name in ("activate_push", "activate_pop"):
+            numbers[name] = task_number(frame, each, call.at)
+    registers = [name for name in ("dest", "src", "xdsr") if name in given]
+    if len(registers) not in (0, 3):
+        raise CslError("a FIFO has 'dest', 'src' and 'xdsr', or none of them", where=call.at,
+                       notes=[f"it has {' and '.join(registers)}"])  # fmt: skip
     on = [numbers.get(name, Const(t.U16, -1)) for name in ("activate_push", "activate_pop")]
     ids = [each.value if isinstance(each, Const) else -1 for each in on]
     size = location.type.element.size
     declarations.fifos.append(Fifo(location.address.base, location.type.size, size, *ids))
     return fifo(len(declarations.fifos) - 1, location.type.element)
+
+
+@builtin("get_filter_id", 1)
+def _get_filter_id(frame: Frame, call: tree.Builtin) -> Value:
+    """What names a colour's filter; a change of one that is none stops the program."""
+    return Const(t.U16, integer_of(evaluate(frame, call.args[0]), "a colour", call.at))
+
+
+@builtin("rpc", 1)
+def _rpc(frame: Frame, call: tree.Builtin) -> Value:
+    """Serve launches of the host; where memcpy has a colour for them they are served already."""
+    tile_declarations(frame, call)
+    value = evaluate(frame, call.args[0])
+    if value.type != t.DATA_TASK:
+        raise CslError(f"@rpc takes a data_task_id, not a {value.type}", where=call.at)
+    number = integer_of(value, "a task id", call.at)
+    frame.program.after_comptime(lambda: _is_launch(frame, number, call.at))
+    return VOID
+
+
+def _is_launch(frame: Frame, number: int, at: tree.Position) -> None:
+    if frame.program.tile is None or frame.program.tile.launch != number:
+        raise CslError(
+            "@rpc serves what the host launches, and nothing else",
+            where=at,
+            notes=["how a call looks in wavelets is not public"],
+            hints=["@rpc(@get_data_task_id(sys_mod.LAUNCH))"],
+        )
 
 
 @builtin("set_teardown_handler", 2)

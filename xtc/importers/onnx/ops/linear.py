@@ -113,12 +113,12 @@ def _eliminated(rows: Tensor) -> tuple[Tensor, Tensor]:
     """The matrices without their first column and the pivot's row; what the determinant gains."""
     count, size, _ = rows.type.sizes
     first = O.slice(rows, (0, 0, 0), (count, size, 1))
-    pivot = O.argmax(O.abs(first), axis=1, keepdims=True)
+    position = O.argmax(O.abs(first), axis=1, keepdims=True)
     numbers = O.tensor((1, size, 1), "int64", const=np.arange(size).reshape(1, size, 1))
-    chosen = O.equal(numbers, pivot)
+    chosen = O.equal(numbers, position)
     pivot_row = O.reduce_sum(O.where(chosen, rows, 0.0), axes=(1,), keepdims=True)
     pivot = O.slice(pivot_row, (0, 0, 0), (count, 1, 1))
-    sign = _sign(pivot, rows)
+    sign = _sign(position, rows)
     factor = O.mul(pivot, sign)
     if size == 1:
         return rows, factor
@@ -126,13 +126,13 @@ def _eliminated(rows: Tensor) -> tuple[Tensor, Tensor]:
     rest = O.sub(rows, O.mul(O.div(first, safe), pivot_row))
     # The rows but the pivot's, in order: from it on, each is the next.
     small = O.tensor((1, size - 1, 1), "int64", const=np.arange(size - 1).reshape(1, -1, 1))
-    source = O.where(O.less(small, pivot), small, O.add(small, 1))
+    source = O.where(O.less(small, position), small, O.add(small, 1))
     source = O.expand(source, (count, size - 1, size))
     kept = O.gather_elements(rest, source, axis=1)
     return O.slice(kept, (0, 0, 1), (count, size - 1, size)), factor
 
 
-def _sign(pivot: Tensor, like: Tensor) -> Tensor:
+def _sign(position: Tensor, like: Tensor) -> Tensor:
     """-1 for a pivot in an odd row."""
-    odd = O.cast(O.remainder(pivot, 2), like.dtype)
+    odd = O.cast(O.remainder(position, 2), like.dtype)
     return O.add(O.mul(odd, -2.0), 1.0)
