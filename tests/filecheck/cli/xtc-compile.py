@@ -89,8 +89,9 @@ session(
     "ls ../dump",
     # CHECK:      $ ls ../dump
     # CHECK-NEXT: 01-canonicalize.mlir
-    # CHECK-NEXT: 02-transpose-operands.mlir
-    # CHECK-NEXT: 03-fuse-elementwise.mlir
+    # CHECK-NEXT: 02-expand-reductions.mlir
+    # CHECK-NEXT: 03-transpose-operands.mlir
+    # CHECK-NEXT: 04-fuse-elementwise.mlir
     "xtc-compile product.py --time-passes --stage bufferized -o ../out",
     # CHECK: ms  bufferized/canonicalize
     # CHECK: ms  bufferized

@@ -54,7 +54,7 @@ class Freed(Base):
 class Absent(Base):
     def __call__(self):
         self.begin()
-        self.cluster.sync()
+        self.tcgen05.alloc()
 
 
 class Large(Base):
@@ -100,7 +100,7 @@ for kernel in (Shapes, Types, RunTime, Statement, Freed, Absent, Large, Layouts,
 # CHECK:      Statement: {{.*}}:40:9: a kernel has no Try statement
 # CHECK:      Freed: {{.*}}:51:9: load_shared uses a shared tensor float16[16, 16] after free_shared
 # CHECK:        note: it was freed at {{.*}}errors.py:50:9
-# CHECK:      Absent: {{.*}}:57:9: 'cluster' is not supported
+# CHECK:      Absent: {{.*}}:57:9: 'tcgen05' is not supported
 # CHECK:      Large: {{.*}}:63:13: the kernel needs 262144 bytes of shared memory, and a block has 232448
 # CHECK:        note:   262144 bytes at {{.*}}errors.py:63:13: shared tensor 256x256 of f32
 # CHECK:      Layouts: {{.*}}:74:9: annotate_layout: the tile has another layout already

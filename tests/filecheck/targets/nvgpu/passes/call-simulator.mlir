@@ -139,7 +139,7 @@ llvm.func @not_a_kernel() {
 }
 
 // Blocks, threads, and bytes of shared memory.
-// CHECK:       @shares.nvgpu0.1.shape(dense<[7, 1, 1, 96, 1, 1, 640]>
+// CHECK:       @shares.nvgpu0.1.shape(dense<[7, 1, 1, 96, 1, 1, 640, 1, 1, 1]>
 // CHECK:       llvm.mlir.global internal constant @f.nvgpu0.0.shape(dense<[7, 1, 1, 96, 1, 1, 0]>
 
 // CHECK-LABEL: llvm.func internal @f.nvgpu0.0.thread(
