@@ -100,7 +100,7 @@ def labels(values: Iterable[Any]) -> list[str]:
 
 @pytest.mark.parametrize("primitive", PRIMITIVES)
 @pytest.mark.parametrize("value", VALUES, ids=labels(VALUES))
-@pytest.mark.timeout(5)
+@pytest.mark.timeout(60)
 @pytest.mark.slow
 def test_a_primitive_refuses_it(primitive: str, value: Any) -> None:
     node = xtc.Schedule(product())["Product"]
@@ -157,7 +157,7 @@ def test_an_empty_split_is_refused(split: dict[str, int]) -> None:
 
 @pytest.mark.parametrize("place", DATA)
 @pytest.mark.parametrize("value", VALUES, ids=labels(VALUES))
-@pytest.mark.timeout(5)
+@pytest.mark.timeout(60)
 def test_data_with_it_is_refused(place: str, value: Any) -> None:
     wrap, fine = DATA[place]
     if any(type(value) is type(good) and value == good for good in fine):
@@ -220,7 +220,7 @@ BOMBS: dict[str, object] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
-@pytest.mark.timeout(5)
+@pytest.mark.timeout(60)
 def test_a_bomb_is_refused_before_it_goes_off(bomb: object) -> None:
     with pytest.raises(UserError) as caught:
         xtc.Schedule.of(product(), {"Product": bomb})
