@@ -156,7 +156,7 @@ def test_the_table_of_a_device_is_its_own() -> None:
         "copy to                       -                                              "
         "2 copies, 1500 bytes\n"
         "copy from                  1 us                              0.1             "
-        "1 copies, 100 bytes\n"
+        "1 copy, 100 bytes\n"
         "on the host                time      share    GFLOP/s       GB/s   roofline  computes\n"
         "rest                       3 us     100.0%        0.0        0.0          -  exp\n"
     )

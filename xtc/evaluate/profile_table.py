@@ -57,7 +57,7 @@ def _lines_of(device: DeviceProfile, limit: int | None) -> Iterator[str]:
 def _copies(copies: Copies) -> str:
     rate = f"{copies.nbytes / copies.seconds / 1e9:.1f}" if copies.seconds else ""
     time = seconds_text(copies.seconds) if copies.seconds else "-"
-    what = f"{copies.count} copies, {copies.nbytes} bytes"
+    what = f"{copies.count} cop{'y' if copies.count == 1 else 'ies'}, {copies.nbytes} bytes"
     return _line(copies.kind, time, "", "", rate, "", what)
 
 
