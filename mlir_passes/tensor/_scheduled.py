@@ -220,10 +220,11 @@ def check_producers(entry: Scheduled, scheduled: Sequence[Operation]) -> None:
     fused = {operand for nest in entry.nest.walk() for loop in nest.loops for operand in loop.fuse}
     if not fused:  # as nearly always, and names of all the others take long
         return
-    nodes = {linalg.graph_node(other) for other in scheduled} - {None, linalg.graph_node(op)}
+    nodes = {linalg.node_in_function(other) for other in scheduled}
+    nodes -= {None, linalg.node_in_function(op)}
     for operand in sorted(fused):
         owner = linalg.owner(op.operands[operand])
-        if owner in scheduled or (owner is not None and linalg.graph_node(owner) in nodes):
+        if owner in scheduled or (owner is not None and linalg.node_in_function(owner) in nodes):
             raise UserError(
                 f"operand {operand} of {title} is to be fused, but has a schedule of its own",
                 where=location_of(op),
@@ -242,11 +243,11 @@ def no_consumer(entry: Scheduled) -> UserError:
     )
 
 
-def fused_nodes(module: Operation) -> set[str]:
-    """Graph nodes that a schedule may compute inside of the loops of another."""
+def fused_nodes(module: Operation) -> set[tuple[str, str]]:
+    """Functions and their graph nodes that a schedule may compute in the loops of another."""
     readers = [op for op in linalg.operations_with(module, LOOP_SCHEDULE) if _fuses(op)]
     owners = [linalg.owner(operand) for op in readers for operand in op.operands]
-    nodes = (linalg.graph_node(op) for op in owners if op is not None)
+    nodes = (linalg.node_in_function(op) for op in owners if op is not None)
     return {node for node in nodes if node is not None}
 
 

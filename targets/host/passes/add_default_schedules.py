@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.function_view import unscheduled_reductions
-from xtc.ir.analysis.linalg_ops import dict_of, graph_node, operations_with
+from xtc.ir.analysis.linalg_ops import dict_of, graph_node, node_in_function, operations_with
 from xtc.ir.analysis.structured import Structured, combining_operation, labels
 from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE
 from xtc.ir.builders.generic import copy_body, generic
@@ -75,7 +75,7 @@ class AddDefaultSchedules(SchedulingPass):
         with module.context:
             fused = fused_nodes(module)
             for nest in unscheduled_reductions(module):
-                if graph_node(nest.op) not in fused:
+                if node_in_function(nest.op) not in fused:
                     _choose(nest, processor)
 
     def schedules_in(self, module: Operation) -> dict[str, str]:

@@ -88,7 +88,9 @@ def _move(group: TileGroup, nest: Nest, mark: str) -> None:
     _reschedule([op for op in group.rewrite() if mark in op.attributes], nest)
 
 
-def _group(view: FunctionView, scheduled: Scheduled, kept: set[str]) -> TileGroup | None:
+def _group(
+    view: FunctionView, scheduled: Scheduled, kept: set[tuple[str, str]]
+) -> TileGroup | None:
     """What is computed in the first loops of a schedule; None where that is nothing more."""
     writer = structured(scheduled.op) if scheduled.op in view.positions else None
     peeled = leading(scheduled.nest)
@@ -131,7 +133,7 @@ def _producer(
 
 
 def _epilogue(
-    view: FunctionView, writer: Structured, numbers: Sequence[int], kept: set[str]
+    view: FunctionView, writer: Structured, numbers: Sequence[int], kept: set[tuple[str, str]]
 ) -> list[Member]:
     """The only reader of a result, where it can be computed in these places; else nothing."""
     uses = view.uses.get(writer.result, [])
@@ -145,7 +147,7 @@ def _epilogue(
     each_once = not rows and sorted(loops) == sorted(reader.out)
     if not each_once or len(dimensions) != len(reader.extents) or reader.device != writer.device:
         return []
-    if linalg.graph_node(reader.op) in kept:
+    if linalg.node_in_function(reader.op) in kept:
         return []
     return [Member(reader, tuple(loops[number] for number in numbers))]
 

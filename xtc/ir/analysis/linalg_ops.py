@@ -100,6 +100,15 @@ def graph_node(op: Operation) -> str | None:
     return name.partition(".")[0] if name else None
 
 
+def node_in_function(op: Operation) -> tuple[str, str] | None:
+    """The function and the graph node that an operation is a step of, or None.
+
+    Functions of one module may have nodes of equal names.
+    """
+    node = graph_node(op)
+    return None if node is None else (function_name(op), node)
+
+
 def function_name(op: Operation) -> str:
     """The name of the function around an operation; "" where there is none."""
     around = op
