@@ -73,7 +73,6 @@ def _transformer(
 
         made = getattr(transformers, name)
         config = made.config_class(**values)
-        config._attn_implementation = "eager"
         config.use_cache = False
         config._experts_implementation = "batched_mm"
         return made(config), inputs()

@@ -89,6 +89,28 @@ def test_compile_follows_sizes_and_weights() -> None:
 
 
 @pytest.mark.slow
+def test_training_compiles_for_few_weights_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    from xtc.importers.torch import backend
+
+    torch._dynamo.reset()
+    torch.manual_seed(2)
+    built = []
+    monkeypatch.setattr(backend, "compile", lambda graph: built.append(graph) or xtc.compile(graph))
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+    optimiser = torch.optim.SGD(model.parameters(), 0.1)
+    compiled = torch.compile(model, backend=backend.xtc_backend)
+    x = torch.randn(3, 4)
+    for _ in range(6):
+        loss, expected = compiled(x).square().sum(), model(x).square().sum()
+        torch.testing.assert_close(loss, expected)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    forward = backend.WEIGHTS_KEPT + 1
+    assert len(built) <= forward + forward  # and as many gradients at most
+
+
+@pytest.mark.slow
 def test_unsupported_operators_are_listed_with_their_line() -> None:
     class Unusual(nn.Module):  # type: ignore[misc, name-defined]
         def forward(self, x):  # type: ignore[no-untyped-def]

@@ -11,6 +11,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 from xtc.core.errors import UserError
 from xtc.graph.graph import Graph
 from xtc.importers.torch.convert import State, import_traced
+from xtc.importers.torch.decompositions import of_exported
 from xtc.importers.torch.types import element_name
 
 _KEPT = (OutputKind.USER_OUTPUT, OutputKind.BUFFER_MUTATION)
@@ -19,7 +20,7 @@ _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 def graph_of(program: torch.export.ExportedProgram, name: str, device: object = None) -> Graph:
     """The graph of a program with all sizes known; weights are constants. Raises UserError."""
-    core = program.run_decompositions()
+    core = program.run_decompositions(of_exported())
     updated = {}
     for position, output in enumerate(core.graph_signature.output_specs):
         if output.kind is OutputKind.BUFFER_MUTATION:
