@@ -39,7 +39,9 @@ def operands(heads: int = 2, groups: int = 2) -> tuple[Any, ...]:
 
 def imported(module: Any, *inputs: Any) -> Graph:
     with torch.no_grad():
-        return xtc.from_torch(torch.export.export(module, inputs))
+        graph = xtc.from_torch(torch.export.export(module, inputs))
+    assert isinstance(graph, Graph)
+    return graph
 
 
 def kinds(graph: Graph) -> collections.Counter[str]:
