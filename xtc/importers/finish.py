@@ -27,7 +27,9 @@ def finish(
     a constant or another output is copied. Inputs that nothing uses are no inputs of the graph.
     `updates` are states among the leaves, each with what it is after a call.
     """
-    nodes, found = simplified(builder.nodes, [*results, *(value for _, value in updates)])
+    wanted = [*results, *(value for _, value in updates)]
+    prune(builder, wanted)  # what nothing needs is not folded either
+    nodes, found = simplified(builder.nodes, wanted)
     builder.replace(nodes)
     found, nexts = found[: len(results)], found[len(results) :]
     taken: set[Tensor] = set()

@@ -10,6 +10,7 @@ from xtc.graph.tensor import Tensor
 from xtc.importers.simplify.activations import find_activations
 from xtc.importers.simplify.affine import join_factors, join_sums, scale_weights
 from xtc.importers.simplify.constants import fold
+from xtc.importers.simplify.guards import drop_guards
 from xtc.importers.simplify.normalisations import find_layer_norm
 from xtc.importers.simplify.rewriter import rewritten
 from xtc.importers.simplify.shapes import join_reshapes, join_transposes, reshape_for_transpose
@@ -26,6 +27,7 @@ RULES = (
     # What files write out of small operators.
     find_activations,
     find_layer_norm,
+    drop_guards,
     join_factors,
     # Factors and summands of channels, which only now stand next to the convolution.
     scale_weights,

@@ -8,36 +8,38 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch._decomp import core_aten_decompositions
 from torch._dynamo.backends.common import aot_autograd
 
 from xtc.driver import Module, compile
 from xtc.importers.torch.convert import Imported, Result, import_traced
+from xtc.importers.torch.decompositions import of_traced
 from xtc.importers.torch.types import element_name, to_array, to_tensor
 
 KEPT = 32  # modules of one traced graph; the one used longest ago is closed for a new one
+WEIGHTS_KEPT = 2  # sets of weights that are constants; with the next one they become inputs
 
 
 class CompiledGraph:
     """A traced graph, compiled for the sizes and weights of its calls.
 
-    Weights are known at the first call: they become constants, kept by tensor and version, so that
-    an optimiser's step compiles anew.
+    Weights are known at the first call: they become constants, kept by tensor and version. Where
+    they change again and again, as in training, they are inputs like others.
     """
-
-    _boxed_call = True  # arguments come as one list, which is emptied
 
     def __init__(self, module: torch.fx.GraphModule, weights: Sequence[int]) -> None:
         """`weights` are the positions of parameters and buffers among the arguments."""
+        # Arguments come as one list, which is emptied. Wrappers copy this from the instance.
+        self._boxed_call = True
         self._module = module
         self._weights = frozenset(weights)
+        self._seen: set[Any] = set()
         self._compiled: OrderedDict[Any, tuple[Imported, Module]] = OrderedDict()
 
     def __call__(self, args: list[Any]) -> list[Any]:
         """Run on tensors and numbers."""
         given = list(args)
         args.clear()
-        key = tuple(self._key(position, value) for position, value in enumerate(given))
+        key = self._key_of(given)
         if key not in self._compiled:
             self._compiled[key] = self._build(given)
             if len(self._compiled) > KEPT:
@@ -53,6 +55,17 @@ class CompiledGraph:
             to_tensor(found[result.name]) if isinstance(result, Result) else result
             for result in imported.results
         ]
+
+    def _key_of(self, given: Sequence[Any]) -> Any:
+        """What a module is compiled for. Forgets the weights where they have changed too often."""
+        self._seen.add(tuple(self._key(n, given[n]) for n in sorted(self._weights)))
+        if len(self._seen) > WEIGHTS_KEPT:
+            self._weights = frozenset()
+            self._seen.clear()
+            for _, module in self._compiled.values():
+                module.close()
+            self._compiled.clear()
+        return tuple(self._key(position, value) for position, value in enumerate(given))
 
     def _is_constant(self, position: int, value: Any) -> bool:
         return position in self._weights and isinstance(value, torch.Tensor)
@@ -93,6 +106,6 @@ def xtc_backend(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:
     compiler = aot_autograd(
         fw_compiler=_compile_graph,
         inference_compiler=_compile_graph,
-        decompositions=core_aten_decompositions(),
+        decompositions=of_traced(),
     )
     return compiler(module, inputs)

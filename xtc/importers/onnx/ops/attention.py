@@ -10,6 +10,7 @@ import numpy as np
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
+from xtc.importers.compositions.attention import repeated_heads
 from xtc.importers.compositions.movement import constant, expanded, padded
 from xtc.importers.onnx.call import Call
 from xtc.importers.onnx.table import reads
@@ -88,15 +89,6 @@ def joined_heads(x: Tensor) -> Tensor:
     """(batch, heads, positions, size) as (batch, positions, heads * size)."""
     batch, heads, positions, size = x.type.sizes
     return O.reshape(O.transpose(x, axes=(0, 2, 1, 3)), (batch, positions, heads * size))
-
-
-def repeated_heads(x: Tensor, times: int) -> Tensor:
-    """Each head several times, one after the other."""
-    if times == 1:
-        return x
-    batch, heads, *rest = x.type.sizes
-    wide = expanded(O.reshape(x, (batch, heads, 1, *rest)), (batch, heads, times, *rest))
-    return O.reshape(wide, (batch, heads * times, *rest))
 
 
 def _bias(call: Call, heads: Heads) -> tuple[Tensor | None, bool]:

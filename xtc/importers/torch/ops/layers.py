@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products, convolutions, poolings, normalisations, attention."""
+"""Products, convolutions, poolings, normalisations."""
 
 from __future__ import annotations
 
@@ -26,11 +26,22 @@ from xtc.importers.torch.ops.arithmetic import operand, result_type
 from xtc.importers.torch.ops.movement import unsqueeze
 from xtc.importers.torch.table import writes
 from xtc.importers.values import Unsupported
+from xtc.ops.transpose import Transpose
 
 
 @writes("mm", "bmm", "matmul")
 def matmul(a: Tensor, b: Tensor) -> Tensor:
-    return operand(O.matmul(a, b), result_type())
+    return operand(_product(a, b), result_type())
+
+
+def _product(a: Tensor, b: Tensor) -> Tensor:
+    """A matrix product; the transpose of a weight is read as it lies, and not written out."""
+    node = b.producer
+    if node is not None and isinstance(node.op, Transpose) and node.inputs[0].const is not None:
+        swapped = (*range(b.type.rank - 2), b.type.rank - 1, b.type.rank - 2)
+        if node.op.axes == swapped:
+            return O.matmul(a, node.inputs[0], transpose_b=True)
+    return O.matmul(a, b)
 
 
 @writes("mv")
@@ -45,7 +56,7 @@ def dot(a: Tensor, b: Tensor) -> Tensor:
 
 @writes("addmm", "baddbmm")
 def addmm(c: Tensor, a: Tensor, b: Tensor, beta: float = 1, alpha: float = 1) -> Tensor:
-    product = O.matmul(a, b)
+    product = _product(a, b)
     product = product if alpha == 1 else O.mul(product, alpha)
     return O.add(product, c if beta == 1 else O.mul(c, beta))
 
@@ -325,28 +336,3 @@ def upsample_bilinear(x: Tensor, sizes: Sequence[int] | None, align: bool, *scal
         weights = np.stack([1 - (at - low), at - low]).astype(x.element.numpy)
         x = O.resample(x, constant(indices), constant(weights), axis=d)
     return x
-
-
-@writes("scaled_dot_product_attention")
-def attention(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    **_: Any,
-) -> Tensor:
-    scale = 1 / math.sqrt(q.type.sizes[-1]) if scale is None else scale
-    scores = O.mul(O.matmul(q, k, transpose_b=True), scale)
-    if is_causal:
-        rows, columns = scores.type.sizes[-2:]
-        allowed = constant(np.tri(rows, columns, dtype=bool))
-        scores = O.where(allowed, scores, -math.inf)
-    if mask is not None:
-        if mask.element.kind == "bool":
-            scores = O.where(mask, scores, -math.inf)
-        else:
-            scores = O.add(scores, mask)
-    return O.matmul(O.softmax(scores, axis=-1), v)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention: scores, masks, their softmax, heads that share keys."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import xtc.ops as O
+from xtc.graph.tensor import Tensor
+from xtc.importers.compositions.movement import constant, expanded
+
+
+def repeated_heads(x: Tensor, times: int) -> Tensor:
+    """Each head of (batch, heads, positions, size) several times, one after the other."""
+    if times == 1:
+        return x
+    batch, heads, *rest = x.type.sizes
+    wide = expanded(O.reshape(x, (batch, heads, 1, *rest)), (batch, heads, times, *rest))
+    return O.reshape(wide, (batch, heads * times, *rest))
+
+
+def masked(scores: Tensor, mask: Tensor | None, *, is_causal: bool) -> Tensor:
+    """Scores (..., queries, keys), -infinity for a key that a query may not look at.
+
+    `mask` is true where it may, or a number that is added.
+    """
+    if is_causal:
+        allowed = constant(np.tri(*scores.type.sizes[-2:], dtype=bool))
+        scores = O.where(allowed, scores, -math.inf)
+    if mask is None:
+        return scores
+    if mask.element.kind == "bool":
+        return O.where(mask, scores, -math.inf)
+    return O.add(scores, mask if mask.dtype == scores.dtype else O.cast(mask, scores.dtype))
+
+
+def safe_softmax(scores: Tensor) -> Tensor:
+    """Softmax of each row; zeros for a query that may look at no key."""
+    largest = O.reduce_max(scores, axes=(scores.type.rank - 1,), keepdims=True)
+    return O.where(O.equal(largest, -math.inf), 0.0, O.softmax(scores, axis=-1))
