@@ -37,6 +37,7 @@ _CALLS: dict[str, tuple[tuple[t.Type, ...], t.Type]] = {
     "set_switch_mode": ((t.U16, t.U16, t.U16, t.U16), t.VOID),
     "set_swap": ((t.U16,), t.VOID),
     "set_filter": ((t.U16, t.U16, t.U16), t.VOID),
+    "set_random": ((t.U32,), t.VOID),
     "set_priority": ((t.U16, t.U16), t.VOID),
     "set_queue_color": ((t.U16, t.U16, t.U16), t.VOID),
 }
