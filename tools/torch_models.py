@@ -159,7 +159,7 @@ def _outputs(
 
     if not export and not reference:
         return tensors_of(torch.compile(model, backend=xtc_backend)(*values))
-    graph = xtc.from_torch(torch.export.export(model, tuple(values)))
+    graph: Any = xtc.from_torch(torch.export.export(model, tuple(values)))  # sizes are known
     names = [str(tensor.name) for tensor in graph.inputs]
     arrays = dict(zip(names, [value.numpy() for value in values], strict=True))
     if reference:

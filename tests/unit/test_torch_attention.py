@@ -39,7 +39,9 @@ def operands(heads: int = 2, groups: int = 2) -> tuple[Any, ...]:
 
 def imported(module: Any, *inputs: Any) -> Graph:
     with torch.no_grad():
-        return xtc.from_torch(torch.export.export(module, inputs))
+        graph = xtc.from_torch(torch.export.export(module, inputs))
+    assert isinstance(graph, Graph)
+    return graph
 
 
 def kinds(graph: Graph) -> collections.Counter[str]:
@@ -107,13 +109,13 @@ def test_dropout_is_refused() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("causal", [False, True])
-def test_training_follows_the_gradient(causal: bool) -> None:
+@pytest.mark.parametrize(("causal", "heads"), [(False, 2), (True, 4)])
+def test_training_follows_the_gradient(causal: bool, heads: int) -> None:
     from xtc.importers.torch.backend import xtc_backend
 
     torch._dynamo.reset()
-    module = Attention(is_causal=causal)
-    found, wanted = (tuple(x.clone().requires_grad_() for x in operands()) for _ in range(2))
+    module = Attention(is_causal=causal, enable_gqa=True)
+    found, wanted = (tuple(x.clone().requires_grad_() for x in operands(heads)) for _ in range(2))
     torch.compile(module, backend=xtc_backend)(*found).square().sum().backward()
     module(*wanted).square().sum().backward()
     for got, expected in zip(found, wanted, strict=True):

@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch", reason="the package torch is not installed"
 
 import xtc  # noqa: E402
 from xtc.core.errors import UserError  # noqa: E402
+from xtc.graph.graph import Graph  # noqa: E402
 
 nn = torch.nn
 
@@ -95,7 +96,12 @@ def test_training_compiles_for_few_weights_only(monkeypatch: pytest.MonkeyPatch)
     torch._dynamo.reset()
     torch.manual_seed(2)
     built = []
-    monkeypatch.setattr(backend, "compile", lambda graph: built.append(graph) or xtc.compile(graph))
+
+    def compile_one(graph: Graph) -> xtc.Module:
+        built.append(graph)
+        return xtc.compile(graph)
+
+    monkeypatch.setattr(backend, "compile", compile_one)
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
     optimiser = torch.optim.SGD(model.parameters(), 0.1)
     compiled = torch.compile(model, backend=backend.xtc_backend)
@@ -125,6 +131,60 @@ def test_unsupported_operators_are_listed_with_their_line() -> None:
     assert "test_torch_import.py" in text
 
 
+class Sizes(nn.Module):  # type: ignore[misc, name-defined]
+    """Sizes as numbers, in reshapes and in arithmetic."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, 4)
+
+    def forward(self, x, y):  # type: ignore[no-untyped-def]
+        rows = x.shape[0] * x.shape[1]
+        return self.linear(x).reshape(rows, 4), y.sum(0) * x.shape[1], torch.cat([x, x], 1)
+
+
+@pytest.fixture(scope="module")
+def free() -> Any:
+    batch, length = torch.export.Dim("batch", min=2, max=64), torch.export.Dim("length")
+    example = (torch.randn(3, 5, 8), torch.randn(10, 2))
+    sizes = {"x": {0: batch, 1: length}, "y": {0: 2 * length}}
+    return torch.export.export(Sizes().eval(), example, dynamic_shapes=sizes)
+
+
+@pytest.mark.slow
+def test_free_sizes_are_those_of_calls(free: Any) -> None:
+    model = xtc.from_torch(free, name="sizes")
+    assert repr(model) == "<xtc model sizes(x: x_0xx_1x8xfloat32, y: y_0x2xfloat32)>"
+    with xtc.compile(model) as module:
+        for batch, length in ((3, 5), (4, 7)):
+            inputs = (torch.randn(batch, length, 8), torch.randn(2 * length, 2))
+            found = module(*(x.numpy() for x in inputs))
+            for got, wanted in zip(found, free.module()(*inputs), strict=True):
+                np.testing.assert_allclose(got, wanted.detach(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("dims", "text"),
+    [
+        ({"batch": 3}, "has no free dimension 'batch'\n  hint: one of: x_0, x_1, y_0"),
+        ({"x_0": 1}, "cannot be 1\n  note: the program was exported for 2 to 64"),
+        ({"y_0": 9}, "cannot be 9\n  note: it is 2*x_1, here 10"),
+    ],
+)
+def test_sizes_that_a_program_does_not_have(free: Any, dims: dict[str, int], text: str) -> None:
+    with pytest.raises(UserError) as caught:
+        xtc.from_torch(free, dims={"x_0": 3, "x_1": 5, "y_0": 10, **dims})
+    assert text in str(caught.value)
+
+
+@pytest.mark.slow
+def test_sizes_that_are_given_are_free_no_more(free: Any) -> None:
+    graph = xtc.from_torch(free, dims={"x_0": 3, "x_1": 5, "y_0": 10})
+    assert isinstance(graph, Graph)
+    assert graph.outputs[0].type.sizes == (15, 4)
+
+
 def test_what_is_no_program_is_refused() -> None:
     with pytest.raises(UserError, match="takes an exported program, not Linear"):
         xtc.from_torch(nn.Linear(2, 2))
@@ -143,6 +203,7 @@ def test_a_buffer_that_is_changed_is_a_state() -> None:
 
     x, position = torch.full((1, 3), 5.0), torch.tensor([2])
     graph = xtc.from_torch(torch.export.export(Cache(), (x, position)))
+    assert isinstance(graph, Graph)
     assert [str(state.name) for state, _ in graph.updates] == ["kept"]
     with xtc.compile(graph, in_memory=True) as module:
         for row, wanted in ((2, 8), (0, 12)):
@@ -175,6 +236,7 @@ def test_operators_that_few_models_have() -> None:
     given = (torch.randn(1, 2, 6, 7), torch.rand(1, 3, 4, 2) * 2.4 - 1.2)
     inputs = (*given, torch.tensor([[0, 4, 0, 2], [1, 1, 1, 3]]))
     graph = xtc.from_torch(torch.export.export(Rare(), inputs))
+    assert isinstance(graph, Graph)
     found = graph.evaluate(*(x.numpy() for x in inputs))
     for got, wanted in zip(found.values(), Rare()(*inputs), strict=True):
         np.testing.assert_allclose(got, wanted.numpy(), rtol=1e-4, atol=1e-5)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from xtc.graph.graph import Graph
     from xtc.importers.onnx.model import OnnxModel
+    from xtc.importers.torch.exported import TorchModel
 
 
 def from_onnx(
@@ -61,13 +62,26 @@ def from_yaml(path: str | Path) -> Graph:
     return graph_of(Path(path))
 
 
-def from_torch(program: ExportedProgram, *, name: str = "model", device: object = None) -> Graph:
+def from_torch(
+    program: ExportedProgram,
+    *,
+    name: str = "model",
+    dims: Mapping[str, int] | None = None,
+    device: object = None,
+) -> Graph | TorchModel:
     """The graph of what `torch.export.export(module, args)` gives, weights as constants.
 
-    All operators run on `device`; inputs and outputs live on the host.
+    Args:
+        program: as exported.
+        name: of the graph.
+        dims: sizes of dimensions that the program leaves free, called after the first input that
+            has them and its number: "x_0".
+        device: where all operators run; inputs and outputs live on the host.
 
-    Raises UserError where the package `torch` is missing, and with all operators that are not
-    supported, each with the line of the program that wrote it.
+    Returns: the graph; or a model, where sizes stay free, which `xtc.compile` takes as it is.
+
+    Raises UserError where the package `torch` is missing, for names and sizes that do not fit, and
+    with all operators that are not supported, each with the line of the program that wrote it.
     """
     try:
         from torch.export import ExportedProgram
@@ -77,14 +91,14 @@ def from_torch(program: ExportedProgram, *, name: str = "model", device: object 
         raise UserError(
             "xtc.from_torch needs the package torch", hints=["pip install 'torch>=2.13'"]
         ) from None
-    from xtc.importers.torch.exported import graph_of
+    from xtc.importers.torch.exported import model_of
 
     if not isinstance(program, ExportedProgram):
         raise UserError(
             f"xtc.from_torch takes an exported program, not {type(program).__name__}",
             hints=["torch.export.export(module, example_arguments) gives one"],
         )
-    return graph_of(program, name, device)
+    return model_of(program, name, dims or {}, device)
 
 
 def import_tflite(path: str | Path, *, device: object = None) -> Graph:

@@ -21,6 +21,7 @@ from xtc.graph.placement import placement
 from xtc.graph.states import make_state
 from xtc.graph.tensor import Tensor
 from xtc.importers.finish import finish, undeclared
+from xtc.importers.free_sizes import FreeSizes, ModelInput, Size
 from xtc.importers.names import graph_name, plain_name
 from xtc.importers.onnx.convert import Converter, Problem
 from xtc.importers.onnx.expected import expected
@@ -38,28 +39,9 @@ from xtc.importers.onnx.narrow import (
 from xtc.importers.onnx.types import narrow_name
 from xtc.importers.values import Array, Narrow, Unsupported, Value, as_tensor
 
-Size = int | str
 Key = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, bytes, tuple[int, ...]], ...]]
 MOST_VALUES = 4096  # elements of an input whose value sizes may depend on
 MOST_MET = 256  # sizes of calls that a model remembers
-
-
-@dataclass(frozen=True)
-class ModelInput:
-    """An input of a model.
-
-    Attributes:
-        name: as the file has it.
-        shape: sizes; a text is the name of a dimension that is free.
-        dtype: name of the element type.
-    """
-
-    name: str
-    shape: tuple[Size, ...]
-    dtype: str
-
-    def __str__(self) -> str:
-        return f"{self.name}: {'x'.join([*map(str, self.shape), self.dtype])}"
 
 
 @dataclass(eq=False)
@@ -92,9 +74,12 @@ class OnnxModel:
     @property
     def symbols(self) -> tuple[str, ...]:
         """Names of the dimensions that are free, in the order of the inputs."""
-        leaves = [*self.inputs, *(state for state, _ in self.states)]
-        names = [size for given in leaves for size in given.shape if isinstance(size, str)]
-        return tuple(name for name in dict.fromkeys(names) if name not in self.dims)
+        return self._free.symbols
+
+    @cached_property
+    def _free(self) -> FreeSizes:
+        states = tuple(state for state, _ in self.states)
+        return FreeSizes(self.name, self.inputs, states, self.dims, self._file)
 
     @property
     def graph(self) -> Graph:
@@ -117,7 +102,7 @@ class OnnxModel:
         return self._bound(dims, values)
 
     def _bound(self, dims: Mapping[str, int] | None, values: Mapping[str, Any] | None) -> Graph:
-        sizes = self._sizes(dims or {})
+        sizes = self._free.chosen(dims or {})
         given = {name: np.asarray(value) for name, value in (values or {}).items()}
         with O.graph(name=self.name) as builder:
             converter = Converter(builder, opsets(self._proto), self._file or f"<{self.name}>")
@@ -142,35 +127,6 @@ class OnnxModel:
             given.name: [sizes[s] if isinstance(s, str) else s for s in given.shape]
             for given in self.inputs
         }
-
-    def _sizes(self, dims: Mapping[str, int]) -> dict[str, int]:
-        for name, size in dims.items():
-            if name not in self.symbols and name not in self.dims:
-                raise UserError(
-                    f"model '{self.name}' has no free dimension '{name}'",
-                    hints=did_you_mean(name, self.symbols),
-                )
-            if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 0:
-                raise UserError(
-                    f"dimension '{name}' of model '{self.name}' cannot be {size!r}",
-                    notes=["a size is 0 or more"],
-                )
-        sizes = {**self.dims, **{name: int(size) for name, size in dims.items()}}
-        missing = [name for name in self.symbols if name not in sizes]
-        if missing:
-            raise self._missing(missing)
-        return sizes
-
-    def _missing(self, names: Sequence[str]) -> UserError:
-        listed = ", ".join(f"'{name}'" for name in names)
-        pairs = ", ".join(f"'{name}': 32" for name in names)
-        words = " ".join(f"--dim {name}=32" for name in names)
-        return UserError(
-            f"model '{self.name}' has the free dimension{'s' * (len(names) != 1)} {listed}",
-            where=self._file,
-            notes=[f"inputs: {', '.join(map(str, self.inputs))}"],
-            hints=[f"give sizes: dims={{{pairs}}}, or {words} to a command"],
-        )
 
     def expected(self, arrays: Mapping[str, Any]) -> tuple[dict[str, Array], str]:
         """What the file says of inputs by name: outputs by name, and what computed them.
@@ -253,9 +209,7 @@ class OnnxModel:
 
     def sizes_of(self, arrays: Mapping[str, Array]) -> tuple[dict[str, int], dict[str, Array]]:
         """The free sizes that arrays by input name fix, and the inputs that shapes depend on."""
-        sizes: dict[str, int] = {}
-        for given in self.inputs:
-            self._match(given, arrays[given.name], sizes)
+        sizes = self._free.of_arrays(arrays)
         values = {name: arrays[name] for name in self._values}
         while _key(sizes, values) not in self._met:
             try:
@@ -274,21 +228,6 @@ class OnnxModel:
         self._met[key] = None
         while len(self._met) > MOST_MET:
             del self._met[next(iter(self._met))]
-
-    def _match(self, given: ModelInput, array: Array, sizes: dict[str, int]) -> None:
-        """Take free sizes from an array. Raises UserError where it is no such input."""
-        fits = array.ndim == len(given.shape)
-        for size, found in zip(given.shape, array.shape, strict=False):
-            wanted = self.dims.get(size, size) if isinstance(size, str) else size
-            if isinstance(wanted, str):
-                wanted = sizes.setdefault(wanted, found)
-            fits = fits and wanted == found
-        if not fits:
-            known = f" with {sizes}" if sizes else ""
-            raise UserError(
-                f"input '{given.name}' of model '{self.name}' has shape {array.shape}, "
-                f"not {given.shape}{known}"
-            )
 
     def carried(self, array: Array) -> Array:
         """An argument as the graph takes it: elements of few bits in integers that carry them."""
@@ -401,14 +340,7 @@ def model_of(
     model = OnnxModel(
         graph_name(stem), inputs, outputs, dict(dims), proto, file, device, states=kept
     )
-    free = {size for given in leaves for size in given.shape if isinstance(size, str)}
-    for name in dims:
-        if name not in free:
-            raise UserError(
-                f"model '{model.name}' has no free dimension '{name}'",
-                where=file,
-                hints=did_you_mean(name, free),
-            )
+    model._free.check_names(dims)
     return model
 
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""from_torch: the graph of an exported program."""
+"""from_torch: an exported program, a graph as soon as its sizes are known."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -10,55 +13,178 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from xtc.core.errors import UserError
 from xtc.graph.graph import Graph
+from xtc.importers.free_sizes import FreeSizes, ModelInput, Size
+from xtc.importers.names import graph_name, plain_name
 from xtc.importers.torch.convert import State, import_traced
 from xtc.importers.torch.decompositions import of_exported
 from xtc.importers.torch.types import element_name
+from xtc.importers.values import Array
 
 _KEPT = (OutputKind.USER_OUTPUT, OutputKind.BUFFER_MUTATION)
 _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 
-def graph_of(program: torch.export.ExportedProgram, name: str, device: object = None) -> Graph:
-    """The graph of a program with all sizes known; weights are constants. Raises UserError."""
+@dataclass(eq=False)
+class TorchModel:
+    """A program of PyTorch's core operators.
+
+    `bind` gives the graph for given sizes. A model is compiled as it stands: `xtc.compile(model)`
+    compiles for the sizes that calls bring.
+
+    Attributes:
+        name: of the compiled function.
+        inputs: arguments that are tensors, in order.
+        dims: sizes given when the model was read.
+    """
+
+    name: str
+    inputs: tuple[ModelInput, ...]
+    dims: Mapping[str, int]
+    _program: torch.export.ExportedProgram = field(repr=False)
+    _device: object = field(default=None, repr=False)
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """Names of the dimensions that are free: "x_0" is the first of input x."""
+        return self._free.symbols
+
+    @cached_property
+    def _free(self) -> FreeSizes:
+        return FreeSizes(self.name, self.inputs, (), self.dims, None)
+
+    def bind(
+        self, dims: Mapping[str, int] | None = None, values: Mapping[str, Any] | None = None
+    ) -> Graph:
+        """The graph for given sizes of the free dimensions.
+
+        Raises UserError for missing or unknown names, for sizes that the program was not exported
+        for, and with all operators that are not supported.
+        """
+        symbols = self._symbols(self._free.chosen(dims or {}))
+        updated = {
+            str(output.target): position
+            for position, output in enumerate(self._program.graph_signature.output_specs)
+            if output.kind is OutputKind.BUFFER_MUTATION
+        }
+        leaves: list[Any] = []
+        names = []
+        for node, spec in _placeholders(self._program):
+            leaf = self._leaf(node, spec, symbols)
+            if spec.kind is InputKind.BUFFER and str(spec.target) in updated:
+                leaf = State(leaf, updated[str(spec.target)])
+            leaves.append(leaf)
+            names.append(str(spec.target) if spec.kind in _WEIGHTS else node.name)
+        module = self._program.graph_module
+        imported = import_traced(self.name, module, leaves, names, self._device)
+        if imported.graph is None:
+            raise UserError(f"'{self.name}' computes nothing")
+        return imported.graph
+
+    def _symbols(self, sizes: Mapping[str, int]) -> dict[Any, int]:
+        """The program's symbols for sizes by name. Raises UserError for those that cannot be."""
+        expressions = self._expressions
+        symbols = {e: sizes[label] for e, label in expressions.items() if e.is_Symbol}
+        labels = {e: type(e)(label) for e, label in expressions.items() if e.is_Symbol}
+        for expression, label in expressions.items():
+            wanted = int(expression.subs(symbols))
+            if wanted != sizes[label]:
+                why = f"it is {expression.subs(labels)}, here {wanted}"
+                raise self._unfit(label, sizes[label], why)
+            limits = self._program.range_constraints.get(expression)
+            if limits is not None and not limits.lower <= wanted <= limits.upper:
+                why = f"the program was exported for {limits.lower} to {limits.upper}"
+                raise self._unfit(label, wanted, why)
+        return symbols
+
+    @cached_property
+    def _expressions(self) -> dict[Any, str]:
+        """What the program has for free sizes, each with its name."""
+        given = {known.name: known.shape for known in self.inputs}
+        return {
+            size.node.expr: str(label)
+            for node, _ in _placeholders(self._program)
+            if node.name in given
+            for size, label in zip(node.meta["val"].shape, given[node.name], strict=True)
+            if isinstance(size, torch.SymInt)
+        }
+
+    def _unfit(self, name: str, size: int, why: str) -> UserError:
+        return UserError(f"dimension '{name}' of model '{self.name}' cannot be {size}", notes=[why])
+
+    def _leaf(self, node: torch.fx.Node, spec: Any, symbols: Mapping[Any, int]) -> Any:
+        if spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
+            if spec.target in self._program.state_dict:
+                return self._program.state_dict[spec.target]
+            return self._program.constants[spec.target]
+        if spec.kind is InputKind.CONSTANT_TENSOR:
+            return self._program.constants[spec.target]
+        value = node.meta.get("val")
+        if not isinstance(value, torch.Tensor):
+            return value
+        shape = tuple(
+            size if isinstance(size, int) else int(size.node.expr.subs(symbols))
+            for size in value.shape
+        )
+        return shape, element_name(value.dtype)
+
+    def sizes_of(self, arrays: Mapping[str, Array]) -> tuple[dict[str, int], dict[str, Array]]:
+        """The free sizes that arrays by input name fix."""
+        return self._free.of_arrays(arrays), {}
+
+    def input_names(self, graph: Graph) -> dict[str, str]:
+        """The program's names of a graph's inputs, by the graph's own."""
+        names = {plain_name(given.name, set()): given.name for given in self.inputs}
+        inputs = (str(tensor.name) for tensor in graph.inputs if not tensor.state)
+        return {name: names[name] for name in inputs}
+
+    def carried(self, array: Array) -> Array:
+        """An argument as the graph takes it."""
+        return array
+
+    def results(self, arrays: Any) -> Any:
+        """What a graph gives, as callers get it."""
+        return arrays
+
+    def __repr__(self) -> str:
+        return f"<xtc model {self.name}({', '.join(map(str, self.inputs))})>"
+
+
+def model_of(
+    program: torch.export.ExportedProgram,
+    name: str,
+    dims: Mapping[str, int],
+    device: object = None,
+) -> Graph | TorchModel:
+    """A program's graph, or a model where sizes are free. Raises UserError."""
     core = program.run_decompositions(of_exported())
-    updated = {}
-    for position, output in enumerate(core.graph_signature.output_specs):
-        if output.kind is OutputKind.BUFFER_MUTATION:
-            updated[str(output.target)] = position
+    for output in core.graph_signature.output_specs:
         if output.kind not in _KEPT:
             kind = output.kind.name.lower().replace("_", " ")
             raise UserError(f"the program's output '{output.target}' is a {kind}")
-    placeholders = [node for node in core.graph.nodes if node.op == "placeholder"]
-    leaves: list[Any] = []
-    names = []
-    for node, spec in zip(placeholders, core.graph_signature.input_specs, strict=True):
-        leaf = _leaf(core, node, spec)
-        if spec.kind is InputKind.BUFFER and str(spec.target) in updated:
-            leaf = State(leaf, updated[str(spec.target)])
-        leaves.append(leaf)
-        names.append(str(spec.target) if spec.kind in _WEIGHTS else node.name)
-    imported = import_traced(name, core.graph_module, leaves, names, device)
-    if imported.graph is None:
-        raise UserError(f"'{name}' computes nothing")
-    return imported.graph
+    model = TorchModel(graph_name(name), _inputs(core), dict(dims), core, device)
+    model._free.check_names(dims)
+    return model if model.symbols else model.bind()
 
 
-def _leaf(program: torch.export.ExportedProgram, node: torch.fx.Node, spec: Any) -> Any:
-    if spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
-        if spec.target in program.state_dict:
-            return program.state_dict[spec.target]
-        return program.constants[spec.target]
-    if spec.kind is InputKind.CONSTANT_TENSOR:
-        return program.constants[spec.target]
-    value = node.meta.get("val")
-    if not isinstance(value, torch.Tensor):
-        return value
-    shape = []
-    for size in value.shape:
-        if not isinstance(size, int):
-            raise UserError(
-                f"input '{node.name}' has the free dimension '{size}'",
-                hints=["export with static sizes; torch.compile(model, backend='xtc') takes any"],
-            )
-        shape.append(size)
-    return tuple(shape), element_name(value.dtype)
+def _placeholders(program: torch.export.ExportedProgram) -> list[tuple[torch.fx.Node, Any]]:
+    nodes = [node for node in program.graph.nodes if node.op == "placeholder"]
+    return list(zip(nodes, program.graph_signature.input_specs, strict=True))
+
+
+def _inputs(program: torch.export.ExportedProgram) -> tuple[ModelInput, ...]:
+    symbols: dict[Any, str] = {}
+    inputs = []
+    for node, spec in _placeholders(program):
+        value = node.meta.get("val")
+        if spec.kind is InputKind.USER_INPUT and isinstance(value, torch.Tensor):
+            shape = _named(node.name, value.shape, symbols)
+            inputs.append(ModelInput(node.name, shape, element_name(value.dtype)))
+    return tuple(inputs)
+
+
+def _named(name: str, shape: Sequence[Any], symbols: dict[Any, str]) -> tuple[Size, ...]:
+    """Sizes, free ones called after the first input that has them."""
+    return tuple(
+        size if isinstance(size, int) else symbols.setdefault(size.node.expr, f"{name}_{position}")
+        for position, size in enumerate(shape)
+    )

@@ -27,12 +27,9 @@ def attention(
 ) -> Tensor:
     if dropout_p:
         raise Unsupported(f"a dropout of {dropout_p}")
-    if enable_gqa:
-        times = q.type.sizes[1] // k.type.sizes[1]
-        k, v = repeated_heads(k, times), repeated_heads(v, times)
     scores = _scores(q, k, mask, is_causal, scale)
     weights = O.softmax(scores, axis=-1) if mask is None else safe_softmax(scores)
-    return O.matmul(weights, v)
+    return O.matmul(weights, _of_each_head(v, q))
 
 
 @writes("_safe_softmax")
@@ -77,22 +74,36 @@ def attention_backward(
     """The gradients of queries, keys and values. Dao et al., FlashAttention (2022), appendix B."""
     scores = _scores(q, k, attn_mask, is_causal, scale)
     weights = O.exp(O.sub(scores, O.reshape(logarithms, (*q.shape[:-1], 1))))
-    of_weights = O.matmul(gradient, v, transpose_b=True)
+    of_weights = O.matmul(gradient, _of_each_head(v, q), transpose_b=True)
     shift = O.reduce_sum(O.mul(gradient, out), axes=(q.type.rank - 1,), keepdims=True)
     of_scores = O.mul(O.mul(weights, O.sub(of_weights, shift)), _scale(q, scale))
     return (
-        O.matmul(of_scores, k),
-        O.matmul(of_scores, q, transpose_a=True),
-        O.matmul(weights, gradient, transpose_a=True),
+        O.matmul(of_scores, _of_each_head(k, q)),
+        _of_shared_head(O.matmul(of_scores, q, transpose_a=True), k),
+        _of_shared_head(O.matmul(weights, gradient, transpose_a=True), v),
     )
 
 
 def _scores(
     q: Tensor, k: Tensor, mask: Tensor | None, is_causal: bool, scale: float | None
 ) -> Tensor:
-    scores = O.mul(O.matmul(q, k, transpose_b=True), _scale(q, scale))
+    scores = O.mul(O.matmul(q, _of_each_head(k, q), transpose_b=True), _scale(q, scale))
     return masked(scores, mask, is_causal=is_causal)
 
 
 def _scale(q: Tensor, scale: float | None) -> float:
     return 1 / math.sqrt(q.type.sizes[-1]) if scale is None else scale
+
+
+def _of_each_head(x: Tensor, q: Tensor) -> Tensor:
+    """Keys or values as often as there are queries, where heads share them."""
+    return x if q.type.rank != 4 else repeated_heads(x, q.type.sizes[1] // x.type.sizes[1])
+
+
+def _of_shared_head(gradient: Tensor, like: Tensor) -> Tensor:
+    """The sum of the gradients of the heads that share keys or values."""
+    if gradient.shape == like.shape:
+        return gradient
+    batch, heads, *rest = like.type.sizes
+    groups = O.reshape(gradient, (batch, heads, gradient.type.sizes[1] // heads, *rest))
+    return O.reduce_sum(groups, axes=(2,))

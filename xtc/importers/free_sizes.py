@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes of a model's inputs that are known only when it is compiled, or called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xtc.core.errors import UserError, did_you_mean
+from xtc.importers.values import Array
+
+Size = int | str
+
+
+@dataclass(frozen=True)
+class ModelInput:
+    """An input of a model.
+
+    Attributes:
+        name: as the model has it.
+        shape: sizes; a text is the name of a dimension that is free.
+        dtype: name of the element type.
+    """
+
+    name: str
+    shape: tuple[Size, ...]
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {'x'.join([*map(str, self.shape), self.dtype])}"
+
+
+@dataclass(frozen=True)
+class FreeSizes:
+    """The free dimensions of a model.
+
+    Attributes:
+        model: its name.
+        inputs: what calls give.
+        states: what lives in the module between calls, and may have free sizes too.
+        known: sizes given when the model was read.
+        file: what it was read from.
+    """
+
+    model: str
+    inputs: Sequence[ModelInput]
+    states: Sequence[ModelInput]
+    known: Mapping[str, int]
+    file: str | None
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """Names of the dimensions that are free, in the order of the inputs."""
+        return tuple(name for name in self.names if name not in self.known)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of dimensions, those with a known size included."""
+        shapes = (given.shape for given in (*self.inputs, *self.states))
+        return tuple(dict.fromkeys(size for shape in shapes for size in shape if type(size) is str))
+
+    def check_names(self, dims: Mapping[str, int]) -> None:
+        """Raise UserError for a name that no dimension has."""
+        for name in dims:
+            if name not in self.names:
+                raise UserError(
+                    f"model '{self.model}' has no free dimension '{name}'",
+                    where=self.file,
+                    hints=did_you_mean(name, self.names),
+                )
+
+    def chosen(self, dims: Mapping[str, int]) -> dict[str, int]:
+        """All sizes by name. Raises UserError for names, sizes that cannot be, and missing ones."""
+        self.check_names(dims)
+        for name, size in dims.items():
+            if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 0:
+                raise UserError(
+                    f"dimension '{name}' of model '{self.model}' cannot be {size!r}",
+                    notes=["a size is 0 or more"],
+                )
+        sizes = {**self.known, **{name: int(size) for name, size in dims.items()}}
+        missing = [name for name in self.symbols if name not in sizes]
+        if missing:
+            raise self._missing(missing)
+        return sizes
+
+    def of_arrays(self, arrays: Mapping[str, Any]) -> dict[str, int]:
+        """The free sizes that arrays by input name fix. Raises UserError where one does not fit."""
+        sizes: dict[str, int] = {}
+        for given in self.inputs:
+            self._match(given, arrays[given.name], sizes)
+        return sizes
+
+    def _match(self, given: ModelInput, array: Array, sizes: dict[str, int]) -> None:
+        """Take free sizes from an array. Raises UserError where it is no such input."""
+        fits = array.ndim == len(given.shape)
+        for size, found in zip(given.shape, array.shape, strict=False):
+            wanted = self.known.get(size, size) if isinstance(size, str) else size
+            if isinstance(wanted, str):
+                wanted = sizes.setdefault(wanted, found)
+            fits = fits and wanted == found
+        if not fits:
+            known = f" with {sizes}" if sizes else ""
+            raise UserError(
+                f"input '{given.name}' of model '{self.model}' has shape {array.shape}, "
+                f"not {given.shape}{known}"
+            )
+
+    def _missing(self, names: Sequence[str]) -> UserError:
+        listed = ", ".join(f"'{name}'" for name in names)
+        pairs = ", ".join(f"'{name}': 32" for name in names)
+        words = " ".join(f"--dim {name}=32" for name in names)
+        command = f", or {words} to a command" if self.file else ""
+        return UserError(
+            f"model '{self.model}' has the free dimension{'s' * (len(names) != 1)} {listed}",
+            where=self.file,
+            notes=[f"inputs: {', '.join(map(str, self.inputs))}"],
+            hints=[f"give sizes: dims={{{pairs}}}{command}"],
+        )
