@@ -14,7 +14,7 @@ from xtc.core.errors import UserError
 from xtc.graph.body import traced
 from xtc.graph.tensor import Tensor
 from xtc.importers.onnx.call import Call
-from xtc.importers.onnx.load import subgraphs
+from xtc.importers.onnx.sort_nodes import names_read
 from xtc.importers.values import Array, Unsupported, Value
 
 _MOST_ELEMENTS = 1024  # of what may be a counter
@@ -153,7 +153,7 @@ class _Body:
             name = waiting.pop()
             if name and name not in found:
                 found.add(name)
-                waiting += _read(producers[name]) if name in producers else []
+                waiting += names_read(producers[name]) if name in producers else []
         return found
 
     def part(self, results: Sequence[int]) -> onnx.GraphProto:
@@ -165,10 +165,3 @@ class _Body:
         graph.node.extend(n for n in self.graph.node if needed.intersection(n.output))
         graph.initializer.extend(c for c in self.graph.initializer if c.name in needed)
         return graph
-
-
-def _read(node: onnx.NodeProto) -> list[str]:
-    """The names that a node reads, in its subgraphs too."""
-    inner = [name for graph in subgraphs(node) for each in graph.node for name in _read(each)]
-    results = [info.name for graph in subgraphs(node) for info in graph.output]
-    return [*node.input, *inner, *results]
