@@ -19,10 +19,15 @@ from xtc.core.errors import UserError, XtcError
 from xtc.core.extensions import extend, failure_of
 from xtc.driver import IrOptions
 from xtc.graph.builder import GraphBuilder
+from xtc.graph.family import GraphFamily
 from xtc.graph.graph import Graph
 from xtc.importers import from_onnx, from_yaml, import_tflite
 from xtc.interfaces.target import DEFAULT_TARGET
 
+_TORCH_HINT = (
+    "PyTorch runs what such a file holds; where you trust it, write a .py with "
+    "graph = xtc.from_torch(torch.export.load(path))"
+)
 INTERRUPTED = 130  # as shells have it: 128 and the number of the signal
 
 
@@ -85,13 +90,16 @@ def read_graph(
     return _written_graph(path).bind(dims)
 
 
-def _written_graph(path: Path) -> Graph:
+def _written_graph(path: Path) -> Graph | GraphFamily:
     if path.suffix in (".yaml", ".yml"):
         return from_yaml(path)
     if path.suffix == ".tflite":
         return import_tflite(path)
     if path.suffix != ".py":
-        raise UserError(f"{path} is neither a .py nor a .yaml nor an .onnx nor a .tflite file")
+        raise UserError(
+            f"{path} is neither a .py nor a .yaml nor an .onnx nor a .tflite file",
+            hints=[_TORCH_HINT] if path.suffix in (".pt", ".pt2", ".pth") else [],
+        )
     return _graph_of(_run(path), path)
 
 
@@ -117,7 +125,7 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _graph_of(variables: dict[str, Any], path: Path) -> Graph:
+def _graph_of(variables: dict[str, Any], path: Path) -> Graph | GraphFamily:
     found = variables.get("graph")
     if found is None:
         graphs = [v for v in variables.values() if isinstance(v, Graph | GraphBuilder)]
@@ -129,7 +137,7 @@ def _graph_of(variables: dict[str, Any], path: Path) -> Graph:
         found = graphs[0]
     if isinstance(found, GraphBuilder):
         found = found.graph
-    if not isinstance(found, Graph):
+    if not isinstance(found, Graph | GraphFamily):
         raise UserError(f"'graph' in {path} is {type(found).__name__}, not a graph")
     return found
 

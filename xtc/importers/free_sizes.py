@@ -113,10 +113,9 @@ class FreeSizes:
         listed = ", ".join(f"'{name}'" for name in names)
         pairs = ", ".join(f"'{name}': 32" for name in names)
         words = " ".join(f"--dim {name}=32" for name in names)
-        command = f", or {words} to a command" if self.file else ""
         return UserError(
             f"model '{self.model}' has the free dimension{'s' * (len(names) != 1)} {listed}",
             where=self.file,
             notes=[f"inputs: {', '.join(map(str, self.inputs))}"],
-            hints=[f"give sizes: dims={{{pairs}}}{command}"],
+            hints=[f"give sizes: dims={{{pairs}}}, or {words} to a command"],
         )

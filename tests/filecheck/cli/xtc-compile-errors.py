@@ -45,6 +45,9 @@ session(
     # CHECK:      xtc-compile: error: there is no file gone.py
     "xtc-compile dead.mlir --stage source",
     # CHECK:      xtc-compile: error: dead.mlir is neither a .py nor a .yaml nor an .onnx nor a .tflite file
+    "xtc-compile trained.pt2 --stage source",
+    # CHECK:      xtc-compile: error: trained.pt2 is neither a .py nor
+    # CHECK-NEXT:   hint: PyTorch runs what such a file holds; where you trust it, write a .py with
     "xtc-compile two_graphs.py --stage source",
     # CHECK:      xtc-compile: error: two_graphs.py defines 2 graphs and none is called 'graph'
     # CHECK-NEXT:   hint: assign the one to use: graph = gb.graph
