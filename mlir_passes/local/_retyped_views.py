@@ -94,13 +94,21 @@ def replace_by_part(buffer: Value, view: Value) -> None:
 
 
 def _restride(op: Operation) -> None:
+    """Infer the types of a subview and of the subviews of it again."""
+    retype_subview(op)
+    for use in op.results[0].uses:
+        if use.owner.name == "memref.subview":
+            _restride(use.owner.operation)
+
+
+def retype_subview(op: Operation) -> None:
     """Infer the type of a subview again, from its source's type."""
     source, old = MemRefType(op.operands[0].type), MemRefType(op.results[0].type)
     strides, start = source.get_strides_and_offset()
     offsets = mixed(op, "static_offsets", 1)
     steps = mixed(op, "static_strides", 3)
     extents = mixed(op, "static_sizes", 2)
-    kept = _kept(extents, list(old.shape))
+    kept = kept_dimensions(extents, list(old.shape))
     new = [
         stride * step if isinstance(step, int) and stride != DYNAMIC else DYNAMIC
         for stride, step in zip(strides, steps, strict=True)
@@ -111,12 +119,9 @@ def _restride(op: Operation) -> None:
         start = DYNAMIC
     layout = StridedLayoutAttr.get(start, [new[position] for position in kept])
     op.results[0].set_type(MemRefType.get(old.shape, old.element_type, layout, old.memory_space))
-    for use in op.results[0].uses:
-        if use.owner.name == "memref.subview":
-            _restride(use.owner.operation)
 
 
-def _kept(extents: Sequence[Offset], shape: list[int]) -> list[int]:
+def kept_dimensions(extents: Sequence[Offset], shape: list[int]) -> list[int]:
     """The dimensions that a subview keeps; it may drop dimensions of size 1."""
     kept: list[int] = []
     for position, extent in enumerate(extents):

@@ -12,12 +12,13 @@ from xtc.ir.builders.affine import digits
 from xtc.ir.builders.control import forall
 from xtc.ir.builders.numbers import linear_offset
 from xtc.ir.builders.slices import extract_slice
-from xtc.ir.mlir import InsertionPoint, Operation, all_operations
+from xtc.ir.mlir import Block, InsertionPoint, Operation, Value, all_operations
 from xtc.ir.passes import Pass
 from xtc_passes.tensor._padding import Padding, filled, is_stored, padding_of, slabs
 
 _PARALLEL_ELEMENTS = 1 << 18  # of an inside that are worth waking threads for
 _PARTS = 32  # that share out well among threads
+_Key = tuple[Value, Value, tuple[int, ...], str, Block]
 
 
 @dataclass(frozen=True)
@@ -41,19 +42,37 @@ class FillBorders(Pass):
 
     Attributes:
         parallel: whether threads share loops.
+        once: whether what two operators pad in the same way is padded once, and kept meanwhile.
     """
 
     name: ClassVar[str] = "fill-borders"
     parallel: bool = False
+    once: bool = False
 
     def run(self, module: Operation) -> None:
+        known: dict[_Key, Value] = {}
         with module.context:
             for op in all_operations(module):
                 padding = padding_of(op)
                 if padding is not None:
+                    if self.once and _is_known(padding, known):
+                        continue
                     _narrow(padding)
                     if self.parallel and _is_long_copy(padding):
                         _share(padding)
+
+
+def _is_known(padding: Padding, known: dict[_Key, Value]) -> bool:
+    """Whether an earlier padding of the block gives an equal tensor, which is then used instead."""
+    op, result = padding.op, padding.result
+    key = (padding.inside, padding.fill.operands[0], padding.offsets, str(result.type), op.block)
+    same = known.setdefault(key, result)
+    if same == result:
+        return False
+    result.replace_all_uses_with(same)
+    op.erase()
+    padding.fill.erase()
+    return True
 
 
 def _narrow(padding: Padding) -> None:

@@ -46,7 +46,9 @@ from xtc_targets.host.passes.plan_arena import PlanArena
 from xtc_targets.host.passes.prefetch_panels import PrefetchPanels
 from xtc_targets.host.passes.record_kernels import RecordKernels
 from xtc_targets.host.passes.relax_reductions import RelaxReductions
+from xtc_targets.host.passes.separate_empties import SeparateEmpties
 from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
+from xtc_targets.host.passes.share_buffers import ShareBuffers
 from xtc_targets.host.passes.transpose_by_blocks import TransposeByBlocks
 from xtc_targets.host.passes.transpose_row_reductions import TransposeRowReductions
 from xtc_targets.host.passes.use_dot_products import UseDotProducts
@@ -109,7 +111,7 @@ def _scheduled(machine: Machine, caches: Caches, codegen: Codegen, *, parallel: 
             OrderLoops(),
             # After fusion, which may compute what is padded. First what plain loops pad in part.
             PadByBlocks(caches.l2_bytes // 2),
-            FillBorders(parallel),
+            FillBorders(parallel, once=True),
             # What has two results is known to no other pass.
             FuseReductions(),
             "canonicalize",
@@ -210,7 +212,10 @@ def host_pipeline(
     # A body becomes a function before buffers are placed, so that those it allocates for every
     # iteration are moved out of the loop, but stay with the thread.
     outline = (OutlineParallelLoops(),) if parallel else ()
-    bufferized = Stage("bufferized", (*TO_MEMREFS, *kernels, *outline, *_BUFFERS))
+    separate = SeparateEmpties()
+    bufferized = Stage(
+        "bufferized", (separate, *TO_MEMREFS, ShareBuffers(), *kernels, *outline, *_BUFFERS)
+    )
     scheduled = _scheduled(machine, caches, codegen, parallel=parallel)
     lowered = _lowered_to_c(machine) if codegen == "c" else _lowered_to_llvm(machine, profile)
     return Pipeline((Stage("source"), scheduled, bufferized, OFFLOADED, lowered))

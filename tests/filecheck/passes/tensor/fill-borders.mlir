@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --fill-borders | FileCheck %s
 // RUN: xtc-opt %s --fill-borders{parallel=true} | FileCheck %s --check-prefix=SHARED
+// RUN: xtc-opt %s --fill-borders{once=true} | FileCheck %s --check-prefix=ONCE
 
 // Rows above and below are filled as wide as the result, then what is beside the inside. Where
 // nothing is before or after, nothing is filled.
@@ -82,4 +83,26 @@ func.func @computed(%x: tensor<1x512x512xf32>) -> tensor<1x514x516xf32> {
   %f = linalg.fill ins(%v : f32) outs(%e : tensor<1x514x516xf32>) -> tensor<1x514x516xf32>
   %p = tensor.insert_slice %y into %f[0, 1, 2] [1, 512, 512] [1, 1, 1] : tensor<1x512x512xf32> into tensor<1x514x516xf32>
   return %p : tensor<1x514x516xf32>
+}
+
+// Two operators that pad one tensor with the same value and the same border share the result.
+
+// ONCE-LABEL: func.func @twice
+// ONCE-COUNT-2: linalg.fill
+// ONCE:         %[[ZEROS:.*]] = tensor.insert_slice %arg0 into %{{.*}}[1] [4] [1]
+// ONCE-COUNT-2: linalg.fill
+// ONCE:         %[[ONES:.*]] = tensor.insert_slice %arg0 into %{{.*}}[1] [4] [1]
+// ONCE-NOT:     linalg.fill
+// ONCE:         return %[[ZEROS]], %[[ZEROS]], %[[ONES]]
+func.func @twice(%x: tensor<4xf32>) -> (tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<6xf32>
+  %f = linalg.fill {__xtc_id_y.pad_} ins(%zero : f32) outs(%e : tensor<6xf32>) -> tensor<6xf32>
+  %p = tensor.insert_slice %x into %f[1] [4] [1] : tensor<4xf32> into tensor<6xf32>
+  %g = linalg.fill {__xtc_id_z.pad_} ins(%zero : f32) outs(%e : tensor<6xf32>) -> tensor<6xf32>
+  %q = tensor.insert_slice %x into %g[1] [4] [1] : tensor<4xf32> into tensor<6xf32>
+  %h = linalg.fill {__xtc_id_w.pad_} ins(%one : f32) outs(%e : tensor<6xf32>) -> tensor<6xf32>
+  %r = tensor.insert_slice %x into %h[1] [4] [1] : tensor<4xf32> into tensor<6xf32>
+  return %p, %q, %r : tensor<6xf32>, tensor<6xf32>, tensor<6xf32>
 }

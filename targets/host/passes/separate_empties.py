@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""separate-empties: what is written to has a tensor for itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.structured import shape_of
+from xtc.ir.builders.slices import empty
+from xtc.ir.mlir import InsertionPoint, Operation, Value, all_operations
+from xtc.ir.passes import Pass
+
+_EMPTY, _SLICE = "tensor.empty", "tensor.extract_slice"
+
+
+@dataclass(frozen=True)
+class SeparateEmpties(Pass):
+    """Let no two operations write to the same empty tensor, or to the same slice of it.
+
+    Before:
+        %e = tensor.empty() : tensor<1x10xf32>
+        %s = tensor.extract_slice %e[0, 0] [1, 1] [1, 1]
+        %f = linalg.fill outs(%s); %a = tensor.insert_slice %f into %e[0, 0] [1, 1] [1, 1]
+        %g = linalg.fill outs(%s); %b = tensor.insert_slice %g into %e[0, 0] [1, 1] [1, 1]
+    After:
+        %e0 = tensor.empty(); %f0 = tensor.empty(); %f = linalg.fill outs(%f0) ...
+        %e1 = tensor.empty(); %g0 = tensor.empty(); %g = linalg.fill outs(%g0) ...
+
+    Equal empty tensors are one after `cse`, and bufferization would give them one buffer, with
+    copies where two values in it are alive. Each gets a buffer for itself, and what a slice is
+    filled for is seen: `eliminate-empty-tensors` runs next and puts it where it is inserted.
+    """
+
+    name: ClassVar[str] = "separate-empties"
+
+    def run(self, module: Operation) -> None:
+        for op in all_operations(module):
+            if op.name == _EMPTY:
+                with module.context, op.location:
+                    for inner in _slices(op):
+                        _separate(inner, InsertionPoint(inner))
+                        inner.erase()
+                    _separate(op, InsertionPoint(op))
+                    op.erase()
+
+
+def _slices(op: Operation) -> list[Operation]:
+    """Slices of an empty tensor beside it, of known sizes: they have no contents either."""
+    users = [use.owner.operation for use in op.results[0].uses]
+    return [
+        user
+        for user in users
+        if user.name == _SLICE
+        and user.parent == op.parent
+        and user.results[0].type.has_static_shape
+    ]
+
+
+def _separate(op: Operation, ip: InsertionPoint) -> None:
+    """An empty tensor for each use."""
+    value = op.results[0]
+    for user, number in [(use.owner.operation, use.operand_number) for use in value.uses]:
+        user.operands[number] = _empty(op, ip)
+
+
+def _empty(op: Operation, ip: InsertionPoint) -> Value:
+    if op.name == _EMPTY:
+        return op.clone(ip=ip).results[0]
+    return empty(shape_of(op.results[0]), op.results[0], ip)
