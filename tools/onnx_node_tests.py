@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the node tests of the package onnx on compiled code, and counts how they end.
 
-    python tools/onnx_node_tests.py [--only TEXT] [--list wrong,crash,refused] [--json FILE]
+    python tools/onnx_node_tests.py [--only TEXT] [--list wrong,crash,refused] [--out FILE]
 
 A test is "right" where compiled code gives the expected arrays, "folded" where nothing was left to
 compile, "refused" where the importer says by name what it does not support, "wrong" where arrays
-differ, "crash" where anything else happens, the end of the process included.
+differ, "crash" where anything else happens, the end of the process included. With --out, each
+outcome is a line of JSON in the file as soon as it is known, and a run goes on from what it holds.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import collections
 import json
 import multiprocessing
 import sys
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -30,11 +32,12 @@ KINDS = ("right", "folded", "refused", "wrong", "crash")
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one test ended, and what was said."""
+    """How one test ended, what was said, and the CPU time it took, in seconds."""
 
     name: str
     kind: str
     text: str = ""
+    seconds: float = 0.0
 
 
 def cases(only: str = "") -> list[Any]:
@@ -47,29 +50,31 @@ def cases(only: str = "") -> list[Any]:
     return [case for case in found if only in case.name]
 
 
-def outcome(case: Any) -> Outcome:
+def outcome(case: Any, opt_level: int = 3) -> Outcome:
     """One test, run in this process."""
     from xtc.core.errors import UserError
 
+    start = time.process_time()
     try:
-        kind, text = _run(case)
+        kind, text = _run(case, opt_level)
     except UserError as error:
         kind, text = "refused", str(error)
     except AssertionError as error:
         kind, text = "wrong", str(error)
     except Exception as error:
         kind, text = "crash", f"{type(error).__name__}: {error}"
-    return Outcome(case.name, kind, text[:2000])
+    return Outcome(case.name, kind, text[:2000], round(time.process_time() - start, 3))
 
 
-def _run(case: Any) -> tuple[str, str]:
+def _run(case: Any, opt_level: int) -> tuple[str, str]:
     from onnx.backend.test.runner import Runner, _normalize_tensor
 
     import xtc
 
     model = xtc.from_onnx(case.model)
     folded = True
-    with xtc.compile(model, in_memory=True, cache=False) as module:
+    options = {"in_memory": True, "cache": False, "opt_level": opt_level}
+    with xtc.compile(model, **options) as module:
         for inputs, outputs in case.data_sets:
             given = [_normalize_tensor(value) for value in inputs]
             found = module(*given)
@@ -81,23 +86,24 @@ def _run(case: Any) -> tuple[str, str]:
     return ("folded" if folded else "right"), ""
 
 
-def _serve(connection: Connection, only: str) -> None:
+def _serve(connection: Connection, only: str, opt_level: int) -> None:
     found = {case.name: case for case in cases(only)}
     connection.send(list(found))
     while (name := connection.recv()) is not None:
-        connection.send(outcome(found[name]))
+        connection.send(outcome(found[name], opt_level))
 
 
-def outcomes(only: str = "") -> Iterator[Outcome]:
-    """Every test in a process that is started anew after one that ended it."""
+def outcomes(only: str, opt_level: int, known: Collection[str] = ()) -> Iterator[Outcome]:
+    """Every test but the known ones, in a process that is started anew after one that ended it."""
     waiting: list[str] | None = None
     while waiting is None or waiting:
         ours, theirs = multiprocessing.Pipe()
-        process = multiprocessing.get_context("fork").Process(target=_serve, args=(theirs, only))
+        serve = multiprocessing.get_context("fork").Process
+        process = serve(target=_serve, args=(theirs, only, opt_level))
         process.start()
         theirs.close()
         names = ours.recv()
-        waiting = names if waiting is None else waiting
+        waiting = [name for name in names if name not in known] if waiting is None else waiting
         while waiting:
             name = waiting.pop(0)
             ours.send(name)
@@ -115,25 +121,49 @@ def outcomes(only: str = "") -> Iterator[Outcome]:
         process.join()
 
 
-def main() -> int:
-    """Entry point."""
+def kept(file: Path | None) -> dict[str, Outcome]:
+    """The outcomes that an earlier run left in the file, the latest of each test."""
+    if file is None or not file.exists():
+        return {}
+    lines = (line for line in file.read_text().splitlines(keepends=True) if line.endswith("\n"))
+    results = (Outcome(**json.loads(line)) for line in lines)
+    return {result.name: result for result in results}
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Run the node tests of the package onnx.")
     parser.add_argument("--only", default="", help="part of the names of the tests to run")
     parser.add_argument("--list", default="wrong,crash", help="kinds to print, with their texts")
-    parser.add_argument("--json", type=Path, help="file for all outcomes")
-    args = parser.parse_args()
-    counts: collections.Counter[str] = collections.Counter()
-    results = []
-    for result in outcomes(args.only):
-        counts[result.kind] += 1
-        results.append(result)
+    parser.add_argument("--out", type=Path, help="file for all outcomes; a run goes on from it")
+    parser.add_argument("--again", default="", help="kinds to run again although the file has them")
+    parser.add_argument("--opt-level", type=int, default=3, help="of LLVM, 0 to 3")
+    return parser
+
+
+def main() -> int:
+    """Entry point."""
+    args = _parser().parse_args()
+    again = args.again.split(",")
+    found = {name: each for name, each in kept(args.out).items() if each.kind not in again}
+    found = {name: each for name, each in found.items() if args.only in name}
+    for result in outcomes(args.only, args.opt_level, found):
+        found[result.name] = result
+        if args.out:
+            with args.out.open("a") as file:
+                file.write(json.dumps(vars(result)) + "\n")
         if result.kind in args.list.split(","):
             sys.stdout.write(f"{result.kind} {result.name}: {result.text}\n")
             sys.stdout.flush()
-    if args.json:
-        args.json.write_text(json.dumps([vars(result) for result in results], indent=1))
-    sys.stdout.write(", ".join(f"{kind} {counts[kind]}" for kind in KINDS) + "\n")
-    return 1 if counts["wrong"] or counts["crash"] else 0
+        if len(found) % 50 == 0:
+            sys.stderr.write(f"{len(found)} tests: {_counted(found)}\n")
+    sys.stdout.write(_counted(found) + "\n")
+    return 1 if {result.kind for result in found.values()} & {"wrong", "crash"} else 0
+
+
+def _counted(found: dict[str, Outcome]) -> str:
+    counts = collections.Counter(result.kind for result in found.values())
+    seconds = sum(result.seconds for result in found.values())
+    return ", ".join(f"{kind} {counts[kind]}" for kind in KINDS) + f"; {seconds:.0f} s of CPU"
 
 
 if __name__ == "__main__":

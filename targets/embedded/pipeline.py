@@ -25,6 +25,7 @@ from xtc_passes.tensor.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.tensor.unroll_loops import UnrollLoops
 from xtc_targets.embedded.description import Core
 from xtc_targets.embedded.passes.compute_inside_borders import ComputeInsideBorders
+from xtc_targets.embedded.passes.divide_exactly import DivideExactly
 from xtc_targets.embedded.passes.fuse_by_dot_products import FuseByDotProducts
 from xtc_targets.embedded.passes.fuse_by_dual_multiplies import FuseByDualMultiplies
 from xtc_targets.embedded.passes.fuse_by_lane_multiplies import FuseByLaneMultiplies
@@ -100,9 +101,13 @@ def offloaded(core: Core) -> Stage:
     )
 
 
+def _rounding(core: Core) -> Pass:
+    """Multiply-adds where a core has them; elsewhere the last bits that C has."""
+    return ContractMultiplyAdds() if core.fma else DivideExactly()
+
+
 def lowered(core: Core) -> Stage:
     """The llvm dialect, with indices as wide as the core's addresses."""
-    contract = (ContractMultiplyAdds(),) if core.fma else ()
     # LLVM has no code for maxima of float64 on cores of 32 bits.
     expand = ("arith-expand",) if core.bits == 32 else ()
     return Stage(
@@ -119,7 +124,7 @@ def lowered(core: Core) -> Stage:
             HoistAccumulators(),
             "convert-linalg-to-loops",
             "canonicalize",
-            *contract,
+            _rounding(core),
             *NO_BF16,
             *expand,
             *TO_BRANCHES,
@@ -130,7 +135,6 @@ def lowered(core: Core) -> Stage:
 
 def lowered_to_c(core: Core) -> Stage:
     """Loops over arrays, with the same arithmetic in the same order as `lowered`."""
-    contract = (ContractMultiplyAdds(),) if core.fma else ()
     return Stage(
         "lowered",
         (
@@ -139,7 +143,7 @@ def lowered_to_c(core: Core) -> Stage:
             ExpandMath(),
             LinalgToNamedLoops(),
             SplitVectors(bits=core.vector_bits or _C_VECTOR_BITS),
-            *contract,
+            _rounding(core),
             *TO_ARRAYS,
         ),
     )

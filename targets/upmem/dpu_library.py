@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint16, c_uint32, c_void_p
+from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint8, c_uint16, c_uint32, c_void_p
 from typing import Any
 
 from xtc.core.errors import DeviceError
@@ -55,6 +55,17 @@ class FifoLink(ctypes.Structure):
     _fields_ = (("direction", c_int), ("symbol", Symbol), ("links", c_void_p))
 
 
+class Context(ctypes.Structure):
+    """`struct dpu_context_t`."""
+
+    _fields_ = (
+        ("program_size", c_uint32),
+        ("wram_size", c_uint32),
+        ("mram_size", c_uint32),
+        ("memory", c_void_p),
+    )
+
+
 class Iterator(ctypes.Structure):
     """`struct dpu_set_iterator_t`."""
 
@@ -88,6 +99,11 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "dpu_broadcast_to_symbol": (Set, Symbol, c_uint32, c_void_p, c_size_t, c_int),
     "dpu_callback": (Set, CALLBACK, c_void_p, c_int),
     "dpu_log_read": (Set, c_void_p),
+    "dpu_checkpoint_save": (Set, c_int, POINTER(Context)),
+    "dpu_checkpoint_restore": (Set, c_int, POINTER(Context)),
+    "dpu_checkpoint_serialize": (POINTER(Context), POINTER(POINTER(c_uint8)), POINTER(c_uint32)),
+    "dpu_checkpoint_deserialize": (c_char_p, c_uint32, POINTER(Context)),
+    "dpu_checkpoint_free": (POINTER(Context),),
     "dpu_link_input_fifo": (Set, POINTER(FifoLink), c_char_p),
     "dpu_link_output_fifo": (Set, POINTER(FifoLink), c_char_p),
     "dpu_fifo_link_free": (POINTER(FifoLink),),
@@ -129,8 +145,13 @@ def error_text(status: int) -> str:
     """What a code means."""
     address = library().dpu_error_to_string(status)
     text = ctypes.string_at(address).decode()
-    _libc().free(address)
+    free(address)
     return text
+
+
+def free(address: object) -> None:
+    """Give back what the library has got from malloc for its caller."""
+    _libc().free(address)
 
 
 @functools.cache

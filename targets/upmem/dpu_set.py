@@ -15,13 +15,14 @@ from typing import Any, TextIO, cast
 from xtc.core.errors import UserError
 from xtc_targets.upmem import dpu_library as lib
 from xtc_targets.upmem.description import default_profile, profile_named
+from xtc_targets.upmem.dpu_context import DpuContext, flags
 from xtc_targets.upmem.dpu_fifo import Fifo
 from xtc_targets.upmem.dpu_library import DpuError, Set, Symbol
 from xtc_targets.upmem.toolchain.command_line import read_command_line
 from xtc_targets.upmem.toolchain.elf import variables
 from xtc_targets.upmem.toolchain.program import build
 
-__all__ = ["ALLOCATE_ALL", "DpuError", "DpuProgram", "DpuSet", "DpuSymbol"]
+__all__ = ["ALLOCATE_ALL", "DpuContext", "DpuError", "DpuProgram", "DpuSet", "DpuSymbol"]
 
 ALLOCATE_ALL = 0xFFFFFFFF
 """As a number of DPUs or ranks: all there are."""
@@ -181,12 +182,12 @@ class DpuSet:
             raise UserError(f"{len(buffers)} buffers do not fit {len(self)} DPUs")
         nbytes = memoryview(buffers[0]).nbytes if size is None else size
         waits = not (self._async if async_mode is None else async_mode)
-        flags = (0 if waits else lib.ASYNC) | (lib.PARALLEL if parallel else 0)
+        how = (0 if waits else lib.ASYNC) | (lib.PARALLEL if parallel else 0)
         symbol = self.symbol(name)
         for dpu, buffer in zip(self.dpus, buffers, strict=True):
             lib.call("dpu_prepare_xfer", dpu.handle, self._address(buffer, nbytes, direction))
         try:
-            lib.call("dpu_push_xfer_symbol", self.handle, direction, symbol, offset, nbytes, flags)
+            lib.call("dpu_push_xfer_symbol", self.handle, direction, symbol, offset, nbytes, how)
         finally:
             if waits and not parallel:  # a parallel copy waits for no other job
                 self._kept.clear()
@@ -251,13 +252,23 @@ class DpuSet:
                 return 1  # DPU_ERR_INTERNAL
             return 0
 
-        flags = (lib.CALL_ASYNC if self._async or not is_blocking else 0) | (
+        how = (lib.CALL_ASYNC if self._async or not is_blocking else 0) | (
             0 if is_blocking else lib.CALL_NONBLOCKING
         )
-        flags |= (lib.CALL_SINGLE if single_call else 0) | (lib.CALL_PARALLEL if parallel else 0)
+        how |= (lib.CALL_SINGLE if single_call else 0) | (lib.CALL_PARALLEL if parallel else 0)
         wrapped = lib.CALLBACK(called)
         self._owner._callbacks.append(wrapped)
-        lib.call("dpu_callback", self.handle, wrapped, None, flags)
+        lib.call("dpu_callback", self.handle, wrapped, None, how)
+
+    def checkpoint(self, iram: bool = True, mram: bool = True, wram: bool = True) -> DpuContext:
+        """What the one DPU has: its program, MRAM and WRAM. Raises DpuError for several DPUs."""
+        return DpuContext.of(self.handle, flags(iram, mram, wram))
+
+    def restore(
+        self, context: DpuContext, iram: bool = True, mram: bool = True, wram: bool = True
+    ) -> None:
+        """Give the one DPU what another, or itself, had. Raises DpuError for several DPUs."""
+        context.restore(self.handle, flags(iram, mram, wram))
 
     def fifo(self, name: str) -> Fifo:
         """An end of a FIFO in WRAM. Raises DpuError where the program has none of this name."""

@@ -71,7 +71,7 @@ def _with_data(
         [],
         [],
         list(program.said),
-        SharedCode(program.shared.environment),
+        SharedCode(program.shared.environment, tuple(declarations.exports)),
     )
     for y in range(declarations.height):
         for x in range(declarations.width):

@@ -269,6 +269,18 @@ def test_data_stays_in_its_folder(tmp_path: Path) -> None:
         xtc.from_onnx(file)
 
 
+def test_nodes_in_any_order() -> None:
+    nodes = [
+        helper.make_node("Neg", ["double"], ["y"]),
+        helper.make_node("Add", ["x", "x"], ["double"]),
+    ]
+    read = xtc.from_onnx(model(nodes, [info("x", [2])], [info("y", None)]))
+    assert list(read.graph.evaluate(np.array([1, 2], np.float32))) == [-2, -4]
+    nodes[1].input[0] = "y"
+    with pytest.raises(UserError, match="the model does not hold to ONNX's rules"):
+        xtc.from_onnx(model(nodes, [info("x", [2])], [info("y", None)]))
+
+
 @pytest.mark.parametrize("content", [b"", b"nothing", bytes(range(256)) * 8])
 def test_what_is_no_model_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "model.onnx"
@@ -278,6 +290,7 @@ def test_what_is_no_model_is_refused(tmp_path: Path, content: bytes) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_mutants_end_in_a_graph_or_an_error(tmp_path: Path, is_long: bool) -> None:
     data = network().SerializeToString()
     rng = np.random.default_rng(0)

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.unit.upmem_support import Command, native_cache, upmem
+from xtc.core.errors import ToolError, UserError
+from xtc_targets.upmem.description import profile_named
 from xtc_targets.upmem.toolchain.clang import unavailable
+from xtc_targets.upmem.toolchain.command_line import read_command_line
+from xtc_targets.upmem.toolchain.elf import ProgramSize
+from xtc_targets.upmem.toolchain.program import build
 
 pytestmark = [
     pytest.mark.slow,
@@ -133,8 +138,10 @@ int main(void) { if (me() == 1) {
 FAULTS = {
     "*(volatile int *)70000 = 1;": "a load or store outside of WRAM, address 0x11170",
     "volatile int *odd = (void *)(cache + 2); *odd = 1;": "store that is not aligned to its size",
-    "mram_read(bytes, cache, 12);": "DMA fault",
-    "mram_read(bytes, cache, 4096);": "DMA fault",
+    "mram_read(bytes, cache, 12);": "DMA fault: a transfer has 8 to 2048 bytes, a multiple of 8, "
+    "not 12",
+    "mram_read(bytes, cache, 4096);": "a multiple of 8, not 4096",
+    "mram_read(bytes, (void *)63488, 8);": "DMA fault: bytes outside of WRAM or MRAM, address",
     "for (;;) mem_alloc(4096);": "the heap of WRAM is full",
     "zero = 7 / zero;": "division by zero",
     "assert(zero);": "an assertion failed",
@@ -186,6 +193,26 @@ def test_a_program_that_is_too_large_is_refused(upmem: Command, tmp_path: Path) 
     done = upmem("run", *words, "host.c", cwd=tmp_path)
     assert done.returncode == 1
     assert "bytes of data and stacks in WRAM, and a v1B has 63488" in done.stderr
+    assert "hint: take fewer tasklets, or a smaller STACK_SIZE_DEFAULT" in done.stderr
+
+
+def test_what_the_machine_does_not_have_has_a_hint(
+    upmem: Command, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    large = ProgramSize(5000, 8, 1024, 0, 0, 1)
+    with pytest.raises(UserError, match=r"5000 instructions .*a v1B has 3968") as raised:
+        large.check(profile_named("v1B"), "large")
+    assert raised.value.hints[0] == "compile it with -Os"
+    (tmp_path / "dpu.c").write_text(
+        "#include <stdlib.h>\nint main(void) { return malloc(NR_TASKLETS) == 0; }\n"
+    )
+    with pytest.raises(ToolError) as failed:
+        build(read_command_line(["-o", str(tmp_path / "dpu"), str(tmp_path / "dpu.c")]))
+    assert "DPUs have mem_alloc, buddy_alloc and fsb_alloc, by alloc.h" in failed.value.hints
+    assert "dpu.c reads NR_TASKLETS, which is 1\n  hint: -D" in capfd.readouterr().err
+    done = upmem("env", "--", "dpu-lldb", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "hint: no debugger is here: a fault names tasklet, line and address" in done.stderr
 
 
 SUM = """

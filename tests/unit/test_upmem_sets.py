@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from xtc_targets.upmem import UpmemDevice
+from xtc_targets.upmem.dpu_context import DpuContext
 from xtc_targets.upmem.dpu_library import DpuError
 from xtc_targets.upmem.dpu_set import DpuSet
 from xtc_targets.upmem.toolchain.clang import unavailable
@@ -128,6 +129,35 @@ def test_callbacks_come_in_order(dpus: DpuSet) -> None:
     dpus.call(lambda ranks, number, arg: seen.append(arg), "later", is_blocking=False)
     dpus.sync()
     assert seen == [(0, "first"), [0, 0], "later"]
+
+
+COUNTS = """
+#include <defs.h>
+#include <mram.h>
+#include <stdint.h>
+__host uint64_t times;
+__mram uint64_t total;
+int main(void) { times++; total += 10; return 0; }
+"""
+
+
+def test_a_checkpoint_brings_memories_back_on_any_dpu() -> None:
+    with DpuSet(2, c_source=COUNTS) as dpus, DpuSet(1, c_source=PROGRAM) as other:
+        dpus.exec()
+        kept = DpuContext.deserialize(dpus[0].checkpoint().serialize())
+        dpus.exec()
+        dpus[0].restore(kept)
+        assert (dpus.times.uint64(), dpus.total.uint64()) == ([1, 2], [10, 20])
+        dpus[1].restore(kept, mram=False)
+        dpus.exec()
+        assert (dpus.times.uint64(), dpus.total.uint64()) == ([2, 2], [20, 30])
+        other.restore(kept)  # with its program
+        other.exec()
+        dpus[1].restore(other.checkpoint())
+        assert (dpus.times.uint64(), dpus.total.uint64()) == ([2, 2], [20, 20])
+        assert status_of(dpus.checkpoint) == 5
+        assert status_of(lambda: DpuContext.deserialize(b"DPUCTX1" + bytes(20))) == 1
+        assert status_of(lambda: DpuContext.deserialize(bytes(64))) == 1
 
 
 def test_a_device_has_the_fifos_of_its_program() -> None:

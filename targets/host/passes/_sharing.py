@@ -85,7 +85,7 @@ class Sharing:
     def _events(self) -> Iterator[_Event]:
         """What happens to both, operation by operation of the function."""
         accesses = [*self._accesses("whole"), *self._accesses("part")]
-        for op, found in itertools.groupby(sorted(accesses, key=_BY_PLACE), lambda at: at.around):
+        for op, found in itertools.groupby(sorted(accesses, key=_BY_ORDER), lambda at: at.around):
             ends = [(access.end, access.writes) for access in found]
             read = frozenset(end for end, writes in ends if not writes)
             written = frozenset(end for end, writes in ends if writes)
@@ -134,7 +134,7 @@ def _compared(a: _Access, b: _Access) -> int:
     return -1 if a.around.is_before_in_block(b.around) else 1
 
 
-_BY_PLACE = functools.cmp_to_key(_compared)
+_BY_ORDER = functools.cmp_to_key(_compared)
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def _share(function: Operation) -> bool:
     """Do without the copies of a function that are not needed; whether there were any."""
     ops = [op.operation for op in function.regions[0].blocks[0].operations]
     copies = [op for op in ops if op.name == "memref.copy"]
-    return sum(_is_needless(copy, function) for copy in copies) > 0
+    return sum(_remove(copy, function) for copy in copies) > 0
 
 
 def _narrow(function: Operation) -> None:
@@ -69,7 +69,7 @@ def _narrow(function: Operation) -> None:
             op.erase()
 
 
-def _is_needless(copy: Operation, function: Operation) -> bool:
+def _remove(copy: Operation, function: Operation) -> bool:
     """Let one end of a copy be the other where that is possible, and drop the copy."""
     if is_same_memory(*copy.operands):
         copy.erase()

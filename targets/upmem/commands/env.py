@@ -14,6 +14,11 @@ from xtc_targets.upmem.commands._child import ended
 from xtc_targets.upmem.description import PROFILES
 from xtc_targets.upmem.toolchain.environment import environment
 
+_DEBUGGER = (
+    "no debugger is here: a fault names tasklet, line and address; printf, `xtc upmem profile` and "
+    "XTC_UPMEM_STRICT=1 say more"
+)
+
 
 def run(argv: Sequence[str]) -> int:
     """Run what follows `--`; returns its exit code. Raises XtcError."""
@@ -33,7 +38,8 @@ def run(argv: Sequence[str]) -> int:
         variables = environment(Path(folder), settings)
         program = shutil.which(command[0], path=variables["PATH"])
         if program is None:
-            raise UserError(f"there is no program '{command[0]}'")
+            hints = [_DEBUGGER] if command[0] in ("dpu-lldb", "lldb", "dpugrind") else []
+            raise UserError(f"there is no program '{command[0]}'", hints=hints)
         return ended([program, *command[1:]], variables)
 
 

@@ -13,6 +13,18 @@
 #define ALIGNMENT 64
 #define PROGRAM_ROOM (1u << 20) // of MRAM: for the program's own
 
+#define ASYNC_JOB (1u << 31) // of an error: bits 16 to 30 have the kind of job
+#define ERROR_OF_JOB 0xffffu
+
+// Of the simulator's library: without it the host waits in earnest.
+dpu_error_t lib_settle(struct dpu_set_t set) __attribute__((weak));
+
+dpu_error_t driver_settle(struct dpu_set_t set)
+{
+    uint32_t error = (uint32_t)(lib_settle ? lib_settle(set) : dpu_sync(set));
+    return (dpu_error_t)(error & ASYNC_JOB ? error & ERROR_OF_JOB : error);
+}
+
 static uint64_t rounded(uint64_t nbytes, uint64_t to)
 {
     return (nbytes + to - 1) / to * to;
@@ -242,8 +254,9 @@ static int32_t move_parts(driver_memory *memory, driver_buffer *buffer, const dr
     uint64_t count = (buffer->nbytes + copy->each - 1) / copy->each;
     uint64_t direct = copy->each == copy->here ? buffer->nbytes / copy->each : 0;
     uint8_t *padded = calloc(count - direct + 1, copy->here);
+    bool is_read = direction == DPU_XFER_FROM_DPU;
     dpu_error_t error = padded ? DPU_OK : DPU_ERR_SYSTEM;
-    if (padded && direction == DPU_XFER_TO_DPU)
+    if (padded && !is_read)
         pack(buffer, copy, direct, padded, true);
     DPU_FOREACH (memory->set, dpu, i) {
         uint8_t *part = i < direct ? buffer->home + i * copy->each
@@ -253,12 +266,13 @@ static int32_t move_parts(driver_memory *memory, driver_buffer *buffer, const dr
     }
     if (error == DPU_OK)
         error = dpu_push_xfer(memory->set, direction, DPU_MRAM_HEAP_POINTER_NAME, copy->offset,
-                              copy->here, DPU_XFER_DEFAULT);
-    if (error == DPU_OK && direction == DPU_XFER_FROM_DPU)
+                              copy->here, is_read ? DPU_XFER_DEFAULT : DPU_XFER_ASYNC);
+    if (error == DPU_OK && !is_read)
+        error = driver_settle(memory->set);
+    if (error == DPU_OK && is_read)
         pack(buffer, copy, direct, padded, false);
     free(padded);
-    return driver_failed(error, direction == DPU_XFER_TO_DPU ? "copying to DPUs"
-                                                             : "copying from DPUs");
+    return driver_failed(error, is_read ? "copying from DPUs" : "copying to DPUs");
 }
 
 static int32_t broadcast(driver_memory *memory, driver_buffer *buffer, const driver_copy *copy)
@@ -271,7 +285,9 @@ static int32_t broadcast(driver_memory *memory, driver_buffer *buffer, const dri
         memcpy(padded, buffer->home, buffer->nbytes);
     }
     dpu_error_t error = dpu_broadcast_to(memory->set, DPU_MRAM_HEAP_POINTER_NAME, copy->offset,
-                                         whole, copy->here, DPU_XFER_DEFAULT);
+                                         whole, copy->here, DPU_XFER_ASYNC);
+    if (error == DPU_OK)
+        error = driver_settle(memory->set);
     free(padded);
     return driver_failed(error, "copying to DPUs");
 }

@@ -54,6 +54,10 @@ int32_t driver_memory_to_dpus(driver_memory *memory, driver_buffer *buffer, uint
 // A kernel has written the copy.
 void driver_memory_written(driver_buffer *buffer, uint64_t each);
 
+// Jobs that were given to the ranks are done. Each rank has its queue of them, so that one copies
+// while another computes; what the host reads joins them. Returns what the jobs ended in.
+dpu_error_t driver_settle(struct dpu_set_t set);
+
 // A status with a message, of a call that failed.
 int32_t driver_failed(dpu_error_t error, const char *what);
 

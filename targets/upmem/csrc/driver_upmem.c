@@ -179,9 +179,11 @@ static int32_t launch(xtc_device *device, const image_kernel *kernel, const uint
 {
     uint32_t nbytes = (2 + kernel->count + 1) / 2 * 8;
     dpu_error_t error =
-        dpu_broadcast_to(device->set, "xtc_call", 0, call, nbytes, DPU_XFER_DEFAULT);
+        dpu_broadcast_to(device->set, "xtc_call", 0, call, nbytes, DPU_XFER_ASYNC);
     if (error == DPU_OK)
-        error = dpu_launch(device->set, DPU_SYNCHRONOUS);
+        error = dpu_launch(device->set, DPU_ASYNCHRONOUS);
+    if (error == DPU_OK)
+        error = driver_settle(device->set);
     return error == DPU_OK ? XTC_OK : fault(device, kernel, error);
 }
 

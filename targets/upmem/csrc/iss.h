@@ -37,6 +37,8 @@ enum dpu_fault {
     DPU_LIMIT,
     DPU_DEADLOCK, // every tasklet waits for another
     DPU_STUCK,    // it runs in a circle, and nothing can end that
+    DPU_DMA_SIZE,
+    DPU_DMA_ALIGNMENT,
 };
 
 typedef struct {

@@ -20,13 +20,13 @@ static uint32_t moved_bytes(dpu *dpu, uint32_t nbytes)
 static bool is_allowed(dpu *dpu, uint32_t *mram, uint32_t *wram, uint32_t nbytes)
 {
     if (nbytes < 8 || nbytes > MOST_BYTES || nbytes % 8) {
-        dpu_raise(dpu, DPU_DMA_FAULT, nbytes);
+        dpu_raise(dpu, DPU_DMA_SIZE, nbytes);
         return false;
     }
     if ((*mram | *wram) & 7) {
         dpu->counts.misaligned++;
         if (dpu->rules->strict) {
-            dpu_raise(dpu, DPU_DMA_FAULT, *mram & 7 ? *mram : *wram);
+            dpu_raise(dpu, DPU_DMA_ALIGNMENT, *mram & 7 ? *mram : *wram);
             return false;
         }
         *mram &= ~7u;

@@ -73,6 +73,7 @@ typedef struct lib_job lib_job;
 struct lib_job {
     enum lib_kind kind;
     bool parallel, is_async;
+    bool is_settling; // the host does not wait for it in modelled time
     uint64_t number; // in the order they were given
     double given, done; // modelled seconds
     dpu_error_t (*run)(lib_job *job);
@@ -114,7 +115,8 @@ typedef struct lib_machine {
     double callback_time;   // modelled time of what a callback does
     uint32_t id;
     uint64_t cycles, instructions; // of all launches
-    double seconds; // modelled, of launches and of transfers, one after another
+    double seconds;    // modelled, in which any rank was busy, up to `busy_until`
+    double busy_until;
     bool is_quiet;                 // who uses the library tells of faults itself
     char fault[UPMEM_TEXT + 64];   // the last one, and where
 } lib_machine;
@@ -140,6 +142,8 @@ double lib_host_time(void);
 // All DPUs of the job's ranks have ended; the rank is its own from then on. Returns an error that the
 // programs ended in.
 dpu_error_t lib_take_ranks(lib_job *job);
+// A rank was busy so long.
+void lib_note_busy(lib_machine *machine, double begin, double end);
 // It took so long, from when the ranks were free.
 void lib_spend(lib_job *job, double seconds);
 // Simulate running programs up to the end of a parallel job that takes so long from now.

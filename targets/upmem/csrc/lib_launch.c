@@ -71,23 +71,33 @@ static dpu_error_t run_sync(lib_job *job)
     return lib_take_ranks(job);
 }
 
-static dpu_error_t wait_for(struct dpu_set_t set)
+static dpu_error_t wait_for(struct dpu_set_t set, bool is_settling)
 {
     dpu_error_t status;
     lib_job *job = job_of(set, LIB_SYNC, &status);
     if (!job)
         return status;
     job->run = run_sync;
+    job->is_settling = is_settling;
     return lib_give(job);
 }
 
 dpu_error_t dpu_sync(struct dpu_set_t dpu_set)
 {
     lib_machine *machine = lib_machine_of(dpu_set);
-    dpu_error_t status = wait_for(dpu_set);
+    dpu_error_t status = wait_for(dpu_set, false);
     if (machine && status == DPU_OK)
         status = lib_wait_all(machine);
     return status;
+}
+
+dpu_error_t lib_settle(struct dpu_set_t set);
+
+// All jobs are done, with their errors, and the host's modelled time is what it was: of a host that
+// queues jobs and waits for none of them.
+dpu_error_t lib_settle(struct dpu_set_t set)
+{
+    return wait_for(set, true);
 }
 
 static dpu_error_t run_status(lib_job *job)

@@ -171,7 +171,7 @@ static dpu_error_t give_now(lib_machine *machine, lib_job *job)
     else
         machine->finished++;
     double *clock = lib_clock(machine);
-    if (job->done > *clock)
+    if (job->done > *clock && !job->is_settling)
         *clock = job->done;
     free_job(job);
     return status;

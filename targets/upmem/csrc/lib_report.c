@@ -156,8 +156,6 @@ void lib_report_launch(lib_machine *machine, struct dpu_rank_t *rank)
         return;
     warn(&launch->counts);
     machine->cycles += launch->counts.cycles;
-    machine->seconds +=
-        cost_LAUNCH + (double)launch->counts.cycles / machine->block->profile.frequency;
     machine->instructions += launch->counts.instructions;
     if (is_wanted() && program)
         report(machine, launch, program);

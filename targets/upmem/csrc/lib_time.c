@@ -88,6 +88,7 @@ static dpu_error_t end_program(lib_machine *machine, struct dpu_rank_t *rank)
     }
     rank->free = rank->begun + (double)cycles / machine->block->profile.frequency;
     rank->running = false;
+    lib_note_busy(machine, rank->begun - cost_LAUNCH, rank->free);
     dpu_error_t status = error_of(rank);
     if (status != DPU_OK)
         report_faults(rank);
@@ -99,6 +100,14 @@ static dpu_error_t end_program(lib_machine *machine, struct dpu_rank_t *rank)
     if (status != DPU_OK && rank->is_async)
         status = (dpu_error_t)((uint32_t)status | DPU_ERR_ASYNC_JOBS | LIB_LAUNCH << 16);
     return status;
+}
+
+// Jobs of a rank follow each other, and those of another one may be at the same time.
+void lib_note_busy(lib_machine *machine, double begin, double end)
+{
+    double from = fmax(begin, machine->busy_until);
+    machine->seconds += fmax(end - from, 0);
+    machine->busy_until = fmax(machine->busy_until, end);
 }
 
 dpu_error_t lib_take_ranks(lib_job *job)
@@ -135,6 +144,7 @@ void lib_spend(lib_job *job, double seconds)
             continue;
         double begin = fmax(job->given, fmax(rank->free, rank->beside));
         rank->free = begin + seconds;
+        lib_note_busy(machine, begin, rank->free);
         job->done = fmax(job->done, rank->free);
         lib_report_event(machine, i, lib_kind_name(job->kind), begin, rank->free);
     }
@@ -155,6 +165,7 @@ dpu_error_t lib_pass_beside(lib_job *job, double seconds)
         lib_report_event(machine, i, lib_kind_name(job->kind), begin, rank->beside);
         if (!rank->running) {
             rank->free = rank->beside;
+            lib_note_busy(machine, begin, rank->beside);
             continue;
         }
         select_rank(rank, cycles_until(rank, rank->beside));

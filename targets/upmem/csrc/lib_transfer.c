@@ -47,7 +47,6 @@ dpu_error_t lib_run_copy(lib_job *job)
         return status;
     if (!job->parallel)
         lib_spend(job, seconds);
-    job->machine->seconds += seconds;
     for (uint32_t i = 0; i < job->count; i++) {
         uint8_t *memory = lib_memory(job->targets[i].dpu, job->address);
         if (is_to_device(job))

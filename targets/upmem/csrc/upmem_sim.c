@@ -29,7 +29,7 @@ static void describe_fault(upmem_dpu *state, dpu *dpu)
     int used = snprintf(state->fault_text, sizeof state->fault_text, "%s",
                         dpu_fault_name(dpu->fault));
     if (dpu->fault_address && used > 0 && used < UPMEM_TEXT)
-        used += snprintf(state->fault_text + used, UPMEM_TEXT - (size_t)used, ", address 0x%x",
+        used += snprintf(state->fault_text + used, UPMEM_TEXT - (size_t)used, dpu->fault == DPU_DMA_SIZE ? ", not %u" : ", address 0x%x",
                          dpu->fault_address);
     if (line.file && used > 0 && used < UPMEM_TEXT)
         snprintf(state->fault_text + used, UPMEM_TEXT - (size_t)used, ", at %s:%u", line.file,

@@ -45,6 +45,7 @@ class CommandLine:
         tasklets: of the program, NR_TASKLETS.
         stacks: bytes of each tasklet's stack.
         chip: the version that -mcpu or -march names; None without them.
+        tasklets_are_given: whether NR_TASKLETS was said at all.
     """
 
     flags: tuple[str, ...]
@@ -55,6 +56,7 @@ class CommandLine:
     tasklets: int
     stacks: tuple[int, ...]
     chip: str | None = None
+    tasklets_are_given: bool = True
 
 
 @dataclass
@@ -76,7 +78,8 @@ def read_command_line(words: Sequence[str]) -> CommandLine:
         _read_word(rest.pop(0), rest, reading)
     if not any(flag.startswith("-O") for flag in reading.flags):
         reading.flags.append("-O2")
-    if not any("NR_TASKLETS" in word for word in words):
+    are_given = any("NR_TASKLETS" in word for word in words)
+    if not are_given:
         reading.flags.append("-DNR_TASKLETS=1")
     tasklets = _number(reading.defined, "NR_TASKLETS", 1)
     if not 1 <= tasklets <= MOST_TASKLETS:
@@ -93,6 +96,7 @@ def read_command_line(words: Sequence[str]) -> CommandLine:
         tasklets,
         _stacks(reading.defined, tasklets),
         reading.chip,
+        are_given,
     )
 
 

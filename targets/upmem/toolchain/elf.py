@@ -19,6 +19,17 @@ _OBJECT = 1  # the type of a symbol that is a variable
 _HEAP, _MRAM_END = "__sys_heap_pointer_reset", "__sys_used_mram_end"
 _MRAM_BASE = 0x08000000
 _STACKS = "__sys_stack_thread_0"
+_INSTRUCTIONS, _WRAM = "instructions (of RISC-V) in IRAM", "bytes of data and stacks in WRAM"
+_HINTS = {
+    _INSTRUCTIONS: [
+        "compile it with -Os",
+        "make two programs of it, and load each when needed",
+    ],
+    _WRAM: [
+        "keep what is large in MRAM, by __mram_noinit, and a block of it in WRAM",
+        "take fewer tasklets, or a smaller STACK_SIZE_DEFAULT",
+    ],
+}
 
 
 @dataclass(frozen=True)
@@ -45,8 +56,8 @@ class ProgramSize:
         """Raise UserError where the machine has too little of something."""
         wram = self.data_bytes + self.stack_bytes
         needs = (
-            ("instructions (of RISC-V) in IRAM", self.instructions, profile.iram_instructions),
-            ("bytes of data and stacks in WRAM", wram, profile.wram_bytes),
+            (_INSTRUCTIONS, self.instructions, profile.iram_instructions),
+            (_WRAM, wram, profile.wram_bytes),
             ("bytes of variables in MRAM", self.mram_bytes, profile.mram_bytes),
             ("atomic bits", self.mutexes, profile.mutexes),
             ("tasklets", self.tasklets, profile.tasklets),
@@ -59,6 +70,7 @@ class ProgramSize:
                         f"its data have {self.data_bytes} bytes, the stacks of {self.tasklets} "
                         f"tasklets {self.stack_bytes}"
                     ],
+                    hints=_HINTS.get(what, ()),
                 )
 
 

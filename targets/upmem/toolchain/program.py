@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from xtc.core import knobs
-from xtc.core.errors import UserError
+from xtc.core.errors import ToolError, UserError
 from xtc.system import tool
 from xtc.system.cache import cache_key, configured_cache
 from xtc.system.workspace import private_folder
@@ -22,6 +23,11 @@ from xtc_targets.upmem.toolchain.elf import program_size
 from xtc_targets.upmem.toolchain.folders import DEVICE, SHARED
 
 _SECONDS = 600.0
+_HEAP = "DPUs have mem_alloc, buddy_alloc and fsb_alloc, by alloc.h"
+_ABSENT = {
+    **dict.fromkeys(("malloc", "calloc", "realloc", "free"), _HEAP),
+    "main": "a program for DPUs has a main, which each tasklet runs",
+}
 
 
 def build(
@@ -45,9 +51,23 @@ def build(
             for i, path in enumerate(line.inputs)
         ]
         output = line.output or Path("a.out")
+        _warn_of_tasklets(line)
         _link(clang, line, objects, output)
         program_size(output).check(machine, name or output.name)
         return output
+
+
+def _warn_of_tasklets(line: CommandLine) -> None:
+    """A program that reads NR_TASKLETS, of which nothing was said, has a single tasklet."""
+    if line.tasklets_are_given:
+        return
+    for path in line.inputs:
+        if path.suffix == ".c" and "NR_TASKLETS" in path.read_text(errors="replace"):
+            print(
+                f"dpu-upmem-dpurte-clang: warning: {path} reads NR_TASKLETS, which is 1\n"
+                "  hint: -DNR_TASKLETS=16 gives the program 16 tasklets",
+                file=sys.stderr,
+            )
 
 
 def _compile_only(clang: DpuClang, line: CommandLine, machine: DpuDescription) -> Path | None:
@@ -81,7 +101,14 @@ def _link(clang: DpuClang, line: CommandLine, objects: Sequence[Path], output: P
     command = [*clang.lld, "-T", str(DEVICE / "dpu.lds"), "--gc-sections", "-o", str(output)]
     command += [f"--defsym=NR_TASKLETS={line.tasklets}", *symbols]
     command += [*map(str, objects), *flags, *map(str, runtime)]
-    tool.run(command, what=f"linking {output.name}", install_hint=INSTALL_HINT, timeout=_SECONDS)
+    try:
+        tool.run(
+            command, what=f"linking {output.name}", install_hint=INSTALL_HINT, timeout=_SECONDS
+        )
+    except ToolError as error:
+        said = "\n".join(error.notes)
+        hints = [hint for name, hint in _ABSENT.items() if f"undefined symbol: {name}\n" in said]
+        raise ToolError(error.what, notes=error.notes, hints=[*error.hints, *hints]) from None
 
 
 @functools.cache

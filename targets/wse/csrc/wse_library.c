@@ -165,6 +165,11 @@ WSE_EXPORT void wse_set_active_prng(wse_head *head, uint16_t number)
     of(head)->generator = number % WSE_GENERATORS;
 }
 
+WSE_EXPORT void wse_set_random(wse_head *head, uint32_t seed)
+{
+    of(head)->random[of(head)->generator] = seed;
+}
+
 // A shift register with the taps of x^23 + x^18 + 1, which moves 128 times after each use; so the
 // vendor's documentation has it. That its low half is the number is assumed.
 WSE_EXPORT uint16_t wse_random16(wse_head *head)

@@ -193,27 +193,9 @@ void wse_operation_advance(wse_pe *pe, wse_operation_state *operation)
     wse_core_at(pe, wse.now + 1);
 }
 
-// Elements a cycle, by operation; sources: copies of f16 8, of f32 4, half of them on WSE-2 (tables
-// of the language documentation); fma of f16 4, of f32 1 where operands lie in different banks and 1/2 where they collide.
-static uint64_t cycles_of(const wse_operation_state *operation)
-{
-    uint32_t number = operation->operation, length = operation->length;
-    bool wide = wse_size_to(number) == 4;
-    if (number <= WSE_FMOVS)
-        return length / ((wide ? 4u : 8u) >> !wse.by_queue) + 1;
-    if (!wide)
-        return length / 4 + 1;
-    const wse_stream *first = &operation->from[0], *second = &operation->from[1];
-    if (operation->sources < 2 || second->kind != WSE_S_MEMORY || first->kind != WSE_S_MEMORY)
-        return length;
-    bool contiguous = first->strides[0] == 4 && second->strides[0] == 4;
-    bool collide = !contiguous || ((first->address ^ second->address) & 0xc) == 0;
-    return collide ? 2ull * length : length;
-}
-
 static void run_now(wse_pe *pe, wse_operation_state *operation, bool registers)
 {
-    pe->head.clock += (registers ? START_REGISTERS : START) + cycles_of(operation);
+    pe->head.clock += (registers ? START_REGISTERS : START) + wse_cycles_of(operation);
     while (operation->done < operation->length)
         element(pe, operation);
     pe->drained = pe->head.clock + DRAIN;

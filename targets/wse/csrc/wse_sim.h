@@ -235,6 +235,7 @@ void wse_task_activate(wse_pe *pe, uint32_t id);
 void wse_task_unblock(wse_pe *pe, uint32_t id);
 
 // wse_operation.c
+uint64_t wse_cycles_of(const wse_operation_state *operation);
 void wse_operation_advance(wse_pe *pe, wse_operation_state *operation);
 
 // wse_element.c: one element's bits.

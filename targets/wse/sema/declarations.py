@@ -63,6 +63,7 @@ class Export:
     """A symbol of a tile: a variable or a function.
 
     `location` is where the data lie, `pointer` where a pointer to them does that may change.
+    A `known` symbol is a constant pointer to its data.
     """
 
     function: FunctionValue | None
@@ -70,6 +71,7 @@ class Export:
     pointer: tuple[Global, int] | None
     type: t.Type
     at: Position
+    known: bool = False
 
 
 @dataclass(frozen=True)

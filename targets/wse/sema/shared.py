@@ -25,8 +25,10 @@ class Environment:
 class SharedCode:
     """Definitions of LLVM IR by what they say; names are given here."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, symbols: tuple[str, ...] = ()) -> None:
         self.environment = environment
+        self.symbols = symbols
+        """Names that the layout exports, by their numbers."""
         self._functions: dict[tuple[str, str], str] = {}
         self._dsds: dict[str, str] = {}
         self.texts: list[str] = []

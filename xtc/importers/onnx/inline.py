@@ -10,7 +10,8 @@ from onnx.inliner import inline_local_functions, inline_selected_functions
 
 from xtc.core.errors import UserError
 from xtc.importers.onnx.convert import domain_of, schema_version
-from xtc.importers.onnx.load import opsets, subgraphs
+from xtc.importers.onnx.load import opsets
+from xtc.importers.onnx.sort_nodes import subgraphs
 from xtc.importers.onnx.table import TABLE
 
 _MOST_ROUNDS = 8  # functions of functions

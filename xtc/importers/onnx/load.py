@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Any
 
 import onnx
 
 from xtc.core.errors import UserError
+from xtc.importers.onnx.sort_nodes import sort_nodes
 
 _DOMAINS = ("", "ai.onnx")
 
 
 def load_model(source: Any) -> tuple[onnx.ModelProto, str | None]:
     """The checked model and its file, if any. Raises UserError for anything that is none.
+
+    Nodes that stand before what they read, as converters leave them, are put behind it.
 
     Data of constants beside the file is read too; it must lie in the file's folder.
     """
@@ -58,6 +60,7 @@ def _external_hint(error: Exception) -> list[str]:
 def _check(model: onnx.ModelProto, file: str | None) -> None:
     try:
         _check_texts(model)
+        sort_nodes(model.graph)
         onnx.checker.check_model(model)
     except Exception as error:
         raise UserError(
@@ -110,9 +113,3 @@ def _attribute(attribute: onnx.AttributeProto) -> Any:
     if attribute.type in (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS):
         return list(value)
     return value
-
-
-def subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
-    """The graphs among a node's attributes."""
-    single = (entry.g for entry in node.attribute if entry.type == onnx.AttributeProto.GRAPH)
-    return [*single, *itertools.chain.from_iterable(entry.graphs for entry in node.attribute)]

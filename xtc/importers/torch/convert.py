@@ -21,9 +21,10 @@ from xtc.graph.tensor import Tensor
 from xtc.importers.finish import finish, undeclared
 from xtc.importers.names import graph_name, plain_name
 from xtc.importers.torch import ops as _  # noqa: F401  fills the table
+from xtc.importers.torch.complex import COMPONENTS, Complex, is_complex, written
 from xtc.importers.torch.table import RESULT, TABLE
 from xtc.importers.torch.types import element_name, to_array
-from xtc.importers.values import Array, Unsupported, Value
+from xtc.importers.values import Array, Unsupported, Value, as_tensor
 
 _PYTHON = ("operator", "_operator", "builtins", "math")  # modules of functions on numbers
 
@@ -81,11 +82,14 @@ class Converter:
         empty = _without_elements(node)
         if empty is not None:
             return empty
-        write = TABLE.get(str(target)) or TABLE.get(str(target).removesuffix(".default"))
-        if write is None:
-            raise Unsupported("the operator is not supported")
+        name = str(target).removesuffix(".default")
+        write = TABLE.get(str(target)) or TABLE.get(name)
         token = RESULT.set(_element(node))
         try:
+            if _has_complex(node) or is_complex([*args, *kwargs.values()]):
+                return written(name, write, args, kwargs)
+            if write is None:
+                raise Unsupported("the operator is not supported")
             return write(*args, **kwargs)
         finally:
             RESULT.reset(token)
@@ -93,7 +97,14 @@ class Converter:
 
 def _element(node: torch.fx.Node) -> str | None:
     value = node.meta.get("val")
-    return element_name(value.dtype) if isinstance(value, torch.Tensor) else None
+    if not isinstance(value, torch.Tensor):
+        return None
+    return element_name(COMPONENTS.get(value.dtype, value.dtype))
+
+
+def _has_complex(node: torch.fx.Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.dtype in COMPONENTS
 
 
 def _without_elements(node: torch.fx.Node) -> Array | None:
@@ -126,8 +137,11 @@ def _attribute(module: torch.nn.Module, path: str) -> torch.Tensor:
     return found
 
 
-def constant(tensor: torch.Tensor) -> Value:
+def constant(tensor: torch.Tensor) -> Value | Complex:
     """A tensor whose value is known, as a constant of the graph; as it is without elements."""
+    if tensor.is_complex():
+        parts = to_array(torch.view_as_real(tensor.detach().resolve_conj()))
+        return Complex(as_tensor(parts[..., 0]), as_tensor(parts[..., 1]))
     array = to_array(tensor)
     if array.size == 0:
         return array
@@ -211,6 +225,11 @@ def import_traced(
             )
         updates = [(state, found[number]) for state, number in states.items()]
         found = [value for number, value in enumerate(found) if number not in states.values()]
+        if is_complex(found):
+            raise UserError(
+                f"an output of '{name}' is complex",
+                hints=["torch.view_as_real gives its parts as one tensor"],
+            )
         tensors = [value for value in found if isinstance(value, Tensor)]
         labels = [f"output{n}" for n in range(len(tensors))] if len(tensors) > 1 else ["output"]
         if not tensors:

@@ -18,7 +18,7 @@ from xtc.importers.names import graph_name, plain_name
 from xtc.importers.torch.convert import State, import_traced
 from xtc.importers.torch.decompositions import of_exported
 from xtc.importers.torch.types import element_name
-from xtc.importers.values import Array
+from xtc.importers.values import Array, Unsupported
 
 _KEPT = (OutputKind.USER_OUTPUT, OutputKind.BUFFER_MUTATION)
 _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
@@ -178,7 +178,7 @@ def _inputs(program: torch.export.ExportedProgram) -> tuple[ModelInput, ...]:
         value = node.meta.get("val")
         if spec.kind is InputKind.USER_INPUT and isinstance(value, torch.Tensor):
             shape = _named(node.name, value.shape, symbols)
-            inputs.append(ModelInput(node.name, shape, element_name(value.dtype)))
+            inputs.append(ModelInput(node.name, shape, _element(node.name, value.dtype)))
     return tuple(inputs)
 
 
@@ -188,3 +188,10 @@ def _named(name: str, shape: Sequence[Any], symbols: dict[Any, str]) -> tuple[Si
         size if isinstance(size, int) else symbols.setdefault(size.node.expr, f"{name}_{position}")
         for position, size in enumerate(shape)
     )
+
+
+def _element(name: str, dtype: torch.dtype) -> str:
+    try:
+        return element_name(dtype)
+    except Unsupported as error:
+        raise UserError(f"input '{name}' has {error}, which is not supported") from None

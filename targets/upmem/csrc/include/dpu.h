@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <dpu_checkpoint.h>
 #include <dpu_error.h>
 #include <dpu_types.h>
 

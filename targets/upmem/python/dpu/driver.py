@@ -3,10 +3,18 @@
 
 from __future__ import annotations
 
-from xtc_targets.upmem.dpu_set import ALLOCATE_ALL, DpuError, DpuProgram, DpuSet, DpuSymbol
+from xtc_targets.upmem.dpu_set import (
+    ALLOCATE_ALL,
+    DpuContext,
+    DpuError,
+    DpuProgram,
+    DpuSet,
+    DpuSymbol,
+)
 
 __all__ = [
     "ALLOCATE_ALL",
+    "DpuContext",
     "DpuError",
     "DpuProgram",
     "DpuSet",

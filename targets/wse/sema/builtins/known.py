@@ -13,13 +13,15 @@ from xtc_targets.wse.sema.builtins import (
     library,
     numbers,
     operations,
+    symbols,
     tile,
     types,
 )
 from xtc_targets.wse.sema.builtins.table import TABLE, Builtin
 
 SUBJECTS = (
-    numbers, types, handles, layout, tile, descriptor_calls, operations, library, json_values
+    numbers, types, handles, layout, tile, descriptor_calls, operations, library, json_values,
+    symbols,
 )  # fmt: skip
 """The files that declare them."""
 

@@ -10,7 +10,7 @@ from xtc_targets.wse.sema.builtins.table import builtin
 from xtc_targets.wse.sema.builtins.types import fields_of
 from xtc_targets.wse.sema.code import llvm_type
 from xtc_targets.wse.sema.convert import bitcast, coerce, convert
-from xtc_targets.wse.sema.evaluate import evaluate, known
+from xtc_targets.wse.sema.evaluate import evaluate, known, type_of
 from xtc_targets.wse.sema.frame import Frame
 from xtc_targets.wse.sema.module import LIBRARY
 from xtc_targets.wse.sema.values import VOID, Const, Items, Run, Value, integer
@@ -37,6 +37,7 @@ _CALLS: dict[str, tuple[tuple[t.Type, ...], t.Type]] = {
     "set_switch_mode": ((t.U16, t.U16, t.U16, t.U16), t.VOID),
     "set_swap": ((t.U16,), t.VOID),
     "set_filter": ((t.U16, t.U16, t.U16), t.VOID),
+    "set_random": ((t.U32,), t.VOID),
     "set_priority": ((t.U16, t.U16), t.VOID),
     "set_queue_color": ((t.U16, t.U16, t.U16), t.VOID),
 }
@@ -183,3 +184,10 @@ def _math(frame: Frame, call: tree.Builtin) -> Value:
 def _arch(frame: Frame, call: tree.Builtin) -> Value:
     _internal(frame, call)
     return Const(t.COMPTIME_INT, frame.program.arch.number)
+
+
+@builtin("__size_of", 1)
+def _size_of(frame: Frame, call: tree.Builtin) -> Value:
+    """The bytes of a type's values."""
+    _internal(frame, call)
+    return integer(type_of(frame, call.args[0]).size)

@@ -162,7 +162,8 @@ def _data_export(found: object, at: tree.Position) -> Export:
             return Export(None, None, where, found.type, at)
         return Export(None, where, None, t.Pointer(found.type), at)
     if isinstance(found, Const) and isinstance(found.value, Address):
-        return Export(None, (found.value.base, found.value.offset), None, found.type, at)
+        where = (found.value.base, found.value.offset)
+        return Export(None, where, None, found.type, at, known=True)
     raise CslError("what is exported is a function, a variable or a pointer to one", where=at)
 
 

@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The functions of the table, by family; importing this package fills the table."""
 
-from xtc.importers.torch.ops import arithmetic, attention, layers, movement, reduction, sampling
+from xtc.importers.torch.ops import (
+    arithmetic,
+    attention,
+    complex,
+    layers,
+    movement,
+    reduction,
+    sampling,
+)
 
-__all__ = ["arithmetic", "attention", "layers", "movement", "reduction", "sampling"]
+__all__ = ["arithmetic", "attention", "complex", "layers", "movement", "reduction", "sampling"]

@@ -14,6 +14,7 @@ from xtc.graph.tensor import Tensor
 from xtc.importers.compositions.movement import (
     constant,
     expanded,
+    moved_axis,
     padded,
     part,
     same,
@@ -35,6 +36,15 @@ def view(x: Tensor, shape: Sequence[int]) -> Tensor:
 @writes("permute")
 def permute(x: Tensor, dims: Sequence[int]) -> Tensor:
     return O.transpose(x, axes=tuple(d % x.type.rank for d in dims))
+
+
+@writes("unfold")
+def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows along one dimension; where a window lies is in the last."""
+    axis = dimension % x.type.rank
+    count = (x.type.sizes[axis] - size) // step + 1
+    numbers = step * np.arange(count)[:, None] + np.arange(size)
+    return moved_axis(O.gather(x, constant(numbers), axis=axis), axis + 1, x.type.rank)
 
 
 @writes("transpose.int")

@@ -20,6 +20,8 @@
 #define __builtin_mul_uh_ul_rrr(c, a, b) ((c) = XTC_INSTRUCTION(XTC_BYTES + 10, a, b))
 #define __builtin_mul_uh_uh_rrr(c, a, b) ((c) = XTC_INSTRUCTION(XTC_BYTES + 11, a, b))
 
+#define __builtin_nop_() __asm__ volatile("nop")
+
 /* For each byte: 1 where a and b are equal, 0 where not. */
 #define __builtin_cmpb4_rrr(c, a, b) ((c) = XTC_INSTRUCTION(XTC_BYTES + 12, a, b))
 /* Counts of one bits, leading zeros, leading ones, leading bits that equal the sign. */
