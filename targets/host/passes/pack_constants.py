@@ -70,8 +70,7 @@ class PackConstants(Pass):
             for op in all_operations(module)
             if op.name == "memref.global" and _is_plain(op)
         }
-        packed: dict[str, Attribute] = {}
-        stored: list[Packed] = []
+        packed: dict[Attribute, Packed] = {}
         with module.context:
             # Copies of what is transposed come first: nothing reads it transposed as a whole then.
             for name in (*_COPIES, _SLICE):
@@ -79,14 +78,12 @@ class PackConstants(Pass):
                 for op in [op for op in all_operations(module) if op.name == name]:
                     tiles = _tiles(op, globals)
                     if tiles is not None:
-                        symbol = f"{tiles.symbol}.packed{len(packed)}"
                         with op.location:
-                            packed[symbol] = tiles.origin
-                            stored.append(Packed(symbol, tiles, tiles.type))
-                            _replace(op, tiles, globals[tiles.symbol], symbol)
+                            _replace(op, tiles, _stored(tiles, packed, globals).symbol)
             if packed:
-                module.attributes[PACKED] = DictAttr.get(packed)
-                _look_up_packed(module, stored)
+                origins = {constant.symbol: origin for origin, constant in packed.items()}
+                module.attributes[PACKED] = DictAttr.get(origins)
+                _look_up_packed(module, list(packed.values()))
                 _erase_unread(module, globals)
 
 
@@ -135,10 +132,20 @@ def _is_only_read(value: Value) -> bool:
     return True
 
 
-def _replace(op: Operation, tiles: Tiles, old: Operation, symbol: str) -> None:
-    """Read tiles of a new global, declared beside the old one, where `op` copies them."""
-    alignment = old.attributes.get("alignment", None)
-    memref.global_(symbol, tiles.type, constant=True, alignment=alignment, ip=InsertionPoint(old))
+def _stored(tiles: Tiles, packed: dict[Attribute, Packed], globals: dict[str, Operation]) -> Packed:
+    """The global with these tiles: one for all that read them, declared beside the old one."""
+    origin = tiles.origin
+    if origin not in packed:
+        old, type = globals[tiles.symbol], tiles.type
+        symbol = f"{tiles.symbol}.packed{len(packed)}"
+        packed[origin] = Packed(symbol, tiles, type)
+        alignment = old.attributes.get("alignment", None)
+        memref.global_(symbol, type, constant=True, alignment=alignment, ip=InsertionPoint(old))
+    return packed[origin]
+
+
+def _replace(op: Operation, tiles: Tiles, symbol: str) -> None:
+    """Read tiles of a new global where `op` copies them."""
     packed = _load(tiles, symbol)
     ip = InsertionPoint(op)
     starts: list[Offset] = [_number(window, ip) for window in tiles.windows]

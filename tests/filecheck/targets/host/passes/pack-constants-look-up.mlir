@@ -4,7 +4,8 @@
 // A table that a loop packs is also looked up, at few places: they are read from the tiles, of which
 // the second ones begin at column 64, and the table itself is stored once.
 
-// CHECK-NOT:   memref.global constant @table :
+// CHECK-COUNT-2: memref.global constant @table.packed
+// CHECK-NOT:   memref.global constant @table
 // CHECK-LABEL: func.func @look_up
 // CHECK-DAG:     %[[FIRST:.*]] = bufferization.to_tensor %{{.*}} : memref<2x4x32xf32>
 // CHECK-DAG:     %[[REST:.*]] = bufferization.to_tensor %{{.*}} : memref<4x16xf32>
@@ -46,4 +47,18 @@ func.func @look_up(%a: tensor<8x4xf32>, %c: tensor<8x80xf32>, %ids: tensor<1xi32
   %sum = linalg.matmul ins(%a, %panel : tensor<8x4xf32>, tensor<4x16xf32>) outs(%part : tensor<8x16xf32>) -> tensor<8x16xf32>
   %all = tensor.insert_slice %sum into %main[0, 64] [8, 16] [1, 1] : tensor<8x16xf32> into tensor<8x80xf32>
   return %row, %all : tensor<1x4xf32>, tensor<8x80xf32>
+}
+
+// Another function reads the last tile: it is not stored again.
+
+// CHECK-LABEL: func.func @again
+// CHECK:         memref.get_global @table.packed1
+func.func @again(%a: tensor<8x4xf32>, %c: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %0 = memref.get_global @table : memref<80x4xf32>
+  %w = bufferization.to_tensor %0 restrict : memref<80x4xf32> to tensor<80x4xf32>
+  %tile = tensor.extract_slice %w[64, 0] [16, 4] [1, 1] : tensor<80x4xf32> to tensor<16x4xf32>
+  %e = tensor.empty() : tensor<4x16xf32>
+  %panel = linalg.transpose ins(%tile : tensor<16x4xf32>) outs(%e : tensor<4x16xf32>) permutation = [1, 0]
+  %sum = linalg.matmul ins(%a, %panel : tensor<8x4xf32>, tensor<4x16xf32>) outs(%c : tensor<8x16xf32>) -> tensor<8x16xf32>
+  return %sum : tensor<8x16xf32>
 }
