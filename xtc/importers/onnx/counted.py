@@ -134,19 +134,19 @@ class _Body:
     graph: onnx.GraphProto
 
     @property
-    def _makers(self) -> dict[str, onnx.NodeProto]:
+    def _producers(self) -> dict[str, onnx.NodeProto]:
         return {name: node for node in self.graph.node for name in node.output if name}
 
     def passes_on(self, operand: int, result: int) -> bool:
         """Whether a result is an operand as it is."""
-        producers, name = self._makers, self.graph.output[result].name
+        producers, name = self._producers, self.graph.output[result].name
         while name in producers and producers[name].op_type == "Identity":
             name = producers[name].input[0]
         return bool(name == self.graph.input[operand].name)
 
     def needs(self, results: Iterable[int]) -> set[str]:
         """The names that results depend on, their own included."""
-        producers = self._makers
+        producers = self._producers
         waiting = [self.graph.output[n].name for n in results]
         found: set[str] = set()
         while waiting:
