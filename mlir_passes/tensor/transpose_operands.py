@@ -54,13 +54,14 @@ class TransposeOperands(Pass):
         require_positive(self)
 
     def run(self, module: Operation) -> None:
+        known: dict[Value, int] = {}
         with module.context:
             for view in functions_and_loops(module):
                 for nest in (*view.nests.values(), *_vectorized(view)):
                     if (nest.reductions or self.constants) and _MAPS in nest.op.attributes:
-                        self._rewrite(nest)
+                        self._rewrite(nest, known)
 
-    def _rewrite(self, nest: Structured) -> None:
+    def _rewrite(self, nest: Structured, known: dict[Value, int]) -> None:
         loop = nest.last_parallel_loop
         if loop is None or _is_batch(nest, loop):
             return
@@ -70,7 +71,7 @@ class TransposeOperands(Pass):
             if (
                 dimension is None
                 or nest.is_contiguous(number, loop)
-                or not self._pays(nest, number)
+                or not self._pays(nest, number, known)
             ):
                 continue
             axes = [axis for axis in range(len(rows[number])) if axis != dimension] + [dimension]
@@ -80,9 +81,9 @@ class TransposeOperands(Pass):
             maps = [affine_map_attribute(row, len(nest.extents)) for row in rows]
             nest.op.attributes[_MAPS] = ArrayAttr.get(maps)
 
-    def _pays(self, nest: Structured, number: int) -> bool:
+    def _pays(self, nest: Structured, number: int, known: dict[Value, int]) -> bool:
         operand = nest.op.operands[number]
-        if self.constants and nest.device is None and is_from_constants(operand):
+        if self.constants and nest.device is None and is_from_constants(operand, known):
             return is_constant(operand) or bool(nest.reductions)
         elements = math.prod(shape_of(operand))
         return math.prod(nest.extents) >= self.reads * elements

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,6 +27,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.passes import Pass
 from xtc_targets.host.passes._constant_tiles import Tiles, Window, tiles_of
+from xtc_targets.host.passes._packed_reads import Packed, read_packed
 
 _SLICE = "tensor.extract_slice"
 _COPIES = ("bufferization.alloc_tensor", "linalg.transpose")
@@ -45,7 +47,8 @@ class PackConstants(Pass):
     A constant whose tiles are copied before each use, or widened, or that is transposed, becomes a
     new global in that order. The module's attribute `xtc.packed` describes the new global as a
     strided view of the old one; the copy is made when the artefact is built. The old global goes if
-    nothing else reads it.
+    nothing else reads it; where a table is looked up at a few places alone, as by a gather of the
+    embeddings that a last product reads too, they are read from the new globals.
 
     Before:
         %0 = memref.get_global @w : memref<256x64xf32>
@@ -67,7 +70,7 @@ class PackConstants(Pass):
             for op in all_operations(module)
             if op.name == "memref.global" and _is_plain(op)
         }
-        packed: dict[str, Attribute] = {}
+        packed: dict[Attribute, Packed] = {}
         with module.context:
             # Copies of what is transposed come first: nothing reads it transposed as a whole then.
             for name in (*_COPIES, _SLICE):
@@ -75,12 +78,12 @@ class PackConstants(Pass):
                 for op in [op for op in all_operations(module) if op.name == name]:
                     tiles = _tiles(op, globals)
                     if tiles is not None:
-                        symbol = f"{tiles.symbol}.packed{len(packed)}"
                         with op.location:
-                            packed[symbol] = tiles.origin
-                            _replace(op, tiles, globals[tiles.symbol], symbol)
+                            _replace(op, tiles, _stored(tiles, packed, globals).symbol)
             if packed:
-                module.attributes[PACKED] = DictAttr.get(packed)
+                origins = {constant.symbol: origin for origin, constant in packed.items()}
+                module.attributes[PACKED] = DictAttr.get(origins)
+                _look_up_packed(module, list(packed.values()))
                 _erase_unread(module, globals)
 
 
@@ -129,10 +132,20 @@ def _is_only_read(value: Value) -> bool:
     return True
 
 
-def _replace(op: Operation, tiles: Tiles, old: Operation, symbol: str) -> None:
-    """Read tiles of a new global, declared beside the old one, where `op` copies them."""
-    alignment = old.attributes.get("alignment", None)
-    memref.global_(symbol, tiles.type, constant=True, alignment=alignment, ip=InsertionPoint(old))
+def _stored(tiles: Tiles, packed: dict[Attribute, Packed], globals: dict[str, Operation]) -> Packed:
+    """The global with these tiles: one for all that read them, declared beside the old one."""
+    origin = tiles.origin
+    if origin not in packed:
+        old, type = globals[tiles.symbol], tiles.type
+        symbol = f"{tiles.symbol}.packed{len(packed)}"
+        packed[origin] = Packed(symbol, tiles, type)
+        alignment = old.attributes.get("alignment", None)
+        memref.global_(symbol, type, constant=True, alignment=alignment, ip=InsertionPoint(old))
+    return packed[origin]
+
+
+def _replace(op: Operation, tiles: Tiles, symbol: str) -> None:
+    """Read tiles of a new global where `op` copies them."""
     packed = _load(tiles, symbol)
     ip = InsertionPoint(op)
     starts: list[Offset] = [_number(window, ip) for window in tiles.windows]
@@ -156,6 +169,41 @@ def _load(tiles: Tiles, symbol: str) -> Value:
 def _number(window: Window, ip: InsertionPoint) -> Value:
     """Which of the places it is."""
     return binary(arith.divui, window.offset, window.step, ip)
+
+
+def _look_up_packed(module: Operation, packed: Sequence[Packed]) -> None:
+    """Read single elements from packed constants, where all that is left of the old one is that."""
+    _erase_dead_reads(module)
+    by_symbol: dict[str, list[Packed]] = {}
+    for constant in packed:
+        by_symbol.setdefault(constant.tiles.symbol, []).append(constant)
+    reads: dict[str, list[Operation]] = {}
+    for op in all_operations(module):
+        if op.name == "memref.get_global":
+            symbol = FlatSymbolRefAttr(op.attributes["name"]).value
+            if symbol in by_symbol:
+                reads.setdefault(symbol, []).extend(_readers(op))
+    for symbol, found in reads.items():
+        if all(_is_look_up(op) for op in found):
+            read_packed(found, by_symbol[symbol])
+
+
+def _readers(load: Operation) -> list[Operation]:
+    """What reads a constant as a tensor, or else as it is."""
+    uses = [use.owner.operation for use in load.results[0].uses]
+    return [
+        reader
+        for op in uses
+        for reader in (
+            [use.owner.operation for use in op.results[0].uses]
+            if op.name == "bufferization.to_tensor"
+            else [op]
+        )
+    ]
+
+
+def _is_look_up(op: Operation) -> bool:
+    return bool(op.name == "tensor.extract" and op.parent.operation.name == "linalg.generic")
 
 
 def _erase_dead_reads(module: Operation) -> None:

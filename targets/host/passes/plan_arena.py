@@ -61,12 +61,14 @@ def _calls_kernels(function: Operation) -> bool:
 
 
 @dataclass(frozen=True)
-class _Buffer:
+class Buffer:
+    """An allocation, and when it is used."""
+
     alloc: Operation
     extent: Extent
 
 
-def _buffers(function: Operation) -> Iterator[_Buffer]:
+def buffers_of(function: Operation) -> Iterator[Buffer]:
     """The allocations of the function's own block whose uses are all known."""
     ops = [op.operation for op in function.regions[0].blocks[0].operations]
     order = {op: number for number, op in enumerate(ops)}
@@ -78,7 +80,7 @@ def _buffers(function: Operation) -> Iterator[_Buffer]:
             continue
         times = [order[around] for op in used if (around := ancestor_in(op, function)) is not None]
         size = -(-nbytes(MemRefType(alloc.results[0].type)) // _LINE) * _LINE
-        yield _Buffer(alloc, Extent(min(times, default=0), max(times, default=0), size))
+        yield Buffer(alloc, Extent(min(times, default=0), max(times, default=0), size))
 
 
 def _escapes(op: Operation) -> bool:
@@ -89,19 +91,20 @@ def _escapes(op: Operation) -> bool:
 
 
 def _plan(function: Operation) -> None:
-    buffers = list(_buffers(function))
+    buffers = list(buffers_of(function))
     if not buffers:
         return
     extents = [buffer.extent for buffer in buffers]
     offsets = place(extents)
     size = footprint(extents, offsets)
     with InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
-        arena = _arena(size, lower_bound(extents))
+        arena = arena_of(size, lower_bound(extents))
         constants = {offset: index_constant(offset) for offset in sorted(set(offsets))}
-    _replace(buffers, offsets, arena, constants)
+    replace(buffers, [constants[offset] for offset in offsets], arena)
 
 
-def _arena(size: int, least: int) -> Value:
+def arena_of(size: int, least: int) -> Value:
+    """Allocate an arena of `size` bytes, of which no plan could need less than `least`."""
     type = MemRefType.get([size], IntegerType.get_signless(8))
     alignment = IntegerAttr.get(IntegerType.get_signless(64), _LINE)
     arena = memref.alloc(type, [], [], alignment=alignment)
@@ -109,12 +112,11 @@ def _arena(size: int, least: int) -> Value:
     return arena
 
 
-def _replace(
-    buffers: Sequence[_Buffer], offsets: Sequence[int], arena: Value, constants: dict[int, Value]
-) -> None:
+def replace(buffers: Sequence[Buffer], offsets: Sequence[Value], arena: Value) -> None:
+    """Let buffers be views of the arena at these offsets."""
     for buffer, offset in zip(buffers, offsets, strict=True):
         result = buffer.alloc.results[0]
         with InsertionPoint(buffer.alloc):
-            view = memref.view(result.type, arena, constants[offset], [])
+            view = memref.view(result.type, arena, offset, [])
         result.replace_all_uses_with(view)
         buffer.alloc.erase()

@@ -64,21 +64,48 @@ def is_constant(value: Value) -> bool:
     return load is not None and load.name == "memref.get_global"
 
 
-def is_from_constants(value: Value) -> bool:
-    """Whether a tensor is a constant in memory, or linalg and reshapes compute it from such."""
-    found = False
-    seen, left = {value}, [value]
+def is_from_constants(value: Value, known: dict[Value, int] | None = None) -> bool:
+    """Whether a tensor is a constant in memory, or linalg and reshapes compute it from such.
+
+    `known` keeps what was found of other tensors for calls that ask about many of them.
+    """
+    known = {} if known is None else known
+    left = [value]
     while left:
-        value = left.pop()
-        op = owner(value)
-        if is_constant(value):
-            found = True
-        elif op is not None and op.name.startswith(("linalg.", *_RESHAPES)):
-            left += [operand for operand in op.operands if operand not in seen]
-            seen.update(op.operands)
-        elif op is None or op.name not in ("tensor.empty", "arith.constant"):
-            return False
-    return found
+        sources = _sources(left[-1])
+        if left[-1] in known:
+            left.pop()
+        elif unknown := [source for source in sources if source not in known]:
+            left += unknown
+        else:
+            last = left.pop()
+            found = [known[source] for source in sources]
+            known[last] = _joined(found) if found else _leaf(last)
+    return known[value] == _CONSTANT
+
+
+_OTHER, _EMPTY, _CONSTANT = range(3)
+"""What a tensor is from."""
+
+
+def _sources(value: Value) -> list[Value]:
+    """What linalg or a reshape computes a tensor from."""
+    op = owner(value)
+    is_computed = op is not None and op.name.startswith(("linalg.", *_RESHAPES))
+    return [] if op is None or not is_computed or is_constant(value) else list(op.operands)
+
+
+def _joined(found: list[int]) -> int:
+    """What a tensor is whose sources are these."""
+    return _OTHER if _OTHER in found else max(found)
+
+
+def _leaf(value: Value) -> int:
+    """What a tensor is that has no sources."""
+    op = owner(value)
+    if op is not None and op.name in ("tensor.empty", "arith.constant"):
+        return _EMPTY
+    return _CONSTANT if is_constant(value) else _OTHER
 
 
 def node_id(op: Operation) -> str | None:

@@ -22,7 +22,6 @@ from xtc.ir.mlir import (
     RankedTensorType,
     StringAttr,
     Value,
-    all_operations,
     get_indexing_maps,
 )
 
@@ -184,7 +183,8 @@ def is_id(name: str) -> bool:
 
 def body_operations(op: Operation) -> list[Operation]:
     """The operations of an operation's only block, in order."""
-    return [inner for inner in all_operations(op) if inner != op and inner.parent == op]
+    blocks = (block for region in op.regions for block in region.blocks)
+    return [inner.operation for block in blocks for inner in block.operations]
 
 
 def combining_operation(op: Operation) -> Operation | None:
