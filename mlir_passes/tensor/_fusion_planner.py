@@ -59,25 +59,26 @@ class FusionPlanner:
 
     def members(self, root: Structured) -> Members:
         """The group that ends in `root`."""
-        return self.limits.best([self._reached(root, depth) for depth in self.limits.depths(root)])
+        depths = self.limits.depths(root)
+        return self.limits.best([self.reached(root, root.out[:depth]) for depth in depths])
 
     def take(self, members: Members) -> None:
         """Keep these operations out of later groups."""
         self.taken |= {member.nest.op for member in members}
 
-    def _reached(self, root: Structured, depth: int) -> Members:
-        """The root and all that can be computed with it where `depth` dimensions are tiled."""
-        found = {root.op: Member(root, root.out[:depth])}
+    def reached(self, root: Structured, loops: tuple[int, ...]) -> Members:
+        """The root and all that can be computed with it where these loops of it are tiled."""
+        found = {root.op: Member(root, loops)}
         pending = [root]
         while pending:
             for value in pending.pop().op.operands:
                 nest = self.view.nest_of(value)
                 if nest is None or nest.op in found or nest.op in self.taken:
                     continue
-                loops = self._loops(nest, found) if nest.device == root.device else None
-                if loops is None:
+                along = self._loops(nest, found) if nest.device == root.device else None
+                if along is None:
                     continue
-                producer = Member(nest, loops)
+                producer = Member(nest, along)
                 if self.limits.admits(list(found.values()), producer):
                     found[nest.op] = producer
                     pending.append(nest)

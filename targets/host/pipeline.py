@@ -31,6 +31,7 @@ from xtc_targets.host.passes.define_arenas import DefineArenas
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
 from xtc_targets.host.passes.expand_reductions import ExpandReductions
 from xtc_targets.host.passes.fill_by_vectors import FillByVectors
+from xtc_targets.host.passes.fuse_attention import FuseAttention
 from xtc_targets.host.passes.fuse_epilogues import FuseEpilogues
 from xtc_targets.host.passes.fuse_reductions import FuseReductions
 from xtc_targets.host.passes.fuse_rows import FuseRows
@@ -86,6 +87,8 @@ def _scheduled(machine: Machine, caches: Caches, codegen: Codegen, *, parallel: 
             FuseElementwise(),
             # What computes an operand reads its constants in the order in which it writes.
             TransposeOperands(constants=True),
+            # While the contractions have no schedules: a tile's are those of its extents.
+            FuseAttention(caches.l2_bytes, parallel),
             # For what the user has no schedule for; from here on they are all alike.
             AddDefaultSchedules(
                 description.vector_bits,

@@ -135,6 +135,8 @@ def lowered(platform: Platform) -> Stage:
         "lowered",
         (
             ContractMultiplyAdds(),
+            # Neither libdevice nor LLVM has functions of bfloat16.
+            "math-extend-to-supported-types{extra-types=f16 target-type=f32}",
             # Before the llvm dialect has operations for them, which LLVM cannot select for a GPU.
             *(() if simulated else (CallLibdevice(),)),
             *NO_BF16,

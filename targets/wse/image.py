@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterable, Sequence
 
 from xtc_targets.wse.description import Architecture
-from xtc_targets.wse.sema.declarations import ColorConfig, QueueConfig
+from xtc_targets.wse.sema.declarations import ColorConfig
 from xtc_targets.wse.sema.tile import TileClass
 
 MAGIC = 0x45535758  # "XWSE"
@@ -87,13 +87,19 @@ def _tile_class(out: Words, made: TileClass, first: int, symbols: Sequence[str])
     out.put(len(declarations.tasks))
     for number, binding in sorted(declarations.tasks.items()):
         entry = first + made.entry_of[binding.function]
-        out.put(number, _KINDS.index(binding.kind), entry)
+        out.put(declarations.task_number(number), _KINDS.index(binding.kind), entry)
         out.text(binding.function.name)
+    out.put(int(declarations.control_stride > 0))
     out.table([number] for number in sorted(declarations.blocked))
     out.table([number] for number in sorted(declarations.unblocked))
     out.table([number] for number in sorted(declarations.activated))
     for queues in (declarations.input_queues, declarations.output_queues):
-        out.table(_queue(number, config) for number, config in sorted(queues.items()))
+        out.table((number, config.color) for number, config in sorted(queues.items()))
+    out.table(
+        (number, config.table * declarations.control_stride)
+        for number, config in sorted(declarations.input_queues.items())
+    )
+    out.table(sorted(declarations.rotations.items()))
     _routes(out, {color: config for color, (config, _) in declarations.colors.items()})
     out.table(
         (each.buffer.address or 0, each.nbytes, each.element, each.on_push, each.on_pop)
@@ -114,10 +120,6 @@ def _tile_class(out: Words, made: TileClass, first: int, symbols: Sequence[str])
     out.put(len(made.texts))
     for text in made.texts:
         out.text(text)
-
-
-def _queue(number: int, config: QueueConfig) -> tuple[int, int]:
-    return number, config.color
 
 
 def _routes(out: Words, colors: dict[int, ColorConfig]) -> None:

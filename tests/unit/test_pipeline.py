@@ -161,3 +161,13 @@ def test_what_mlir_does_not_have(step: str) -> None:
 
 def test_what_mlir_has() -> None:
     check_step("func.func(cse,canonicalize{top-down=false})")
+
+
+def test_a_copy_keeps_barriers_and_their_locations(module: mlir.Operation) -> None:
+    """The parser of `nvvm.barrier` takes a location that stands behind it for an attribute."""
+    with module.context:
+        segments = "{operandSegmentSizes = array<i32: 0, 0, 0>}"
+        text = f'"nvvm.barrier"() {segments} : () -> () loc("a.py":3:5)'
+        source = mlir.Module.parse(f"func.func @f() {{ {text} \n return }}").operation
+        barrier = next(o for o in mlir.all_operations(mlir.copied(source)) if "barrier" in o.name)
+    assert str(barrier.location) == 'loc("a.py":3:5)'

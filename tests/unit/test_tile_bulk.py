@@ -19,7 +19,7 @@ from tests.unit.tile_mutants import marked, with_line
 from xtc import tile
 from xtc.core.errors import DeviceFault, UserError
 from xtc.interfaces.tile_support import TensorMap
-from xtc.tile import bfloat16, float16
+from xtc.tile import bfloat16, float8_e4m3, float8_e5m2, float16
 from xtc.tile.interpreter.report import DeadlockError, RaceError
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 from xtc_targets.nvgpu.tensor_maps import tensor_map
@@ -34,8 +34,15 @@ def double(module: ModuleType, *tile_shape: int, m: int = 70, n: int = 72) -> An
     return module.BulkDouble(*tile_shape), (m, n, x, y), y, 2 * x
 
 
+_KINDS = {
+    bfloat16: ml_dtypes.bfloat16,
+    float8_e4m3: ml_dtypes.float8_e4m3fn,
+    float8_e5m2: ml_dtypes.float8_e5m2,
+}
+
+
 def product(module: ModuleType, m: int, n: int, k: int, **how: Any) -> Any:
-    kind = ml_dtypes.bfloat16 if how.get("dtype") is bfloat16 else np.float16
+    kind = _KINDS.get(how.get("dtype", float16), np.float16)
     a, b = (RNG.integers(-4, 5, shape).astype(kind) for shape in ((m, k), (k, n)))
     c = np.zeros((m, n), np.float32)
     given_a = np.ascontiguousarray(a.T) if how.get("a_transposed") else a
@@ -79,6 +86,8 @@ def test_bulk_copies_of_ragged_tensors(shape: tuple[int, int]) -> None:
         ((128, 128, 32), {"dtype": bfloat16, "warps": 8, "b_transposed": True}),
         ((128, 64, 128), {"a_transposed": True}),
         ((64, 256, 64), {"a_transposed": True, "b_transposed": True}),
+        ((128, 64, 64), {"dtype": float8_e4m3, "b_transposed": True}),
+        ((64, 32, 256), {"dtype": float8_e5m2, "b_transposed": True}),
     ],
 )
 def test_multiplications_of_warpgroups(shape: tuple[int, int, int], how: Any) -> None:
@@ -105,6 +114,7 @@ def test_the_instructions_are_those_of_the_machine() -> None:
     cases = (
         double(tile_bulk),
         product(tile_bulk, 64, 128, 64, dtype=float16),
+        product(tile_bulk, 64, 128, 64, dtype=float8_e4m3, b_transposed=True),
         chained(tile_bulk, 64, 64, 32),
     )
     for case in cases:
@@ -113,10 +123,11 @@ def test_the_instructions_are_those_of_the_machine() -> None:
     for kernel in kernels:
         needs = kernel.resources
         assert (needs.spilled_bytes, needs.local_bytes, needs.warnings) == (0, 0, ())
-    copies, multiplies, chain = (kernel.sass for kernel in kernels)
+    copies, multiplies, small, chain = (kernel.sass for kernel in kernels)
     assert copies.count("UTMALDG.2D") == 2  # one for each panel of 64 elements
     assert copies.count("UTMASTG.2D") == 2
     assert multiplies.count("HGMMA.64x128x16.F32") == 4
+    assert small.count("QGMMA.64x128x32.F32.E4M3.E4M3") == 2
     from_registers = re.findall(r"HGMMA.64x32x16.F32 R\d+, R\d+, gdesc", chain)
     assert len(from_registers) == 4
 
@@ -186,6 +197,13 @@ def test_the_simulator_faults(what: str, mark: str, tmp_path: Path) -> None:
 def test_mistakes_are_refused(name: str, text: str) -> None:
     with pytest.raises(UserError, match=text):
         getattr(tile_bulk, name)()(np.zeros((16, 33), np.float16))
+
+
+def test_small_floats_are_multiplied_along_contiguous_memory() -> None:
+    program, arguments, *_ = product(tile_bulk, 64, 64, 64, dtype=float8_e4m3)
+    with pytest.raises(UserError, match="k is not contiguous in operand b") as caught:
+        program(*arguments)
+    assert "tile_bulk.py" in str(caught.value)
 
 
 def test_an_older_machine_has_no_bulk_copies() -> None:

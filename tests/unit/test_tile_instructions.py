@@ -11,6 +11,7 @@ import pytest
 
 from tests.unit.nvgpu_code import needs_ptxas
 from tests.unit.tile_instructions import (
+    BrainFunctions,
     Elements,
     Histogram,
     Narrow,
@@ -297,3 +298,13 @@ def test_an_unchecked_copy_stays_inside() -> None:
 
     with pytest.raises(UserError, match="check_bounds=False reads outside of the global tensor"):
         Over().check(40, np.zeros(40, np.float32))
+
+
+def test_functions_of_bfloat16() -> None:
+    x = np.linspace(-6, 6, 50).astype(ml_dtypes.bfloat16)
+    expected = np.exp(np.sqrt(np.round(np.abs(x.astype(np.float32)))))
+    program = BrainFunctions()
+    for run in (program, program.check):
+        y = np.zeros_like(x)
+        run(50, x, y)
+        np.testing.assert_allclose(y.astype(np.float32), expected, rtol=0.02)

@@ -97,7 +97,7 @@ def test_training_compiles_for_few_weights_only(monkeypatch: pytest.MonkeyPatch)
     torch.manual_seed(2)
     built = []
 
-    def compile_one(graph: Graph) -> xtc.Module:
+    def compile_one(graph: Graph, **_: Any) -> xtc.Module:
         built.append(graph)
         return xtc.compile(graph)
 
@@ -240,3 +240,85 @@ def test_operators_that_few_models_have() -> None:
     found = graph.evaluate(*(x.numpy() for x in inputs))
     for got, wanted in zip(found.values(), Rare()(*inputs), strict=True):
         np.testing.assert_allclose(got, wanted.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def _batches() -> Any:
+    torch.manual_seed(3)
+    layers = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 2)
+    return nn.Sequential(*layers).train()
+
+
+@pytest.mark.slow
+def test_statistics_of_batches_follow_training() -> None:
+    from xtc.importers.torch.backend import xtc_backend
+
+    torch._dynamo.reset()
+    found, wanted = _batches(), _batches()
+    compiled = torch.compile(found, backend=xtc_backend)
+    for _ in range(2):
+        x = torch.randn(4, 3, 8, 8)
+        for model in (compiled, wanted):
+            model(x).square().mean().backward()
+    for name, value in wanted.state_dict().items():
+        torch.testing.assert_close(found.state_dict()[name], value, rtol=1e-4, atol=1e-5)
+    for got, expected in zip(found.parameters(), wanted.parameters(), strict=True):
+        torch.testing.assert_close(got.grad, expected.grad, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [{}, {"stride": 2, "padding": 1}, {"dilation": 2, "groups": 2}])
+def test_gradients_of_convolutions(how: dict[str, int]) -> None:
+    from xtc.importers.torch.backend import xtc_backend
+
+    torch._dynamo.reset()
+    torch.manual_seed(5)
+    model = nn.Conv2d(4, 6, 3, **how)
+    gradients = []
+    for run in (torch.compile(model, backend=xtc_backend), model):
+        x = torch.arange(288.0).view(2, 4, 6, 6).div(100).requires_grad_()
+        model.zero_grad()
+        run(x).square().sum().backward()
+        gradients.append([x.grad, *(value.grad.clone() for value in model.parameters())])
+    for got, expected in zip(*gradients, strict=True):
+        torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("norm_first", "mask", "padding"),
+    [(False, None, None), (True, "causal", None), (False, None, "last")],
+)
+def test_fused_encoders(norm_first: bool, mask: str | None, padding: str | None) -> None:
+    torch._dynamo.reset()
+    torch.manual_seed(4)
+    layer = nn.TransformerEncoderLayer(
+        16, 2, 32, batch_first=True, norm_first=norm_first, activation="gelu"
+    )
+    model, x = (
+        nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).eval(),
+        torch.randn(2, 5, 16),
+    )
+    masks: dict[str, Any] = {}
+    if mask:
+        masks["mask"] = torch.ones(5, 5, dtype=torch.bool).triu(1)
+    if padding:
+        masks["src_key_padding_mask"] = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+    with torch.no_grad():
+        wanted = model(x, **masks)
+        found = torch.compile(model, backend="xtc")(x, **masks)
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_options_are_those_of_compile() -> None:
+    torch._dynamo.reset()
+    x = torch.randn(3)
+    found = torch.compile(torch.relu, backend="xtc", options={"codegen": "c"})(x)
+    torch.testing.assert_close(found, torch.relu(x))
+    for how, text in (
+        ({"options": {"thraeds": 2}}, "target 'host' has no option 'thraeds'"),
+        ({"mode": "max-autotune"}, "backend 'xtc' has no mode 'max-autotune'"),
+    ):
+        torch._dynamo.reset()
+        with pytest.raises(Exception, match=text):
+            torch.compile(torch.relu, backend="xtc", **how)(x)

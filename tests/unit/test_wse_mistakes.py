@@ -93,6 +93,12 @@ COMPTIMES = {
     "@initialize_queue(q, .{ .color = c }); @initialize_queue(q, .{ .color = c });": (
         "colour 3 goes to two input queues, 2 and 2"
     ),
+    2 * "@initialize_queue(@get_output_queue(2), .{ .color = c });": (
+        "output_queue 2 is initialised twice"
+    ),
+    2 * "@set_local_color_config(c, .{});": "colour 3 is configured twice",
+    "@set_control_task_table(.{ .stride = 8 });": "tables of control tasks are 1 to 7 apart, not 8",
+    2 * "@set_control_task_table();": "@set_control_task_table is called twice",
     "@initialize_queue(q, .{});": "input_queue 2 has no colour",
     "@activate(t);": "the task 't' is bound to no id",
     "@export_symbol(i);": "what is exported is a function, a variable or a pointer to one",

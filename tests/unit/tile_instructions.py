@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from xtc import tile
-from xtc.tile import boolean, float16, float32, int4b, int32, uint8, uint32, void_p
+from xtc.tile import bfloat16, boolean, float16, float32, int4b, int32, uint8, uint32, void_p
 from xtc.tile.layout import column_spatial, local, spatial
 
 
@@ -193,3 +193,16 @@ class Unpacked(Packed):
         g = self.global_view(weights, dtype=int4b, shape=[k, n])
         tile_seen = self.view(seen, dtype=int4b, layout=self.held)
         self.store_global(g, tile_seen, offsets=[i * 16, j * 16])
+
+
+class BrainFunctions(tile.Script):
+    """y = exp(sqrt(round(|x|))), computed on bfloat16."""
+
+    def __call__(self, n: int32, x_ptr: ~bfloat16, y_ptr: ~bfloat16):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        x = self.global_view(x_ptr, dtype=bfloat16, shape=[n])
+        y = self.global_view(y_ptr, dtype=bfloat16, shape=[n])
+        here = self.abs(self.load_global(x, offsets=[0], shape=[64]))
+        self.sync()
+        self.store_global(y, self.exp(self.sqrt(self.round(here))), offsets=[0])

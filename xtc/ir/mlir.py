@@ -166,8 +166,10 @@ def copied(module: Operation) -> Operation:
     """A copy of the module, with the same contents and locations.
 
     Transforms can be applied to it; of a `clone()` the bindings lose what the interpreter changes.
+    The text is generic: the parser of `nvvm.barrier` takes the location behind it for an attribute.
     """
-    return Module.parse(module.get_asm(enable_debug_info=True), module.context).operation
+    text = module.get_asm(enable_debug_info=True, print_generic_op_form=True)
+    return Module.parse(text, module.context).operation
 
 
 def gpu_object(binary: Operation) -> bytes:

@@ -154,6 +154,8 @@ def select(condition: Any, a: Any, b: Any) -> Data:
 @method("cast")
 def cast(a: Any, dtype: DataType) -> Any:
     """The value in another type, as C converts; a constant for a number."""
+    if not isinstance(dtype, DataType):
+        raise UserError(f"cast takes an element type, not {dtype!r}", hints=["tile.float16, ..."])
     if not isinstance(a, Data):
         if dtype.is_coded or dtype.is_packed or dtype.name == "tfloat32":
             plain = float32 if dtype.is_float else int32

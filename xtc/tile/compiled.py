@@ -351,7 +351,9 @@ class Kernel:
             return _WORDS[kind.name](word)
         if not isinstance(word, np.ndarray):
             return word
-        plain = word.view(np.uint8) if kind.element and kind.element.is_coded else word
+        # Floats of 8 bits are codes to a device, whatever the pointer points to.
+        is_coded = word.itemsize == 1 and word.dtype.kind not in "biu"
+        plain = word.view(np.uint8) if is_coded else word
         array = device.array(plain)
         if written:
             if not word.flags.writeable:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from xtc.core.errors import UserError, XtcError
 from xtc.core.location import SourceLocation
+from xtc.tile.idioms import error_hints
 
 
 class KernelError(UserError):
@@ -57,8 +58,11 @@ def shown_at(source: Source, node: ast.AST) -> Iterator[None]:
         KeyError,
         ZeroDivisionError,
         AttributeError,
+        OSError,
     ) as error:
-        raise _kernel_error(source, node, f"{error}", None) from error
+        found = _kernel_error(source, node, f"{error}", None)
+        found.hints = tuple(error_hints(error))
+        raise found from error
 
 
 def _kernel_error(source: Source, node: ast.AST, what: str, error: XtcError | None) -> KernelError:

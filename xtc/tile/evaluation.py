@@ -17,6 +17,7 @@ from xtc.ir.mlir import Location
 from xtc.tile import arithmetic
 from xtc.tile.classes import Class
 from xtc.tile.errors import Source, shown_at
+from xtc.tile.idioms import name_hints
 from xtc.tile.instructions import Instructions
 from xtc.tile.ranges import Range
 from xtc.tile.slots import Lost, Names, Unset
@@ -82,9 +83,8 @@ class Expressions:
             return found
         if node.id in outer:
             return outer[node.id]
-        raise UserError(
-            f"'{node.id}' is not defined here", hints=did_you_mean(node.id, {**names})[:1]
-        )
+        hints = name_hints(node.id) or did_you_mean(node.id, {**names})[:1]
+        raise UserError(f"'{node.id}' is not defined here", hints=hints)
 
     def _Tuple(self, node: ast.Tuple) -> Any:  # noqa: N802
         return tuple(self._elements(node.elts))
@@ -114,7 +114,8 @@ class Expressions:
     def _BinOp(self, node: ast.BinOp) -> Any:  # noqa: N802
         name = type(node.op).__name__
         if name not in BINARY:
-            raise UserError(f"a kernel has no operator {name}")
+            hints = ["multiply by self.dot(a, b)"] if name == "MatMult" else []
+            raise UserError(f"a kernel has no operator {name}", hints=hints)
         return BINARY[name](self.evaluate(node.left), self.evaluate(node.right))
 
     def _UnaryOp(self, node: ast.UnaryOp) -> Any:  # noqa: N802

@@ -61,7 +61,8 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
     def __getattr__(self, name: str) -> NoReturn:
         if name in _LATER:
             raise UserError(f"'{name}' is not supported")
-        raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
+        what = f"'{type(self).__name__}' has no attribute '{name}'"
+        raise AttributeError(what, name=name, obj=self)
 
     # --- where it runs ----------------------------------------------------------------------
 

@@ -91,6 +91,9 @@ def offset_values(offsets: Sequence[Any], rank: int, name: str) -> list[Value]:
             f"{name} takes {rank} offsets, one for each dimension of the global tensor",
             notes=[f"it has {offsets!r}"],
         )
+    for offset in offsets:
+        if isinstance(offset, float) and not offset.is_integer():
+            raise UserError(f"{name}: the offset {offset!r} is no integer")
     return [cast(data(offset, int32), int32).value for offset in offsets]
 
 

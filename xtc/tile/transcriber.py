@@ -119,6 +119,8 @@ class Transcriber(Expressions):
 
     def _return_statement(self, node: ast.Return) -> None:
         self.frame.returned = None if node.value is None else self.evaluate(node.value)
+        if self.frame.returned is not None and len(self.frames) == 1:
+            raise UserError("a kernel returns nothing", hints=["write it: self.store_global(...)"])
 
     def _assign_statement(self, node: ast.Assign) -> None:
         value = self.evaluate(node.value)

@@ -11,7 +11,7 @@ from xtc.tile.memory import require_live
 from xtc.tile.types import float32
 from xtc.tile.values import RegisterTensor, SharedTensor
 
-_OPERANDS = ("float16", "bfloat16")
+_OPERANDS = ("float16", "bfloat16", "float8_e4m3", "float8_e5m2")
 
 
 class Wgmma:
@@ -34,8 +34,10 @@ class Wgmma:
     def mma(self, a: SharedTensor | RegisterTensor, b: SharedTensor, d: RegisterTensor) -> None:
         """Begin `d += a @ b`; shared operands and the sum are not touched before `wait_group`.
 
-        Raises UserError for shapes that are no multiples of 64, 8 and 16, and for other types than
-        float16 and bfloat16 into float32.
+        `k` is a multiple of 16, of 32 for small floats; these are both in shared memory, and `k` is
+        the dimension that is contiguous there. The sums of small floats have fewer bits on a GPU
+        than float32. Raises UserError for other shapes, and for other types than two of float16,
+        bfloat16, float8_e4m3 or float8_e5m2 into float32.
         """
         for value, kinds in ((a, SharedTensor | RegisterTensor), (b, SharedTensor)):
             if not isinstance(value, kinds):
@@ -48,9 +50,16 @@ class Wgmma:
         if a.dtype != b.dtype or a.dtype.name not in _OPERANDS or d.dtype != float32:
             raise UserError(
                 f"wgmma.mma of {a!r}, {b!r} and {d!r}",
-                notes=[f"operands are both {' or '.join(_OPERANDS)}, sums float32"],
+                notes=[f"operands are both {', or both '.join(_OPERANDS)}, sums float32"],
             )
-        d.value = tile.wgmma(a.value, b.value, d.value)
+        codes = a.dtype.name if a.dtype.is_coded else ""
+        if codes and isinstance(a, RegisterTensor):
+            raise UserError(
+                f"wgmma.mma of {a!r}",
+                notes=["small floats in registers are not supported"],
+                hints=["store it to a shared tensor first"],
+            )
+        d.value = tile.wgmma(a.value, b.value, d.value, codes)
 
     def __getattr__(self, name: str) -> Any:
         raise UserError(f"'wgmma.{name}' is not supported")
@@ -63,8 +72,9 @@ def _require_shapes(a: Any, b: Any, d: Any) -> None:
     (m, k), (inner, n), sums = shapes
     if inner != k or tuple(sums) != (m, n):
         raise UserError(f"wgmma.mma of {a!r}, {b!r} and {d!r}: shapes do not fit")
-    if m % 64 or n % 8 or k % 16:
+    step = 32 if a.dtype.bits == 8 else 16
+    if m % 64 or n % 8 or k % step:
         raise UserError(
             f"wgmma.mma of [{m}, {k}] and [{k}, {n}]",
-            notes=["m is a multiple of 64, n of 8, k of 16"],
+            notes=[f"m is a multiple of 64, n of 8, k of {step}"],
         )

@@ -82,7 +82,8 @@ class AddDefaultSchedules(SchedulingPass):
         return {
             node: schedule_line(op)
             for op in operations_with(module, LOOP_SCHEDULE)
-            if (node := graph_node(op)) is not None
+            # What is in a loop already is a tile of a node: its schedule is not the node's.
+            if op.parent.name == "func.func" and (node := graph_node(op)) is not None
         }
 
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multiply-adds of a warpgroup, from shared memory. Products of 16-bit numbers are exact in float32,
-// in which they are summed. Matrix descriptors are taken apart as the PTX ISA says for wgmma: start,
+// Multiply-adds of a warpgroup, from shared memory. Products of 16-bit and 8-bit numbers are exact in
+// float32, in which they are summed; the hardware keeps fewer bits of sums of 8-bit numbers. Matrix descriptors are taken apart as the PTX ISA says for wgmma: start,
 // leading and stride byte offsets in units of 16 bytes, and the swizzle in the last two bits.
+#include <math.h>
 #include <string.h>
 
 #include "gpu_sim.h"
@@ -10,18 +11,21 @@
 #define GROUP 128 // threads
 #define GROUPS (GPU_MAX_THREADS / GROUP)
 #define ROWS 64
-#define STEP 16     // columns of A, and rows of B, that a step multiplies
+#define STEP_BYTES 32 // of a row of A, and of a column of B, that a step multiplies
 #define COLUMNS 256 // at most
 #define STEPS 8     // at most, of a call
-#define INNER (STEPS * STEP)
+#define INNER (STEPS * STEP_BYTES) // elements at most
 #define READINGS 1024 // tiles that a warpgroup has read and not waited for
-#define CHUNK 8       // elements of 16 bytes
+#define CHUNK_BYTES 16
+#define CHUNK 8 // elements of 16 bits
+
+enum { F16, BF16, E4M3, E5M2, KINDS }; // of operands
 
 // A matrix that was read: `outer` rows of A, or columns of B.
 typedef struct {
     uint64_t descriptor, sum;
-    uint32_t outer, group;
-    bool transposed; // the outer dimension is dense in memory
+    uint32_t outer, group, nbytes; // of an element
+    bool transposed;               // the outer dimension is dense in memory
 } reading;
 
 typedef struct {
@@ -70,28 +74,30 @@ static inline uint32_t row_bytes(uint64_t descriptor)
 
 static const char *memory; // of the block
 
-// The chunk with element (outer, inner), one of which is a multiple of 8.
-static inline const uint16_t *chunk(uint64_t descriptor, bool transposed, uint32_t outer, uint32_t inner)
+// The chunk that begins at element (outer, inner); only matrices of 16-bit elements are transposed.
+static inline const void *chunk(uint64_t descriptor, bool transposed, uint32_t nbytes, uint32_t outer,
+                                uint32_t inner)
 {
     uint32_t row = row_bytes(descriptor), wide = row / 2;
     uint64_t leading = field(descriptor, 16), stride = field(descriptor, 32), offset;
     if (transposed)
         offset = outer / wide * leading + inner / 8 * stride + inner % 8 * row + outer % wide * 2;
     else
-        offset = outer / 8 * stride + outer % 8 * row + inner * 2;
+        offset = outer / 8 * stride + outer % 8 * row + inner * nbytes;
     uint64_t begin = (field(descriptor, 0) - (uintptr_t)memory) & 0x3ffff;
     uintptr_t address = (uintptr_t)memory + begin + offset;
     address ^= (address >> 7 & (row / 16 - 1)) << 4;
-    return (const uint16_t *)address;
+    return (const void *)address;
 }
 
 // Stop unless the matrix lies in shared memory, and what threads wrote there is seen.
 static void require_readable(const reading *matrix)
 {
-    uint32_t outer_step = matrix->transposed ? CHUNK : 1, inner_step = matrix->transposed ? 1 : CHUNK;
+    uint32_t outer_step = matrix->transposed ? CHUNK : 1;
+    uint32_t inner_step = matrix->transposed ? 1 : CHUNK_BYTES / matrix->nbytes;
     for (uint32_t outer = 0; outer < matrix->outer; outer += outer_step)
-        for (uint32_t inner = 0; inner < STEP; inner += inner_step) {
-            const void *address = chunk(matrix->descriptor, matrix->transposed, outer, inner);
+        for (uint32_t inner = 0; inner < STEP_BYTES / matrix->nbytes; inner += inner_step) {
+            const void *address = chunk(matrix->descriptor, matrix->transposed, matrix->nbytes, outer, inner);
             gpu_check_shared(address, 16, "cuda_wgmma");
             gpu_proxy_require(address, 16, "cuda_wgmma");
         }
@@ -100,37 +106,72 @@ static void require_readable(const reading *matrix)
 static uint64_t sum_of(const reading *matrix)
 {
     uint64_t sum = 0, words[2];
-    uint32_t outer_step = matrix->transposed ? CHUNK : 1, inner_step = matrix->transposed ? 1 : CHUNK;
+    uint32_t outer_step = matrix->transposed ? CHUNK : 1;
+    uint32_t inner_step = matrix->transposed ? 1 : CHUNK_BYTES / matrix->nbytes;
     for (uint32_t outer = 0; outer < matrix->outer; outer += outer_step)
-        for (uint32_t inner = 0; inner < STEP; inner += inner_step) {
-            memcpy(words, chunk(matrix->descriptor, matrix->transposed, outer, inner), sizeof words);
+        for (uint32_t inner = 0; inner < STEP_BYTES / matrix->nbytes; inner += inner_step) {
+            memcpy(words, chunk(matrix->descriptor, matrix->transposed, matrix->nbytes, outer, inner), sizeof words);
             sum = (sum ^ words[0]) * 0x9e3779b97f4a7c15u + words[1];
         }
     return sum;
 }
 
-static void remember(warpgroup *group, uint64_t descriptor, uint32_t outer, bool transposed)
+static void remember(warpgroup *group, uint64_t descriptor, uint32_t outer, uint32_t nbytes, bool transposed)
 {
     if (group->reading_count == READINGS)
         sim_fault(0, "a warpgroup has more than %u matrices to wait for", READINGS);
-    reading matrix = {descriptor, 0, outer, gpu_running->multiply_group, transposed};
+    reading matrix = {descriptor, 0, outer, gpu_running->multiply_group, nbytes, transposed};
     require_readable(&matrix);
     matrix.sum = sum_of(&matrix);
     group->readings[group->reading_count++] = matrix;
 }
 
+static inline uint32_t element_bytes(const cuda_wgmma_operands *given)
+{
+    return given->kind >= E4M3 ? 1 : 2;
+}
+
+// A float of 8 bits with so many bits of mantissa (OCP "8-bit Floating Point Specification").
+static float small_float(uint8_t code, uint32_t mantissa)
+{
+    int32_t bias = (1 << (6 - mantissa)) - 1, exponent = (code & 0x7f) >> mantissa;
+    float rest = (float)(code & ((1u << mantissa) - 1)) / (float)(1u << mantissa), size;
+    if (mantissa == 3 ? (code & 0x7f) == 0x7f : exponent == 31)
+        size = mantissa == 2 && rest == 0 ? INFINITY : NAN;
+    else
+        size = exponent ? ldexpf(1 + rest, exponent - bias) : ldexpf(rest, 1 - bias);
+    return code & 0x80 ? -size : size;
+}
+
+static void widen(uint32_t kind, const void *from, float *to, uint32_t count)
+{
+    static float values[2][256];
+    if (kind < E4M3) {
+        gpu_widen(kind == BF16, from, to, count);
+        return;
+    }
+    float *known = values[kind - E4M3];
+    if (known[1] == 0) // the smallest number
+        for (uint32_t code = 0; code < 256; code++)
+            known[code] = small_float((uint8_t)code, kind == E4M3 ? 3 : 2);
+    for (uint32_t i = 0; i < count; i++)
+        to[i] = known[((const uint8_t *)from)[i]];
+}
+
 static void read_a(const cuda_wgmma_operands *given, uint32_t step)
 {
     uint64_t descriptor = given->a_tiles[step];
-    for (uint32_t outer = 0; outer < ROWS; outer += given->transposed_a ? CHUNK : 1)
-        for (uint32_t inner = 0; inner < STEP; inner += given->transposed_a ? 1 : CHUNK) {
-            float wide[CHUNK];
-            gpu_widen(given->bfloat, chunk(descriptor, given->transposed_a, outer, inner), wide, CHUNK);
-            for (uint32_t i = 0; i < CHUNK; i++)
-                if (given->transposed_a)
-                    a[outer + i][step * STEP + inner] = wide[i];
+    bool transposed = given->transposed_a;
+    uint32_t nbytes = element_bytes(given), inner_count = STEP_BYTES / nbytes, count = CHUNK_BYTES / nbytes;
+    for (uint32_t outer = 0; outer < ROWS; outer += transposed ? CHUNK : 1)
+        for (uint32_t inner = 0; inner < inner_count; inner += transposed ? 1 : count) {
+            float wide[CHUNK_BYTES];
+            widen(given->kind, chunk(descriptor, transposed, nbytes, outer, inner), wide, count);
+            for (uint32_t i = 0; i < count; i++)
+                if (transposed)
+                    a[outer + i][step * inner_count + inner] = wide[i];
                 else
-                    a[outer][step * STEP + inner + i] = wide[i];
+                    a[outer][step * inner_count + inner + i] = wide[i];
         }
 }
 
@@ -139,11 +180,11 @@ static void read_a_registers(const warpgroup *group, uint32_t step)
 {
     for (uint32_t thread = 0; thread < GROUP; thread++) {
         const cuda_wgmma_operands *given = group->operands[thread];
-        uint32_t row = thread / 32 * 16 + thread % 32 / 4, column = step * STEP + thread % 4 * 2;
+        uint32_t row = thread / 32 * 16 + thread % 32 / 4, column = step * 2 * CHUNK + thread % 4 * 2;
         uint16_t halves[CHUNK];
         float wide[CHUNK];
         memcpy(halves, given->a + 4 * step, sizeof halves);
-        gpu_widen(given->bfloat, halves, wide, CHUNK);
+        gpu_widen(given->kind == BF16, halves, wide, CHUNK);
         for (uint32_t i = 0; i < CHUNK; i++)
             a[row + i / 2 % 2 * 8][column + i / 4 * 8 + i % 2] = wide[i];
     }
@@ -152,17 +193,19 @@ static void read_a_registers(const warpgroup *group, uint32_t step)
 static void read_b(const cuda_wgmma_operands *given, uint32_t step)
 {
     uint64_t descriptor = given->b_tiles[step];
-    for (uint32_t outer = 0; outer < given->columns; outer += given->transposed_b ? CHUNK : 1)
-        for (uint32_t inner = 0; inner < STEP; inner += given->transposed_b ? 1 : CHUNK) {
-            const uint16_t *from = chunk(descriptor, given->transposed_b, outer, inner);
-            float wide[CHUNK];
-            if (given->transposed_b) {
-                gpu_widen(given->bfloat, from, &b[step * STEP + inner][outer], CHUNK);
+    bool transposed = given->transposed_b;
+    uint32_t nbytes = element_bytes(given), inner_count = STEP_BYTES / nbytes, count = CHUNK_BYTES / nbytes;
+    for (uint32_t outer = 0; outer < given->columns; outer += transposed ? CHUNK : 1)
+        for (uint32_t inner = 0; inner < inner_count; inner += transposed ? 1 : count) {
+            const void *from = chunk(descriptor, transposed, nbytes, outer, inner);
+            float wide[CHUNK_BYTES];
+            if (transposed) {
+                widen(given->kind, from, &b[step * inner_count + inner][outer], CHUNK);
                 continue;
             }
-            gpu_widen(given->bfloat, from, wide, CHUNK);
-            for (uint32_t i = 0; i < CHUNK; i++)
-                b[step * STEP + inner + i][outer] = wide[i];
+            widen(given->kind, from, wide, count);
+            for (uint32_t i = 0; i < count; i++)
+                b[step * inner_count + inner + i][outer] = wide[i];
         }
 }
 
@@ -244,25 +287,26 @@ static void run(warpgroup *group)
 {
     const cuda_wgmma_operands *given = group->operands[0];
     require_same(group);
+    uint32_t nbytes = element_bytes(given), step_columns = STEP_BYTES / nbytes;
     memset(c, 0, sizeof c);
     move_sums(group, given->columns, false);
     for (uint32_t step = 0; step < given->steps; step++) {
-        remember(group, given->b_tiles[step], given->columns, given->transposed_b);
+        remember(group, given->b_tiles[step], given->columns, nbytes, given->transposed_b);
         read_b(given, step);
         if (given->a_in_registers) {
             read_a_registers(group, step);
             continue;
         }
-        remember(group, given->a_tiles[step], ROWS, given->transposed_a);
+        remember(group, given->a_tiles[step], ROWS, nbytes, given->transposed_a);
         read_a(given, step);
     }
     uint32_t columns = (given->columns + 15) / 16 * 16; // more than there are: nobody looks at them
-    (has_vectors() ? multiply_by_vectors : multiply)(columns, given->steps * STEP);
+    (has_vectors() ? multiply_by_vectors : multiply)(columns, given->steps * step_columns);
     move_sums(group, given->columns, true);
-    enum gpu_event event = given->bfloat ? GPU_WGMMA_BF16 : GPU_WGMMA_F16;
+    enum gpu_event event = GPU_WGMMA_F16 + given->kind;
     gpu_count(event, given->steps);
     gpu_count(event + (GPU_WGMMA_F16_MACS - GPU_WGMMA_F16),
-              (uint64_t)ROWS * given->columns * STEP * given->steps);
+              (uint64_t)ROWS * given->columns * step_columns * given->steps);
 }
 
 void cuda_wgmma(const cuda_wgmma_operands *operands, float *d)
@@ -272,6 +316,9 @@ void cuda_wgmma(const cuda_wgmma_operands *operands, float *d)
     if (operands->columns % 8 || !operands->columns || operands->columns > COLUMNS ||
         operands->steps > STEPS)
         sim_fault(0, "cuda_wgmma of %u columns in %u steps", operands->columns, operands->steps);
+    if (operands->kind >= KINDS || (operands->kind >= E4M3 && (operands->transposed_a || operands->transposed_b ||
+                                                              operands->a_in_registers)))
+        sim_fault(0, "cuda_wgmma of 8-bit operands that are transposed or in registers");
     gpu_require_converged("cuda_wgmma");
     memory = gpu_shared_memory();
     group->operands[mine] = operands;

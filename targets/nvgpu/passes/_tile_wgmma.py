@@ -10,7 +10,7 @@ from xtc.core.errors import UserError
 from xtc.core.tile_layout import RegisterLayout, local, spatial
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import Number, add, divide_unsigned, multiply
-from xtc.ir.builders.tile import location_text
+from xtc.ir.builders.tile import codes_of, location_text
 from xtc.ir.mlir import (
     Attribute,
     IntegerType,
@@ -29,8 +29,10 @@ from xtc_targets.nvgpu.passes._thread_code import as_i32, wide
 from xtc_targets.nvgpu.passes._tile_memory import SharedView
 
 WARPGROUP = 128
-_ROWS, _STEP, _COLUMNS = 64, 16, 256
-"""Of one multiplication of 16-bit operands: rows, columns of A, and columns of B at most."""
+_ROWS, _STEP_BYTES, _COLUMNS = 64, 32, 256
+"""Of one multiplication: rows, bytes of a row of A, and columns of B at most."""
+
+_CODES = {"float8_e4m3": "e4m3", "float8_e5m2": "e5m2"}
 
 _SWIZZLES = {128: 1, 64: 2, 32: 3}
 """Bytes of the pattern, and its number in a matrix descriptor ("PTX ISA", wgmma)."""
@@ -71,16 +73,17 @@ def multiply_add(
     count = columns // 2
     elements = [vector.extract(sums, [], [at]) for at in range(VectorType(sums.type).shape[0])]
     right = _Matrix(b, 1, op)
-    left = _Matrix(a, 0, op) if isinstance(a, SharedView) else _Fragments(a, k // _STEP)
+    step_columns = _STEP_BYTES // b.nbytes
+    left = _Matrix(a, 0, op) if isinstance(a, SharedView) else _Fragments(a, k // step_columns)
     for block in range(blocks):
         row = add(first_row, block * _ROWS)
         for column in range(0, n, columns):
             at = block * n // 2 + column // 2
             total = _packed(elements[at : at + count])
-            for step in range(0, k, _STEP):
+            for step in range(0, k, step_columns):
                 there = right.descriptor(column, step)
                 if isinstance(left, _Fragments):
-                    words = left.words(block, step // _STEP)
+                    words = left.words(block, step // step_columns)
                     how = right.element, columns, right.is_transposed
                     total = from_registers.multiplied(words, there, *how, total)
                     continue
@@ -120,6 +123,14 @@ class _Matrix:
                 where=location_text(self.op.location),
                 hints=["rows of 32 or 64 bytes, or of a multiple of 128"],
             )
+        if codes_of(self.op) and self.is_transposed:
+            raise UserError(
+                f"wgmma.mma of {codes_of(self.op)}: k is not contiguous in operand "
+                f"{'ab'[self.outer]}",
+                where=location_text(self.op.location),
+                notes=["only operands of 16 bits can be transposed"],
+                hints=["make a shared tensor of [n, k], and multiply by its transpose()"],
+            )
 
     @property
     def is_transposed(self) -> bool:
@@ -128,8 +139,9 @@ class _Matrix:
 
     @property
     def element(self) -> str:
-        """The type of its elements."""
-        return str(self.view.element)
+        """The type of its elements, as the PTX ISA calls it."""
+        codes = codes_of(self.op)
+        return _CODES[codes] if codes else str(self.view.element)
 
     def descriptor(self, outer: Number, step: int) -> Value:
         """What tells of the matrix that begins at a row, or column, and a position of the sum."""
@@ -156,7 +168,9 @@ def _multiplied(
         total,
         a,
         b,
-        Attribute.parse(f"#nvvm.shape<m = {_ROWS}, n = {columns}, k = {_STEP}>"),
+        Attribute.parse(
+            f"#nvvm.shape<m = {_ROWS}, n = {columns}, k = {_STEP_BYTES // left.view.nbytes}>"
+        ),
         type,
         type,
         Attribute.parse("#nvvm.wgmma_type<f32>"),

@@ -16,7 +16,10 @@ WGMMA = "nvvm.wgmma.mma_async"
 MOST_STEPS = 8
 """Of a call: `STEPS` of `csrc/gpu_wgmma.c`."""
 
-_SHAPE = re.compile(r"m = 64, n = (\d+), k = 16")
+_SHAPE = re.compile(r"m = 64, n = (\d+), k = (?:16|32)")
+_KINDS = ("f16", "bf16", "e4m3", "e5m2")
+"""Types of operands, in the order of `csrc/gpu_wgmma.c`."""
+
 _HEAD, _STEP_BYTES, _SUM_BYTES = 48, 8, 512
 _BYTES = _HEAD + 2 * MOST_STEPS * _STEP_BYTES + _SUM_BYTES
 """Bytes of `cuda_wgmma_operands`, of a descriptor, of a lane's sums, and of all together."""
@@ -61,22 +64,23 @@ def _chains(ops: list[Operation]) -> list[list[Operation]]:
     return chains
 
 
-def _kind(op: Operation) -> tuple[int, bool, bool, bool]:
-    """Columns, whether operands are bfloat16, and which of A and B are transposed."""
+def _kind(op: Operation) -> tuple[int, int, bool, bool]:
+    """Columns, the number of the operands' type, and which of A and B are transposed."""
     shape = _SHAPE.search(str(op.attributes["shape"]))
     type = str(op.attributes["typeA"])
-    known = shape is not None and ("f16" in type) and type == str(op.attributes["typeB"])
+    kinds = [at for at, name in enumerate(_KINDS) if f"<{name}>" in type]
+    known = bool(kinds) and type == str(op.attributes["typeB"])
     if shape is None or not known or "f32" not in str(op.attributes["typeD"]):
         raise CompileError(f"the simulator has no {op}", where=str(op.location))
     transposed = "col" in str(op.attributes["layoutA"]), "row" in str(op.attributes["layoutB"])
-    return int(shape[1]), "bf16" in type, *transposed
+    return int(shape[1]), kinds[0], *transposed
 
 
 def _call(chain: list[Operation], memory: Value) -> None:
     first, last = chain[0], chain[-1]
     ip = InsertionPoint(last)
-    columns, is_bfloat, a_transposed, b_transposed = _kind(last)
-    numbers = (is_bfloat, columns, len(chain), a_transposed, b_transposed, 0)
+    columns, kind, a_transposed, b_transposed = _kind(last)
+    numbers = (kind, columns, len(chain), a_transposed, b_transposed, 0)
     tiles = _described(numbers, memory, _A_POINTER, ip)
     for step, op in enumerate(chain):
         for pointer, descriptor in zip(tiles, list(op.operands)[1:3], strict=True):

@@ -40,7 +40,7 @@ static void resume(wse_pe *pe)
     }
     sim_fiber_enter(&pe->fiber, NULL, body);
     wse_here = NULL;
-    wse_trace_task(pe, task < WSE_TASKS ? pe->class->tasks[task].name : "call", begin,
+    wse_trace_task(pe, task == WSE_TASKS ? "call" : pe->class->tasks[task].name, begin,
                    pe->head.clock);
     if (!pe->fiber.pointer)
         ended(pe);
@@ -118,12 +118,27 @@ static bool takes_control(wse_pe *pe, uint32_t input, uint32_t data, choice *fou
     uint32_t entry = control_entry(data);
     if (entry == ENTRY_NONE)
         return false;
-    if (!(pe->class->bound >> entry & 1)) {
+    if (pe->class->own_tables)
+        entry += pe->class->table[input % WSE_QUEUES];
+    uint64_t bound = pe->class->own_tables ? pe->class->controls : pe->class->bound;
+    if (entry >= WSE_TASKS || !(bound >> entry & 1)) {
         wse_about = pe;
         sim_fault(0, "a control wavelet calls task %u, to which no task is bound", entry);
     }
-    *found = (choice){entry, input};
-    return !(pe->blocked >> entry & 1);
+    *found = (choice){pe->class->own_tables ? WSE_CONTROLS + entry : entry, input};
+    return pe->class->own_tables || !(pe->blocked >> entry & 1);
+}
+
+// Every so many starts of a data task another one takes the wavelet.
+static uint32_t rotates(wse_pe *pe, choice chosen)
+{
+    if (chosen.input >= WSE_QUEUES || pe->class->rotation[chosen.input] == WSE_NONE ||
+        chosen.task != chosen.input)
+        return chosen.task;
+    if (pe->rotated[chosen.input]++ < pe->class->rotation[chosen.input])
+        return chosen.task;
+    pe->rotated[chosen.input] = 0;
+    return pe->class->own_tables ? WSE_CONTROLS + pe->class->table[chosen.input] : 0;
 }
 
 static uint32_t choices(wse_pe *pe, choice *found)
@@ -201,9 +216,14 @@ static uint32_t urgent(const wse_pe *pe, choice *found, uint32_t count)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++)
-        if (pe->urgent >> found[i].task & 1)
+        if (found[i].task < WSE_TASKS && pe->urgent >> found[i].task & 1)
             found[kept++] = found[i];
     return kept ? kept : count;
+}
+
+static uint32_t turns_until(const wse_pe *pe, uint32_t task)
+{
+    return (task + WSE_ALL_TASKS - pe->next_task) % WSE_ALL_TASKS;
 }
 
 // Ready tasks take turns by their ids: tasks that wait by activating themselves let others run.
@@ -211,8 +231,7 @@ static choice next_of(wse_pe *pe, const choice *found, uint32_t count)
 {
     uint32_t order[WSE_TASKS + WSE_COLORS], first = 0;
     for (uint32_t i = 1; i < count; i++)
-        if ((found[i].task - pe->next_task) % WSE_TASKS <
-            (found[first].task - pe->next_task) % WSE_TASKS)
+        if (turns_until(pe, found[i].task) < turns_until(pe, found[first].task))
             first = i;
     sim_order(order, count);
     choice chosen = found[(first + order[0]) % count];
@@ -231,6 +250,8 @@ static bool start_task(wse_pe *pe)
     count = urgent(pe, found, count);
     choice chosen = next_of(pe, found, count);
     memset(pe->words, 0, sizeof pe->words);
+    if (chosen.input != WSE_NONE && !wse_queue_front(pe->in[chosen.input])->control)
+        chosen.task = rotates(pe, chosen);
     if (chosen.input != WSE_NONE)
         pe->words[0] = wse_input_take(pe, chosen.input).data;
     else

@@ -83,16 +83,20 @@ static wse_route *read_routes(void)
 static void read_tasks(wse_class *class)
 {
     for (uint32_t count = number(); count; count--) {
-        uint32_t id = number() % WSE_TASKS;
+        uint32_t id = number() % WSE_ALL_TASKS;
         wse_task *task = &class->tasks[id];
         task->id = id;
         task->kind = number();
         task->entry = number();
         task->name = text();
-        class->bound |= 1ull << id;
+        if (id >= WSE_CONTROLS)
+            class->controls |= 1ull << (id - WSE_CONTROLS);
+        else
+            class->bound |= 1ull << id % WSE_TASKS;
         if (task->kind == 1)
             class->data_tasks |= 1ull << id;
     }
+    class->own_tables = number();
     uint32_t none = 0;
     class->blocked = task_bits(&class->blocked_threads);
     class->unblocked = task_bits(&class->unblocked_threads);
@@ -106,6 +110,16 @@ static void read_queues(int8_t *colors, uint8_t *set)
         uint32_t queue = number() % WSE_QUEUES;
         colors[queue] = (int8_t)(int32_t)number();
         *set |= (uint8_t)(1 << queue);
+    }
+}
+
+static void read_by_queue(uint32_t *numbers, uint32_t absent)
+{
+    for (uint32_t i = 0; i < WSE_QUEUES; i++)
+        numbers[i] = absent;
+    for (uint32_t count = number(); count; count--) {
+        uint32_t queue = number() % WSE_QUEUES;
+        numbers[queue] = number();
     }
 }
 
@@ -134,6 +148,8 @@ static void read_class(wse_class *class)
     read_tasks(class);
     read_queues(class->input_color, &class->input_set);
     read_queues(class->output_color, &class->output_set);
+    read_by_queue(class->table, 0);
+    read_by_queue(class->rotation, WSE_NONE);
     class->routes = read_routes();
     class->fifo_count = number();
     class->fifos = room(class->fifo_count, sizeof *class->fifos);

@@ -19,7 +19,7 @@ static void where(sim_text *text)
     sim_text_append(text, ", ");
     sim_text_append_number(text, pe->y, 10);
     sim_text_append(text, ")");
-    if (wse_here && pe->running < WSE_TASKS && pe->class->tasks[pe->running].name) {
+    if (wse_here && pe->running < WSE_ALL_TASKS && pe->class->tasks[pe->running].name) {
         sim_text_append(text, ", task '");
         sim_text_append(text, pe->class->tasks[pe->running].name);
         sim_text_append(text, "'");

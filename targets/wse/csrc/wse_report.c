@@ -42,9 +42,9 @@ static void say(report *out, const char *format, ...)
 
 static const char *task_name(const wse_pe *pe)
 {
-    if (pe->running < WSE_TASKS)
-        return pe->class->tasks[pe->running].name;
-    return pe->running == WSE_TASKS ? "the called function" : "none";
+    if (pe->running == WSE_TASKS)
+        return "the called function";
+    return pe->running < WSE_ALL_TASKS ? pe->class->tasks[pe->running].name : "none";
 }
 
 static void describe_operation(report *out, wse_pe *pe, const wse_operation_state *operation,

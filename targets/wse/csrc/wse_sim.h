@@ -12,6 +12,9 @@ enum { WSE_EAST, WSE_WEST, WSE_NORTH, WSE_SOUTH, WSE_RAMP, WSE_DIRECTIONS };
 #define WSE_COLORS 24
 #define WSE_QUEUES 8
 #define WSE_TASKS 64
+// Control tasks with their own tables follow the function that the host called.
+#define WSE_CONTROLS (WSE_TASKS + 1)
+#define WSE_ALL_TASKS (WSE_CONTROLS + WSE_TASKS)
 #define WSE_TEARDOWN_TASK 29
 #define WSE_GENERATORS 4 // of random numbers (assumed)
 #define WSE_NEVER UINT64_MAX
@@ -69,8 +72,12 @@ typedef struct {
     const uint32_t *initial; // segments: address, bytes, data
     uint32_t value_count;    // what each PE has of its own
     const uint32_t *values;  // address, bytes
-    wse_task tasks[WSE_TASKS];
+    wse_task tasks[WSE_ALL_TASKS];
     uint64_t bound, blocked, unblocked, activated, data_tasks; // bits by task id
+    uint64_t controls; // bits of bound control tasks, where these have their own tables
+    bool own_tables;
+    uint32_t table[WSE_QUEUES];    // where each input queue's table of control tasks begins
+    uint32_t rotation[WSE_QUEUES]; // starts of its data task before the other's, or WSE_NONE
     uint32_t blocked_threads, unblocked_threads;              // bits by microthread
     int8_t input_color[WSE_QUEUES], output_color[WSE_QUEUES]; // -1: none
     uint8_t input_set, output_set;                            // bits: initialised
@@ -137,6 +144,7 @@ typedef struct wse_pe {
     const wse_class *class;
     uint8_t state;
     uint32_t running; // task id; WSE_TASKS for a function that the host called; or WSE_NONE
+    uint32_t rotated[WSE_QUEUES]; // starts of data tasks since the other task's
     wse_entry *entry;
     uint64_t words[8];
     sim_fiber fiber;

@@ -56,6 +56,8 @@ class QueueConfig:
     color: int
     priority: int
     at: Position
+    table: int = 0
+    """Of control tasks."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,17 @@ class Fifo:
     on_pop: int
 
 
+CONTROL_TASKS = 65
+"""Where control tasks begin in `TileDeclarations.tasks`, behind other tasks and host functions."""
+
+
 @dataclass
 class TileDeclarations:
-    """Of one tile class."""
+    """Of one tile class.
+
+    `control_stride` is how far apart the tables of control tasks lie, or 0 where control tasks
+    share their ids with other tasks. `rotations` are by data task: starts before another task's.
+    """
 
     tasks: dict[int, TaskBinding] = field(default_factory=dict)
     input_queues: dict[int, QueueConfig] = field(default_factory=dict)
@@ -97,6 +107,8 @@ class TileDeclarations:
     unblocked: set[int] = field(default_factory=set)
     activated: set[int] = field(default_factory=set)
     exports: dict[str, Export] = field(default_factory=dict)
+    control_stride: int = 0
+    rotations: dict[int, int] = field(default_factory=dict)
     fifos: list[Fifo] = field(default_factory=list)
     teardown: dict[int, FunctionValue] = field(default_factory=dict)
     empty_queue: dict[int, FunctionValue] = field(default_factory=dict)
@@ -105,6 +117,10 @@ class TileDeclarations:
     launch: int = -1
     """The colour of the host's launches, where the layout gave one."""
     traces: list[tuple[str, Address, int]] = field(default_factory=list)  # key, location, words
+
+    def task_number(self, key: int) -> int:
+        """The id of a task in `tasks`, where control tasks may share theirs with others."""
+        return key if self.control_stride else key % CONTROL_TASKS
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from xtc_targets.wse.sema import evaluate as e
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.accesses import struct_of
 from xtc_targets.wse.sema.builtins.known import find
-from xtc_targets.wse.sema.declarations import LayoutDeclarations, TileDeclarations
+from xtc_targets.wse.sema.declarations import CONTROL_TASKS, LayoutDeclarations, TileDeclarations
 from xtc_targets.wse.sema.descriptor import BASE
 from xtc_targets.wse.sema.frame import Frame, Memory, Scope
 from xtc_targets.wse.sema.interpret import execute
@@ -272,5 +272,14 @@ class Program:
         """The id that a task is bound to. Raises CslError where there is none."""
         for number, binding in (self.tile or TileDeclarations()).tasks.items():
             if binding.function == function:
-                return number
+                return self._shared_id(number, function, at)
         raise CslError(f"the task '{function.name}' is bound to no id", where=at)
+
+    def _shared_id(self, key: int, function: FunctionValue, at: Position) -> int:
+        number = (self.tile or TileDeclarations()).task_number(key)
+        if number >= CONTROL_TASKS:
+            raise CslError(
+                f"the task '{function.name}' is in its own table, and called by wavelets only",
+                where=at,
+            )
+        return number

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
 
+from xtc.core.errors import UserError
 from xtc.driver import Module, compile
 from xtc.importers.torch.convert import Imported, Result, import_traced
 from xtc.importers.torch.decompositions import of_traced
@@ -19,6 +21,14 @@ KEPT = 32  # modules of one traced graph; the one used longest ago is closed for
 WEIGHTS_KEPT = 2  # sets of weights that are constants; with the next one they become inputs
 
 
+class _Compiled(NamedTuple):
+    """A module, and its weights: while they live, no other tensor is at their addresses."""
+
+    imported: Imported
+    module: Module
+    weights: tuple[torch.Tensor, ...]
+
+
 class CompiledGraph:
     """A traced graph, compiled for the sizes and weights of its calls.
 
@@ -26,14 +36,20 @@ class CompiledGraph:
     they change again and again, as in training, they are inputs like others.
     """
 
-    def __init__(self, module: torch.fx.GraphModule, weights: Sequence[int]) -> None:
+    def __init__(
+        self,
+        module: torch.fx.GraphModule,
+        weights: Sequence[int],
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
         """`weights` are the positions of parameters and buffers among the arguments."""
         # Arguments come as one list, which is emptied. Wrappers copy this from the instance.
         self._boxed_call = True
         self._module = module
         self._weights = frozenset(weights)
+        self._options = options or {}
         self._seen: set[Any] = set()
-        self._compiled: OrderedDict[Any, tuple[Imported, Module]] = OrderedDict()
+        self._compiled: OrderedDict[Any, _Compiled] = OrderedDict()
 
     def __call__(self, args: list[Any]) -> list[Any]:
         """Run on tensors and numbers."""
@@ -43,10 +59,10 @@ class CompiledGraph:
         if key not in self._compiled:
             self._compiled[key] = self._build(given)
             if len(self._compiled) > KEPT:
-                _, (_, oldest) = self._compiled.popitem(last=False)
-                oldest.close()
+                _, oldest = self._compiled.popitem(last=False)
+                oldest.module.close()
         self._compiled.move_to_end(key)
-        imported, module = self._compiled[key]
+        imported, module, _ = self._compiled[key]
         inputs = {name: to_array(given[position]) for name, position in imported.inputs.items()}
         outputs = module(**inputs)
         arrays = outputs if isinstance(outputs, tuple) else (outputs,)
@@ -62,8 +78,8 @@ class CompiledGraph:
         if len(self._seen) > WEIGHTS_KEPT:
             self._weights = frozenset()
             self._seen.clear()
-            for _, module in self._compiled.values():
-                module.close()
+            for compiled in self._compiled.values():
+                compiled.module.close()
             self._compiled.clear()
         return tuple(self._key(position, value) for position, value in enumerate(given))
 
@@ -77,7 +93,7 @@ class CompiledGraph:
             return tuple(value.shape), value.dtype
         return value
 
-    def _build(self, given: Sequence[Any]) -> tuple[Imported, Module]:
+    def _build(self, given: Sequence[Any]) -> _Compiled:
         leaves = [
             value
             if self._is_constant(position, value) or not isinstance(value, torch.Tensor)
@@ -87,25 +103,51 @@ class CompiledGraph:
         imported = import_traced("traced", self._module, leaves)
         if imported.graph is None:
             raise TypeError("a traced graph that computes nothing")
-        return imported, compile(imported.graph)
+        weights = [given[n] for n in self._weights if isinstance(given[n], torch.Tensor)]
+        return _Compiled(imported, compile(imported.graph, **self._options), tuple(weights))
 
 
 def _outputs(module: Module) -> Any:
     return module.artifact.manifest.outputs
 
 
-def _compile_graph(module: torch.fx.GraphModule, _inputs: Sequence[Any]) -> CompiledGraph:
+def _compile_graph(
+    module: torch.fx.GraphModule, _inputs: Sequence[Any], options: Mapping[str, Any]
+) -> CompiledGraph:
     context = torch._guards.TracingContext.try_get()
     metadata = context.fw_metadata if context is not None else None
     weights = metadata.static_input_indices if metadata is not None else ()
-    return CompiledGraph(module, weights or ())
+    return CompiledGraph(module, weights or (), options)
 
 
-def xtc_backend(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:
-    """The backend as PyTorch calls it."""
-    compiler = aot_autograd(
-        fw_compiler=_compile_graph,
-        inference_compiler=_compile_graph,
+def _compile_gradient(
+    module: torch.fx.GraphModule, _inputs: Sequence[Any], options: Mapping[str, Any]
+) -> CompiledGraph:
+    """All arguments of a gradient differ from call to call: they are what the forward pass kept."""
+    return CompiledGraph(module, (), options)
+
+
+def xtc_backend(
+    module: torch.fx.GraphModule,
+    inputs: Sequence[Any],
+    *,
+    options: Mapping[str, Any] | None = None,
+    mode: str | None = None,
+) -> Any:
+    """The backend as PyTorch calls it; `options` are those of `xtc.compile`, such as a target.
+
+    Raises UserError for a `mode`, of which there are none.
+    """
+    if mode is not None:
+        raise UserError(
+            f"backend 'xtc' has no mode '{mode}'",
+            hints=["options={...} are those of xtc.compile, such as threads"],
+        )
+    forward = partial(_compile_graph, options=options or {})
+    graph = aot_autograd(
+        fw_compiler=forward,
+        inference_compiler=forward,
+        bw_compiler=partial(_compile_gradient, options=options or {}),
         decompositions=of_traced(),
     )
-    return compiler(module, inputs)
+    return graph(module, inputs)

@@ -317,9 +317,22 @@ def tma_wait(groups: int, read: bool) -> None:
     _make("tma_wait", n=_number(groups), read=BoolAttr.get(read))
 
 
-def wgmma(a: Value, b: Value, c: Value) -> Value:
-    """Begin `a @ b + c`, of shared tensors; `a` may be a tile."""
-    return _result("wgmma", [a, b, c], RankedTensorType.get(c.type.shape, c.type.element_type))
+CODES = "codes"
+"""String on a wgmma whose operands are floats held as codes: "float8_e4m3" or "float8_e5m2"."""
+
+
+def wgmma(a: Value, b: Value, c: Value, codes: str = "") -> Value:
+    """Begin `a @ b + c`, of shared tensors; `a` may be a tile. `codes` names small floats."""
+    type = RankedTensorType.get(c.type.shape, c.type.element_type)
+    result = _result("wgmma", [a, b, c], type)
+    if codes:
+        result.owner.attributes[CODES] = StringAttr.get(codes)
+    return result
+
+
+def codes_of(op: Operation) -> str:
+    """The type of small floats that a wgmma multiplies, "" for others."""
+    return str(StringAttr(op.attributes[CODES]).value) if CODES in op.attributes else ""
 
 
 def wgmma_fence() -> None:

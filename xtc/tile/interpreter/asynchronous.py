@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from xtc.core.errors import UserError
-from xtc.ir.builders.tile import location_text, number_of
+from xtc.ir.builders.tile import codes_of, location_text, number_of
 from xtc.ir.mlir import BlockArgument, Operation, RankedTensorType, StringAttr, Value
 from xtc.tile.errors import KernelError
 from xtc.tile.interpreter import mbarriers
@@ -25,6 +26,8 @@ from xtc.tile.interpreter.mbarriers import MBarrier
 from xtc.tile.interpreter.memory import GlobalMemory
 from xtc.tile.interpreter.report import RaceError
 from xtc.tile.interpreter.shared import Checker, SharedMemory
+
+_SMALL_FLOATS = {"float8_e4m3": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
 
 
 @dataclass(frozen=True)
@@ -229,6 +232,7 @@ class Asynchronous(BlockPart):
                 "insert self.wgmma.fence() before the first wgmma.mma of a tile",
             )
         total = c.array if isinstance(c, InFlight) else c
+        a, b = (_decoded(each, op) for each in (a, b))
         made = (a.astype(np.float32) @ b.astype(np.float32) + total).astype(total.dtype)
         self.set(op, InFlight(made, actor, mine.groups))
 
@@ -296,3 +300,9 @@ def _unfinished(op: Operation, what: str, hint: str) -> KernelError:
     error = RaceError(what, where=location_text(op.location), hints=[hint])
     error.kind, error.second = "unfinished copy", location_text(op.location)
     return error
+
+
+def _decoded(codes: Array, op: Operation) -> Array:
+    """The numbers that an operand of a multiplication stands for."""
+    name = codes_of(op)
+    return codes.view(_SMALL_FLOATS[name]) if name else codes

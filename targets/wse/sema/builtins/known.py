@@ -6,6 +6,7 @@ from __future__ import annotations
 from xtc.core.errors import did_you_mean
 from xtc_targets.wse.csl.errors import CslError, Position
 from xtc_targets.wse.sema.builtins import (
+    control_tables,
     descriptor_calls,
     handles,
     json_values,
@@ -21,7 +22,7 @@ from xtc_targets.wse.sema.builtins.table import TABLE, Builtin
 
 SUBJECTS = (
     numbers, types, handles, layout, tile, descriptor_calls, operations, library, json_values,
-    symbols,
+    symbols, control_tables,
 )  # fmt: skip
 """The files that declare them."""
 

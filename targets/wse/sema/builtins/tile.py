@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xtc.core.errors import did_you_mean
 from xtc_targets.wse.csl import tree
 from xtc_targets.wse.csl.errors import CslError
@@ -12,6 +14,7 @@ from xtc_targets.wse.sema.builtins.table import builtin
 from xtc_targets.wse.sema.builtins.types import fields_of
 from xtc_targets.wse.sema.convert import convert
 from xtc_targets.wse.sema.declarations import (
+    CONTROL_TASKS,
     Export,
     Fifo,
     QueueConfig,
@@ -48,16 +51,35 @@ def _bind(frame: Frame, call: tree.Builtin, kind: str) -> Value:
     if str(value.type) != kind:
         raise CslError(f"this task is bound to a {kind}, not to a {value.type}", where=call.at)
     number = integer_of(value, "a task id", call.at)
-    if number in declarations.tasks:
-        first = declarations.tasks[number]
+    bind(frame, declarations, number, TaskBinding(kind, function.value, call.at))
+    return VOID
+
+
+def bind(frame: Frame, declarations: TileDeclarations, number: int, binding: TaskBinding) -> None:
+    """Bind a task to an id. Raises CslError, now or after comptime blocks, where it has another."""
+    key = number + CONTROL_TASKS * (binding.kind == "control_task_id")
+    _check_free(declarations, number, key, binding)
+    declarations.tasks[key] = binding
+
+    def check() -> None:
+        if not declarations.control_stride:
+            _check_free(declarations, number, number, binding)
+
+    if key != number:
+        frame.program.after_comptime(check)
+
+
+def _check_free(
+    declarations: TileDeclarations, number: int, key: int, binding: TaskBinding
+) -> None:
+    if key in declarations.tasks:
+        first = declarations.tasks[key]
         raise CslError(
             f"task id {number} is bound twice, to '{first.function.name}' and to "
-            f"'{function.value.name}'",
-            where=call.at,
+            f"'{binding.function.name}'",
+            where=binding.at,
             notes=[f"first at {first.at}"],
         )
-    declarations.tasks[number] = TaskBinding(kind, function.value, call.at)
-    return VOID
 
 
 @builtin("bind_local_task", 2)
@@ -105,12 +127,7 @@ def _initialize_queue(frame: Frame, call: tree.Builtin) -> Value:
         if name not in _QUEUE:
             hints = did_you_mean(name, _QUEUE)
             raise CslError(f"a queue has no '{name}'", where=call.at, hints=hints)
-    if "ctrl_table_id" in given and integer_of(given["ctrl_table_id"], "a table", call.at):
-        raise CslError(
-            "control tasks are in one table",
-            where=call.at,
-            notes=["no public source says how tasks are bound to another table"],
-        )
+    table = _control_table(frame, declarations, given, call.at)
     color = integer_of(given["color"], "a colour", call.at) if "color" in given else -1
     for other, config in queues[t.INPUT_QUEUE].items():
         if value.type == t.INPUT_QUEUE and color >= 0 and config.color == color:
@@ -131,8 +148,30 @@ def _initialize_queue(frame: Frame, call: tree.Builtin) -> Value:
             where=call.at,
             hints=["@initialize_queue(queue, .{ .color = c })"],
         )
-    found[number] = QueueConfig(color, 0, call.at)
+    found[number] = QueueConfig(color, 0, call.at, table)
     return VOID
+
+
+def _control_table(
+    frame: Frame, declarations: TileDeclarations, given: Mapping[str, Value], at: tree.Position
+) -> int:
+    if "ctrl_table_id" not in given:
+        return 0
+    table = integer_of(given["ctrl_table_id"], "a table", at)
+    if not 0 <= table < _TABLES:
+        raise CslError(f"a table of control tasks is 0 to {_TABLES - 1}, not {table}", where=at)
+
+    def check() -> None:
+        if not declarations.control_stride:
+            raise CslError(
+                "control tasks are in one table",
+                where=at,
+                hints=["@set_control_task_table() makes tables of their own"],
+            )
+
+    if table:
+        frame.program.after_comptime(check)
+    return table
 
 
 @builtin("export_symbol", 1, 2)
@@ -167,6 +206,8 @@ def _data_export(found: object, at: tree.Position) -> Export:
     raise CslError("what is exported is a function, a variable or a pointer to one", where=at)
 
 
+_TABLES = 8
+"""As many as input queues."""
 _QUEUE = ("color", "priority", "ctrl_table_id")
 _FIFO = ("activate_push", "activate_pop", "priority", "dest", "src", "xdsr")
 _THREADS = 64
@@ -178,7 +219,7 @@ def task_number(frame: Frame, value: Value, at: tree.Position) -> Value:
     declarations, arch = frame.program.tile, frame.program.arch
     if isinstance(value, Const) and isinstance(value.value, FunctionValue):
         for number, binding in declarations.tasks.items() if declarations else ():
-            if binding.function == value.value:
+            if binding.function == value.value and number < CONTROL_TASKS:
                 return Const(t.U16, number)
         return Const(t.U16, _Later(frame, value.value, at))
     if value.type == t.COLOR and arch.data_tasks_by_queue:
@@ -187,9 +228,24 @@ def task_number(frame: Frame, value: Value, at: tree.Position) -> Value:
         raise CslError(f"on {arch.name} a colour is blocked, not a queue", where=at)
     if not isinstance(value.type, t.Handle):
         raise CslError(f"a {value.type} is no task", where=at)
+    if value.type == t.CONTROL_TASK and declarations:
+        _refuse_tables(frame, declarations, at)
     if value.type == t.UT:
         return binary(frame, "+", convert(frame, value, t.U16, at), integer(_THREADS), at)
     return convert(frame, value, t.U16, at)
+
+
+def _refuse_tables(frame: Frame, declarations: TileDeclarations, at: tree.Position) -> None:
+    """Raise CslError, now or after comptime blocks, where control tasks have their own tables."""
+
+    def check() -> None:
+        if declarations.control_stride:
+            raise CslError("control tasks of their own table are called by wavelets only", where=at)
+
+    if frame.code is None:
+        frame.program.after_comptime(check)
+    else:
+        check()
 
 
 class _Later:

@@ -5,10 +5,24 @@ from xtc.importers.torch.ops import (
     arithmetic,
     attention,
     complex,
+    encoder,
+    gradients,
     layers,
     movement,
+    normalisation,
     reduction,
     sampling,
 )
 
-__all__ = ["arithmetic", "attention", "complex", "layers", "movement", "reduction", "sampling"]
+__all__ = [
+    "arithmetic",
+    "attention",
+    "complex",
+    "encoder",
+    "gradients",
+    "layers",
+    "movement",
+    "normalisation",
+    "reduction",
+    "sampling",
+]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products, convolutions, poolings, normalisations."""
+"""Products, convolutions, poolings."""
 
 from __future__ import annotations
 
@@ -213,89 +213,6 @@ def _averaged(x: Tensor, d: int, wanted: int) -> Tensor:
     weights = (inside / (stops - starts)).astype(x.element.numpy)
     indices = np.where(inside, starts + taps, 0).astype(np.int64)
     return O.resample(x, constant(indices), constant(weights), axis=d)
-
-
-@writes("_native_batch_norm_legit_no_training", "_native_batch_norm_legit_functional")
-def batch_norm(
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    mean: Tensor,
-    variance: Tensor,
-    *rest: Any,
-) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    if len(rest) != 2:
-        raise Unsupported("batch normalisation in training")
-    eps = float(rest[-1])
-    factor = O.rsqrt(O.add(variance, eps))
-    factor = factor if weight is None else O.mul(factor, weight)
-    shift = O.neg(O.mul(mean, factor))
-    shift = shift if bias is None else O.add(shift, bias)
-    shape = (1, x.type.sizes[1], *[1] * (x.type.rank - 2))
-    result = O.add(O.mul(x, O.reshape(factor, shape)), O.reshape(shift, shape))
-    return result, None, None
-
-
-@writes("_native_batch_norm_legit.no_stats")
-def batch_norm_of_batch(
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    axes = tuple(d for d in range(x.type.rank) if d != 1)
-    mean = O.reduce_mean(x, axes=axes, keepdims=True)
-    centred = O.sub(x, mean)
-    variance = O.reduce_mean(O.mul(centred, centred), axes=axes, keepdims=True)
-    scale = O.rsqrt(O.add(variance, eps))
-    result = O.mul(centred, scale)
-    shape = (1, x.type.sizes[1], *[1] * (x.type.rank - 2))
-    if weight is not None:
-        result = O.mul(result, O.reshape(weight, shape))
-    if bias is not None:
-        result = O.add(result, O.reshape(bias, shape))
-    return result, O.reshape(mean, shape[1:2]), O.reshape(scale, shape[1:2])
-
-
-@writes("native_layer_norm")
-def layer_norm(
-    x: Tensor, shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    axis = x.type.rank - len(shape)
-    axes = tuple(range(axis, x.type.rank))
-    # Mean and scale are for the backward pass; they are dropped where nobody asks.
-    mean = O.reduce_mean(x, axes=axes, keepdims=True)
-    centred = O.sub(x, mean)
-    variance = O.reduce_mean(O.mul(centred, centred), axes=axes, keepdims=True)
-    scale = O.rsqrt(O.add(variance, eps))
-    return O.layer_norm(x, weight, bias, axis=axis, eps=eps), mean, scale
-
-
-@writes("native_group_norm")
-def group_norm(
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    n: int,
-    channels: int,
-    _size: int,
-    groups: int,
-    eps: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    split = O.reshape(x, (n, groups, -1))
-    mean = O.reduce_mean(split, axes=(2,), keepdims=True)
-    centred = O.sub(split, mean)
-    variance = O.reduce_mean(O.mul(centred, centred), axes=(2,), keepdims=True)
-    scale = O.rsqrt(O.add(variance, eps))
-    result = O.reshape(O.mul(centred, scale), x.type.sizes)
-    shape = (1, channels, *[1] * (x.type.rank - 2))
-    if weight is not None:
-        result = O.mul(result, O.reshape(weight, shape))
-    if bias is not None:
-        result = O.add(result, O.reshape(bias, shape))
-    return result, O.reshape(mean, (n, groups)), O.reshape(scale, (n, groups))
 
 
 @writes("native_dropout")

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fuse-attention: scores, their softmax and the sum of values run some queries at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.contractions import Contraction, contraction
+from xtc.ir.analysis.function_view import FunctionView, functions
+from xtc.ir.analysis.linalg_ops import is_constant, node_in_function
+from xtc.ir.analysis.structured import SMALL_BYTES, Structured, element_bits, shape_of
+from xtc.ir.mlir import Operation, Value
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+from xtc_passes.tensor._fusion_planner import FusionLimits, FusionPlanner, Members
+from xtc_passes.tensor._overwrite import overwrite_inputs
+from xtc_passes.tensor._scheduled import fused_nodes
+from xtc_passes.tensor._tile import Member, TileGroup
+
+_QUERIES = 64  # of a tile at most: keys and values are read once for as many multiply-adds
+_FEWEST = 16  # queries of a tile below which reading keys again costs more than scores in memory
+_CACHE_PART = 4  # of the second-level cache is for a tile's scores; keys and values need more
+_OCTET = 8  # rows of most register tiles
+_PARTS = 8  # tiles that share out well among a few threads
+_PARALLEL_WORK = 1 << 18  # multiply-adds of a contraction that are worth waking threads for
+
+
+@dataclass(frozen=True)
+class FuseAttention(Pass):
+    """Compute an attention's two contractions and the softmax between them tile by tile of queries.
+
+    All scores of an attention leave the first caches, to be read again by each pass of the softmax
+    and by the sum of values. Those of up to 64 queries stay in the second-level cache: their rows
+    are whole, so that each sum keeps its order, to the last bit, and no maximum has to be corrected
+    as it grows. Sixteen queries of 8,192 keys take 512 KiB. Longer rows stay as they are, and so do
+    scores of 16 KiB in all, and what has a user's schedule, runs on several devices, or is read
+    elsewhere too.
+
+    Before:
+        %s = linalg.generic ins(%q, %kt) { contraction }          // 12x2048x2048
+        %m = maxima of %s; %e = exp(%s - %m); %t = sums of %e; %p = %e / %t
+        %o = linalg.generic ins(%p, %v) { contraction }
+    After:
+        %o = scf.forall over 12 heads and 32 tiles { the same for 64 queries of a head }
+
+    Attributes:
+        l2_bytes: size of a core's second-level cache.
+        parallel: whether threads share the tiles.
+    """
+
+    name: ClassVar[str] = "fuse-attention"
+    l2_bytes: int = 524288
+    parallel: bool = True
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            kept = fused_nodes(module)
+            for view in functions(module):
+                for group in _groups(view, kept, self):
+                    overwrite_inputs(view, group.members)
+                    group.rewrite()
+
+
+class _Limits(FusionLimits):
+    """What may run with the contraction of an attention's values."""
+
+    def depths(self, root: Structured) -> Sequence[int]:
+        """None: `reached` is told the loops."""
+        return ()
+
+    def best(self, plans: Sequence[Members]) -> Members:
+        """The only one."""
+        return plans[0]
+
+    def admits(self, members: Sequence[Member], producer: Member) -> bool:
+        """All up to the contraction of the scores, and what that begins with."""
+        scores = [m.nest for m in members[1:] if contraction(m.nest) is not None]
+        if contraction(producer.nest) is not None:
+            return not scores
+        return all(producer.nest.result not in _inputs(nest) for nest in scores)
+
+
+def _inputs(nest: Structured) -> list[Value]:
+    return list(nest.op.operands)[: nest.destination]
+
+
+def _groups(
+    view: FunctionView, kept: set[tuple[str, str]], options: FuseAttention
+) -> list[TileGroup]:
+    planner = FusionPlanner(view, _Limits())
+    found = []
+    for root in planner.roots():
+        values = contraction(root) if root.op not in planner.taken else None
+        loops = () if values is None else _query_loops(view, values)
+        if not loops:
+            continue
+        members = planner.reached(root, loops)
+        queries = _queries(members, options)
+        if queries and not any(node_in_function(member.nest.op) in kept for member in members):
+            planner.take(members)
+            sizes = (*(1 for _ in loops[1:]), queries)
+            parallel = options.parallel and _is_large(members)
+            found.append(TileGroup(view, members, sizes, parallel=parallel))
+    return found
+
+
+def _query_loops(view: FunctionView, values: Contraction) -> tuple[int, ...]:
+    """The loops over heads and queries, queries last; none where no operand is a softmax's."""
+    nest = values.nest
+    for scores in (values, values.swapped):
+        producer = view.nest_of(nest.op.operands[scores.a])
+        if producer is not None and not producer.reductions and scores.roles.m:
+            queries = max(scores.roles.m, key=lambda loop: nest.extents[loop])
+            others = [loop for loop in scores.roles.m if loop != queries]
+            return (*scores.roles.batch, *others, queries)
+    return ()
+
+
+def _queries(members: Members, options: FuseAttention) -> int:
+    """Queries of a tile; 0 where the members are no attention, or gain nothing by tiles."""
+    inner = [member.nest for member in members[:-1]]
+    scores = [nest for nest in inner if contraction(nest) is not None]
+    if any(_has_weights(nest) for nest in (*scores, members[-1].nest)):
+        return 0
+    has_maxima = any(nest.reductions and nest not in scores for nest in inner)
+    if not scores or not has_maxima:
+        return 0
+    root = members[-1]
+    *heads, extent = (root.nest.extents[loop] for loop in root.loops)
+    largest = max(map(_bytes, inner))
+    fitting = options.l2_bytes // _CACHE_PART * math.prod(heads) * extent // largest
+    most = min(_QUERIES, extent, fitting)
+    if largest <= SMALL_BYTES or most < min(_FEWEST, extent) or math.prod(heads) * extent == most:
+        return 0
+    wanted = extent * math.prod(heads) // _PARTS if options.parallel else most
+    return _least_rest(extent, min(most, max(wanted, _FEWEST)))
+
+
+def _least_rest(extent: int, most: int) -> int:
+    """The number from half of `most` to `most` that leaves the fewest queries, of whole octets."""
+    if most < 2 * _OCTET:
+        return most
+    octets = range(most // _OCTET * _OCTET, most // 2 - 1, -_OCTET)
+    return min(octets, key=lambda size: extent % size)
+
+
+def _has_weights(nest: Structured) -> bool:
+    """Whether this is a linear layer, with a normalisation before it that is no softmax."""
+    return any(map(is_constant, _inputs(nest)))
+
+
+def _is_large(members: Members) -> bool:
+    return any(math.prod(member.nest.extents) >= _PARALLEL_WORK for member in members)
+
+
+def _bytes(nest: Structured) -> int:
+    return math.prod(shape_of(nest.result)) * element_bits(nest.result) // 8

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What other languages write in another way is an error with line, caret and hint."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from xtc.tile.errors import KernelError
+
+KERNEL = """
+from xtc import tile
+from xtc.tile import float32, int32
+
+
+class Kernel(tile.Script):
+    def __call__(self, n: int32, x_ptr: ~float32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        x = self.global_view(x_ptr, dtype=float32, shape=[16, 16])
+        r = self.load_global(x, offsets=[0, 0], shape=[16, 16])
+        {}
+        self.store_global(x, r, offsets=[0, 0])
+"""
+LINE = 12
+
+MISTAKES = [
+    ("i = tl.program_id(0)", "'tl' is not defined here", "methods of the script"),
+    ("i = self.program_id(0)", "has no attribute 'program_id'", "self.blockIdx.x"),
+    ("i = self.threadIdx.x", "has no attribute 'threadIdx'", "self.single_thread()"),
+    ("self.syncthreads()", "has no attribute 'syncthreads'", "self.sync()"),
+    ("r = self.load_globl(x)", "has no attribute 'load_globl'", "did you mean 'load_global'?"),
+    ("r = self.zeros([16, 16])", "has no attribute 'zeros'", "self.register_tensor"),
+    ("r = r.exp()", "has no attribute 'exp'", "self.exp(tile)"),
+    ("r = __import__('numpy').exp(r)", "no callable exp method", "self.exp(tile)"),
+    ("r = self.sum(r, axis=0)", "argument 'axis'", "it is called 'dim'"),
+    ("r = self.load_global(x, mask=1)", "argument 'mask'", "read as 0, and not written"),
+    ("r = r @ r", "a kernel has no operator MatMult", "self.dot(a, b)"),
+    ("r = self.cast(r, dtype='float99')", "takes an element type, not 'float99'", "tile.float16"),
+    ("r = self.load_global(x, offsets=[0.5, 0], shape=[16, 16])", "0.5 is no integer", ""),
+    ("with open('/nowhere/x'): pass", "No such file", ""),
+    ("return r", "a kernel returns nothing", "self.store_global"),
+]
+
+
+def kernel_with(line: str, folder: Path) -> Any:
+    """A kernel with this statement."""
+    path = folder / "foreign_idioms.py"
+    path.write_text(KERNEL.format(line))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.Kernel()
+
+
+@pytest.mark.parametrize(("line", "what", "hint"), MISTAKES)
+def test_line_caret_and_hint(line: str, what: str, hint: str, tmp_path: Path) -> None:
+    with pytest.raises(KernelError) as caught:
+        kernel_with(line, tmp_path).check(4, np.ones((16, 16), np.float32))
+    text = str(caught.value)
+    first, *rest = text.splitlines()
+    assert f"foreign_idioms.py:{LINE}:" in first
+    assert what in first
+    assert line in text
+    assert any(each.strip() == "^" for each in rest)
+    assert hint in " ".join(caught.value.hints)

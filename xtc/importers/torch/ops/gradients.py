@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients of convolutions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import xtc.ops as O
+from xtc.graph.tensor import Tensor
+from xtc.importers.compositions.movement import stacked
+from xtc.importers.torch.ops.layers import convolution
+from xtc.importers.torch.table import writes
+from xtc.importers.values import Unsupported
+
+
+@writes("convolution_backward")
+def convolution_backward(
+    gradient: Tensor,
+    x: Tensor,
+    weight: Tensor,
+    bias_sizes: Any,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """The gradients of the image, the weights and the bias, of those that are asked for."""
+    if transposed:
+        raise Unsupported("the gradient of a transposed convolution")
+    of_image, of_weight, of_bias = output_mask
+    geometry = (stride, padding, dilation)
+    space = tuple(d for d in range(gradient.type.rank) if d != 1)
+    return (
+        _of_image(gradient, x, weight, *geometry, groups) if of_image else None,
+        _of_weight(gradient, x, weight, *geometry, groups) if of_weight else None,
+        O.reduce_sum(gradient, axes=space) if of_bias else None,
+    )
+
+
+def _of_image(
+    gradient: Tensor,
+    x: Tensor,
+    weight: Tensor,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """A transposed convolution; what the last step of a window left over is padded."""
+    sizes = zip(x.type.sizes[2:], gradient.type.sizes[2:], weight.type.sizes[2:], strict=True)
+    missing = [
+        size - ((count - 1) * step - 2 * pad + apart * (taps - 1) + 1)
+        for (size, count, taps), step, pad, apart in zip(
+            sizes, stride, padding, dilation, strict=True
+        )
+    ]
+    return convolution(gradient, weight, None, stride, padding, dilation, True, missing, groups)
+
+
+def _of_weight(
+    gradient: Tensor,
+    x: Tensor,
+    weight: Tensor,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """For each tap one product: of the gradient with what that tap has read."""
+    border = [(0, 0), (0, 0), *((pad, pad) for pad in padding)]
+    image = O.pad(x, border) if any(padding) else x
+    counts, taps = gradient.type.sizes[2:], weight.type.sizes[2:]
+    left = _by_group(gradient, groups)
+    products = []
+    for tap in itertools.product(*map(range, taps)):
+        starts = [at * apart for at, apart in zip(tap, dilation, strict=True)]
+        stops = [
+            start + (count - 1) * step + 1
+            for start, count, step in zip(starts, counts, stride, strict=True)
+        ]
+        seen = O.slice(image, (0, 0, *starts), (*image.type.sizes[:2], *stops), (1, 1, *stride))
+        products.append(O.matmul(left, _by_group(seen, groups), transpose_b=True))
+    shape = (*weight.type.sizes[:2], *taps)
+    return O.reshape(stacked(products, 3), shape)
+
+
+def _by_group(x: Tensor, groups: int) -> Tensor:
+    """(images, channels, ...) as (groups, channels of a group, positions of all images)."""
+    channels = x.type.sizes[1]
+    axes = (1, 0, *range(2, x.type.rank))
+    return O.reshape(O.transpose(x, axes=axes), (groups, channels // groups, -1))

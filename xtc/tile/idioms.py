@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hints for what NumPy, CUDA and other languages of tiles write in another way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from xtc.core.errors import close_match
+
+_OF_TILES = frozenset("sum max min any all abs exp exp2 log sqrt rsqrt round square dot".split())
+"""Instructions that elsewhere are methods of an array."""
+
+_BLOCK = "a kernel says what a whole block does: self.single_thread() lets one of its threads run"
+_TILE = "self.register_tensor(dtype=..., shape=[...], init=...), a number or a function of indices"
+_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "threadIdx": _BLOCK,
+        "blockDim": _BLOCK,
+        "get_thread_binding": _BLOCK,
+        "syncthreads": "self.sync()",
+        "program_id": "self.blockIdx.x",
+        "num_programs": "self.gridDim.x",
+        "load": "self.load_global or self.load_shared",
+        "store": "self.store_global or self.store_shared",
+        **dict.fromkeys(("arange", "zeros", "ones", "full", "empty"), _TILE),
+    }
+)
+_MODULES = frozenset(("tl", "T", "triton", "tilelang", "ct", "cute", "gl"))
+_ARGUMENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "axis": "it is called 'dim'",
+        "keepdims": "it is called 'keepdim'",
+        "offset": "it is called 'offsets', one for each dimension",
+        "mask": "elements outside of a tensor are read as 0, and not written",
+        "other": "elements outside of a tensor are read as 0: choose others by self.where",
+    }
+)
+
+
+def name_hints(name: str) -> list[str]:
+    """Hints for a name that is not defined."""
+    if name not in _MODULES:
+        return []
+    return [f"what '{name}' has elsewhere are methods of the script here: self.load_global, ..."]
+
+
+def error_hints(error: Exception) -> list[str]:
+    """Hints for an error of Python's own in what a kernel does when it is transcribed."""
+    if isinstance(error, AttributeError) and error.name is not None:
+        return _attribute_hints(error.name, error.obj)
+    text = str(error)
+    if found := re.search(r"has no callable (\w+) method", text):  # a function of NumPy's
+        return _of_tile(found[1])
+    if found := re.search(r"unexpected keyword argument '(\w+)'", text):
+        return [_ARGUMENTS[found[1]]] if found[1] in _ARGUMENTS else []
+    return []
+
+
+def _attribute_hints(name: str, owner: object) -> list[str]:
+    if type(owner).__name__ in ("RegisterTensor", "Scalar") and name in _OF_TILES:
+        return _of_tile(name)
+    if name in _NAMES:
+        return [_NAMES[name]]
+    return close_match(name, (each for each in dir(owner) if not each.startswith("_")))
+
+
+def _of_tile(name: str) -> list[str]:
+    return [f"it is an instruction: self.{name}(tile)"] if name in _OF_TILES else []
