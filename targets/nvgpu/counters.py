@@ -17,7 +17,13 @@ _TENSOR = {
     "nvgpu.MMA_TF32": "tfloat32",
     "nvgpu.MMA_S8": "int8",
     "nvgpu.MMA_F64": "float64",
+    "nvgpu.WGMMA_F16": "float16",
+    "nvgpu.WGMMA_BF16": "bfloat16",
+    "nvgpu.WGMMA_E4M3": "int8",
+    "nvgpu.WGMMA_E5M2": "int8",
 }
+"""Events of tensor cores, and the type whose peak rate they have: floats of 8 bits have that of
+integers of 8 bits (NVIDIA, "H100 Tensor Core GPU Architecture")."""
 
 
 class NvgpuCounters(Mapping[str, float]):

@@ -49,3 +49,12 @@ def test_no_memory_is_an_error_and_nothing_is_kept(
     assert "found no memory for its temporary arrays" in answer["said"][0]
     assert answer["kept"] < 4 * MIB
     assert answer["result"] == [right]
+
+
+@pytest.mark.slow
+def test_networks_find_no_memory_for_their_arena_and_are_called_again() -> None:
+    answer = answer_of("network", {"threads": 1})
+    assert answer["failed"] == TIMES
+    assert answer["kept"] < 4 * MIB
+    assert answer["closed"] < 4 * MIB
+    assert answer["result"] == [1.0]

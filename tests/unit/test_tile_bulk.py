@@ -199,6 +199,7 @@ def test_mistakes_are_refused(name: str, text: str) -> None:
         getattr(tile_bulk, name)()(np.zeros((16, 33), np.float16))
 
 
+@pytest.mark.slow
 def test_small_floats_are_multiplied_along_contiguous_memory() -> None:
     program, arguments, *_ = product(tile_bulk, 64, 64, 64, dtype=float8_e4m3)
     with pytest.raises(UserError, match="k is not contiguous in operand b") as caught:
@@ -217,3 +218,20 @@ def test_a_map_is_of_aligned_memory() -> None:
     wrong = TensorMap(8, "f16", 2, (4, 64), (128, 2), (4, 64), 128)
     with pytest.raises(UserError, match="at no multiple of 16 bytes"):
         tensor_map(wrong, NvgpuOptions())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [float16, float8_e4m3])
+def test_warpgroups_count_and_take_modelled_time(dtype: Any) -> None:
+    program, arguments, *_ = product(tile_bulk, 64, 32, 64, dtype=dtype, b_transposed=True)
+    with NvgpuDevice(NvgpuOptions(arch="sm_90a")) as device:
+        tile.use_device(device)
+        try:
+            program(*arguments)
+        finally:
+            tile.use_device(None)
+        counters = device.counters()
+    name, peak = ("F16", "float16") if dtype is float16 else ("E4M3", "int8")
+    assert counters[f"nvgpu.WGMMA_{name}_MACS"] == 64 * 32 * 64
+    seconds = 64 * 32 * 64 / device.machine.peak_macs_per_second(peak)
+    assert counters["modelled.nvgpu.TENSOR_SECONDS"] == pytest.approx(seconds)

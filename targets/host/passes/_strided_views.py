@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xtc.ir.analysis.views import VIEWS
+from xtc.ir.analysis.views import VIEWS, root
 from xtc.ir.mlir import (
     AffineMap,
     ArrayAttr,
@@ -23,6 +23,7 @@ from xtc_passes.local._retyped_views import kept_dimensions, retype_subview
 from xtc_passes.local._view_layouts import mixed
 
 _COLLAPSE, _EXPAND, _SUBVIEW = "memref.collapse_shape", "memref.expand_shape", "memref.subview"
+_CAST = "memref.reinterpret_cast"
 _RESHAPES = (_COLLAPSE, _EXPAND)
 _ANY_STRIDES = (
     "linalg.",
@@ -52,7 +53,7 @@ def is_whole(view: Value) -> bool:
 def is_static(view: Value) -> bool:
     """Whether all numbers of the views between a buffer and `view` are known."""
     return all(
-        op.name in _RESHAPES or (op.name == _SUBVIEW and len(op.operands) == 1)
+        op.name in _RESHAPES or (op.name in (_SUBVIEW, _CAST) and len(op.operands) == 1)
         for op in views_before(view)
     )
 
@@ -110,11 +111,8 @@ def _strides_after(view: Operation, strides: Sequence[int]) -> tuple[int, ...] |
 
 
 def _groups(reshape: Operation) -> _Groups:
-    return _groups_of(ArrayAttr(reshape.attributes["reassociation"]))
-
-
-def _groups_of(reassociation: ArrayAttr) -> _Groups:
-    return [[IntegerAttr(d).value for d in ArrayAttr(group)] for group in reassociation]
+    attribute = ArrayAttr(reshape.attributes["reassociation"])
+    return [[IntegerAttr(d).value for d in ArrayAttr(group)] for group in attribute]
 
 
 def _expanded(
@@ -150,7 +148,8 @@ def _collapsed(
 def as_buffer(whole: Value, view: Value, strides: Sequence[int], ip: InsertionPoint) -> Value:
     """`view`, made again at `ip`, in the shape of the buffer of which `whole` is all.
 
-    The buffer's `strides` are those that `strides_before` found.
+    The buffer's `strides` are those that `strides_before` found. Another shape is given by strides
+    alone: addresses in a reshape are computed by divisions.
     """
     chain = views_before(view)
     value = chain[0].operands[0] if chain else view
@@ -158,23 +157,14 @@ def as_buffer(whole: Value, view: Value, strides: Sequence[int], ip: InsertionPo
         made = op.clone(ip=ip)
         made.operation.operands[0] = value
         value = made.operation.results[0]
-    for op in reversed(views_before(whole)):
-        shape = list(MemRefType(op.operands[0].type).shape)
-        other = _EXPAND if op.name == _COLLAPSE else _COLLAPSE
-        value = _reshaped(other, value, op.attributes["reassociation"], shape, ip)
-    return value
-
-
-def _reshaped(
-    name: str, value: Value, reassociation: ArrayAttr, shape: list[int], ip: InsertionPoint
-) -> Value:
-    groups = _groups_of(reassociation)
-    if name == _EXPAND:
-        type = _with_layout(value, shape, _expanded(strides_of(value), groups, shape))
-        return memref.ExpandShapeOp(type, value, reassociation, [], shape, ip=ip).result
-    strides = _collapsed(strides_of(value), groups, list(MemRefType(value.type).shape))
-    type = _with_layout(value, shape, strides)
-    return memref.CollapseShapeOp(type, value, reassociation, ip=ip).result
+    if not views_before(whole):
+        return value
+    type, shape = MemRefType(value.type), list(MemRefType(root(whole).type).shape)
+    offset = type.get_strides_and_offset()[1]
+    layout = StridedLayoutAttr.get(offset, strides)
+    shaped = MemRefType.get(shape, type.element_type, layout, type.memory_space)
+    static = ([offset], shape, list(strides))
+    return memref.ReinterpretCastOp(shaped, value, [], [], [], *static, ip=ip).result
 
 
 def _with_layout(source: Value, shape: Sequence[int], strides: Sequence[int] | None) -> MemRefType:

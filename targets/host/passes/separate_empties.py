@@ -35,14 +35,14 @@ class SeparateEmpties(Pass):
     name: ClassVar[str] = "separate-empties"
 
     def run(self, module: Operation) -> None:
-        for op in all_operations(module):
-            if op.name == _EMPTY:
-                with module.context, op.location:
-                    for inner in _slices(op):
-                        _separate(inner, InsertionPoint(inner))
-                        inner.erase()
-                    _separate(op, InsertionPoint(op))
-                    op.erase()
+        # All of them first: the name of a slice that is gone cannot be asked for.
+        for op in [op for op in all_operations(module) if op.name == _EMPTY]:
+            with module.context, op.location:
+                for inner in _slices(op):
+                    _separate(inner, InsertionPoint(inner))
+                    inner.erase()
+                _separate(op, InsertionPoint(op))
+                op.erase()
 
 
 def _slices(op: Operation) -> list[Operation]:

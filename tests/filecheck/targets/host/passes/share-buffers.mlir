@@ -7,7 +7,7 @@
 // CHECK-LABEL: func.func @concat
 // CHECK:       %[[BOTH:.*]] = memref.alloc() : memref<4x16xf32>
 // CHECK:       %[[LEFT:.*]] = memref.subview %[[BOTH]][0, 0] [4, 8] [1, 1]
-// CHECK:       %[[SHAPED:.*]] = memref.expand_shape %[[LEFT]] {{.*}}into memref<2x2x8xf32, strided<[32, 16, 1]>>
+// CHECK:       %[[SHAPED:.*]] = memref.reinterpret_cast %[[LEFT]] to offset: [0], sizes: [2, 2, 8], strides: [32, 16, 1]
 // CHECK:       linalg.exp ins(%arg0 : {{.*}}) outs(%[[SHAPED]] :
 // CHECK:       %[[RIGHT:.*]] = memref.subview %[[BOTH]][0, 8] [4, 8] [1, 1]
 // CHECK:       linalg.exp ins(%arg1 : {{.*}}) outs(%[[RIGHT]] :
