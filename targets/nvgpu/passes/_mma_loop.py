@@ -10,20 +10,15 @@ from xtc.ir.builders import control
 from xtc.ir.builders.control import branch
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import Number, add, compare
-from xtc.ir.mlir import Attribute, F32Type, Type, Value, arith
-from xtc.ir.mlir_llvm import llvm
+from xtc.ir.mlir import F32Type, Value, arith
 from xtc.ir.mlir_nvvm import nvvm
-from xtc_targets.nvgpu.passes._mma_contraction import STEP_BYTES, Kind
+from xtc_targets.nvgpu.passes._mma_contraction import STEP_BYTES
 from xtc_targets.nvgpu.passes._mma_tiling import Tiling
 from xtc_targets.nvgpu.passes._panel import Panel
 from xtc_targets.nvgpu.passes._panel_copies import PanelCopies
 from xtc_targets.nvgpu.passes._panel_reads import GROUP, PanelReads
 from xtc_targets.nvgpu.passes._thread_code import as_i32
-
-ACCUMULATORS = 4
-"""Accumulators of a lane for each 16 x 8: two neighbours in a row, and two 8 rows below."""
-
-_STRUCT = "!llvm.struct<(f32, f32, f32, f32)>"
+from xtc_targets.nvgpu.passes._warp_instructions import ACCUMULATORS, mma
 
 
 @dataclass(frozen=True)
@@ -150,22 +145,3 @@ class MmaLoop:
             for first in range(0, len(accumulators), ACCUMULATORS)
         ]
         return [tiles[row * columns : (row + 1) * columns] for row in range(rows)]
-
-
-def mma(
-    kind: Kind, a: Sequence[Value], b: Sequence[Value], accumulators: Sequence[Value]
-) -> list[Value]:
-    """The accumulators of 16 x 8 after one step."""
-    type = Attribute.parse(f"#nvvm.mma_type<{kind.name}>")
-    made = nvvm.mma_sync(
-        Type.parse(_STRUCT),
-        Attribute.parse(f"#nvvm.shape<m = 16, n = 8, k = {kind.step}>"),
-        Attribute.parse("#nvvm.mma_layout<row>"),
-        Attribute.parse("#nvvm.mma_layout<col>"),
-        list(a),
-        list(b),
-        list(accumulators),
-        multiplicand_a_ptx_type=type,
-        multiplicand_b_ptx_type=type,
-    )
-    return [llvm.extractvalue(F32Type.get(), made, [number]) for number in range(ACCUMULATORS)]

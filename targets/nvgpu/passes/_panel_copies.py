@@ -17,13 +17,11 @@ from xtc.ir.builders.numbers import (
     multiply,
     remainder_unsigned,
 )
-from xtc.ir.mlir import IntegerType, Value, arith
+from xtc.ir.mlir import IntegerType, Value
 from xtc.ir.mlir_llvm import llvm
-from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes._panel import CHUNK, PERIOD, Panel
 from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32, wide_add, wide_times
-
-_NARROWEST_ASYNC = 4
+from xtc_targets.nvgpu.passes._warp_instructions import NARROWEST_ASYNC, begin_copy
 
 T = TypeVar("T")
 
@@ -118,13 +116,10 @@ class PanelCopies:
 
     def _copy(self, to: Value, source: Value, inside: Value | bool) -> None:
         width = self.panel.source.width
-        if width < _NARROWEST_ASYNC:
+        if width < NARROWEST_ASYNC:
             self._copy_now(to, source, inside)
-            return
-        kinds = nvvm.LoadCacheModifierKind
-        modifier = kinds.CG if width == CHUNK else kinds.CA  # CA: by way of the first-level cache
-        size = None if inside is True else arith.select(inside, as_i32(width), as_i32(0))
-        nvvm.cp_async_shared_global(to, source, width, modifier, cp_size=size)
+        else:
+            begin_copy(to, source, width, inside)
 
     def _copy_now(self, to: Value, source: Value, inside: Value | bool) -> None:
         width = self.panel.source.width

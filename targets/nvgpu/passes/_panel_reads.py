@@ -7,11 +7,11 @@ from typing import TypeVar
 
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import Number, add, divide_unsigned, multiply, remainder_unsigned
-from xtc.ir.mlir import Attribute, F32Type, IntegerType, Type, Value
+from xtc.ir.mlir import IntegerType, Value
 from xtc.ir.mlir_llvm import llvm
-from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes._panel import Panel
 from xtc_targets.nvgpu.passes._thread_code import as_i32
+from xtc_targets.nvgpu.passes._warp_instructions import load_matrices, multiplicand
 
 GROUP = 16
 """Rows or columns that one fragment has: those of A for one mma, those of B for two."""
@@ -21,7 +21,6 @@ T = TypeVar("T")
 _REGISTERS = 4
 _HALF = 8
 _WORD = 4
-_MATRICES = "!llvm.struct<(i32, i32, i32, i32)>"
 
 
 class PanelReads:
@@ -52,12 +51,13 @@ class PanelReads:
     def fragment(self, slot: Value, group: int, step: int) -> list[Value]:
         """The registers of a group of 16 rows or columns, of one step of the tile in `slot`."""
         if self.panel.by_matrices:
-            words = self._matrices(self._address(slot, group, step, 0))
+            address = self._address(slot, group, step, 0)
+            words = load_matrices(address, _REGISTERS, not self.panel.source.along_k)
         else:
             i32 = IntegerType.get_signless(32)
             addresses = [self._address(slot, group, step, number) for number in range(_REGISTERS)]
             words = [llvm.load(i32, address, alignment=_WORD) for address in addresses]
-        return [self._taken(word) for word in words]
+        return [multiplicand(self.panel.kind, word) for word in words]
 
     def _address(self, slot: Value, group: int, step: int, register: int) -> Value:
         offset, behind = self._offset(group, step, register)
@@ -102,26 +102,3 @@ class PanelReads:
     def _halves(self, low: T, high: T) -> tuple[T, T]:
         """The half of rows or columns, and of K, from the two bits of the number of a register."""
         return (low, high) if self._is_a else (high, low)
-
-    def _matrices(self, address: Value) -> list[Value]:
-        layout = "row" if self.panel.source.along_k else "col"  # "col" is transposed
-        loaded = nvvm.ldmatrix(
-            Type.parse(_MATRICES),
-            address,
-            _REGISTERS,
-            Attribute.parse(f"#nvvm.mma_layout<{layout}>"),
-            Attribute.parse("#nvvm.ld_st_matrix_shape<m = 8, n = 8>"),
-            Attribute.parse("#nvvm.ld_st_matrix_elt_type<b16>"),
-        )
-        i32 = IntegerType.get_signless(32)
-        return [llvm.extractvalue(i32, loaded, [number]) for number in range(_REGISTERS)]
-
-    def _taken(self, word: Value) -> Value:
-        """A register in the type that mma.sync takes; float32 is rounded to the nearest TF32."""
-        if self.panel.kind.name == "bf16":
-            return word
-        if self.panel.kind.name == "f16":
-            return llvm.bitcast(Type.parse("vector<2xf16>"), word)
-        number = llvm.bitcast(F32Type.get(), word)
-        rounding = Attribute.parse("#nvvm.fp_rnd_mode<rna>")
-        return nvvm.convert_float_to_tf32(word.type, number, rnd=rounding)

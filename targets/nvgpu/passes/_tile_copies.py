@@ -7,10 +7,8 @@ import math
 
 from xtc.ir.builders import control
 from xtc.ir.builders.numbers import Number
-from xtc.ir.mlir import Value, VectorType, arith
-from xtc.ir.mlir_nvvm import nvvm
-from xtc_targets.nvgpu.description import ACCESS_BYTES
-from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32
+from xtc.ir.mlir import Value, VectorType
+from xtc_targets.nvgpu.passes._thread_code import all_of
 from xtc_targets.nvgpu.passes._tile_memory import (
     GlobalTile,
     SharedView,
@@ -21,8 +19,7 @@ from xtc_targets.nvgpu.passes._tile_memory import (
     thread_base,
     zeros,
 )
-
-_NARROWEST = 4  # bytes that cp.async copies
+from xtc_targets.nvgpu.passes._warp_instructions import NARROWEST_ASYNC, begin_copy
 
 
 def copy(tile: GlobalTile, view: SharedView, thread: Value, packed: int, in_bounds: bool) -> None:
@@ -36,17 +33,10 @@ def copy(tile: GlobalTile, view: SharedView, thread: Value, packed: int, in_boun
             behind = layout.local_offsets[group[0]]
             inside = True if in_bounds else tile.inside(behind)
             to, source = view.address(index, behind), tile.address(behind)
-            if len(group) * nbytes < _NARROWEST:
+            if len(group) * nbytes < NARROWEST_ASYNC:
                 _copy_now(view, to, source, inside, len(group))
                 continue
-            _begin(to, source, len(group) * nbytes, inside)
-
-
-def _begin(to: Value, source: Value, width: int, inside: Value | bool) -> None:
-    kinds = nvvm.LoadCacheModifierKind
-    modifier = kinds.CG if width == ACCESS_BYTES else kinds.CA  # CA: through the first-level cache
-    size = None if inside is True else arith.select(inside, as_i32(width), as_i32(0))
-    nvvm.cp_async_shared_global(to, source, width, modifier, cp_size=size)
+            begin_copy(to, source, len(group) * nbytes, inside)
 
 
 def _copy_now(view: SharedView, to: Value, source: Value, inside: Value | bool, count: int) -> None:

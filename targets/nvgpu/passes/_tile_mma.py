@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from xtc.core.tile_layout import RegisterLayout
 from xtc.ir.builders.numbers import Number, add, divide_unsigned, multiply, remainder_unsigned
 from xtc.ir.mlir import (
-    Attribute,
     FloatType,
     IntegerType,
     Operation,
@@ -19,19 +18,16 @@ from xtc.ir.mlir import (
     arith,
     vector,
 )
-from xtc.ir.mlir_llvm import llvm
-from xtc.ir.mlir_nvvm import nvvm
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._mma_contraction import Kind
-from xtc_targets.nvgpu.passes._mma_loop import mma
 from xtc_targets.nvgpu.passes._tile_dot import K_STEP
 from xtc_targets.nvgpu.passes._tile_exchange import permuted
 from xtc_targets.nvgpu.passes._tile_memory import SharedView, bytes_of, thread_base
+from xtc_targets.nvgpu.passes._warp_instructions import load_matrices, mma, multiplicand
 
 _MATRIX = 8  # rows of a matrix that ldmatrix loads, and elements of 16 bits in a row
 _HALF = 2  # bytes of such an element
-_WORDS = {1: "i32", 2: "!llvm.struct<(i32, i32)>", 4: "!llvm.struct<(i32, i32, i32, i32)>"}
 
 
 def dot(op: Operation, a: Value, b: Value, c: Value) -> Value:
@@ -98,10 +94,7 @@ def _words(value: Value, kind: Kind) -> list[Value]:
     count = VectorType(value.type).shape[0] // 2
     i32 = IntegerType.get_signless(32)
     whole = vector.bitcast(VectorType.get([count], i32), value)
-    words = [vector.extract(whole, [], [n]) for n in range(count)]
-    if kind.name == "bf16":
-        return words
-    return [llvm.bitcast(Type.parse("vector<2xf16>"), word) for word in words]
+    return [multiplicand(kind, vector.extract(whole, [], [n])) for n in range(count)]
 
 
 def _by_thread(layouts: Sequence[RegisterLayout], a: Value, b: Value, c: Value) -> Value:
@@ -175,7 +168,7 @@ def read_matrices(view: SharedView, layout: RegisterLayout, thread: Value) -> Va
             _lane_index(base[dim], lane, along == dim, [step[dim] for step in steps])
             for dim in (0, 1)
         ]
-        words += _load_matrices(view.address(index, rest[0]), count, transposed)
+        words += load_matrices(view.address(index, rest[0]), count, transposed)
     i32 = IntegerType.get_signless(32)
     whole = vector.from_elements(VectorType.get([len(words)], i32), words)
     return vector.bitcast(VectorType.get([layout.local_size], view.element), whole)
@@ -197,18 +190,3 @@ def _lane_index(base: Number, lane: Number, is_row: bool, steps: Sequence[int]) 
             chosen = remainder_unsigned(divide_unsigned(lane, _MATRIX << bit), 2)
             index = add(index, multiply(chosen, step))
     return index
-
-
-def _load_matrices(address: Value, count: int, transposed: bool) -> list[Value]:
-    loaded = nvvm.ldmatrix(
-        Type.parse(_WORDS[count]),
-        address,
-        count,
-        Attribute.parse(f"#nvvm.mma_layout<{'col' if transposed else 'row'}>"),
-        Attribute.parse("#nvvm.ld_st_matrix_shape<m = 8, n = 8>"),
-        Attribute.parse("#nvvm.ld_st_matrix_elt_type<b16>"),
-    )
-    if count == 1:
-        return [loaded]
-    i32 = IntegerType.get_signless(32)
-    return [llvm.extractvalue(i32, loaded, [number]) for number in range(count)]

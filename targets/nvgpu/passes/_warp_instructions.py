@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cp.async, ldmatrix and mma.sync, as contractions of graphs and tile kernels write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xtc.ir.mlir import Attribute, F32Type, IntegerType, Type, Value, arith
+from xtc.ir.mlir_llvm import llvm
+from xtc.ir.mlir_nvvm import nvvm
+from xtc_targets.nvgpu.description import ACCESS_BYTES
+from xtc_targets.nvgpu.passes._mma_contraction import Kind
+from xtc_targets.nvgpu.passes._thread_code import as_i32
+
+NARROWEST_ASYNC = 4
+"""Bytes that cp.async copies at least."""
+
+ACCUMULATORS = 4
+"""Accumulators of a lane for each 16 x 8: two neighbours in a row, and two 8 rows below."""
+
+_SUMS = "!llvm.struct<(f32, f32, f32, f32)>"
+_MATRICES = {1: "i32", 2: "!llvm.struct<(i32, i32)>", 4: "!llvm.struct<(i32, i32, i32, i32)>"}
+
+
+def begin_copy(to: Value, source: Value, width: int, inside: Value | bool) -> None:
+    """Begin to copy `width` bytes to shared memory by cp.async; zeros where not `inside`."""
+    kinds = nvvm.LoadCacheModifierKind
+    modifier = kinds.CG if width == ACCESS_BYTES else kinds.CA  # CA: through the first-level cache
+    size = None if inside is True else arith.select(inside, as_i32(width), as_i32(0))
+    nvvm.cp_async_shared_global(to, source, width, modifier, cp_size=size)
+
+
+def load_matrices(address: Value, count: int, transposed: bool) -> list[Value]:
+    """A lane's registers of 1, 2 or 4 matrices of 8 x 8 elements of 16 bits, by ldmatrix."""
+    loaded = nvvm.ldmatrix(
+        Type.parse(_MATRICES[count]),
+        address,
+        count,
+        Attribute.parse(f"#nvvm.mma_layout<{'col' if transposed else 'row'}>"),
+        Attribute.parse("#nvvm.ld_st_matrix_shape<m = 8, n = 8>"),
+        Attribute.parse("#nvvm.ld_st_matrix_elt_type<b16>"),
+    )
+    if count == 1:
+        return [loaded]
+    i32 = IntegerType.get_signless(32)
+    return [llvm.extractvalue(i32, loaded, [number]) for number in range(count)]
+
+
+def multiplicand(kind: Kind, word: Value) -> Value:
+    """A register of 32 bits as mma.sync takes it; float32 is rounded to the nearest TF32."""
+    if kind.name == "bf16":
+        return word
+    if kind.name == "f16":
+        return llvm.bitcast(Type.parse("vector<2xf16>"), word)
+    number = llvm.bitcast(F32Type.get(), word)
+    rounding = Attribute.parse("#nvvm.fp_rnd_mode<rna>")
+    return nvvm.convert_float_to_tf32(word.type, number, rnd=rounding)
+
+
+def mma(
+    kind: Kind, a: Sequence[Value], b: Sequence[Value], accumulators: Sequence[Value]
+) -> list[Value]:
+    """The accumulators of 16 x 8 after one step."""
+    type = Attribute.parse(f"#nvvm.mma_type<{kind.name}>")
+    made = nvvm.mma_sync(
+        Type.parse(_SUMS),
+        Attribute.parse(f"#nvvm.shape<m = 16, n = 8, k = {kind.step}>"),
+        Attribute.parse("#nvvm.mma_layout<row>"),
+        Attribute.parse("#nvvm.mma_layout<col>"),
+        list(a),
+        list(b),
+        list(accumulators),
+        multiplicand_a_ptx_type=type,
+        multiplicand_b_ptx_type=type,
+    )
+    return [llvm.extractvalue(F32Type.get(), made, [number]) for number in range(ACCUMULATORS)]
