@@ -60,8 +60,8 @@ def printed(*arguments: object) -> str:
 
 
 @pytest.mark.slow
-def test_ten_seconds_find_a_schedule_that_is_used(graph: Path, database: Path) -> None:
-    out = printed(graph, "--budget", "10s", "--seed", "1", "--csv", database.with_suffix(".csv"))
+def test_a_few_seconds_find_a_schedule_that_is_used(graph: Path, database: Path) -> None:
+    out = printed(graph, "--budget", "5s", "--seed", "1", "--csv", database.with_suffix(".csv"))
     assert "run 1: " in out
     assert 'xtc.compile(graph, schedule="tuned")' in out
     with Store(create=False) as store:
