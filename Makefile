@@ -20,7 +20,8 @@ LINKS := .types/xtc_passes .types/xtc_targets
 READY := $(ENV) $(LINKS)
 LIT := $(BIN)lit -sv --no-progress-bar --timeout 300 -j $(JOBS) $(if $(DEVICES),--param devices=$(DEVICES))
 # Neighbouring tests share a process, and with it what they have built.
-PYTEST := $(PY) -m pytest -n $(JOBS) --dist worksteal
+# One more than cores: some tests wait for processes and clocks.
+PYTEST := $(PY) -m pytest -n $(shell expr $(JOBS) + 1) --dist worksteal
 SHARED_LIT := $(wildcard $(addprefix $(TESTS)/,ops passes schedules errors cli))
 # Random graphs, schedules and copies, in parts that tell how far they are.
 RANDOM_TESTS := $(patsubst %,tests/unit/test_%.py,random_graphs random_schedules half_graphs copies)
