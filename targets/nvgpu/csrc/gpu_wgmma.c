@@ -131,7 +131,7 @@ static inline uint32_t element_bytes(const cuda_wgmma_operands *given)
     return given->kind >= E4M3 ? 1 : 2;
 }
 
-// A float of 8 bits with so many bits of mantissa (OCP "8-bit Floating Point Specification").
+// A float of 8 bits, `mantissa` of them for its mantissa (OCP "8-bit Floating Point Specification").
 static float small_float(uint8_t code, uint32_t mantissa)
 {
     int32_t bias = (1 << (6 - mantissa)) - 1, exponent = (code & 0x7f) >> mantissa;

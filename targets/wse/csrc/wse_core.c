@@ -129,7 +129,7 @@ static bool takes_control(wse_pe *pe, uint32_t input, uint32_t data, choice *fou
     return pe->class->own_tables || !(pe->blocked >> entry & 1);
 }
 
-// Every so many starts of a data task another one takes the wavelet.
+// After the limit's number of starts of a data task, the other task takes the wavelet.
 static uint32_t rotates(wse_pe *pe, choice chosen)
 {
     if (chosen.input >= WSE_QUEUES || pe->class->rotation[chosen.input] == WSE_NONE ||

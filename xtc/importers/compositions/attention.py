@@ -10,6 +10,22 @@ import numpy as np
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
 from xtc.importers.compositions.movement import constant, expanded
+from xtc.importers.values import Unsupported
+
+
+def split_heads(x: Tensor, heads: int) -> Tensor:
+    """(batch, positions, heads * size) as (batch, heads, positions, size)."""
+    batch, positions, size = x.type.sizes
+    if heads < 1 or size % heads:
+        raise Unsupported(f"{heads} heads of {size} elements")
+    shaped = O.reshape(x, (batch, positions, heads, size // heads))
+    return O.transpose(shaped, axes=(0, 2, 1, 3))
+
+
+def joined_heads(x: Tensor) -> Tensor:
+    """(batch, heads, positions, size) as (batch, positions, heads * size)."""
+    batch, heads, positions, size = x.type.sizes
+    return O.reshape(O.transpose(x, axes=(0, 2, 1, 3)), (batch, positions, heads * size))
 
 
 def repeated_heads(x: Tensor, times: int) -> Tensor:

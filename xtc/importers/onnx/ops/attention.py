@@ -10,7 +10,7 @@ import numpy as np
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc.importers.compositions.attention import repeated_heads
+from xtc.importers.compositions.attention import joined_heads, repeated_heads, split_heads
 from xtc.importers.compositions.movement import constant, expanded, padded
 from xtc.importers.onnx.call import Call
 from xtc.importers.onnx.table import reads
@@ -74,21 +74,6 @@ def _heads(call: Call) -> Heads:
     if q.type.rank != 4 or q.type.sizes[1] % k.type.sizes[1]:
         raise Unsupported(f"queries of shape {q.type.sizes} and keys of shape {k.type.sizes}")
     return Heads(q, k, v, packed, cached)
-
-
-def split_heads(x: Tensor, heads: int) -> Tensor:
-    """(batch, positions, heads * size) as (batch, heads, positions, size)."""
-    batch, positions, size = x.type.sizes
-    if heads < 1 or size % heads:
-        raise Unsupported(f"{heads} heads of {size} elements")
-    shaped = O.reshape(x, (batch, positions, heads, size // heads))
-    return O.transpose(shaped, axes=(0, 2, 1, 3))
-
-
-def joined_heads(x: Tensor) -> Tensor:
-    """(batch, heads, positions, size) as (batch, positions, heads * size)."""
-    batch, heads, positions, size = x.type.sizes
-    return O.reshape(O.transpose(x, axes=(0, 2, 1, 3)), (batch, positions, heads * size))
 
 
 def _bias(call: Call, heads: Heads) -> tuple[Tensor | None, bool]:

@@ -7,7 +7,7 @@ import math
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc.importers.compositions.attention import masked, safe_softmax
+from xtc.importers.compositions.attention import joined_heads, masked, safe_softmax, split_heads
 from xtc.importers.compositions.movement import part
 from xtc.importers.torch.ops.layers import linear
 from xtc.importers.torch.table import writes
@@ -33,7 +33,7 @@ def multi_head_attention(
 ) -> tuple[Tensor, Tensor | None]:
     """The result (batch, positions, size), and the weights of heads or their means."""
     heads = [
-        _heads(linear(x, *_third(qkv_weight, qkv_bias, n)), num_head)
+        split_heads(linear(x, *_third(qkv_weight, qkv_bias, n)), num_head)
         for n, x in enumerate((query, key, value))
     ]
     scores = O.mul(O.matmul(heads[0], heads[1], transpose_b=True), _scale(embed_dim, num_head))
@@ -42,9 +42,7 @@ def multi_head_attention(
     else:
         allowed = O.logical_not(_to_scores(mask, mask_type))
         weights = safe_softmax(masked(scores, allowed, is_causal=False))
-    batch, positions, _ = query.type.sizes
-    joined = O.transpose(O.matmul(weights, heads[2]), axes=(0, 2, 1, 3))
-    result = linear(O.reshape(joined, (batch, positions, embed_dim)), proj_weight, proj_bias)
+    result = linear(joined_heads(O.matmul(weights, heads[2])), proj_weight, proj_bias)
     if not need_weights:
         return result, None
     return result, O.reduce_mean(weights, axes=(1,)) if average_attn_weights else weights
@@ -97,11 +95,6 @@ def _third(weight: Tensor, bias: Tensor, number: int) -> tuple[Tensor, Tensor]:
     size = weight.type.sizes[0] // 3
     start, stop = number * size, (number + 1) * size
     return part(weight, 0, start, stop), part(bias, 0, start, stop)
-
-
-def _heads(x: Tensor, count: int) -> Tensor:
-    batch, positions, size = x.type.sizes
-    return O.transpose(O.reshape(x, (batch, positions, count, size // count)), axes=(0, 2, 1, 3))
 
 
 def _scale(size: int, heads: int) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import xtc.ops as O
@@ -13,6 +14,16 @@ from xtc.importers.compositions.movement import stacked
 from xtc.importers.torch.ops.layers import convolution
 from xtc.importers.torch.table import writes
 from xtc.importers.values import Unsupported
+
+
+@dataclass(frozen=True)
+class _Windows:
+    """How the windows of a convolution lie, by dimension, and its groups."""
+
+    stride: Sequence[int]
+    padding: Sequence[int]
+    dilation: Sequence[int]
+    groups: int
 
 
 @writes("convolution_backward")
@@ -33,58 +44,45 @@ def convolution_backward(
     if transposed:
         raise Unsupported("the gradient of a transposed convolution")
     of_image, of_weight, of_bias = output_mask
-    geometry = (stride, padding, dilation)
+    windows = _Windows(stride, padding, dilation, groups)
     space = tuple(d for d in range(gradient.type.rank) if d != 1)
     return (
-        _of_image(gradient, x, weight, *geometry, groups) if of_image else None,
-        _of_weight(gradient, x, weight, *geometry, groups) if of_weight else None,
+        _of_image(gradient, x, weight, windows) if of_image else None,
+        _of_weight(gradient, x, weight, windows) if of_weight else None,
         O.reduce_sum(gradient, axes=space) if of_bias else None,
     )
 
 
-def _of_image(
-    gradient: Tensor,
-    x: Tensor,
-    weight: Tensor,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
-) -> Tensor:
+def _of_image(gradient: Tensor, x: Tensor, weight: Tensor, windows: _Windows) -> Tensor:
     """A transposed convolution; what the last step of a window left over is padded."""
     sizes = zip(x.type.sizes[2:], gradient.type.sizes[2:], weight.type.sizes[2:], strict=True)
     missing = [
         size - ((count - 1) * step - 2 * pad + apart * (taps - 1) + 1)
         for (size, count, taps), step, pad, apart in zip(
-            sizes, stride, padding, dilation, strict=True
+            sizes, windows.stride, windows.padding, windows.dilation, strict=True
         )
     ]
-    return convolution(gradient, weight, None, stride, padding, dilation, True, missing, groups)
+    geometry = (windows.stride, windows.padding, windows.dilation)
+    return convolution(gradient, weight, None, *geometry, True, missing, windows.groups)
 
 
-def _of_weight(
-    gradient: Tensor,
-    x: Tensor,
-    weight: Tensor,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
-) -> Tensor:
+def _of_weight(gradient: Tensor, x: Tensor, weight: Tensor, windows: _Windows) -> Tensor:
     """For each tap one product: of the gradient with what that tap has read."""
-    border = [(0, 0), (0, 0), *((pad, pad) for pad in padding)]
-    image = O.pad(x, border) if any(padding) else x
+    border = [(0, 0), (0, 0), *((pad, pad) for pad in windows.padding)]
+    image = O.pad(x, border) if any(windows.padding) else x
     counts, taps = gradient.type.sizes[2:], weight.type.sizes[2:]
-    left = _by_group(gradient, groups)
+    left = _by_group(gradient, windows.groups)
     products = []
     for tap in itertools.product(*map(range, taps)):
-        starts = [at * apart for at, apart in zip(tap, dilation, strict=True)]
+        starts = [at * apart for at, apart in zip(tap, windows.dilation, strict=True)]
         stops = [
             start + (count - 1) * step + 1
-            for start, count, step in zip(starts, counts, stride, strict=True)
+            for start, count, step in zip(starts, counts, windows.stride, strict=True)
         ]
-        seen = O.slice(image, (0, 0, *starts), (*image.type.sizes[:2], *stops), (1, 1, *stride))
-        products.append(O.matmul(left, _by_group(seen, groups), transpose_b=True))
+        seen = O.slice(
+            image, (0, 0, *starts), (*image.type.sizes[:2], *stops), (1, 1, *windows.stride)
+        )
+        products.append(O.matmul(left, _by_group(seen, windows.groups), transpose_b=True))
     shape = (*weight.type.sizes[:2], *taps)
     return O.reshape(stacked(products, 3), shape)
 

@@ -11,10 +11,9 @@ import numpy as np
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc.importers.compositions.attention import repeated_heads
+from xtc.importers.compositions.attention import joined_heads, repeated_heads, split_heads
 from xtc.importers.compositions.movement import constant, expanded, part
 from xtc.importers.onnx.call import Call
-from xtc.importers.onnx.ops.attention import joined_heads, split_heads
 from xtc.importers.onnx.ops.contributed.domain import contributed
 from xtc.importers.onnx.ops.reduction import softmax_of
 from xtc.importers.onnx.table import Result

@@ -9,9 +9,9 @@ import numpy as np
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
+from xtc.importers.compositions.attention import joined_heads, split_heads
 from xtc.importers.compositions.movement import constant, expanded, padded, part
 from xtc.importers.onnx.call import Call
-from xtc.importers.onnx.ops.attention import joined_heads, split_heads
 from xtc.importers.onnx.ops.contributed.attention import (
     expanded_heads,
     rotated,
