@@ -13,11 +13,10 @@ from xtc.core.errors import CompileError, UserError
 from xtc.core.tile_layout import RegisterLayout, blocked
 from xtc.ir.attributes import WARPS
 from xtc.ir.builders.llvm import advanced
-from xtc.ir.builders.numbers import Number, add, as_value, compare, multiply, subtract
+from xtc.ir.builders.numbers import Number, as_value, compare, subtract
 from xtc.ir.builders.rebuild import rebuilt
 from xtc.ir.builders.tile import (
     dims_of,
-    dropped_dimensions,
     group_entered,
     location_text,
     number_of,
@@ -26,14 +25,12 @@ from xtc.ir.mlir import (
     Block,
     BoolAttr,
     DenseElementsAttr,
-    DenseI64ArrayAttr,
     InsertionPoint,
     IntegerAttr,
     IntegerType,
     MemRefType,
     Operation,
     RankedTensorType,
-    ShapedType,
     Type,
     Value,
     VectorType,
@@ -47,14 +44,17 @@ from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._hopper_tiles import HopperLowerings
 from xtc_targets.nvgpu.passes._kernels import (
+    GRID,
     SHARED_BYTES,
     THREAD_ID,
     WARP,
     set_apart,
     set_shape,
+    shape,
     shared_bytes,
 )
 from xtc_targets.nvgpu.passes._shared import shared_memory
+from xtc_targets.nvgpu.passes._shared_parts import permutation, shared_part
 from xtc_targets.nvgpu.passes._thread_code import address_of, as_i32, register
 from xtc_targets.nvgpu.passes._tile_bits import regrouped
 from xtc_targets.nvgpu.passes._tile_classes import is_tile
@@ -133,7 +133,8 @@ class _Lowering(HopperLowerings):
                 self.lower(op)
         for op in reversed(old[:-1]):
             op.erase()
-        set_shape(kernel, [0, 0, 0], [self.threads])
+        grid = shape(kernel)[0] if GRID in kernel.attributes else [0, 0, 0]
+        set_shape(kernel, grid, [self.threads])
         set_apart(kernel)
         del kernel.attributes[WARPS]
         if not nbytes and SHARED_BYTES in kernel.attributes:
@@ -254,7 +255,9 @@ class _Lowering(HopperLowerings):
 
     def alloc(self, op: Operation) -> None:
         type = MemRefType(op.results[0].type)
-        view = SharedView.dense(self.shared_base(), op, type.shape, type.element_type)
+        strides, _ = type.get_strides_and_offset()
+        base, element = self.shared_base(), type.element_type
+        view = SharedView.placed(base, op, type.shape, strides, element)
         self.values[op.results[0]] = view
 
     def part_of_shared(self, op: Operation) -> None:
@@ -422,52 +425,6 @@ class _Lowering(HopperLowerings):
     def grid_dim(self, op: Operation) -> None:
         i32 = IntegerType.get_signless(32)
         self.values[op.results[0]] = _GRID_DIMS[number_of(op, "dim")](i32)
-
-
-def permutation(op: Operation) -> list[int]:
-    """Which dimension of the source each dimension of a permuted view is."""
-    source, result = (MemRefType(value.type) for value in (op.operands[0], op.results[0]))
-    left = list(
-        zip(source.get_strides_and_offset()[0], source.shape, range(len(source.shape)), strict=True)
-    )
-    order = []
-    for stride, size in zip(result.get_strides_and_offset()[0], result.shape, strict=True):
-        found = next(entry for entry in left if entry[:2] == (stride, size))
-        left.remove(found)
-        order.append(found[2])
-    return order
-
-
-def _panels(op: Operation, whole: SharedView, index: Number) -> Number:
-    """Elements before a part that begins in the middle of rows. Raises UserError within a panel."""
-    if not isinstance(index, int) or index % whole.panel:
-        raise UserError(
-            "a part of a tensor that bulk copies or wgmma access begins within a panel",
-            where=location_text(op.location),
-            notes=[f"its rows lie in panels of {whole.panel} elements"],
-            hints=["begin at a constant multiple of them"],
-        )
-    return index // whole.panel * whole.panel_step
-
-
-def shared_part(op: Operation, whole: SharedView, indices: list[Number]) -> SharedView:
-    """The part of a shared tensor that begins at these indices."""
-    unknown = ShapedType.get_dynamic_stride_or_offset()
-    given = iter(indices)
-    begin = whole.begin
-    for number, stride in zip(
-        DenseI64ArrayAttr(op.attributes["static_offsets"]), whole.strides, strict=True
-    ):
-        index = next(given) if number == unknown else number
-        if whole.panel and stride == 1 and index != 0:
-            begin = add(begin, _panels(op, whole, index))
-        else:
-            begin = add(begin, multiply(index, stride))
-    shape = tuple(MemRefType(op.results[0].type).shape)
-    sizes = list(DenseI64ArrayAttr(op.attributes["static_sizes"]))
-    dropped = dropped_dimensions(sizes, shape)
-    strides = tuple(stride for dim, stride in enumerate(whole.strides) if dim not in dropped)
-    return replace(whole, begin=begin, shape=shape, strides=strides, _kept={})
 
 
 _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyType(
