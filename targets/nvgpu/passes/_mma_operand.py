@@ -33,7 +33,7 @@ ON_CHIP = 2
 
 _UNKNOWN = ShapedType.get_dynamic_stride_or_offset()
 
-_PAIR_OF_CHUNKS = 32
+PAIR_OF_CHUNKS = 32
 """Of a row of which a warp reads 4 rows and 32 bytes, element by element."""
 
 
@@ -88,7 +88,7 @@ class OperandSlots:
         self.buffer = memref.alloc(type, [], [])
         # ldmatrix transposes elements of 16 bits; those of 32 bits are read one by one.
         if not along_k and operand.kind.nbytes == 4:
-            chunk = IntegerAttr.get(i64, _PAIR_OF_CHUNKS)
+            chunk = IntegerAttr.get(i64, PAIR_OF_CHUNKS)
             self.buffer.owner.attributes[CHUNK_BYTES] = chunk
 
     def copy(self, number: Number, slot: Number) -> None:

@@ -62,16 +62,18 @@ def write_result(tiling: Tiling, accumulators: Value, result: Result) -> None:
     layout = blocked(tiling.threads, (rows, tiling.n), packed)
     element = MemRefType(shared.type).element_type
     type = with_layout(RankedTensorType.get([rows, tiling.n], element), layout)
+    whole = MemRefType(result.memref.type)
+    view = strided(result.memref, whole.shape, *whole.get_strides_and_offset())
+    dims = (len(whole.shape) - 2, len(whole.shape) - 1)
     with control.loop(as_i32(0), tiling.m, rows) as body:
-        first = arith.index_cast(IndexType.get(), body.index)
-        part = subview(shared, [first, 0], [rows, tiling.n], [1, 1])
         at = (*result.batch, add(result.row, body.index), result.column)
-        made = _Elements(result, at, layout).computed(tile.load_shared(part, type))
-        whole = MemRefType(result.memref.type)
-        strides, offset = whole.get_strides_and_offset()
-        view = strided(result.memref, whole.shape, strides, offset)
-        rank = len(whole.shape)
-        tile.store_global(made, view, [as_i32(number) for number in at], [rank - 2, rank - 1])
+        offsets = [as_i32(number) for number in at]
+        # A thread has one run of a row, which is inside of the result or outside.
+        with control.branch(tile.inside(view, offsets, dims, layout)):
+            first = arith.index_cast(IndexType.get(), body.index)
+            part = subview(shared, [first, 0], [rows, tiling.n], [1, 1])
+            made = _Elements(result, at, layout).computed(tile.load_shared(part, type))
+            tile.store_global(made, view, offsets, dims)
 
 
 def _stored(tiling: Tiling, accumulators: Value) -> Value:

@@ -109,9 +109,7 @@ class Numbers:
     def _most_of_result(self, value: Value) -> int | None:
         if isinstance(value, BlockArgument):
             op = value.owner.owner
-            loop = op.name == "scf.for" and value.arg_number == 0
-            lower, upper = (self.most(bound) for bound in list(op.operands)[:2]) if loop else (0, 0)
-            return upper - 1 if loop and upper and lower is not None else None
+            return self._most_of_index(op) if value.arg_number == 0 else None
         op = _owner(value)
         if op is None:
             return None
@@ -120,6 +118,14 @@ class Numbers:
         if op.name in _CASTS:
             return self.most(op.operands[0])
         return self._most_of_arithmetic(op)
+
+    def _most_of_index(self, op: Operation) -> int | None:
+        if op.name != "scf.for":
+            return None
+        lower, upper, step = (known(bound) for bound in list(op.operands)[:3])
+        if not (isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int)):
+            return None
+        return lower + max(0, upper - 1 - lower) // step * step if lower >= 0 else None
 
     def _most_of_arithmetic(self, op: Operation) -> int | None:
         if op.name not in _ARITHMETIC:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from xtc.core.errors import CompileError, UserError
-from xtc.core.tile_layout import RegisterLayout, blocked
+from xtc.core.tile_layout import RegisterLayout, blocked, parse_layout
 from xtc.ir.attributes import WARPS
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import Number, as_value, compare, subtract
@@ -31,6 +31,7 @@ from xtc.ir.mlir import (
     MemRefType,
     Operation,
     RankedTensorType,
+    StringAttr,
     Type,
     Value,
     VectorType,
@@ -42,6 +43,7 @@ from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.description import ACCESS_BYTES
+from xtc_targets.nvgpu.passes._global_tiles import GlobalTile, GlobalView
 from xtc_targets.nvgpu.passes._hopper_tiles import HopperLowerings
 from xtc_targets.nvgpu.passes._kernels import (
     GRID,
@@ -62,8 +64,6 @@ from xtc_targets.nvgpu.passes._tile_copies import copy
 from xtc_targets.nvgpu.passes._tile_exchange import converted, permuted, reduced
 from xtc_targets.nvgpu.passes._tile_groups import barrier, threads_of
 from xtc_targets.nvgpu.passes._tile_memory import (
-    GlobalTile,
-    GlobalView,
     SharedView,
     bytes_of,
     read_shared,
@@ -310,6 +310,13 @@ class _Lowering(HopperLowerings):
         new = [self.value(offset) for offset in offsets]
         return GlobalTile(view, layout, dims_of(op), new, self.thread, inside)
 
+    def inside(self, op: Operation) -> None:
+        layout = parse_layout(StringAttr(op.attributes["layout"]).value)
+        tile = self._access(op, op.operands[0], layout)
+        found = tile.inside(layout.local_offsets[0])
+        true = IntegerAttr.get(IntegerType.get_signless(1), 1)
+        self.values[op.results[0]] = arith.constant(true.type, true) if found is True else found
+
     def load_global(self, op: Operation) -> None:
         tile = self._access(op, op.operands[0], known_layout(op.results[0]))
         packed = packed_elements(self.numbers, op, op.operands[0])
@@ -447,7 +454,7 @@ _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyT
                 *("commit_group", "wait_group", "wait_all", "sync", "dot", "indices"),
                 *("scan", "view", "atomic", "store_scatter", "lock", "release", "printf"),
                 *("broadcast", "reduce", "convert_layout", "item", "block_id", "grid_dim"),
-                *("in_group", "mbarrier_alloc", "mbarrier_arrive", "mbarrier_expect"),
+                *("inside", "in_group", "mbarrier_alloc", "mbarrier_arrive", "mbarrier_expect"),
                 *("mbarrier_wait", "fence_proxy", "tensor_map", "tma_load", "tma_store"),
                 *("tma_commit", "tma_wait", "wgmma", "wgmma_fence", "wgmma_commit", "wgmma_wait"),
                 *("tma_multicast", "cluster_sync", "cluster_arrive"),
