@@ -57,7 +57,7 @@ class GlobalOperand:
     @property
     def along_k(self) -> bool:
         """Whether elements along K are contiguous."""
-        return bool(self._strides[self.k] == 1)
+        return self._strides[self.k] == 1
 
     @property
     def _strides(self) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import cache
 
 from xtc.core.tile_layout import RegisterLayout
 from xtc.ir.builders.numbers import Number, add, divide_unsigned, multiply, remainder_unsigned
@@ -49,6 +50,13 @@ def is_matrices(layout: RegisterLayout) -> bool:
     return _word_dim(layout, _HALF) is not None
 
 
+@cache
+def has_matrices(layout: RegisterLayout) -> bool:
+    """Whether a tile lies over lanes as fragments or accumulators of mma.sync do."""
+    return any(_word_dim(layout, nbytes) is not None for nbytes in (_HALF, _WORD))
+
+
+@cache
 def _word_dim(layout: RegisterLayout, nbytes: int) -> int | None:
     """The dimension along which a lane has a word of a layout that is made of matrices.
 

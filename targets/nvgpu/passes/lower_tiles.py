@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -59,6 +59,7 @@ from xtc_targets.nvgpu.passes._shared import shared_memory
 from xtc_targets.nvgpu.passes._shared_parts import permutation, shared_part
 from xtc_targets.nvgpu.passes._thread_code import address_of, as_i32, register
 from xtc_targets.nvgpu.passes._tile_bits import regrouped
+from xtc_targets.nvgpu.passes._tile_carried import carried, carried_types, taken_over
 from xtc_targets.nvgpu.passes._tile_classes import is_tile
 from xtc_targets.nvgpu.passes._tile_copies import copy
 from xtc_targets.nvgpu.passes._tile_exchange import converted, permuted, reduced
@@ -178,10 +179,26 @@ class _Lowering(HopperLowerings):
         for before, after in zip(op.results, made.results, strict=True):
             self.values[before] = after
 
+    def _carried(self, values: Iterable[Value]) -> list[Any]:
+        """What values have become, as loops and branches hand them on."""
+        return [part for value in values for part in carried(value.type, self.value(value))]
+
+    def _carried_types(self, values: Iterable[Value]) -> list[Type]:
+        return [
+            type for value in values for type in carried_types(value.type, self.type(value.type))
+        ]
+
+    def _take_over(self, values: Iterable[Value], parts: Iterable[Value]) -> None:
+        left = iter(parts)
+        for value in values:
+            self.values[value] = taken_over(value.type, self.type(value.type), left)
+
+    def end(self, op: Operation) -> None:
+        """What a block hands on."""
+        rebuilt(op, self._carried(op.operands), [])
+
     def _with_regions(self, op: Operation) -> None:
-        operands = [self.value(operand) for operand in op.operands]
-        types = [self.type(result.type) for result in op.results]
-        made = rebuilt(op, operands, types)
+        made = rebuilt(op, self._carried(op.operands), self._carried_types(op.results))
         group = group_entered(op)
         for before, after in zip(op.regions, made.regions, strict=True):
             for block in before.blocks:
@@ -189,8 +206,7 @@ class _Lowering(HopperLowerings):
                     self._block(block, after)
                 else:
                     self._group(group[0], block, after)
-        for result, new in zip(op.results, made.results, strict=True):
-            self.values[result] = new
+        self._take_over(op.results, made.results)
 
     def _group(self, begin: int, block: Block, region: Any) -> None:
         """The code of a group's thread, which counts from the first of them."""
@@ -207,11 +223,9 @@ class _Lowering(HopperLowerings):
         self.values[op.results[0]] = compare("ult", subtract(self.first_thread, begin), size)
 
     def _block(self, block: Block, region: Any) -> None:
-        types = [self.type(argument.type) for argument in block.arguments]
-        new = Block.create_at_start(region, types)
-        for before, after in zip(block.arguments, new.arguments, strict=True):
-            self.values[before] = after
+        new = Block.create_at_start(region, self._carried_types(block.arguments))
         with InsertionPoint(new):
+            self._take_over(block.arguments, new.arguments)
             for view in block.operations:
                 self.lower(view.operation)
 
@@ -447,6 +461,8 @@ _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyT
         "memref.subview": _Lowering.part_of_shared,
         "memref.transpose": _Lowering.permuted_shared,
         "tensor.splat": _Lowering.splat,
+        "scf.yield": _Lowering.end,
+        "scf.condition": _Lowering.end,
         **{
             f"tile.{name}": getattr(_Lowering, name)
             for name in (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""use-tensor-cores: the kernel of a contraction becomes the code of a thread around mma.sync."""
+"""use-tensor-cores: the kernel of a contraction becomes a tile kernel around tile.dot."""
 
 from __future__ import annotations
 
@@ -52,14 +52,16 @@ _BLOCKS_SM = "nvvm.minctasm"
 
 @dataclass(frozen=True)
 class UseTensorCores(Pass):
-    """Write the code of a thread for each kernel that group-contractions marked.
+    """Make a tile kernel of each kernel that group-contractions marked.
 
     Before:
         %s = memref.alloc() ; linalg.fill 0.0 outs(%s) ; linalg.matmul ins(%a, %b) outs(%s)
         linalg.generic ins(%s, %bias) outs(%c)
-    After, with `nvgpu.grid`, `nvgpu.block` and a global in shared memory:
-        cp.async of the first tiles ; scf.for %t { cp.async ahead ; ldmatrix ; mma.sync ; barrier }
-        barrier ; %c to shared memory ; barrier ; scf.for { the generic's body ; vector.store }
+    After, with `nvgpu.grid`, `nvgpu.block` and `xtc.warps`, and layouts in the types of tiles:
+        tile.copy_async of the first tiles ; tile.wait_group ; tile.sync ; tile.load_shared
+        scf.for %t { tile.copy_async ahead ; tile.load_shared of the next step ; tile.dot ; .. }
+        tile.sync ; tile.store_shared ; tile.sync
+        scf.for %row { tile.load_shared ; the generic's body on tiles ; tile.store_global }
 
     Attributes:
         tf32: whether operands in float32 may be rounded to TF32.

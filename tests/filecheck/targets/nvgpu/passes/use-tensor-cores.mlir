@@ -130,7 +130,6 @@ func.func @half(%a: memref<512x512xf16, 1>, %b: memref<512x512xf16, 1>, %x: memr
 // THREAD:       llvm.store {{.*}} : vector<1xi16>, !llvm.ptr<3>
 // THREAD:       scf.if
 // THREAD:         llvm.load {{.*}} : !llvm.ptr<1> -> vector<1xi16>
-// THREAD:       scf.for
 // THREAD:         nvvm.mma.sync {{.*}} multiplicandAPtxType = #nvvm.mma_type<bf16>
 // THREAD:       nvvm.barrier
 // THREAD:       arith.cmpi ult
