@@ -66,7 +66,7 @@ class GlobalOperand:
 
     def fits(self, size: int, k_size: int) -> bool:
         """Whether tiles of this size divide it."""
-        shape = MemRefType(self.view.type).shape
+        shape: list[int] = MemRefType(self.view.type).shape
         return shape[self.own] % size == 0 and shape[self.k] % k_size == 0
 
 
