@@ -138,6 +138,10 @@ __all__ = [
 ]
 
 
+_CHECKED = 256
+"""Operations of a transform script up to which the interpreter checks the use of handles."""
+
+
 def single_threaded_context() -> Context:
     """A context that starts no threads: for processes that fork, and for their children."""
     context = Context()
@@ -145,8 +149,8 @@ def single_threaded_context() -> Context:
     return context
 
 
-def all_operations(op: Operation) -> list[Operation]:
-    """`op` and every operation inside of it, in the order of the text.
+def all_operations(op: Operation, order: WalkOrder = WalkOrder.PRE_ORDER) -> list[Operation]:
+    """`op` and every operation inside of it, in the order of the text unless `order` says else.
 
     An interrupt waits until they are found: the bindings make a RuntimeError of what is raised in a
     callback.
@@ -158,7 +162,7 @@ def all_operations(op: Operation) -> list[Operation]:
         return WalkResult.ADVANCE
 
     with delayed_interrupts():
-        op.walk(visit, WalkOrder.PRE_ORDER)
+        op.walk(visit, order)
     return found
 
 
@@ -186,4 +190,7 @@ def apply_named_sequence(root: Operation, script: Operation) -> None:
     from mlir.dialects.transform import interpreter
 
     sequence = script.regions[0].blocks[0].operations[0]
-    interpreter.apply_named_sequence(root, sequence, script)
+    options = interpreter.TransformOptions()
+    # They compare each handle that is used up with all others.
+    options.expensive_checks = len(sequence.regions[0].blocks[0].operations) <= _CHECKED
+    interpreter.apply_named_sequence(root, sequence, script, options)
