@@ -130,6 +130,7 @@ __all__ = [
     "infer_contraction_dimensions_from_maps",
     "infer_convolution_dimensions",
     "memref",
+    "outer_operations",
     "scf",
     "single_threaded_context",
     "tensor",
@@ -163,6 +164,22 @@ def all_operations(op: Operation, order: WalkOrder = WalkOrder.PRE_ORDER) -> lis
 
     with delayed_interrupts():
         op.walk(visit, order)
+    return found
+
+
+def outer_operations(op: Operation) -> list[Operation]:
+    """The same in the order of the text, without those in bodies of linalg operations.
+
+    They are most operations of a network before bufferization, and few passes look for them.
+    """
+    found: list[Operation] = []
+
+    def visit(inner: Operation) -> WalkResult:
+        found.append(inner.operation)
+        return WalkResult.SKIP if inner.name.startswith("linalg.") else WalkResult.ADVANCE
+
+    with delayed_interrupts():
+        op.walk(visit, WalkOrder.PRE_ORDER)
     return found
 
 
