@@ -22,6 +22,7 @@ from xtc.ir.mlir import (
     Value,
     outer_operations,
 )
+from xtc.ir.mlir import all_operations as all_operations  # passes of others know it from here
 
 _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 _ARITHMETIC = (*(f"arith.{word}" for word in ("add", "sub", "mul", "div", "max", "min")), "math.")
