@@ -57,7 +57,7 @@ class Result:
 def write_result(tiling: Tiling, accumulators: Value, result: Result) -> None:
     """Write the block's tile through shared memory; neighbouring threads write neighbours."""
     shared = _stored(tiling, accumulators)
-    packed = packed_elements(result.memref)
+    packed = min(packed_elements(result.memref), tiling.m * tiling.n // tiling.threads)
     rows = tiling.threads * packed // tiling.n
     layout = blocked(tiling.threads, (rows, tiling.n), packed)
     element = MemRefType(shared.type).element_type
