@@ -48,6 +48,7 @@ from xtc_targets.host.passes.prefetch_panels import PrefetchPanels
 from xtc_targets.host.passes.record_kernels import RecordKernels
 from xtc_targets.host.passes.relax_reductions import RelaxReductions
 from xtc_targets.host.passes.separate_empties import SeparateEmpties
+from xtc_targets.host.passes.separate_reads import SeparateReads
 from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
 from xtc_targets.host.passes.share_buffers import ShareBuffers
 from xtc_targets.host.passes.transpose_by_blocks import TransposeByBlocks
@@ -215,9 +216,10 @@ def host_pipeline(
     # A body becomes a function before buffers are placed, so that those it allocates for every
     # iteration are moved out of the loop, but stay with the thread.
     outline = (OutlineParallelLoops(),) if parallel else ()
-    separate = SeparateEmpties()
+    # Bufferization compares all that reads or writes the same tensor.
+    separate = (SeparateEmpties(), SeparateReads())
     bufferized = Stage(
-        "bufferized", (separate, *TO_MEMREFS, ShareBuffers(), *kernels, *outline, *_BUFFERS)
+        "bufferized", (*separate, *TO_MEMREFS, ShareBuffers(), *kernels, *outline, *_BUFFERS)
     )
     scheduled = _scheduled(machine, caches, codegen, parallel=parallel)
     lowered = _lowered_to_c(machine) if codegen == "c" else _lowered_to_llvm(machine, profile)
