@@ -24,6 +24,7 @@ from rich.table import Table
 
 import xtc
 import xtc.ops as O
+from benchmarks.console import wide_console
 from benchmarks.harness import print_table, run_interleaved, save
 from xtc.driver import prepare
 from xtc.driver.cached import compilation_key
@@ -140,7 +141,7 @@ def main() -> None:
         compared = run_interleaved("hit or compile", both, rounds=7, baseline="compile")
         print_table(report)
         print_table(compared)
-        print_first(Console())
+        print_first(wide_console())
     save(report, Path("out/bench-cache.json"))
 
 

@@ -22,11 +22,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 import xtc
 import xtc.ops as O
+from benchmarks.console import wide_console
 from benchmarks.peers.worker import environment_of
 from xtc.evaluate.units import seconds_text
 
@@ -164,7 +164,7 @@ def print_calls(found: dict[str, list[float]], title: str) -> None:
                 for median, seconds in zip(medians, samples, strict=True)
             ]
             table.add_row(*words, *cells, f"{medians[1] / medians[0]:.2f}")
-    Console().print(table)
+    wide_console().print(table)
 
 
 def main() -> None:

@@ -18,11 +18,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from rich.console import Console
 from rich.table import Table
 
 import xtc
 import xtc.ops as O
+from benchmarks.console import wide_console
 from benchmarks.harness import Report, print_table, run_interleaved, save
 from benchmarks.networks import NETWORKS
 from benchmarks.networks.compiled import compile_all, print_compiled, save_compiled
@@ -108,7 +108,7 @@ def print_limits(title: str, report: Report, limits: dict[str, float]) -> None:
         median = report.timings[name].median
         state = "met" if median <= limit else "missed"
         table.add_row(name, seconds_text(median), seconds_text(limit), state)
-    Console().print(table)
+    wide_console().print(table)
 
 
 def print_phases(title: str, phases: dict[str, list[float]]) -> None:
@@ -120,7 +120,7 @@ def print_phases(title: str, phases: dict[str, list[float]]) -> None:
         table.add_row(phase, f"{statistics.median(samples) * 1e3:.2f}")
     total = sum(statistics.median(samples) for samples in phases.values())
     table.add_row("in all", f"{total * 1e3:.2f}")
-    Console().print(table)
+    wide_console().print(table)
 
 
 def networks(names: Sequence[str]) -> None:

@@ -16,10 +16,10 @@ import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 import xtc
+from benchmarks.console import wide_console
 from benchmarks.tiny.networks import NETWORKS
 from xtc.graph.graph import Graph
 
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     table = Table(title="one inference; instructions and cycles in millions; *: modelled")
     for column in (*_COLUMNS, "flash", ".tflite", "RAM", "live tensors"):
         table.add_column(column, justify="left" if column in ("network", "board") else "right")
-    console = Console(width=160)
+    console = wide_console()
     for name, make, file in _chosen(args.files, args.network or list(NETWORKS)):
         for board in args.board or BOARDS:
             found, lines = measured(make(), board, operators=args.operators)

@@ -28,6 +28,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.console import wide_console
 from xtc.core.errors import UserError, did_you_mean
 from xtc.evaluate.timing import Timing, time_calls
 from xtc.evaluate.units import seconds_text, time_unit
@@ -119,7 +120,7 @@ def print_table(report: Report, console: Console | None = None) -> None:
             seconds_text(timing.best),
             f"{report.ratio(name):.3f}",
         )
-    (console or Console()).print(table)
+    (console or wide_console()).print(table)
 
 
 def save(report: Report, path: Path) -> None:

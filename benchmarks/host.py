@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from rich.console import Console
 
+from benchmarks.console import wide_console
 from benchmarks.harness import machine_facts
 from benchmarks.peers.environments import default_folder
 from benchmarks.peers.goals import verdicts
@@ -42,7 +43,7 @@ from xtc.system.cores import usable_cores
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, print, save."""
     options = _parser().parse_args(arguments)
-    console = Console(width=None if sys.stdout.isatty() else 200)
+    console = wide_console()
     try:
         chosen, libraries = _selected(options)
     except UserError as error:

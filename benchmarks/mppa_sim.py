@@ -15,8 +15,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from rich.console import Console
 
+from benchmarks.console import wide_console
 from benchmarks.harness import Report, print_table, run_interleaved, save
 from xtc.runtime import NativeUnit
 from xtc.runtime.native import compile_unit
@@ -95,7 +95,9 @@ def opening() -> Candidates:
 def verdict(what: str, value: float, goal: float, better: str) -> None:
     """One line: the median against its goal."""
     met = value < goal if better == "below" else value >= goal
-    Console().print(f"{what}: {value:.3g}, goal {better} {goal:.3g}: {'met' if met else 'missed'}")
+    wide_console().print(
+        f"{what}: {value:.3g}, goal {better} {goal:.3g}: {'met' if met else 'missed'}"
+    )
 
 
 def run(name: str, candidates: Candidates) -> Report:

@@ -20,11 +20,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from rich.console import Console
 
 import xtc
 import xtc.ops as O
 from benchmarks import nvgpu_tiles
+from benchmarks.console import wide_console
 from benchmarks.harness import Report, print_table, run_interleaved, save
 from xtc.runtime import NativeUnit
 from xtc.runtime.native import compile_unit
@@ -47,7 +47,7 @@ void threads(const uint64_t *arguments) { cuda_launch(nothing, arguments, &many)
 """
 
 Candidates = Mapping[str, Callable[[], Any]]
-say = Console().print
+say = wide_console().print
 
 
 def run(name: str, candidates: Candidates) -> Report:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
+from benchmarks.console import wide_console
 from benchmarks.harness import Report
 from xtc import tile
 from xtc.core.errors import ToolError
@@ -28,7 +28,7 @@ SHARE_GOAL = 0.95
 INSTRUCTIONS = ("HGMMA", "UTMALDG", "HMMA", "LDSM", "LDGSTS")
 
 Run = Callable[[str, Mapping[str, Callable[[], Any]]], Report]
-say = Console().print
+say = wide_console().print
 
 
 @tile.autotune(

@@ -17,11 +17,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from rich.console import Console
 from rich.table import Table
 
 import xtc
 import xtc.ops as O
+from benchmarks.console import wide_console
 from xtc.search import Session, Settings, Store
 
 ROUNDS = 20
@@ -115,7 +115,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder, "tuning.db")) as store:
         for settings in searches:
             found.append(search(graph, store, settings, options))
-    Console(width=160).print(table(graph, found, options))
+    wide_console().print(table(graph, found, options))
 
 
 if __name__ == "__main__":

@@ -17,11 +17,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import ml_dtypes
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 import xtc
 import xtc.ops as O
+from benchmarks.console import wide_console
 from benchmarks.harness import cpu_model, run_interleaved
 from xtc.evaluate.units import seconds_text
 
@@ -134,7 +134,7 @@ def main() -> None:
         rate = args.columns * args.depth * bits / 8 / time / 1e9
         ratio = "" if peer is None else f"{peer.median / time:.2f}"
         table.add_row(form, seconds_text(time), f"{rate:.1f}", f"{wide / time:.2f}", ratio)
-    Console().print(table)
+    wide_console().print(table)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
+from benchmarks.console import wide_console
 from benchmarks.harness import machine_facts
 from benchmarks.networks import NETWORKS
 from benchmarks.networks.engines import ENGINES, PACKAGES
@@ -29,7 +29,6 @@ from benchmarks.peers.worker import Worker, WorkerFailed, WorkerLost, environmen
 
 _READY_SECONDS = 600.0
 _CALL_SECONDS = 120.0
-_WIDTH = 130
 _CLOSE = 1e-3  # of the largest number of a result
 
 
@@ -118,7 +117,7 @@ def _arguments() -> Any:
 def main() -> None:
     """Print the table, and where time goes in rows below 1; save the samples."""
     args = _arguments()
-    console, rows = Console(width=max(Console().width, _WIDTH)), []
+    console, rows = wide_console(), []
     absent = sorted(set(ENGINES) - set(_installed()))
     if absent:
         console.print(f"not installed: {', '.join(absent)}")

@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 import xtc
+from benchmarks.console import wide_console
 from benchmarks.networks import NETWORKS
 
 GOALS = {
@@ -112,7 +112,7 @@ def print_compiled(found: Compiled) -> None:
         sizes += [cold["arena"], cold["arena_least"]]
         megabytes = (f"{size / 1e6:,.1f}" for size in sizes)
         table.add_row(name, f"{cold['nodes']:g}", *times, *megabytes)
-    Console().print(table)
+    wide_console().print(table)
 
 
 def save_compiled(found: Compiled, path: Path) -> None:

@@ -52,6 +52,23 @@ def test_a_profile_is_of_every_operator_and_changes_no_result(
     assert len(set(kernels)) < len(kernels)  # equal layers run equal functions
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("cache", [True, False])
+def test_the_recording_program_is_kept_only_where_the_program_is(
+    cache: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XTC_CACHE", "1")
+    monkeypatch.setenv("XTC_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(LocalHost, "peak_flops", lambda self, dtype: 1e11)
+    monkeypatch.setattr(LocalHost, "memory_bandwidth", lambda self: 1e10)
+    x = O.tensor((8, 8), name="x")
+    with O.graph(name="g") as gb:
+        O.relu(x)
+    with xtc.compile(gb.graph, threads=1, cache=cache) as module:
+        module.profile(repeat=1)
+    assert len(list(tmp_path.glob("entries/*"))) == (2 if cache else 0)
+
+
 def test_what_is_fused_belongs_to_the_operator_that_reads_it() -> None:
     x, w = O.tensor((4, 4), name="x"), O.tensor((4, 4), name="w")
     with O.graph(name="g") as gb:

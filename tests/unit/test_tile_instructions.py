@@ -47,7 +47,7 @@ def codes_of(packed: np.ndarray, bits: int) -> np.ndarray:
 
 def values_of(codes: np.ndarray, dtype: Any) -> np.ndarray:
     """What codes of a type stand for."""
-    if dtype.is_float:
+    if dtype.is_float():
         kind = _OTHER_FLOATS[dtype.name]
         return codes.astype(np.uint8).view(kind).astype(np.float32)
     negative = dtype.signed & (codes >> (dtype.bits - 1) > 0)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from xtc import tile
-from xtc.tile import float16, float32, int32, uint32
+from xtc.tile import float16, float32, int32, uint32, void_p
 
 
 class Elected(tile.Script):
@@ -56,3 +56,35 @@ class Normal(tile.Script):
         z = self.global_view(z_ptr, dtype=int32, shape=[2, 8])
         four = self.register_tensor(dtype=int32, shape=[4], init=lambda i: i)
         self.store_global(z, self.repeat(four, [2, 2]), offsets=[0, 0])
+
+
+class Widened(tile.Script):
+    """y = x, of a narrow type, as float32."""
+
+    def __init__(self, dtype: tile.DataType):
+        super().__init__()
+        self.dtype = dtype
+
+    def __call__(self, x_ptr: void_p, y_ptr: ~float32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        x = self.global_view(x_ptr, dtype=self.dtype, shape=[16, 32])
+        y = self.global_view(y_ptr, dtype=float32, shape=[16, 32])
+        narrow = self.load_global(x, offsets=[0, 0], shape=[16, 32])
+        self.store_global(y, self.cast(narrow, dtype=float32), offsets=[0, 0])
+
+
+class Total(tile.Script):
+    """The sum and the maximum of all elements, each stored alone, by way of shared memory too."""
+
+    def __call__(self, x_ptr: ~int32, y_ptr: ~int32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        x = self.global_view(x_ptr, dtype=int32, shape=[4, 6])
+        y = self.global_view(y_ptr, dtype=int32, shape=[2, 2])
+        loaded = self.load_global(x, offsets=[0, 0], shape=[4, 8])
+        self.store_global(y, self.sum(loaded), offsets=[0, 1], dims=[])
+        kept = self.shared_tensor(dtype=int32, shape=[3])
+        self.store_shared(kept, self.max(loaded), offsets=[2], dims=[])
+        self.sync()
+        self.store_global(y, kept[2].item(), offsets=[1, 0], dims=[])

@@ -7,7 +7,8 @@ refused, never silently replaced.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -29,6 +30,8 @@ from xtc.runtime import DeviceArray
 
 Array = np.ndarray[Any, Any]
 ALIGNMENT = 64
+NewArray = Callable[[tuple[int, ...], str], Array]
+"""Makes an uninitialised array of a shape and an element type."""
 
 
 def bind_arguments(
@@ -85,10 +88,12 @@ def output_arrays(
     inputs: Sequence[Array | DeviceArray],
     devices: Devices,
     undo: ExitStack,
+    new: NewArray | None = None,
 ) -> list[Array | DeviceArray]:
     """The arrays to write: new ones, or those of `out`. Raises UserError where they do not fit.
 
-    `undo` frees the new ones on devices: a traceback would keep them as long as it is kept.
+    `new` makes those on the host. `undo` frees the new ones on devices: a traceback would keep
+    them as long as it is kept.
     """
     given = list(out) if isinstance(out, list | tuple) else [out]
     if out is None:
@@ -98,19 +103,20 @@ def output_arrays(
             f"'{manifest.entry}' writes {len(manifest.outputs)} arrays; out= has {len(given)}"
         )
     pairs = zip(given, manifest.outputs, strict=True)
-    arrays = [_output(value, argument, devices, undo) for value, argument in pairs]
+    make = new or aligned_empty
+    arrays = [_output(value, argument, devices, undo, make) for value, argument in pairs]
     for position, array in enumerate(arrays):
         _check_apart(array, manifest.outputs[position], [*inputs, *arrays[:position]])
     return arrays
 
 
 def _output(
-    value: Any, argument: Argument, devices: Devices, undo: ExitStack
+    value: Any, argument: Argument, devices: Devices, undo: ExitStack, new: NewArray
 ) -> Array | DeviceArray:
     if argument.device is not None:
         return output_device_array(value, argument, devices, undo)
     if value is None:
-        return aligned_empty(argument.shape, argument.dtype)
+        return new(argument.shape, argument.dtype)
     return _writable(value, argument)
 
 
@@ -160,8 +166,12 @@ def _as_array(value: Any, argument: Argument) -> Array:
 
 def aligned_empty(shape: tuple[int, ...], dtype: str) -> Array:
     """An uninitialised array whose data starts at a multiple of 64 bytes, a cache line."""
-    numpy_type = element_type(dtype).numpy
-    nbytes = int(np.prod(shape, dtype=np.int64)) * numpy_type.itemsize
+    nbytes = byte_count(shape, dtype)
     raw = np.empty(nbytes + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT
-    return raw[start : start + nbytes].view(numpy_type).reshape(shape)
+    return raw[start : start + nbytes].view(element_type(dtype).numpy).reshape(shape)
+
+
+def byte_count(shape: tuple[int, ...], dtype: str) -> int:
+    """The bytes of a dense array."""
+    return math.prod(shape) * element_type(dtype).numpy.itemsize

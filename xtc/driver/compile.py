@@ -168,7 +168,11 @@ def _load(
         else:
             folder = Path(resources.enter_context(private_folder("module-")))
             built = build_or_fetch(compilation, folder, cache)
-        return Module(compilation, built.artifact, host, devices, resources, cached=built.cached)
+        return Module(
+            *(compilation, built.artifact, host, devices, resources),
+            cached=built.cached,
+            cache=cache and not in_memory,
+        )
 
 
 def prepare(

@@ -25,6 +25,7 @@ from xtc.driver.folders import new_folder, separate_copy
 from xtc.driver.in_flight_calls import InFlightCalls
 from xtc.driver.live_devices import by_name, device_targets, devices_of, require_used
 from xtc.driver.offloaded import load_artifact
+from xtc.driver.result_memory import ResultMemory
 from xtc.driver.states import FILE as STATES
 from xtc.driver.states import States
 from xtc.driver.trust import check_trusted
@@ -48,7 +49,8 @@ class Module(Closing):
     """A function on arrays; a context manager.
 
     `module(a, b)` takes the graph's inputs by position or name and returns its outputs as new
-    arrays (one, or a tuple), or writes them to `out=`.
+    arrays (one, or a tuple), or writes them to `out=`. The memory of results that nobody holds any
+    more is used for those of later calls.
 
     Attributes:
         artifact: the files or objects, with their manifest.
@@ -70,9 +72,14 @@ class Module(Closing):
         resources: ExitStack,
         *,
         cached: bool = False,
+        cache: bool = True,
     ) -> None:
-        """Load `artifact`; takes over `resources`, what to release when the module is closed."""
+        """Load `artifact`; takes over `resources`, what to release when the module is closed.
+
+        `cache` is whether what is built for this module later may come from the cache.
+        """
         self._compilation = compilation
+        self._cache = cache
         self.artifact = artifact
         self.host = host
         self.devices = devices
@@ -81,6 +88,8 @@ class Module(Closing):
         self._loaded, unload = load_artifact(artifact, host, devices)
         # Also where the user never closes it; the device that it opened may still hold a result.
         resources.callback(weakref.finalize(self, unload))
+        self._results = ResultMemory(artifact.manifest)
+        resources.callback(self._results.close)
         self._resources = resources.pop_all()
         self._calls = InFlightCalls(f"module '{self.name}'")
         self.state = States(artifact.manifest, compilation.initial_states() if compilation else {})
@@ -140,7 +149,8 @@ class Module(Closing):
     def _call(self, args: Sequence[Any], out: Any, arrays: Mapping[str, Any]) -> Any:
         inputs = bind_arguments(self.artifact.manifest, args, arrays, self.devices)
         with ExitStack() as undo:
-            outputs = output_arrays(self.artifact.manifest, out, inputs, self.devices, undo)
+            manifest, new = self.artifact.manifest, self._results.empty
+            outputs = output_arrays(manifest, out, inputs, self.devices, undo, new)
             with self._bound(inputs, outputs) as call:
                 call()
             undo.pop_all()
@@ -283,7 +293,8 @@ class Module(Closing):
         with self._addresses(inputs, outputs) as addresses:
             call = self._loaded.bind(addresses)
             if not isinstance(self._loaded, RecordingModule):
-                return profiling.profile(self._compilation, call, (*inputs, *outputs), repeat)
+                given = (*inputs, *outputs)
+                return profiling.profile(self._compilation, call, given, repeat, cache=self._cache)
             record = self._loaded.record(addresses)
             kernels = self.artifact.manifest.offload.kernels
             return device_profiling.profile_devices(

@@ -29,15 +29,21 @@ Array = np.ndarray[Any, Any]
 
 
 def profile(
-    compilation: Compilation, plain: Callable[[], None], arrays: Sequence[Array], repeat: int
+    compilation: Compilation,
+    plain: Callable[[], None],
+    arrays: Sequence[Array],
+    repeat: int,
+    *,
+    cache: bool = True,
 ) -> Profile:
     """Run the recording program `repeat` times on arrays, in turns with the call `plain`.
 
+    With `cache` that program may come from the cache, which keeps it then.
     Raises UserError where the target records no kernels.
     """
     if repeat < 1:
         raise UserError(f"repeat={repeat} is not 1 or more")
-    with _recording(compilation, arrays) as (host, recorder, call):
+    with _recording(compilation, arrays, cache) as (host, recorder, call):
         call()
         plain()
         kernels = recorder.kernels
@@ -72,7 +78,7 @@ def _timed(call: Callable[[], None]) -> float:
 
 @contextmanager
 def _recording(
-    compilation: Compilation, arrays: Sequence[Array]
+    compilation: Compilation, arrays: Sequence[Array], cache: bool
 ) -> Iterator[tuple[ProgramRuntime, RecordedKernels, Callable[[], None]]]:
     """The program that records, loaded, and a call of it."""
     target = compilation.target
@@ -86,7 +92,7 @@ def _recording(
     with ExitStack() as stack:
         host = stack.enter_context(target.runtime(options))
         folder = Path(stack.enter_context(private_folder("profile-")))
-        artifact = build_or_fetch(recording, folder, True).artifact
+        artifact = build_or_fetch(recording, folder, cache).artifact
         loaded: LoadedModule = host.load(artifact)
         if not isinstance(loaded, RecordedKernels):
             raise UserError(f"programs for {target.name} record no times")

@@ -9,7 +9,21 @@ from xtc.tile import layout, testing, utils
 from xtc.tile import settings as option
 from xtc.tile.classes import Class
 from xtc.tile.config import use_device
+from xtc.tile.cuda import SharedLayout
+from xtc.tile.host_tensors import (
+    Tensor,
+    empty,
+    from_torch,
+    full,
+    ones,
+    rand,
+    randint,
+    randn,
+    view_torch,
+    zeros,
+)
 from xtc.tile.instructions import Dim3
+from xtc.tile.layout import RegisterLayout
 from xtc.tile.pipeline import Pipeline
 from xtc.tile.program import Program
 from xtc.tile.script import Script, autotune
@@ -63,14 +77,18 @@ __all__ = [
     "Pipeline",
     "PointerType",
     "Program",
+    "RegisterLayout",
     "RegisterTensor",
     "Script",
+    "SharedLayout",
     "SharedTensor",
+    "Tensor",
     "autotune",
     "bf16",
     "bfloat16",
     "boolean",
     "cdiv",
+    "empty",
     "f8e4m3",
     "f8e5m2",
     "f16",
@@ -81,6 +99,8 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "from_torch",
+    "full",
     "i8",
     "i16",
     "i32",
@@ -90,7 +110,11 @@ __all__ = [
     "int32",
     "int64",
     "layout",
+    "ones",
     "option",
+    "rand",
+    "randint",
+    "randn",
     "testing",
     "tf32",
     "tfloat32",
@@ -104,7 +128,9 @@ __all__ = [
     "uint64",
     "use_device",
     "utils",
+    "view_torch",
     "void_p",
+    "zeros",
 ]
 
 

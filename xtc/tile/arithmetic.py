@@ -104,10 +104,10 @@ def binary(name: str, a: Any, b: Any) -> Data:
         name = "or" if name == "max" else "and"
     if dtype.kind == "bool" and name not in ("and", "or", "xor"):
         return binary(name, cast(left, int32), cast(right, int32))
-    table = _FLOAT if dtype.is_float else _SIGNED if dtype.signed else _UNSIGNED
-    if name == "floordiv" and dtype.is_float:
+    table = _FLOAT if dtype.is_float() else _SIGNED if dtype.signed else _UNSIGNED
+    if name == "floordiv" and dtype.is_float():
         return unary("floor", binary("truediv", left, right))
-    if name == "truediv" and not dtype.is_float:
+    if name == "truediv" and not dtype.is_float():
         name = "floordiv"  # as in C
     if name not in table:
         raise UserError(f"{name} does not take values of type {dtype}")
@@ -122,15 +122,15 @@ def unary(name: str, a: Any) -> Data:
     if value.dtype.is_packed:
         return cast(unary(name, _as_byte(value)), value.dtype)  # type: ignore[no-any-return]
     if name == "neg":
-        return binary("sub", 0, value) if not value.dtype.is_float else _negated(value)
+        return binary("sub", 0, value) if not value.dtype.is_float() else _negated(value)
     if name == "abs":
-        make = math.absf if value.dtype.is_float else math.absi
+        make = math.absf if value.dtype.is_float() else math.absi
         return _like(value, make(value.value))
     if name == "not":
         return binary("eq", value, 0)
     if name == "invert":
         return binary("xor", value, 1 if value.dtype.kind == "bool" else -1)
-    if not value.dtype.is_float:
+    if not value.dtype.is_float():
         raise UserError(
             f"{name} does not take values of type {value.dtype}", hints=["cast to float32 first"]
         )
@@ -158,7 +158,7 @@ def cast(a: Any, dtype: DataType) -> Any:
         raise UserError(f"cast takes an element type, not {dtype!r}", hints=["tile.float16, ..."])
     if not isinstance(a, Data):
         if dtype.is_coded or dtype.is_packed or dtype.name == "tfloat32":
-            plain = float32 if dtype.is_float else int32
+            plain = float32 if dtype.is_float() else int32
             return cast(Scalar(_constant(a, plain), plain), dtype)
         return Scalar(_constant(a, dtype), dtype)
     if a.dtype == dtype:
@@ -177,7 +177,7 @@ def cast(a: Any, dtype: DataType) -> Any:
         return cast(_made(a.value, float32, a.shape), dtype)
     if dtype.kind == "bool":
         return binary("ne", a, 0)
-    if a.dtype.is_float and dtype.is_float and a.dtype.bits == dtype.bits:
+    if a.dtype.is_float() and dtype.is_float() and a.dtype.bits == dtype.bits:
         a = cast(a, float32)  # float16 and bfloat16
     return _made(_converted(a, dtype), dtype, a.shape)
 
@@ -216,7 +216,7 @@ def data(a: Any, like: DataType | None = None) -> Data:
     if not isinstance(a, int | float | bool):
         raise UserError(f"{a!r} is no value of a kernel", hints=["numbers and tiles are"])
     own = boolean if isinstance(a, bool) else float32 if isinstance(a, float) else _integer(a)
-    if like is None or (own.is_float and not like.is_float) or like.kind == "bool":
+    if like is None or (own.is_float() and not like.is_float()) or like.kind == "bool":
         return Scalar(_constant(a, own), own)
     return Scalar(_constant(a, like), like)
 
@@ -272,7 +272,7 @@ def mlir_type(text: str) -> Type:
 
 def _compared(name: str, left: Data, right: Data) -> Data:
     predicate = _COMPARISONS[name]
-    if left.dtype.is_float:
+    if left.dtype.is_float():
         made = arith.cmpf(arith.CmpFPredicate[predicate[0]], left.value, right.value)
     else:
         which = predicate[1 if left.dtype.signed else 2]
@@ -286,11 +286,11 @@ def _negated(value: Data) -> Data:
 
 def _converted(a: Data, dtype: DataType) -> Value:
     type, source = _shaped(dtype, a), a.dtype
-    if source.is_float and dtype.is_float:
+    if source.is_float() and dtype.is_float():
         return (arith.extf if dtype.bits > source.bits else arith.truncf)(type, a.value)
-    if source.is_float:
+    if source.is_float():
         return (arith.fptosi if dtype.signed else arith.fptoui)(type, a.value)
-    if dtype.is_float:
+    if dtype.is_float():
         return (arith.sitofp if source.signed else arith.uitofp)(type, a.value)
     if dtype.bits == source.bits:
         return a.value
@@ -308,7 +308,7 @@ def _constant(number: Any, dtype: DataType) -> Value:
     if not isinstance(number, int | float):
         raise UserError(f"{number!r} is no number of type {dtype}")
     type = Type.parse(dtype.mlir)
-    if dtype.is_float:
+    if dtype.is_float():
         return arith.constant(type, FloatAttr.get(type, float(number)))
     if float(number) != int(number):
         raise UserError(f"{number} is no number of type {dtype}")

@@ -130,7 +130,7 @@ def _require(memory: type[Memory], dst: Any, kind: str, sem: str, scope: str, na
             notes=[f"sem is {', '.join(_ORDERS)}", f"scope is {', '.join(_SCOPES)}"],
         )
     dtype = dst.dtype
-    allowed = dtype.bits in _BITS and (not dtype.is_float or kind in ("add", "sub", "exch"))
+    allowed = dtype.bits in _BITS and (not dtype.is_float() or kind in ("add", "sub", "exch"))
     if not allowed or dtype.name == "tfloat32":
         raise UserError(
             f"atomic.{name} does not take elements of {dtype}",

@@ -43,6 +43,10 @@ class Barriers:
     def __len__(self) -> int:
         return self.count
 
+    def tolist(self) -> list[Barrier]:
+        """Each barrier, to give them names."""
+        return [self[index] for index in range(self.count)]
+
     def __repr__(self) -> str:
         return f"{self.count} mbarriers"
 

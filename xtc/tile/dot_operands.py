@@ -48,7 +48,7 @@ def _check(left: RegisterTensor, right: RegisterTensor) -> None:
 
 
 def _check_accumulator(left: RegisterTensor, total: DataType) -> None:
-    if left.dtype.kind == "bool" or left.dtype.is_float != total.is_float:
+    if left.dtype.kind == "bool" or left.dtype.is_float() != total.is_float():
         raise UserError(f"dot of {left.dtype} cannot be accumulated in {total}")
     if total.bits < left.dtype.bits:
         raise UserError(f"dot of {left.dtype} cannot be accumulated in the narrower {total}")

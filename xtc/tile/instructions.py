@@ -196,7 +196,10 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         offsets: Sequence[Any],
         dims: Sequence[int] | None = None,
     ) -> None:
-        """Write a tile to global memory; elements outside of the tensor are dropped."""
+        """Write a tile to global memory; elements outside of the tensor are dropped.
+
+        A single value, such as a sum of all elements, has `dims=[]`.
+        """
         moves.store_global(_global(dst, "store_global"), src, offsets, dims)
 
     def load_shared(
@@ -217,6 +220,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         """Write a tile to a shared tensor, or to the part at `offsets` along `dims`."""
         target = _shared(dst, "store_shared")
         if offsets is not None:
+            src, dims = shapes.element_of(src, dims, len(target.shape))
             shape = shapes.tensor_of(src, "store_shared").shape
             along = moves.dimensions(dims, len(shape), len(target.shape), "store_shared")
             target = memory.shared_slice(target, offsets, along, shape)

@@ -31,6 +31,7 @@ def load_global(
 
 def store_global(target: GlobalTensor, src: Any, offsets: Sequence[Any], dims: Any) -> None:
     """Write a tile to global memory; what lies outside of the tensor is dropped."""
+    src, dims = shapes.element_of(src, dims, len(target.shape))
     value = same_type(shapes.tensor_of(src, "store_global"), target, "store_global")
     values, along = located(target, offsets, dims, len(value.shape), "store_global")
     tile.store_global(to_memory(value, "store_global").value, target.value, values, along)

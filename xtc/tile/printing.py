@@ -80,7 +80,7 @@ def _promoted(value: Any, field: str, is_float: bool) -> Data:
     if not isinstance(value, Data | int | float):
         raise UserError(f"printf: {field} takes a number, not {value!r}")
     found = arithmetic.data(value)
-    if found.dtype.is_float != is_float:
+    if found.dtype.is_float() != is_float:
         raise UserError(f"printf: {field} does not take {found!r}", hints=["cast it"])
     if is_float:
         wide = arithmetic.cast(found, float64)

@@ -15,6 +15,7 @@ from xtc.core.types import element_type
 from xtc.tile import config
 from xtc.tile.compiled import Kernel
 from xtc.tile.foreign import over
+from xtc.tile.host_tensors import Tensor
 from xtc.tile.methods import method
 from xtc.tile.script import Script
 from xtc.tile.source import Parameter, parameters
@@ -166,11 +167,11 @@ def checked(parameter: Parameter, value: Any, arrays: bool) -> Any:
     if isinstance(kind, DataType):
         if isinstance(value, bool) or not isinstance(value, int | float | np.number):
             raise UserError(f"'{name}' is a {kind}, not {shown(value)}")
-        if not kind.is_float and not kind.least <= int(value) <= kind.greatest:
+        if not kind.is_float() and not kind.least <= int(value) <= kind.greatest:
             raise UserError(f"'{name}' = {value} does not fit in {kind}")
-        if not kind.is_float and int(value) != value:
+        if not kind.is_float() and int(value) != value:
             raise UserError(f"'{name}' is a {kind}, not {value}")
-        return float(value) if kind.is_float else int(value)
+        return float(value) if kind.is_float() else int(value)
     if isinstance(value, np.generic):
         value = value.item()
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
@@ -181,7 +182,7 @@ def checked(parameter: Parameter, value: Any, arrays: bool) -> Any:
 
 
 def _array(name: str, kind: PointerType, value: Any) -> Any:
-    value = over(value)
+    value = value.numpy() if isinstance(value, Tensor) else over(value)
     dtype = getattr(value, "dtype", None)
     if dtype is None or not hasattr(value, "shape"):
         raise UserError(

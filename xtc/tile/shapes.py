@@ -24,6 +24,16 @@ def tensor_of(value: Any, name: str) -> RegisterTensor:
     return value
 
 
+def element_of(value: Any, dims: Any, rank: int) -> tuple[Any, Any]:
+    """A single run-time value as a tile of one element along the last of `rank` dimensions.
+
+    What else is stored, and where, stays as it is.
+    """
+    if not isinstance(value, Scalar) or dims not in (None, [], ()):
+        return value, dims
+    return fitted(value, (1,), "store"), [rank - 1]
+
+
 @method("transposed")
 def transposed(x: RegisterTensor) -> RegisterTensor:
     """A tile of two dimensions with these exchanged."""
@@ -96,7 +106,7 @@ def scanned(x: RegisterTensor, dim: int, op: str, exclusive: bool) -> RegisterTe
         raise UserError(f"scan: op={op!r}", notes=[f"it is {', '.join(_SCANS)}"])
     if x.dtype.is_coded or x.dtype.is_packed or x.dtype.kind == "bool":
         raise UserError(f"scan does not take {x!r}", hints=["cast it to int32 or float32 first"])
-    if x.dtype.is_float and op in ("and", "or", "xor"):
+    if x.dtype.is_float() and op in ("and", "or", "xor"):
         raise UserError(f"scan: {op} takes integers, not {x!r}")
     (number,) = dimensions(dim, len(x.shape))
     kind = f"u{op}" if op in ("max", "min") and not x.dtype.signed else op

@@ -371,7 +371,7 @@ def _truth(condition: Any) -> Value:
 
 
 def _fits(value: Any, dtype: DataType) -> bool:
-    return dtype.is_float or isinstance(value, int)
+    return dtype.is_float() or isinstance(value, int)
 
 
 def _integer_type(items: Range) -> DataType:

@@ -48,7 +48,6 @@ class DataType:
     def __repr__(self) -> str:
         return self.name
 
-    @property
     def is_float(self) -> bool:
         """Whether it is a floating-point type."""
         return self.kind == "float"
@@ -85,7 +84,7 @@ class DataType:
 
     def is_any_float16(self) -> bool:
         """Whether it is float16 or bfloat16."""
-        return self.is_float and self.bits == 16
+        return self.is_float() and self.bits == 16
 
     def is_integer(self) -> bool:
         """Whether it is an integer type."""
@@ -105,7 +104,7 @@ class DataType:
         """The smallest value."""
         if self.is_coded:
             return -self.greatest
-        if self.is_float:
+        if self.is_float():
             return float("-inf")
         return -(1 << (self.bits - 1)) if self.signed else 0
 
@@ -116,19 +115,19 @@ class DataType:
             code = (1 << (self.bits - 1)) - 1 - _NO_NUMBERS.get(self.name, 0)
             exponent, mantissa = divmod(code, 1 << self.mantissa_bits)
             return (1 + mantissa / (1 << self.mantissa_bits)) * 2.0 ** (exponent - self.bias)
-        if self.is_float:
+        if self.is_float():
             return float("inf")
         return (1 << (self.bits - self.signed)) - 1
 
     @property
     def min_value(self) -> float | int:
         """The smallest finite value."""
-        return -self.max_value if self.is_float else self.least
+        return -self.max_value if self.is_float() else self.least
 
     @property
     def max_value(self) -> float | int:
         """The largest finite value."""
-        if self.is_float and not self.is_coded:
+        if self.is_float() and not self.is_coded:
             return float(ml_dtypes.finfo(self.numpy).max)
         return self.greatest
 

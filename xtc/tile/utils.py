@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from xtc.core.errors import UserError
@@ -29,6 +29,21 @@ def gcd(*numbers: int) -> int:
     if any(isinstance(number, Data) for number in numbers):
         raise UserError("gcd takes numbers that are known when compiling")
     return math.gcd(*numbers)
+
+
+def lcm(*numbers: int) -> int:
+    """The least common multiple of constants."""
+    return math.lcm(*numbers)
+
+
+def prod(numbers: Iterable[int]) -> int:
+    """The product of constants."""
+    return math.prod(numbers)
+
+
+def is_power_of_two(number: int) -> bool:
+    """Whether a constant is 1, 2, 4, ..."""
+    return number > 0 and number & (number - 1) == 0
 
 
 def idiv(a: int, b: int) -> int:
