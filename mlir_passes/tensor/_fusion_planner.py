@@ -30,8 +30,12 @@ class FusionLimits(ABC):
         """How many dimensions of the root's result to tile: the numbers to try, in order."""
 
     @abstractmethod
-    def admits(self, members: Sequence[Member], producer: Member) -> bool:
-        """Whether a producer may join these members."""
+    def admits(self, members: Sequence[Member], weight: int, producer: Member) -> bool:
+        """Whether a producer may join these members, whose weights add up to `weight`."""
+
+    def weight(self, member: Member) -> int:
+        """What a member adds to the weight of its group, which is added up as the group grows."""
+        return 0
 
     @abstractmethod
     def best(self, plans: Sequence[Members]) -> Members:
@@ -69,7 +73,8 @@ class FusionPlanner:
     def reached(self, root: Structured, loops: tuple[int, ...]) -> Members:
         """The root and all that can be computed with it where these loops of it are tiled."""
         found = {root.op: Member(root, loops)}
-        pending = [root]
+        pending, members = [root], [found[root.op]]
+        weight = self.limits.weight(members[0])
         while pending:
             for value in pending.pop().op.operands:
                 nest = self.view.nest_of(value)
@@ -79,8 +84,10 @@ class FusionPlanner:
                 if along is None:
                     continue
                 producer = Member(nest, along)
-                if self.limits.admits(list(found.values()), producer):
+                if self.limits.admits(members, weight, producer):
                     found[nest.op] = producer
+                    members.append(producer)
+                    weight += self.limits.weight(producer)
                     pending.append(nest)
         return tuple(found[op] for op in sorted(found, key=self.view.positions.__getitem__))
 

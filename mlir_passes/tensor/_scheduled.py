@@ -14,7 +14,13 @@ from xtc.core.location import SourceLocation
 from xtc.ir.analysis import linalg_ops as linalg
 from xtc.ir.analysis.contractions import grouped_loops
 from xtc.ir.analysis.reductions import is_unordered, moved_loops
-from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE, SCHEDULE_LOCATION
+from xtc.ir.attributes import (
+    LOOP_DIMS,
+    LOOP_SCHEDULE,
+    NODE_ID_PREFIX,
+    SCHEDULE_LOCATION,
+    SCHEDULED_PREFIX,
+)
 from xtc.ir.mlir import (
     ArrayAttr,
     DictAttr,
@@ -33,6 +39,8 @@ from xtc_passes.tensor._fuse_producers import is_fusable
 from xtc_passes.tensor._meshes import mesh_of
 
 _EXAMPLE = f'{LOOP_DIMS} = ["i", "j"], {LOOP_SCHEDULE} = {{"j", "i", "i#4" = {{"unroll"}}}}'
+_OWN_NAMES = re.compile(rf"{NODE_ID_PREFIX}[^,}}]*_|{re.escape(SCHEDULED_PREFIX)}\w+")
+_MOST_KEPT = 4096
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 
@@ -152,10 +160,36 @@ def schedule_line(op: Operation) -> str:
 
 def _read_nest(op: Operation, title: str, levels: int, meshes: Sequence[Operation]) -> Nest:
     """The legal nest that a linalg.generic's attributes describe. Raises UserError."""
+    key = _key(op, levels, meshes)
+    if key is not None and key in _legal:
+        return _legal[key]
     with located(location_of(op)), _lines_of_text(), about(title):
         nest = _written(op, title, _space(op, title, levels, meshes))
         check_nest(nest, title)
+    if key is not None:
+        if len(_legal) == _MOST_KEPT:
+            _legal.clear()
+        _legal[key] = nest
     return nest
+
+
+_legal: dict[tuple[object, ...], Nest] = {}
+"""Nests that were legal, by all that they were read from: networks have many equal operators, and
+several passes read each."""
+
+
+def _key(op: Operation, levels: int, meshes: Sequence[Operation]) -> tuple[object, ...] | None:
+    """All that the nest of an operation depends on; None for a schedule as people write it."""
+    if meshes or not is_nest(op.attributes[LOOP_SCHEDULE]):
+        return None
+    # Printed inside its function, an operation has that whole function numbered.
+    text = op.clone().operation.get_asm(use_local_scope=True, assume_verified=True)
+    return (_OWN_NAMES.sub("", text), _computed(op), levels)
+
+
+def _computed(op: Operation) -> tuple[int, ...]:
+    """The operands that may be computed in the loops of an operation."""
+    return tuple(n for n in range(linalg.input_count(op)) if is_fusable(op.operands[n]))
 
 
 @contextmanager
@@ -185,11 +219,10 @@ def _space(op: Operation, title: str, levels: int, meshes: Sequence[Operation]) 
         tuple((names[position], factor) for position, factor in index) for index in linalg.sums(op)
     ]
     count = linalg.input_count(op)
-    computed = tuple(n for n in range(count) if is_fusable(op.operands[n]))
     ranks = tuple(len(index_map.results) for index_map in linalg.index_maps(op)[:count])
     mesh = mesh_of(meshes)
     moved = tuple(names[loop] for loop in moved_loops(op))
-    return Space(tuple(axes), count, computed, tuple(sums), ranks, moved, mesh, levels)
+    return Space(tuple(axes), count, _computed(op), tuple(sums), ranks, moved, mesh, levels)
 
 
 def dims_of(op: Operation, title: str, count: int) -> list[str]:

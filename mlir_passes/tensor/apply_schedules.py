@@ -37,12 +37,12 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc.ir.transform import apply_script
+from xtc.ir.transform import ANY, apply_script, match_each
 from xtc.loops import Mesh, Nest
 from xtc.loops.check_mesh import leading_loops, trailing_loops
 from xtc.loops.nest import is_plain_reduction
 from xtc.loops.plan import first_parallel, plan_nest, spread_operands
-from xtc.loops.script import ANY, Fuse, Materialize, ScriptWriter
+from xtc.loops.script import Fuse, Materialize, ScriptWriter
 from xtc_passes.tensor._fuse_producers import fuse_producer
 from xtc_passes.tensor._grouped_reduction import group_loops, refusal
 from xtc_passes.tensor._meshes import check_spread, erase_meshes, meshes
@@ -172,21 +172,21 @@ def _find(module: Operation, distribution: Distribution | None, levels: int) -> 
 
 def _generalize(module: Operation, scheduled: list[Operation]) -> None:
     """Named operations as linalg.generic: only there are their index maps attributes."""
-    lines = []
-    before = {}
+    lines: list[str] = []
+    before, handles = {}, {}
     for position, op in enumerate(scheduled):
         if op.name != "linalg.generic":
             mark = f"{SCHEDULED_PREFIX}{position}"
             before[mark] = linalg.dict_of(op)
+            handles[mark] = f"%n{position}"
             lines += [
-                f"%n{position} = transform.structured.match attributes {{{mark}}} in %root "
-                f": ({ANY}) -> {ANY}",
                 f"%g{position} = transform.structured.generalize %n{position} : ({ANY}) -> {ANY}",
                 f'transform.annotate %g{position} "{mark}" : {ANY}',
             ]
     if not lines:
         return
-    apply_script(module, "\n".join(lines))
+    matches = match_each(module, handles, f"{SCHEDULED_PREFIX}all")
+    apply_script(module, "\n".join(matches + lines))
     for mark, op in linalg.marked(module, SCHEDULED_PREFIX).items():
         kept = {k: v for k, v in before.get(mark, {}).items() if k.startswith(NAMESPACES)}
         linalg.restore(op, kept)
@@ -257,9 +257,10 @@ def _complete(op: Operation, nest: Nest) -> None:
 
 
 def _apply(module: Operation, writer: ScriptWriter, space: int | None) -> None:
-    for phase in writer.phases:
+    for number, phase in enumerate(writer.phases):
         if phase.lines:
-            apply_script(module, "\n".join(phase.lines))
+            matches = match_each(module, phase.matches, f"{MARK_PREFIX}all{number}")
+            apply_script(module, "\n".join(matches + phase.lines))
         if isinstance(phase.action, Materialize):
             materialize(module, phase.action, space)
         elif isinstance(phase.action, Fuse):

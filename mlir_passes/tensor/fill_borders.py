@@ -12,7 +12,7 @@ from xtc.ir.builders.affine import digits
 from xtc.ir.builders.control import forall
 from xtc.ir.builders.numbers import linear_offset
 from xtc.ir.builders.slices import extract_slice
-from xtc.ir.mlir import Block, InsertionPoint, Operation, Value, all_operations
+from xtc.ir.mlir import Block, InsertionPoint, Operation, Value, outer_operations
 from xtc.ir.passes import Pass
 from xtc_passes.tensor._padding import Padding, filled, is_stored, padding_of, slabs
 
@@ -52,7 +52,7 @@ class FillBorders(Pass):
     def run(self, module: Operation) -> None:
         known: dict[_Key, Value] = {}
         with module.context:
-            for op in all_operations(module):
+            for op in outer_operations(module):
                 padding = padding_of(op)
                 if padding is not None:
                     if self.once and _is_known(padding, known):

@@ -11,9 +11,7 @@ from xtc.ir.analysis.linalg_ops import node_id, remove_attributes
 from xtc.ir.attributes import LOOP_DIMS, LOOPS_PREFIX, NODE, loop_path
 from xtc.ir.mlir import Operation, StringAttr, UnitAttr, all_operations
 from xtc.ir.passes import Pass
-from xtc.ir.transform import apply_script
-
-_ANY = "!transform.any_op"
+from xtc.ir.transform import ANY, apply_script, match_each
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,10 @@ class LinalgToNamedLoops(Pass):
         names = [(_dims(op), node_id(op)) for op in operations]
         for number, op in enumerate(operations):
             op.attributes[f"{LOOPS_PREFIX}{number}"] = UnitAttr.get(op.context)
-        apply_script(module, "\n".join(_script(number) for number in range(len(operations))))
+        numbers = range(len(operations))
+        handles = {f"{LOOPS_PREFIX}{number}": f"%n{number}" for number in numbers}
+        matches = match_each(module, handles, f"{LOOPS_PREFIX}all")
+        apply_script(module, "\n".join([*matches, *map(_script, numbers)]))
         loops = _loops_by_mark(module)
         for number, (dims, node) in enumerate(names):
             _name(loops.get(f"{LOOPS_PREFIX}{number}", []), dims, node)
@@ -55,10 +56,8 @@ def _dims(op: Operation) -> list[str]:
 def _script(number: int) -> str:
     mark = f"{LOOPS_PREFIX}{number}"
     return (
-        f"%n{number} = transform.structured.match attributes {{{mark}}} in %root "
-        f": ({_ANY}) -> {_ANY}\n"
-        f"%l{number} = transform.structured.convert_to_loops %n{number} : ({_ANY}) -> {_ANY}\n"
-        f'transform.annotate %l{number} "{mark}" : {_ANY}'
+        f"%l{number} = transform.structured.convert_to_loops %n{number} : ({ANY}) -> {ANY}\n"
+        f'transform.annotate %l{number} "{mark}" : {ANY}'
     )
 
 

@@ -10,7 +10,7 @@ from xtc.ir.analysis.linalg_ops import operations_with, remove_attributes
 from xtc.ir.attributes import UNROLL, UNROLL_PREFIX
 from xtc.ir.mlir import IntegerAttr, Operation, UnitAttr
 from xtc.ir.passes import Pass
-from xtc.ir.transform import apply_script
+from xtc.ir.transform import ANY, apply_script, match_each
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,14 @@ class UnrollLoops(Pass):
 
     def run(self, module: Operation) -> None:
         loops = operations_with(module, UNROLL)
-        lines = []
+        lines, handles = [], {}
         for number, loop in enumerate(reversed(loops)):
             factor = IntegerAttr(loop.attributes[UNROLL]).value
             mark = f"{UNROLL_PREFIX}{number}"
             loop.attributes[mark] = UnitAttr.get(loop.context)
-            lines += [
-                f"%l{number} = transform.structured.match attributes {{{mark}}} in %root "
-                ": (!transform.any_op) -> !transform.any_op",
-                f"transform.loop.unroll %l{number} {{factor = {factor}}} : !transform.any_op",
-            ]
+            handles[mark] = f"%l{number}"
+            lines.append(f"transform.loop.unroll %l{number} {{factor = {factor}}} : {ANY}")
         if lines:
-            apply_script(module, "\n".join(lines))
+            matches = match_each(module, handles, f"{UNROLL_PREFIX}all")
+            apply_script(module, "\n".join(matches + lines))
             remove_attributes(module, UNROLL_PREFIX, UNROLL)

@@ -34,6 +34,7 @@ class HostTarget(ProgramTarget):
             options.caches,
             options.codegen,
             parallel=options.is_parallel,
+            winograd=options.winograd,
             profile=options.profile,
         )
 

@@ -29,6 +29,9 @@ class HostOptions:
             decided where the code is loaded: XTC_THREADS, else the cores the process may use.
         l1_bytes: first-level data cache that default schedules reckon with; None is this machine's.
         l2_bytes: second-level cache of a core, likewise.
+        winograd: compute 3 x 3 convolutions of stride 1 whose filters are constants with fewer
+            multiplications, where that is faster (pass winograd-convolutions). Sums are of the same
+            numbers in another order.
         profile: record when each operator ends, for `Module.profile`, which sets it by itself.
     """
 
@@ -40,6 +43,7 @@ class HostOptions:
     threads: int | None = None
     l1_bytes: int | None = None
     l2_bytes: int | None = None
+    winograd: bool = True
     profile: bool = False
 
     def __post_init__(self) -> None:

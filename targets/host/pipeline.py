@@ -48,12 +48,14 @@ from xtc_targets.host.passes.prefetch_panels import PrefetchPanels
 from xtc_targets.host.passes.record_kernels import RecordKernels
 from xtc_targets.host.passes.relax_reductions import RelaxReductions
 from xtc_targets.host.passes.separate_empties import SeparateEmpties
+from xtc_targets.host.passes.separate_reads import SeparateReads
 from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
 from xtc_targets.host.passes.share_buffers import ShareBuffers
 from xtc_targets.host.passes.transpose_by_blocks import TransposeByBlocks
 from xtc_targets.host.passes.transpose_row_reductions import TransposeRowReductions
 from xtc_targets.host.passes.use_dot_products import UseDotProducts
 from xtc_targets.host.passes.widen_operands import WidenOperands
+from xtc_targets.host.passes.winograd_convolutions import WinogradConvolutions
 
 Codegen = Literal["llvm", "c"]
 """What generates the code: LLVM in this process, or a C compiler from C that is printed."""
@@ -68,14 +70,19 @@ def _dots(machine: Machine, codegen: Codegen) -> tuple[str, ...]:
     return HostDescription.of(machine).dots if codegen == "llvm" else ()
 
 
-def _scheduled(machine: Machine, caches: Caches, codegen: Codegen, *, parallel: bool) -> Stage:
+def _scheduled(
+    machine: Machine, caches: Caches, codegen: Codegen, *, parallel: bool, winograd: bool
+) -> Stage:
     description = HostDescription.of(machine)
     dots = _dots(machine, codegen)
     # C has no way to let single sums be reordered: `block-reductions` does it there.
     relaxed = (RelaxReductions(),) if codegen == "llvm" else ()
+    fewer = (WinogradConvolutions(caches.l2_bytes, parallel),) if winograd else ()
     return Stage(
         "scheduled",
         (
+            # While what computes on a result is a few operations without schedules.
+            *fewer,
             # Reshapes that cancel out, as around a sum that keeps its dimension, part a chain.
             "canonicalize",
             # While the reshape of computed weights is next to what reads them.
@@ -203,11 +210,13 @@ def host_pipeline(
     codegen: Codegen = "llvm",
     *,
     parallel: bool = True,
+    winograd: bool = True,
     profile: bool = False,
 ) -> Pipeline:
     """The stages after `source`; without `parallel`, one thread runs all loops.
 
-    With `profile`, each operator is a function, and the program records when it ends.
+    With `winograd`, some convolutions take fewer multiplications. With `profile`, each operator is
+    a function, and the program records when it ends.
     """
     # First of all, so that the rest is done once for each kind of operator.
     outlined = OutlineKernels(at_least=1) if profile else OutlineKernels()
@@ -215,11 +224,12 @@ def host_pipeline(
     # A body becomes a function before buffers are placed, so that those it allocates for every
     # iteration are moved out of the loop, but stay with the thread.
     outline = (OutlineParallelLoops(),) if parallel else ()
-    separate = SeparateEmpties()
+    # Bufferization compares all that reads or writes the same tensor.
+    separate = (SeparateEmpties(), SeparateReads())
     bufferized = Stage(
-        "bufferized", (separate, *TO_MEMREFS, ShareBuffers(), *kernels, *outline, *_BUFFERS)
+        "bufferized", (*separate, *TO_MEMREFS, ShareBuffers(), *kernels, *outline, *_BUFFERS)
     )
-    scheduled = _scheduled(machine, caches, codegen, parallel=parallel)
+    scheduled = _scheduled(machine, caches, codegen, parallel=parallel, winograd=winograd)
     lowered = _lowered_to_c(machine) if codegen == "c" else _lowered_to_llvm(machine, profile)
     return Pipeline((Stage("source"), scheduled, bufferized, OFFLOADED, lowered))
 

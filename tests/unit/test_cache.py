@@ -75,11 +75,11 @@ def test_the_first_entry_of_a_key_stays(cache: ArtifactCache, built: Path, tmp_p
 def test_a_lost_race_is_no_failure(
     cache: ArtifactCache, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lose(source: Path, folder: Path, key: str) -> None:
+    def lose(source: Path, folder: Path, key: str, known: Mapping[str, str]) -> None:
         with monkeypatch.context() as patch:
             patch.setattr(store, "write_entry", entry.write_entry)
             cache.publish(key, folder_with(tmp_path / "faster", {"module.so": b"faster"}))
-        entry.write_entry(source, folder, key)
+        entry.write_entry(source, folder, key, known)
 
     monkeypatch.setattr(store, "write_entry", lose)
     with warnings.catch_warnings():

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +54,20 @@ def test_a_large_file_is_shared_and_not_read(
     assert library.samefile(built / "module.so")
     assert not (library.parent / "manifest.json").samefile(built / "manifest.json")
     assert library.stat().st_mode & 0o222 == 0
+
+
+def test_a_large_file_of_known_hash_is_not_read_when_it_is_published(
+    cache: ArtifactCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "built"
+    folder.mkdir()
+    (folder / "module.so").write_bytes(LARGE)
+    with monkeypatch.context() as patch:
+        patch.setattr(entry, "_copy", only_small(entry._copy))
+        assert cache.publish(KEY, folder, {"module.so": hashlib.sha256(LARGE).hexdigest()})
+        assert fetched(cache, tmp_path) is not None
+    os.utime(kept(cache), ns=(1, 1))  # read again now, and compared with the known hash
+    assert fetched(cache, tmp_path, "again") is not None
 
 
 def only_small(copy: Callable[[int, int | None], tuple[str, int]]) -> Callable[..., object]:

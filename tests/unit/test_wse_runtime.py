@@ -195,3 +195,32 @@ comptime { @initialize_queue(in, .{ .color = @get_color(1) }); @export_symbol(ma
     report.unlink()
     assert len(lines) == 30
     assert lines[29].startswith("PE (5, 4), task 'the called function': operation in line 10")
+
+
+def test_a_program_may_change_its_folder_before_it_loads(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    made = SdkRuntime(folder.name, options=WseOptions(log=Path("sim.log")))
+    monkeypatch.chdir(tmp_path)
+    made.load()
+    made.run()
+    made.stop()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["sim.log", "simfab_traces"]
+
+
+def test_the_memory_of_every_pe_is_dumped(runner: SdkRuntime, tmp_path: Path) -> None:
+    runner.launch("pair", 0x1234, 7)
+    runner.dump_core(str(tmp_path / "corefile.cs1"))
+    memory = np.load(tmp_path / "corefile.cs1")
+    assert memory.shape == (6, 49152)
+    assert all(b"\x34\x12\x07\x00" in row.tobytes() for row in memory)
+    assert runner.coord_logical_to_physical((1, 1)) == (1, 1)
+
+
+def test_regions_may_have_names(runner: SdkRuntime) -> None:
+    sent, got = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+    number = runner.get_id("a")
+    runner.memcpy_h2d(number, sent, px=2, py=1, w=1, h=1, elem_per_pe=4, **WIDE)
+    runner.memcpy_d2h(got, number, 2, 1, w=1, h=1, elem_per_pe=4, **WIDE)
+    assert np.array_equal(got, sent)

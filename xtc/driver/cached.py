@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
 from collections.abc import Mapping, Sequence
@@ -29,6 +28,7 @@ from xtc.system.cache import (
     code_fingerprint,
     configured_cache,
 )
+from xtc.system.content_hash import content_hash
 from xtc.system.cores import usable_cores
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def build_or_fetch(compilation: Compilation, folder: Path, use_cache: bool) -> B
     artifact = compilation.build(folder)
     start = time.perf_counter()
     if key.code.unchanged():
-        cache.publish(key.text, folder)
+        cache.publish(key.text, folder, artifact.manifest.files)
     seconds["cache"] += time.perf_counter() - start
     return Built(artifact, cached=False)
 
@@ -182,21 +182,17 @@ def _passes(step: Step) -> list[Pass]:
 
 
 def _array_hashes(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, list[str]]:
-    """By symbol, SHA-256 of each piece of the elements' bytes in row-major order, by all cores."""
+    """By symbol, the hash of each piece of the elements' bytes in row-major order, by all cores."""
     with ThreadPoolExecutor(usable_cores(), "hashing") as cores:
         hashes = {
-            symbol: [cores.submit(_hash, content[at : at + _PIECE]) for at in _pieces(content)]
-            for symbol, content in ((symbol, bytes_of(array)) for symbol, array in arrays.items())
+            symbol: [cores.submit(content_hash, piece) for piece in _pieces(bytes_of(array))]
+            for symbol, array in arrays.items()
         }
         return {symbol: [piece.result() for piece in found] for symbol, found in hashes.items()}
 
 
-def _pieces(content: memoryview) -> range:
-    return range(0, len(content), _PIECE)
-
-
-def _hash(content: memoryview) -> str:
-    return hashlib.sha256(content).hexdigest()
+def _pieces(content: memoryview) -> list[memoryview]:
+    return [content[at : at + _PIECE] for at in range(0, len(content), _PIECE)]
 
 
 def _checked_artifact(folder: Path) -> Artifact:

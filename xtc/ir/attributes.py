@@ -176,6 +176,12 @@ PACKED = "xtc.packed"
 each packed constant the constant that it copies, and the strided view in whose order. Written by
 pack-constants, read when constants are written to a file."""
 
+TRANSFORMED = "xtc.transformed"
+"""Dictionary on the module, `{w.transformed = [@w, dense<...> : tensor<4x3xf64>]}`: for each
+transformed constant the constant of which it is made, and the matrix that multiplies each of its
+first two dimensions, which become one. Written by winograd-convolutions, read when constants are
+written to a file."""
+
 # --- Tile kernels ------------------------------------------------------------------------------
 
 WARPS = "xtc.warps"

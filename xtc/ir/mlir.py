@@ -36,6 +36,7 @@ from mlir.ir import (
     BoolAttr,
     Context,
     DenseElementsAttr,
+    DenseFPElementsAttr,
     DenseI32ArrayAttr,
     DenseI64ArrayAttr,
     DictAttr,
@@ -52,6 +53,7 @@ from mlir.ir import (
     MemRefType,
     MLIRError,
     Module,
+    NamedAttribute,
     Operation,
     OpResult,
     OpView,
@@ -86,6 +88,7 @@ __all__ = [
     "BoolAttr",
     "Context",
     "DenseElementsAttr",
+    "DenseFPElementsAttr",
     "DenseI32ArrayAttr",
     "DenseI64ArrayAttr",
     "DictAttr",
@@ -102,6 +105,7 @@ __all__ = [
     "MLIRError",
     "MemRefType",
     "Module",
+    "NamedAttribute",
     "OpResult",
     "OpView",
     "Operation",
@@ -130,12 +134,17 @@ __all__ = [
     "infer_contraction_dimensions_from_maps",
     "infer_convolution_dimensions",
     "memref",
+    "outer_operations",
     "scf",
     "single_threaded_context",
     "tensor",
     "ub",
     "vector",
 ]
+
+
+_CHECKED = 256
+"""Operations of a transform script up to which the interpreter checks the use of handles."""
 
 
 def single_threaded_context() -> Context:
@@ -145,8 +154,8 @@ def single_threaded_context() -> Context:
     return context
 
 
-def all_operations(op: Operation) -> list[Operation]:
-    """`op` and every operation inside of it, in the order of the text.
+def all_operations(op: Operation, order: WalkOrder = WalkOrder.PRE_ORDER) -> list[Operation]:
+    """`op` and every operation inside of it, in the order of the text unless `order` says else.
 
     An interrupt waits until they are found: the bindings make a RuntimeError of what is raised in a
     callback.
@@ -156,6 +165,22 @@ def all_operations(op: Operation) -> list[Operation]:
     def visit(inner: Operation) -> WalkResult:
         found.append(inner.operation)
         return WalkResult.ADVANCE
+
+    with delayed_interrupts():
+        op.walk(visit, order)
+    return found
+
+
+def outer_operations(op: Operation) -> list[Operation]:
+    """The same in the order of the text, without those in bodies of linalg operations.
+
+    They are most operations of a network before bufferization, and few passes look for them.
+    """
+    found: list[Operation] = []
+
+    def visit(inner: Operation) -> WalkResult:
+        found.append(inner.operation)
+        return WalkResult.SKIP if inner.name.startswith("linalg.") else WalkResult.ADVANCE
 
     with delayed_interrupts():
         op.walk(visit, WalkOrder.PRE_ORDER)
@@ -186,4 +211,7 @@ def apply_named_sequence(root: Operation, script: Operation) -> None:
     from mlir.dialects.transform import interpreter
 
     sequence = script.regions[0].blocks[0].operations[0]
-    interpreter.apply_named_sequence(root, sequence, script)
+    options = interpreter.TransformOptions()
+    # They compare each handle that is used up with all others.
+    options.expensive_checks = len(sequence.regions[0].blocks[0].operations) <= _CHECKED
+    interpreter.apply_named_sequence(root, sequence, script, options)

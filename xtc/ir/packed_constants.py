@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants that are kept in the order in which code reads them, as pack-constants wants it."""
+"""Constants that are kept as code reads them: in another order, or transformed."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from xtc.ir.attributes import PACKED
+from xtc.ir.attributes import PACKED, TRANSFORMED
 
 if TYPE_CHECKING:
-    from xtc.ir.mlir import MemRefType, Operation
+    from xtc.ir.mlir import MemRefType, NamedAttribute, Operation
 
 _WORDS = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}  # NumPy moves them faster than bytes of no type
 
@@ -29,88 +29,136 @@ def bytes_of(array: np.ndarray[Any, Any]) -> memoryview:
 def packed_constants(module: Operation, constants: Mapping[str, Content]) -> Mapping[str, Content]:
     """The contents of `constants` by symbol, as the module's globals have them.
 
-    Those in another order are put into it each time that they are looked up, so that all together
-    never take memory a second time.
+    Those in another order, or transformed, are made each time that they are looked up, so that all
+    together never take memory a second time.
     """
-    from xtc.ir.mlir import FlatSymbolRefAttr, MemRefType, TypeAttr
-
-    if PACKED not in module.attributes:
+    transformed = _transformed(module, constants)
+    views = _views(module, constants, transformed)
+    if not views and not transformed:
         return dict(constants)
     kept = _globals(module)
-    views: dict[str, _View] = {}
-    origins = set()
-    for entry in module.attributes[PACKED]:
-        symbol, view = entry.attr
-        origin = FlatSymbolRefAttr(symbol).value
-        origins.add(origin)
-        if entry.name in kept:
-            views[entry.name] = _View.of(constants[origin], MemRefType(TypeAttr(view).value))
+    origins = packed_origins(module) | {each.origin for each in transformed.values()}
+    made = {name: each for name, each in {**transformed, **views}.items() if name in kept}
     left = {name: data for name, data in constants.items() if name in kept or name not in origins}
-    return _Packed(left, views)
+    return _Packed(left, made)
 
 
 def all_contents(module: Operation, constants: Mapping[str, Content]) -> Mapping[str, Content]:
     """The same, with those that code reads no more: they are on devices."""
+    transformed = _transformed(module, constants)
+    return _Packed(constants, {**transformed, **_views(module, constants, transformed)})
+
+
+def _views(
+    module: Operation, constants: Mapping[str, Content], transformed: Mapping[str, _Transformed]
+) -> dict[str, _Made]:
+    """The constants in another order, by symbol."""
     from xtc.ir.mlir import FlatSymbolRefAttr, MemRefType, TypeAttr
 
-    views = {
-        entry.name: _View.of(
-            constants[FlatSymbolRefAttr(entry.attr[0]).value],
-            MemRefType(TypeAttr(entry.attr[1]).value),
-        )
-        for entry in module.attributes.get(PACKED, ())
-    }
-    return _Packed(constants, views)
+    views: dict[str, _Made] = {}
+    for entry in _entries(module, PACKED):
+        origin = FlatSymbolRefAttr(entry.attr[0]).value
+        view = MemRefType(TypeAttr(entry.attr[1]).value)
+        views[entry.name] = _View.of(transformed.get(origin) or _Plain(constants[origin]), view)
+    return views
+
+
+def _transformed(module: Operation, constants: Mapping[str, Content]) -> dict[str, _Transformed]:
+    """The transformed constants, by symbol."""
+    from xtc.ir.mlir import DenseFPElementsAttr, FlatSymbolRefAttr
+
+    found = {}
+    for entry in _entries(module, TRANSFORMED):
+        origin = FlatSymbolRefAttr(entry.attr[0]).value
+        rows = np.array(DenseFPElementsAttr(entry.attr[1]))
+        found[entry.name] = _Transformed(origin, constants[origin], rows)
+    return found
+
+
+def _entries(module: Operation, attribute: str) -> Iterable[NamedAttribute]:
+    """The entries of a dictionary on the module."""
+    attributes = module.attributes
+    return list(attributes[attribute]) if attribute in attributes else []
 
 
 def packed_origins(module: Operation) -> set[str]:
     """The symbols of the constants that packed ones of the module are copies of."""
     from xtc.ir.mlir import FlatSymbolRefAttr
 
-    if PACKED not in module.attributes:
-        return set()
-    return {FlatSymbolRefAttr(entry.attr[0]).value for entry in module.attributes[PACKED]}
+    return {FlatSymbolRefAttr(entry.attr[0]).value for entry in _entries(module, PACKED)}
+
+
+class _Made(Protocol):
+    """A constant that is made of another."""
+
+    def contents(self) -> Content:
+        """The elements, one after the other."""
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """A constant as it is."""
+
+    data: Content
+
+    def contents(self) -> Content:
+        return self.data
 
 
 @dataclass(frozen=True)
 class _View:
     """The elements of a strided view of a constant, sizes and strides in elements."""
 
-    data: Content
+    source: _Made
     element: int
     start: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
     @staticmethod
-    def of(data: Content, view: MemRefType) -> _View:
+    def of(source: _Made, view: MemRefType) -> _View:
         strides, start = view.get_strides_and_offset()
-        return _View(data, -(-view.element_type.width // 8), start, tuple(view.shape), (*strides,))
+        width = -(-view.element_type.width // 8)
+        return _View(source, width, start, tuple(view.shape), (*strides,))
 
-    def copied(self) -> memoryview:
-        """The elements, one after the other."""
+    def contents(self) -> Content:
         whole = _WORDS.get(self.element, f"V{self.element}")
-        elements = np.frombuffer(self.data, np.dtype(whole))[self.start :]
+        elements = np.frombuffer(self.source.contents(), np.dtype(whole))[self.start :]
         strides = [stride * self.element for stride in self.strides]
         return bytes_of(np.lib.stride_tricks.as_strided(elements, self.shape, strides))
 
 
 @dataclass(frozen=True)
+class _Transformed:
+    """A float32 constant whose first two dimensions a matrix multiplies; they become one."""
+
+    origin: str
+    data: Content
+    rows: np.ndarray[Any, Any]
+
+    def contents(self) -> Content:
+        size = self.rows.shape[1]
+        given = np.frombuffer(self.data, np.float32).reshape(size, size, -1)
+        made = np.einsum("ip,jq,pqx->ijx", self.rows, self.rows, given, optimize=True)
+        return bytes_of(made.astype(np.float32))
+
+
+@dataclass(frozen=True)
 class _Packed(Mapping[str, Content]):
-    """Constants as they are, and views of constants."""
+    """Constants as they are, and those that are made of others."""
 
     whole: Mapping[str, Content]
-    views: Mapping[str, _View]
+    made: Mapping[str, _Made]
 
     def __getitem__(self, symbol: str) -> Content:
-        view = self.views.get(symbol)
-        return self.whole[symbol] if view is None else view.copied()
+        made = self.made.get(symbol)
+        return self.whole[symbol] if made is None else made.contents()
 
     def __iter__(self) -> Iterator[str]:
-        return itertools.chain(self.whole, self.views)
+        return itertools.chain(self.whole, self.made)
 
     def __len__(self) -> int:
-        return len(self.whole) + len(self.views)
+        return len(self.whole) + len(self.made)
 
 
 def _globals(module: Operation) -> set[str]:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from xtc.core.errors import CompileError
@@ -11,6 +13,8 @@ from xtc.ir.pipeline import diagnostics
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
+
+ANY = "!transform.any_op"
 
 _HEAD = """module attributes {transform.with_named_sequence} {
 transform.named_sequence @__transform_main(%root: !transform.any_op) {
@@ -45,6 +49,52 @@ def apply_script(module: Operation, text: str) -> None:
             raise _failure("the transform script is not valid", text, diagnostics(error)) from None
         except ValueError as error:
             raise _failure("a transform does not apply", text, str(error).splitlines()) from None
+
+
+def match_each(module: Operation, handles: Mapping[str, str], together: str) -> list[str]:
+    """Lines of a script that begin with it: each handle is of the operations with one attribute.
+
+    A match looks at the whole module. Here a single one finds all operations that carry an
+    attribute alone, so that a script takes no longer for each of them where there are many.
+
+    Args:
+        module: what the script will be applied to.
+        handles: the names of handles, with their %, by the unit attribute of their operations.
+        together: a unit attribute to put on these operations, for the caller to remove.
+    """
+    from xtc.ir.mlir import UnitAttr
+
+    order = [
+        (op, mark)
+        for op in _in_order_of_matches(module)
+        for mark in op.attributes
+        if mark in handles
+    ]
+    times = Counter(mark for _, mark in order)
+    marks = Counter(op for op, _ in order)
+    alone = [(op, mark) for op, mark in order if times[mark] == marks[op] == 1]
+    for op, _ in alone:
+        op.attributes[together] = UnitAttr.get(op.context)
+    single = {mark for _, mark in alone}
+    lines = [f"{handle} = {_match(mark)}" for mark, handle in handles.items() if mark not in single]
+    if alone:
+        names = ", ".join(handles[mark] for _, mark in alone)
+        types = ", ".join([ANY] * len(alone))
+        lines += [
+            f"%together = {_match(together)}",
+            f"{names} = transform.split_handle %together : ({ANY}) -> ({types})",
+        ]
+    return lines
+
+
+def _match(mark: str) -> str:
+    return f"transform.structured.match attributes {{{mark}}} in %root : ({ANY}) -> {ANY}"
+
+
+def _in_order_of_matches(module: Operation) -> list[Operation]:
+    from xtc.ir.mlir import WalkOrder, all_operations
+
+    return all_operations(module, WalkOrder.POST_ORDER)
 
 
 def _parsed(text: str) -> Operation:

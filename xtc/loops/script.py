@@ -19,11 +19,11 @@ from xtc.ir.attributes import (
     VECTORIZE,
     loop_path,
 )
+from xtc.ir.transform import ANY
 from xtc.loops.external import External
 from xtc.loops.nest import NestLoop
 from xtc.loops.plan import Level, Loops, Plan, Split
 
-ANY = "!transform.any_op"
 _MAPPINGS: dict[Level, str] = {
     "memories": "block",
     "processors": "thread",
@@ -65,8 +65,15 @@ class Fuse:
 
 @dataclass
 class Phase:
-    """Transform operations, then what Python does before the next phase."""
+    """Transform operations, then what Python does before the next phase.
 
+    Attributes:
+        matches: handles by the mark of the operations that they are of when the phase begins.
+        lines: the operations of the script behind these matches.
+        action: what Python does.
+    """
+
+    matches: dict[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     action: Materialize | Fuse | None = None
 
@@ -78,6 +85,7 @@ class ScriptWriter:
     phases: list[Phase] = field(default_factory=lambda: [Phase()])
     externals: list[External] = field(default_factory=list)
     _count: int = 0
+    _marked: dict[str, str] = field(default_factory=dict)
 
     def add(
         self, plan: Plan, axes: tuple[str, ...], mark: str, before: tuple[int, ...] = ()
@@ -102,8 +110,10 @@ class ScriptWriter:
 
     def match(self, mark: str) -> str:
         """A handle of the operations that carry the unit attribute `mark`."""
-        text = f"transform.structured.match attributes {{{mark}}} in %root : ({ANY}) -> {ANY}"
-        return self.new(text)[0]
+        if mark in self._marked:
+            return self._marked[mark]
+        self._count += 1
+        return self.phases[-1].matches.setdefault(mark, f"%m{self._count}")
 
     def annotate(self, handle: str, name: str, value: int | None = None) -> None:
         """Put an attribute on an operation."""
@@ -130,12 +140,14 @@ class ScriptWriter:
         self._count += 1
         name = f"{MARK_PREFIX}{self._count}"
         self.annotate(handle, name)
+        self._marked[name] = handle
         return name
 
     def end_phase(self, action: Materialize | Fuse) -> None:
         """Let Python act; handles from before are gone."""
         self.phases[-1].action = action
         self.phases.append(Phase())
+        self._marked.clear()
 
 
 @dataclass(frozen=True)

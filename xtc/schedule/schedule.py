@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from xtc.emit.module import main_operations
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
 from xtc.graph.placement import placement
+from xtc.ir.builders.linalg import MainOperation
 from xtc.loops import Axis, Mesh, Space, check_nest, nest_data
 from xtc.loops.descript import written_nest
 from xtc.loops.mesh import is_head, memory_mesh, parse_head, processor_mesh
@@ -49,10 +51,14 @@ class Schedule:
                     f"'{self.graph.symbols[0]}'",
                     hints=["schedule graph.bind(...)"],
                 )
-        self._mains = main_operations(self.graph)
         self._nodes: dict[str, NodeSchedule] = {}
         self._memory: Mesh | None = None
         self._processors: Mesh | None = None
+
+    @cached_property
+    def _mains(self) -> dict[str, MainOperation]:
+        """What is known of each operator; to know it the graph is emitted."""
+        return main_operations(self.graph)
 
     def __getitem__(self, name: str) -> NodeSchedule:
         """The schedule of one operator. Raises UserError where it has no loops."""

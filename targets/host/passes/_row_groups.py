@@ -40,10 +40,13 @@ class Limits(FusionLimits):
     def depths(self, root: Structured) -> Sequence[int]:
         return range(1, len(root.out) + 1)
 
-    def admits(self, members: Sequence[Member], producer: Member) -> bool:
+    def admits(self, members: Sequence[Member], weight: int, producer: Member) -> bool:
         """Whether the operands that all members' tiles read in whole stay in a cache."""
-        shared = sum(_shared_bytes(member) for member in members)
-        return not shared or shared + _shared_bytes(producer) <= max(self.shared, shared)
+        return not weight or weight + _shared_bytes(producer) <= max(self.shared, weight)
+
+    def weight(self, member: Member) -> int:
+        """Bytes of operands that each tile reads in whole."""
+        return _shared_bytes(member)
 
     def best(self, plans: Sequence[Members]) -> Members:
         """The group with as few tiled dimensions as its tiles allow.

@@ -19,7 +19,7 @@ from xtc.ir.mlir import (
     Operation,
     StringAttr,
     Value,
-    all_operations,
+    outer_operations,
     tensor,
 )
 from xtc.ir.passes import Pass
@@ -46,7 +46,7 @@ class ExpandReductions(Pass):
 
     def run(self, module: Operation) -> None:
         with module.context:
-            for op in all_operations(module):
+            for op in outer_operations(module):
                 if op.name.startswith("linalg.") and LOOP_SCHEDULE not in op.attributes:
                     nest = structured(op)
                     if nest is not None and nest.device is None:

@@ -78,7 +78,7 @@ class _Limits(FusionLimits):
         """The only one."""
         return plans[0]
 
-    def admits(self, members: Sequence[Member], producer: Member) -> bool:
+    def admits(self, members: Sequence[Member], weight: int, producer: Member) -> bool:
         """All up to the contraction of the scores, and what that begins with."""
         scores = [m.nest for m in members[1:] if contraction(m.nest) is not None]
         if contraction(producer.nest) is not None:

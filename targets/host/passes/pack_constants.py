@@ -24,6 +24,7 @@ from xtc.ir.mlir import (
     arith,
     bufferization,
     memref,
+    outer_operations,
 )
 from xtc.ir.passes import Pass
 from xtc_targets.host.passes._constant_tiles import Tiles, Window, tiles_of
@@ -67,7 +68,7 @@ class PackConstants(Pass):
     def run(self, module: Operation) -> None:
         globals = {
             StringAttr(op.attributes["sym_name"]).value: op
-            for op in all_operations(module)
+            for op in outer_operations(module)
             if op.name == "memref.global" and _is_plain(op)
         }
         packed: dict[Attribute, Packed] = {}
@@ -75,7 +76,7 @@ class PackConstants(Pass):
             # Copies of what is transposed come first: nothing reads it transposed as a whole then.
             for name in (*_COPIES, _SLICE):
                 _erase_dead_reads(module)
-                for op in [op for op in all_operations(module) if op.name == name]:
+                for op in [op for op in outer_operations(module) if op.name == name]:
                     tiles = _tiles(op, globals)
                     if tiles is not None:
                         with op.location:
@@ -208,7 +209,7 @@ def _is_look_up(op: Operation) -> bool:
 
 def _erase_dead_reads(module: Operation) -> None:
     """Drop what reads constants for nothing."""
-    for op in reversed(all_operations(module)):
+    for op in reversed(outer_operations(module)):
         if op.name in _READS and not any(True for _ in op.results[0].uses):
             op.erase()
 

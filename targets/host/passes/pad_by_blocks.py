@@ -13,7 +13,7 @@ from xtc.ir.builders import numbers
 from xtc.ir.builders.control import for_each, new_loop
 from xtc.ir.builders.numbers import Number, linear_offset
 from xtc.ir.builders.slices import empty, extract_slice, insert_slice
-from xtc.ir.mlir import InsertionPoint, Operation, Value, all_operations, arith, scf
+from xtc.ir.mlir import InsertionPoint, Operation, Value, arith, outer_operations, scf
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_passes.tensor._padding import (
@@ -57,7 +57,7 @@ class PadByBlocks(Pass):
 
     def run(self, module: Operation) -> None:
         with module.context:
-            for op in all_operations(module):
+            for op in outer_operations(module):
                 padding = padding_of(op)
                 if padding is None or not is_stored(padding.inside):
                     continue

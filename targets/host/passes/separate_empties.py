@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xtc.ir.analysis.structured import shape_of
 from xtc.ir.builders.slices import empty
-from xtc.ir.mlir import InsertionPoint, Operation, Value, all_operations
+from xtc.ir.mlir import InsertionPoint, Operation, Value, outer_operations
 from xtc.ir.passes import Pass
 
 _EMPTY, _SLICE = "tensor.empty", "tensor.extract_slice"
@@ -36,7 +36,7 @@ class SeparateEmpties(Pass):
 
     def run(self, module: Operation) -> None:
         # All of them first: the name of a slice that is gone cannot be asked for.
-        for op in [op for op in all_operations(module) if op.name == _EMPTY]:
+        for op in [op for op in outer_operations(module) if op.name == _EMPTY]:
             with module.context, op.location:
                 for inner in _slices(op):
                     _separate(inner, InsertionPoint(inner))

@@ -103,7 +103,7 @@ class LargestGroups(FusionLimits):
         depths = range(len(root.out), 0, -1)
         return depths[:1] if is_contraction(root) else depths
 
-    def admits(self, members: Sequence[Member], producer: Member) -> bool:
+    def admits(self, members: Sequence[Member], weight: int, producer: Member) -> bool:
         if not is_contraction(producer.nest):
             return True
         is_whole = set(producer.loops) == set(producer.nest.out)

@@ -12,8 +12,7 @@ from xtc.ir.attributes import LOOP_SCHEDULE
 from xtc.ir.mlir import Operation, UnitAttr, all_operations
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc.ir.transform import apply_script
-from xtc.loops.script import ANY
+from xtc.ir.transform import ANY, apply_script, match_each
 
 _MARK = "upmem.split"
 _COMBINING = ("arith.addi", "arith.addf", "arith.maxsi", "arith.minsi")
@@ -56,15 +55,15 @@ class SplitLongReductions(Pass):
         lines = []
         for number, factor in enumerate(factors):
             lines += [
-                f"%m{number} = transform.structured.match attributes {{{_MARK}{number}}} in %root "
-                f": ({ANY}) -> {ANY}",
                 f"%i{number}, %f{number}, %p{number}, %c{number} = "
                 f"transform.structured.split_reduction %m{number} "
                 f"{{split_factor = {factor}, insert_split_dimension = 0}} "
                 f": ({ANY}) -> ({ANY}, {ANY}, {ANY}, {ANY})",
             ]
         if lines:
-            apply_script(module, "\n".join(lines))
+            handles = {f"{_MARK}{number}": f"%m{number}" for number in range(len(factors))}
+            matches = match_each(module, handles, f"{_MARK}all")
+            apply_script(module, "\n".join(matches + lines))
 
     def _factor(self, nest: Structured) -> int:
         """Partial results: a divisor of the reduction's extent; 1 where it is not worth it."""

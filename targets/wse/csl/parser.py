@@ -66,6 +66,9 @@ class Parser(ExpressionParser):
             return self._comptime()
         if self.sees("{"):
             return self.block()
+        if self.sees("inline") and self.ahead(1).text == "for":
+            self.take()
+            return replace(self._for(), comptime=True, at=at)
         if parse := _STATEMENTS.get(self.token.text):
             return parse(self)
         if declared := self._declared():
@@ -119,7 +122,7 @@ class Parser(ExpressionParser):
             self.expect(")")
         return tree.While(condition, step, self.statement(), at=at)
 
-    def _for(self) -> tree.Stmt:
+    def _for(self) -> tree.For:
         at, value = self.at, self._condition("for")
         self.expect("|", "what a loop runs over")
         element = self.name("the loop's variable")

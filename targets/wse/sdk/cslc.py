@@ -31,7 +31,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--import-path", action="append", default=[], help="folder of further modules"
     )
-    parser.add_argument("--verbose", action="store_true", help="accepted; it changes nothing")
+    for name in ("--verbose", "--warnings-as-errors"):
+        parser.add_argument(name, action="store_true", help="accepted; it changes nothing")
     for name in _IGNORED:
         parser.add_argument(name, help="accepted; it changes nothing on a simulated wafer")
     return parser

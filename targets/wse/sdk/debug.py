@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from xtc.core.errors import UserError, did_you_mean
 from xtc_targets.wse.output import read_about
+from xtc_targets.wse.sdk import settings
 from xtc_targets.wse.sdk.runtime import MEMORY_FILE
+
+settings.debugging = True
 
 
 class debug_util:  # noqa: N801  the vendor's name
@@ -23,7 +26,7 @@ class debug_util:  # noqa: N801  the vendor's name
         if not file.is_file():
             raise UserError(
                 f"{folder} has no memory of a run",
-                hints=["call stop() first; programs without <debug> keep none"],
+                hints=["call stop() first, and import debug_util before it"],
             )
         self._about = read_about(folder)
         self._memory: NDArray[np.uint8] = np.load(file)

@@ -17,13 +17,17 @@ from xtc_targets.wse.description import COLORS, SRAM_BYTES
 from xtc_targets.wse.device import WseDevice
 from xtc_targets.wse.options import WseOptions
 from xtc_targets.wse.output import LIBRARY, read_about
+from xtc_targets.wse.sdk import settings
 from xtc_targets.wse.sdk.settings import configured
 from xtc_targets.wse.sdk.task import Pending, Task
 
 COPY_IN, COPY_OUT, STREAM_IN, STREAM_OUT, CALL, FINISH, DUMP = range(1, 8)
+_PLACE = ("px", "py", "w", "h", "elem_per_pe")
 _COLUMN_MAJOR, _NARROW, _ROWS, _COLUMNS, _DEFERRED = 1, 2, 4, 8, 16
 MEMORY_FILE = "memory.npy"
 """What `stop` leaves in the output folder for the debugger: the memory of every PE."""
+TRACES = Path("simfab_traces")
+"""The folder that `run` makes, which programs move away afterwards."""
 
 
 class MemcpyDataType(IntEnum):
@@ -64,11 +68,12 @@ class SdkRuntime:
                 notes=["this SdkRuntime runs programs on a simulated wafer"],
                 hints=["leave cmaddr away, or use the vendor's SDK: the program is the same"],
             )
-        self._folder = Path(name)
+        self._folder = Path(name).resolve()
         self._about = read_about(self._folder)
         self._exports = {each["name"]: each for each in self._about["exports"]}
         self._by_id = {each["id"]: each for each in self._about["exports"]}
         self.device = WseDevice(replace(options or configured(), arch=self._about["arch"]))
+        self._suppressed = suppress_simfab_trace
         self._state = "new"
         self._pending: list[Pending] = []
 
@@ -84,6 +89,8 @@ class SdkRuntime:
         """Start it; its tasks begin."""
         self._expect("loaded", "run")
         self.device.launch(self._function, [0])
+        if not self._suppressed and self.device.options.log is not None:
+            _make_traces()
         self._state = "running"
 
     def stop(self) -> None:
@@ -154,6 +161,23 @@ class SdkRuntime:
         """Whether a command is done; does not wait."""
         return task.pending.is_done
 
+    def coord_logical_to_physical(self, logical_coords: tuple[int, int]) -> tuple[int, int]:
+        """Coordinates of the fabric for those of the program's rectangle."""
+        (x, y), (left, top) = logical_coords, self._about["offsets"]
+        return int(x) + left, int(y) + top
+
+    def dump_core(self, corefile: str) -> None:
+        """Write the memory of every PE to a file, as an array of NumPy: [PE][byte], by rows."""
+        if self._state == "running":
+            self._finish_all()
+            memory = self._memory()
+        elif self._state == "stopped" and self._keeps_memory():
+            memory = np.load(self._folder / MEMORY_FILE)
+        else:
+            raise UserError("dump_core goes between run() and stop()")
+        with Path(corefile).open("wb") as file:
+            np.save(file, memory)
+
     def counters(self) -> dict[str, float]:
         """Exact counts, and modelled cycles."""
         return dict(self.device.counters())
@@ -179,6 +203,7 @@ class SdkRuntime:
 
     def _region(self, region: Sequence[int], how: dict[str, Any], flags: int) -> _Region:
         self._expect("running", "a copy")
+        region = [*region, *(how.pop(name) for name in _PLACE[len(region) :] if name in how)]
         if len(region) != 5:
             raise UserError("a region is px, py, width, height and the elements of each PE")
         x, y, width, height, elements = (int(each) for each in region)
@@ -250,15 +275,20 @@ class SdkRuntime:
         self._queue.wait(self._queue.launch(self._function, [FINISH]))
 
     def _keep_memory(self) -> None:
-        """Only where the program has traces or `export var`, for the debugger."""
-        if not self._about["keeps_memory"]:
-            return
+        if self._keeps_memory():
+            np.save(self._folder / MEMORY_FILE, self._memory())
+
+    def _keeps_memory(self) -> bool:
+        """For the debugger: where it was imported, or the program has traces or `export var`."""
+        return bool(self._about["keeps_memory"]) or settings.debugging
+
+    def _memory(self) -> NDArray[np.uint8]:
         count = self._about["width"] * self._about["height"]
         memory = np.zeros((count, SRAM_BYTES), np.uint8)
         device = self.device.empty(memory.shape, "int8")
         self.device.launch(self._function, [DUMP, device.address])
         self.device.memory_copy_from(memory.data, device.address)
-        np.save(self._folder / MEMORY_FILE, memory)
+        return memory
 
     def _export(self, symbol: str) -> dict[str, Any]:
         if symbol not in self._exports:
@@ -283,6 +313,12 @@ class SdkRuntime:
                 "running": "between run() and stop()",
             }
             raise UserError(f"{what} goes {wanted[state]}", notes=[f"the runtime is {self._state}"])
+
+
+def _make_traces() -> None:
+    """The vendor's simulator puts its traces there; what ours traces has an option."""
+    TRACES.mkdir(exist_ok=True)
+    (TRACES / "README").write_text("cs_python --trace=FILE writes a trace for Perfetto\n")
 
 
 class _Region:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from xtc_targets.wse.options import WseOptions
 
+debugging = False
+"""Whether the debugger was imported, which reads the memory of PEs after a run."""
 _given: dict[str, object] = {}
 
 

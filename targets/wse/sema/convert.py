@@ -82,7 +82,8 @@ def _coerced_const(frame: Frame, value: Const, wanted: t.Type, at: Position) -> 
         return _coerced_fields(frame, value, wanted, at)
     if isinstance(found, t.Array) and isinstance(wanted, t.Array):
         return _coerced_array(frame, value, wanted, at)
-    if isinstance(found, t.Fn) and isinstance(wanted, t.Fn):
+    called = wanted.element if isinstance(wanted, t.Pointer) else wanted
+    if isinstance(found, t.Fn) and isinstance(called, t.Fn):
         return Const(wanted, value.value)
     if isinstance(found, t.Struct) and wanted == t.ANONYMOUS:
         return Const(wanted, value.value)

@@ -43,7 +43,7 @@ def evaluate(frame: Frame, expr: tree.Expr) -> Value:
 
 def evaluate_as(frame: Frame, expr: tree.Expr, kind: t.Type | None) -> Value:
     """The value of an expression, of which a choice made at run time becomes a `kind`."""
-    frame.wanted = kind if isinstance(expr, tree.IfExpr) else None
+    frame.wanted = kind if isinstance(expr, tree.IfExpr | tree.SwitchExpr) else None
     try:
         return evaluate(frame, expr)
     finally:
@@ -175,7 +175,8 @@ def _logical(frame: Frame, expr: tree.Binary) -> Value:
 
 
 def _if(frame: Frame, expr: tree.IfExpr) -> Value:
-    test = condition(frame, expr.condition)
+    wanted, test = frame.wanted, condition(frame, expr.condition)
+    frame.wanted = wanted
     if isinstance(test, Const):
         if test.value:
             return evaluate(frame, expr.then)
@@ -183,7 +184,6 @@ def _if(frame: Frame, expr: tree.IfExpr) -> Value:
     if expr.otherwise is None:
         raise CslError("this value has no else", where=expr.at)
     code = frame.running(expr.at)
-    wanted = frame.wanted
     then, otherwise = code.new_block("then"), code.new_block("else")
     code.charge(BRANCH)
     code.branch(test.text, then, otherwise)
@@ -223,11 +223,37 @@ def merged(frame: Frame, branches: list[tuple[Value, Any]], at: Position) -> Val
 
 
 def _switch(frame: Frame, expr: tree.SwitchExpr) -> Value:
-    value = known(frame, expr.value, "what an expression switches on")
+    wanted, value = frame.wanted, evaluate(frame, expr.value)
+    frame.wanted = wanted
+    if not isinstance(value, Const):
+        return _switch_at_run_time(frame, value, expr)
     body = chosen_case(frame, value, expr.cases, expr.at)
     if not isinstance(body, tree.Expr):
         raise CslError("no case of this switch fits", where=expr.at)
     return evaluate(frame, body)
+
+
+def _switch_at_run_time(frame: Frame, value: Value, expr: tree.SwitchExpr) -> Value:
+    code, wanted = frame.running(expr.at), frame.wanted
+    branches = []
+    for case in sorted(expr.cases, key=lambda each: not each.values):  # `else` is the last
+        if not isinstance(case.body, tree.Expr):
+            raise CslError("a case of this switch has no value", where=case.at)
+        body, following = code.new_block("case"), code.new_block("next")
+        for each in case.values:
+            same = arithmetic.binary(frame, "==", value, evaluate(frame, each), each.at)
+            missed = code.new_block("miss")
+            code.charge(BRANCH)
+            code.branch(frame.operand(same, t.BOOL, each.at), body, missed)
+            code.start(missed)
+        code.jump(following if case.values else body)
+        code.start(body)
+        branches.append((evaluate_as(frame, case.body, wanted), code.block))
+        code.start(following)
+    frame.wanted = wanted
+    code.call("void", "wse_assertion", f"i32 {expr.at.line}")
+    code.unreachable()
+    return merged(frame, branches, expr.at)
 
 
 def chosen_case(

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 LIBRARY = Path(__file__).parent.parent / "lib"
 """The modules that programs name in angle brackets."""
+_FORMER = {"<memcpy_multi/memcpy>": "<memcpy/memcpy>"}
+"""Libraries by the names that they had before SDK 0.9."""
 
 
 @lru_cache(maxsize=256)
@@ -54,6 +56,7 @@ def locate(name: str, importer: Path, folders: Sequence[Path], at: Position) -> 
 
     Raises CslError.
     """
+    name = _FORMER.get(name, name)
     is_library = name.startswith("<") and name.endswith(">")
     inner = name[1:-1] + ".csl" if is_library else name
     tried = [LIBRARY if is_library else importer.parent, *folders]

@@ -88,10 +88,10 @@ session(
     "cmp ../out ../dump",
     "ls ../dump",
     # CHECK:      $ ls ../dump
-    # CHECK-NEXT: 01-canonicalize.mlir
-    # CHECK-NEXT: 02-expand-reductions.mlir
-    # CHECK-NEXT: 03-transpose-operands.mlir
-    # CHECK-NEXT: 04-fuse-elementwise.mlir
+    # CHECK-NEXT: 01-winograd-convolutions.mlir
+    # CHECK-NEXT: 02-canonicalize.mlir
+    # CHECK-NEXT: 03-expand-reductions.mlir
+    # CHECK-NEXT: 04-transpose-operands.mlir
     "xtc-compile product.py --time-passes --stage bufferized -o ../out",
     # CHECK: ms  bufferized/canonicalize
     # CHECK: ms  bufferized

@@ -81,5 +81,5 @@ session(
     "xtc-loop product.mlir --stage scheduled --dump-dir ../dump --time-passes -o ../scheduled",
     # CHECK: ms  scheduled/apply-schedules
     "ls ../dump",
-    # CHECK: 11-apply-schedules.mlir
+    # CHECK: {{[0-9]+}}-apply-schedules.mlir
 )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xtc.codegen.llvm.machine import Machine
+from xtc.codegen.llvm.triple import split
 from xtc.core import knobs
 from xtc.core.errors import ToolError, UserError
 from xtc.system import c_compiler as cc
@@ -100,6 +101,9 @@ def _link(
     objects: list[Path], linked: Path, machine: Machine, libraries: Sequence[str], what: str
 ) -> None:
     flags = [f"-l{library}" for library in libraries]
+    if split(machine.triple).system == "linux":
+        # Many drivers ask for a hash of the whole file, which takes as long as all else.
+        flags.append("-Wl,--build-id=none")
     _run_compiler([*map(str, objects), *flags], linked, machine, what)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from xtc.ir.analysis.structured import Structured, body_operations, structured
 from xtc.ir.attributes import EXTERNAL, KERNEL, LOOP_PATH, LOOP_SCHEDULE
-from xtc.ir.mlir import Operation, Value, all_operations
+from xtc.ir.mlir import Operation, Value, all_operations, outer_operations
 
 _SETTLED = (LOOP_SCHEDULE, EXTERNAL)
 
@@ -47,7 +47,7 @@ class FunctionView:
 
 def functions(module: Operation) -> Iterator[FunctionView]:
     """A view of every function in `module` that has one block."""
-    found = [op for op in all_operations(module) if op.name == "func.func"]
+    found = [op for op in outer_operations(module) if op.name == "func.func"]
     for function in found:
         if len(function.regions[0].blocks) == 1:
             yield _view(function)
@@ -59,7 +59,7 @@ def functions_and_loops(module: Operation) -> Iterator[FunctionView]:
     Where schedules have been applied, their loops are among these.
     """
     yield from functions(module)
-    for op in [op for op in all_operations(module) if op.name == "scf.for"]:
+    for op in [op for op in outer_operations(module) if op.name == "scf.for"]:
         inside = (inner.operation for inner in op.regions[0].blocks[0].operations)
         if any(inner.name.startswith("linalg.") for inner in inside):
             yield _view(op)
@@ -82,7 +82,7 @@ def unscheduled_reductions(module: Operation, destinations: int = 1) -> list[Str
     """
     nests = (
         structured(op, destinations)
-        for op in all_operations(module)
+        for op in outer_operations(module)
         if op.name.startswith("linalg.") and not _is_scheduled(op)
     )
     return [

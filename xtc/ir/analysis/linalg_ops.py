@@ -20,23 +20,24 @@ from xtc.ir.mlir import (
     OpResult,
     StringAttr,
     Value,
-    all_operations,
+    outer_operations,
 )
+from xtc.ir.mlir import all_operations as all_operations  # passes of others know it from here
 
 _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 _ARITHMETIC = (*(f"arith.{word}" for word in ("add", "sub", "mul", "div", "max", "min")), "math.")
 
 
 def operations_with(module: Operation, attribute: str) -> list[Operation]:
-    """Operations that carry `attribute`, in the order of the text."""
-    return [op for op in all_operations(module) if attribute in op.attributes]
+    """Operations outside of linalg bodies that carry `attribute`, in the order of the text."""
+    return [op for op in outer_operations(module) if attribute in op.attributes]
 
 
 def marked(module: Operation, prefix: str) -> dict[str, Operation]:
     """Operations by the attribute that begins so, which each operation has its own of."""
     return {
         name: op
-        for op in all_operations(module)
+        for op in outer_operations(module)
         for name in op.attributes
         if name.startswith(prefix)
     }
@@ -44,7 +45,7 @@ def marked(module: Operation, prefix: str) -> dict[str, Operation]:
 
 def remove_attributes(module: Operation, *prefixes: str) -> None:
     """Drop every attribute whose name begins so."""
-    for op in all_operations(module):
+    for op in outer_operations(module):
         for name in [key for key in op.attributes if key.startswith(prefixes)]:
             del op.attributes[name]
 

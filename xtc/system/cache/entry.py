@@ -20,6 +20,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from xtc.system.ownership import foreign_reason
 
@@ -62,18 +63,22 @@ class SealedFile:
     stamp: Sequence[int] = ()
 
 
-def write_entry(source: Path, folder: Path, key: str) -> None:
+def write_entry(
+    source: Path, folder: Path, key: str, known: Mapping[str, str] = MappingProxyType({})
+) -> None:
     """Take the files in `source` to the empty `folder`, seal them, and wait until they are on disk.
 
-    Large files that only this user can write become read-only and have a name in both folders.
-    Raises OSError, also for what an entry cannot hold: folders and links.
+    `known` has the SHA-256 of files, by name; large ones are not read for it then. Large files
+    that only this user can write become read-only and have a name in both folders. Raises OSError,
+    also for what an entry cannot hold: folders and links.
     """
     files = {}
     for path in sorted(source.iterdir()):
         if not stat.S_ISREG(path.lstat().st_mode) or path.name == SEAL_FILE:
             raise OSError(errno.EINVAL, "an entry cannot hold this", str(path))
         with _opened(path, _READ) as content:
-            files[path.name] = _taken(content, path, folder / path.name)
+            new = folder / path.name
+            files[path.name] = _taken(content, path, new, known.get(path.name))
     with _opened(folder / SEAL_FILE, _NEW, 0o400) as seal:
         _write(seal, _seal_text(key, files))
         os.fsync(seal)
@@ -154,8 +159,11 @@ def _seal_text(key: str, files: Mapping[str, SealedFile]) -> bytes:
     return hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
 
 
-def _taken(content: int, path: Path, new: Path) -> SealedFile:
-    """Name or copy the file `path`, which is open as `content`, as `new`, and hash it."""
+def _taken(content: int, path: Path, new: Path, known: str | None) -> SealedFile:
+    """Name or copy the file `path`, which is open as `content`, as `new`, and hash it.
+
+    What is `known` to be the hash of a file is taken for it where nothing is copied.
+    """
     info = os.fstat(content)
     executable = bool(info.st_mode & stat.S_IXUSR)
     mode = 0o500 if executable else 0o400
@@ -163,7 +171,10 @@ def _taken(content: int, path: Path, new: Path) -> SealedFile:
     with _opened(new, _READ if shared else _NEW, mode) as kept:
         if shared:
             os.fchmod(kept, mode)
-        sha256, size = _copy(content, None if shared else kept)
+        if shared and known is not None:
+            sha256, size = known, info.st_size
+        else:
+            sha256, size = _copy(content, None if shared else kept)
         os.fsync(kept)
         stamp = _stamp(os.fstat(kept))
     return SealedFile(sha256, size, executable, stamp)

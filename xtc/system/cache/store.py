@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from xtc.system.cache import usage
 from xtc.system.cache.cache_folder import CacheFolder, warn_once
@@ -90,15 +91,18 @@ class ArtifactCache:
         """
         return self._read(key, into)
 
-    def publish(self, key: str, folder: Path) -> bool:
+    def publish(
+        self, key: str, folder: Path, known: Mapping[str, str] = MappingProxyType({})
+    ) -> bool:
         """Keep a copy of the files in `folder` under `key`; True where there is such an entry now.
 
-        The entry appears whole, by one rename; where another process was faster, its entry stays.
+        `known` has the SHA-256 of files that nobody has written since. The entry appears whole, by
+        one rename; where another process was faster, its entry stays.
         """
         path = self._entry_path(key)
         try:
             self._folder.prepare()
-            if not path.is_dir() and self._move_in(folder, path):
+            if not path.is_dir() and self._move_in(folder, path, known):
                 self._count(path)
             return path.is_dir()
         except OSError as error:
@@ -175,12 +179,12 @@ class ArtifactCache:
             return False
         return True
 
-    def _move_in(self, folder: Path, path: Path) -> bool:
+    def _move_in(self, folder: Path, path: Path, known: Mapping[str, str]) -> bool:
         """Publish a sealed copy of `folder`; False where there is one, or it is too large."""
         with self._temporary() as temporary:
             new = temporary / "entry"
             new.mkdir(mode=0o700)
-            write_entry(folder, new, path.name)
+            write_entry(folder, new, path.name, known)
             if usage.folder_size(new) > self._room:
                 _log.info("%s is larger than the artefact cache may be", folder)
                 return False

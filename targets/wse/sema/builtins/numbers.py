@@ -137,6 +137,9 @@ def _get_int(frame: Frame, call: tree.Builtin) -> Value:
     raise CslError(f"a {value.type} has no number", where=call.at)
 
 
+builtin("get_color_id", 1)(_get_int)  # its name until SDK 1.2
+
+
 def _bits(name: str, intrinsic: str) -> None:
     """A function that counts bits."""
 

@@ -25,7 +25,16 @@ from xtc_targets.wse.sema.evaluate import evaluate, integer_of, known
 from xtc_targets.wse.sema.frame import Frame, Memory
 from xtc_targets.wse.sema.lvalues import location_of
 from xtc_targets.wse.sema.routes import color_config
-from xtc_targets.wse.sema.values import VOID, Address, Const, FunctionValue, Run, Value, integer
+from xtc_targets.wse.sema.values import (
+    VOID,
+    Address,
+    Const,
+    FunctionValue,
+    Run,
+    Value,
+    integer,
+    struct_value,
+)
 
 
 def tile_declarations(
@@ -40,6 +49,16 @@ def tile_declarations(
 
 def _bind(frame: Frame, call: tree.Builtin, kind: str) -> Value:
     declarations = tile_declarations(frame, call)
+    task = _task(frame, call)
+    value = evaluate(frame, call.args[1])
+    if str(value.type) != kind:
+        raise CslError(f"this task is bound to a {kind}, not to a {value.type}", where=call.at)
+    number = integer_of(value, "a task id", call.at)
+    bind(frame, declarations, number, TaskBinding(kind, task, call.at))
+    return VOID
+
+
+def _task(frame: Frame, call: tree.Builtin) -> FunctionValue:
     function = evaluate(frame, call.args[0])
     if not isinstance(function, Const) or not isinstance(function.value, FunctionValue):
         raise CslError("what is bound is a task", where=call.at)
@@ -47,11 +66,30 @@ def _bind(frame: Frame, call: tree.Builtin, kind: str) -> Value:
         raise CslError(
             f"'{function.value.name}' is a function, and only tasks are bound", where=call.at
         )
+    return function.value
+
+
+@builtin("bind_task", 2)
+def _bind_task(frame: Frame, call: tree.Builtin) -> Value:
+    """Until SDK 0.9 a colour named every task: of data where it has parameters, else a local one.
+
+    Only WSE-2 has tasks by colour.
+    """
+    declarations, task = tile_declarations(frame, call), _task(frame, call)
     value = evaluate(frame, call.args[1])
-    if str(value.type) != kind:
-        raise CslError(f"this task is bound to a {kind}, not to a {value.type}", where=call.at)
+    if frame.program.arch.data_tasks_by_queue:
+        raise CslError(
+            f"{frame.program.arch.name} has no tasks by colour",
+            where=call.at,
+            hints=["@bind_data_task, @bind_local_task or @bind_control_task", "--arch=wse2"],
+        )
+    kind = str(value.type)
+    if value.type == t.COLOR:
+        kind = "data_task_id" if task.tree.params else "local_task_id"
+    elif kind not in ("data_task_id", "local_task_id", "control_task_id"):
+        raise CslError(f"a task is bound to a colour, not to a {value.type}", where=call.at)
     number = integer_of(value, "a task id", call.at)
-    bind(frame, declarations, number, TaskBinding(kind, function.value, call.at))
+    bind(frame, declarations, number, TaskBinding(kind, task, call.at))
     return VOID
 
 
@@ -122,7 +160,10 @@ def _initialize_queue(frame: Frame, call: tree.Builtin) -> Value:
     number, found = integer_of(value, "a queue", call.at), queues[value.type]
     given = {}
     if len(call.args) == 2:
-        given = fields_of(evaluate(frame, call.args[1]), "a queue's settings", call.at)
+        settings = evaluate(frame, call.args[1])
+        if settings.type == t.COLOR:  # until SDK 0.8 a queue's colour stood alone
+            settings = struct_value(color=settings)
+        given = fields_of(settings, "a queue's settings", call.at)
     for name in given:
         if name not in _QUEUE:
             hints = did_you_mean(name, _QUEUE)
@@ -333,7 +374,7 @@ def _rpc(frame: Frame, call: tree.Builtin) -> Value:
     """Serve launches of the host; where memcpy has a colour for them they are served already."""
     tile_declarations(frame, call)
     value = evaluate(frame, call.args[0])
-    if value.type != t.DATA_TASK:
+    if value.type not in (t.DATA_TASK, t.COLOR):
         raise CslError(f"@rpc takes a data_task_id, not a {value.type}", where=call.at)
     number = integer_of(value, "a task id", call.at)
     frame.program.after_comptime(lambda: _is_launch(frame, number, call.at))

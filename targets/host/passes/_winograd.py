@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Winograd's algorithm F(2x2, 3x3): which convolutions it suits, and its matrices.
+
+A tile of 2 x 2 results of a 3 x 3 convolution takes 36 multiplications for each pair of channels;
+with tiles of the image and filters transformed it takes 16 (A. Lavin and S. Gray, "Fast Algorithms
+for Convolutional Neural Networks", CVPR 2016). All entries of the transforms of images and results
+are 0, 1 and -1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xtc.ir.analysis.function_view import FunctionView
+from xtc.ir.analysis.linalg_ops import is_constant, owner
+from xtc.ir.analysis.structured import Structured, shape_of
+from xtc.ir.mlir import F32Type, FloatAttr, Operation, Value
+
+TILE = 2  # results along each dimension of a tile
+READ = 4  # what a tile reads along each dimension: products of a tile too
+FILTER_ROWS = ((1.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0.0, 0.0, 1.0))
+INPUT_ROWS = ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, 0, -1))
+_FEWEST_CHANNELS = 64  # on average: with fewer, transforms take longer than they save
+_FEWEST_TILES = 36  # with fewer, reading larger filters takes longer than the multiplications did
+_TILES_OF_LARGE_FILTERS = 128  # of a band that reads filters from beyond the second-level cache
+_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A 3 x 3 convolution of stride 1 whose filters are a constant of float32.
+
+    Attributes:
+        nest: the operation.
+        filters: the operation that reads them from memory.
+    """
+
+    nest: Structured
+    filters: Operation
+
+    @property
+    def image(self) -> Value:
+        """What it reads, borders included."""
+        value: Value = self.nest.op.operands[0]
+        return value
+
+    @property
+    def batch(self) -> int:
+        return shape_of(self.nest.result)[0]
+
+    @property
+    def height(self) -> int:
+        return shape_of(self.nest.result)[1]
+
+    @property
+    def width(self) -> int:
+        return shape_of(self.nest.result)[2]
+
+    @property
+    def channels(self) -> int:
+        """Of the image."""
+        return shape_of(self.image)[3]
+
+    @property
+    def features(self) -> int:
+        """Channels of the result."""
+        return shape_of(self.nest.result)[3]
+
+    @property
+    def tiles(self) -> tuple[int, int]:
+        """Tiles along height and width."""
+        return -(-self.height // TILE), -(-self.width // TILE)
+
+    @property
+    def is_even(self) -> bool:
+        """Whether tiles end where the result does."""
+        return self.height % TILE == 0 and self.width % TILE == 0
+
+
+@dataclass(frozen=True)
+class Bands:
+    """How a convolution is divided: bands of `images` images, or of `rows` rows of tiles of one."""
+
+    images: int
+    rows: int
+
+
+def convolution(view: FunctionView, nest: Structured) -> Convolution | None:
+    """The convolution that an operation is, where the algorithm can compute it."""
+    op = nest.op
+    if op.name != "linalg.conv_2d_nhwc_hwcf" or nest.device is not None:
+        return None
+    values = list(op.operands)
+    if any(value.type.element_type != F32Type.get() for value in values):
+        return None
+    if shape_of(values[1])[:2] != (3, 3) or not is_constant(values[1]):
+        return None
+    if any(factor != 1 for index in nest.indices[0] for _, factor in index.factors):
+        return None  # a stride, or a dilation
+    buffer, begins = owner(values[1]), view.producers.get(values[2])
+    load = None if buffer is None or not buffer.operands else owner(buffer.operands[0])
+    if load is None or load.name != "memref.get_global" or not _is_zero(begins):
+        return None
+    return Convolution(nest, load)
+
+
+def _is_zero(fill: Operation | None) -> bool:
+    if fill is None or fill.name != "linalg.fill":
+        return False
+    scalar = owner(fill.operands[0])
+    return (
+        scalar is not None
+        and scalar.name == "arith.constant"
+        and FloatAttr(scalar.attributes["value"]).value == 0
+    )
+
+
+def bands(found: Convolution, l2_bytes: int, *, parallel: bool) -> Bands | None:
+    """How to divide a convolution that the algorithm makes faster; None for others.
+
+    The transformed tiles of a band stay in the second-level cache. Where the filters do not,
+    bands are long enough to make up for reading them once more.
+    """
+    if 1 / found.channels + 1 / found.features > 2 / _FEWEST_CHANNELS:
+        return None
+    most = l2_bytes // (READ * READ * _BYTES * (found.channels + found.features))
+    if READ * READ * _BYTES * found.channels * found.features > l2_bytes // 2:
+        most = max(most, _TILES_OF_LARGE_FILTERS)
+    down, across = found.tiles
+    sizes = (min(most, found.batch * down * across // 2), most) if parallel else (most,)
+    return next((made for size in sizes if (made := _divided(found, size))), None)
+
+
+def _divided(found: Convolution, most: int) -> Bands | None:
+    """Bands of at most so many tiles; None where these are too few, or the last is shorter."""
+    down, across = found.tiles
+    if down * across <= most:
+        made = Bands(_divisor(found.batch, most // (down * across)), down)
+    elif found.height % TILE:
+        return None
+    else:
+        made = Bands(1, _divisor(down, max(1, most // across)))
+    return made if made.images * made.rows * across >= _FEWEST_TILES else None
+
+
+def _divisor(of: int, most: int) -> int:
+    """The largest divisor that is no more than `most`."""
+    return max(part for part in range(1, min(of, most) + 1) if of % part == 0)

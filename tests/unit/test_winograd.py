@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions that take fewer multiplications."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xtc
+import xtc.ops as O
+from xtc.driver.compile import prepare
+
+RNG = np.random.default_rng(0)
+
+
+def drawn(*shape: int) -> np.ndarray[Any, Any]:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def convolution(
+    n: int, h: int, w: int, c: int, f: int, *, residual: bool = False, padding: int = 1
+) -> xtc.Graph:
+    weights = 0.1 * drawn(3, 3, c, f)
+    x = O.tensor((n, h, w, c), "float32", name="X")
+    with O.graph(name="g") as graph:
+        y = O.conv2d(x, O.tensor(weights.shape, const=weights), padding=padding, name="C")
+        y = O.add(y, O.tensor((f,), const=drawn(f)))
+        if residual:
+            y = O.add(y, O.tensor(y.shape, "float32", name="R"))
+        O.relu(y, name="Y")
+    return graph.graph
+
+
+def is_winograd(graph: xtc.Graph, **options: Any) -> bool:
+    return "xtc.transformed" in prepare(graph, **options).stage_text("scheduled")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [
+        ((1, 14, 14, 64, 64), {"threads": 1}),
+        ((1, 24, 12, 64, 96), {"threads": 2, "l2_bytes": 1 << 19}),
+        ((2, 13, 15, 64, 64), {"threads": 1}),
+        ((4, 12, 12, 64, 64), {"threads": 2, "codegen": "c"}),
+    ],
+    ids=["whole", "bands", "odd", "c"],
+)
+def test_results_are_those_of_the_definition(
+    shape: tuple[int, int, int, int, int], options: dict[str, Any]
+) -> None:
+    graph = convolution(*shape, residual=True)
+    assert is_winograd(graph, **options)
+    with xtc.compile(graph, cache=False, **options) as module:
+        module.check(rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_no_error_is_larger_than_that_of_plain_sums() -> None:
+    graph = convolution(1, 16, 16, 96, 64)
+    x = drawn(1, 16, 16, 96) + 100  # differences cancel
+    errors = []
+    for winograd in (True, False):
+        with xtc.compile(graph, cache=False, threads=1, winograd=winograd) as module:
+            result = module(x)
+        errors.append(np.abs(result - graph.evaluate(x)).max())
+    assert errors[0] < 4 * errors[1]
+
+
+@pytest.mark.parametrize(
+    ("shape", "padding"),
+    [((1, 4, 4, 64, 64), 1), ((1, 28, 28, 3, 64), 1), ((1, 6, 6, 512, 512), 1)],
+    ids=["few tiles", "few channels", "large filters"],
+)
+def test_what_gains_nothing_stays(shape: tuple[int, int, int, int, int], padding: int) -> None:
+    assert not is_winograd(convolution(*shape, padding=padding))
+
+
+def test_users_decide() -> None:
+    graph = convolution(1, 14, 14, 64, 64)
+    assert is_winograd(graph)
+    assert not is_winograd(graph, winograd=False)
+    assert not is_winograd(graph, schedule={"C": ["h", "w", "r", "s", "c", "f=vectorize"]})
+
+
+@pytest.mark.slow
+def test_filters_of_two_convolutions_are_transformed_once(tmp_path: Path) -> None:
+    weights = 0.1 * drawn(3, 3, 64, 64)
+    x = O.tensor((1, 12, 12, 64), "float32", name="X")
+    w = O.tensor(weights.shape, const=weights)
+    with O.graph(name="twice") as graph:
+        y = O.conv2d(O.relu(O.conv2d(x, w, padding=1)), w, padding=1)
+        O.add(O.reduce_sum(O.relu(w)), y)
+    with xtc.compile(graph, cache=False, threads=1) as module:
+        module.check(rtol=1e-4, atol=1e-4)
+        module.save(tmp_path / "twice")
+    used = 4 * 64 * 64 * (9 + 16)
+    assert (tmp_path / "twice" / "module.so").stat().st_size < used + 200_000
