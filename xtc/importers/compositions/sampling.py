@@ -19,7 +19,8 @@ CUBIC = -0.75  # the free number of cubic interpolation, as ONNX and PyTorch hav
 def grid_sampled(x: Tensor, grid: Tensor, mode: str, outside: str, corners: bool) -> Tensor:
     """(n, c, ...) read at (n, ..., dimensions) between -1 and 1, the last dimension first.
 
-    `mode` is "linear", "nearest" or "cubic"; `outside` "zeros", "border" or "reflection";
+    `mode` is "linear", "nearest" or "cubic"; `outside` "zeros", "border", "reflection" or "edge",
+    where positions stay outside, unlike those of "border", and only what is read is inside;
     `corners` says that -1 and 1 are the centres of the elements at the border.
     """
     sizes = x.type.sizes[2:]

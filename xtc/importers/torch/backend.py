@@ -4,18 +4,21 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch._dynamo.backends.common import aot_autograd
 
 from xtc.core.errors import UserError
 from xtc.driver import Module, compile
-from xtc.importers.torch.convert import Imported, Result, import_traced
+from xtc.importers.torch.convert import Imported, Result, UnsupportedNodes, import_traced
 from xtc.importers.torch.decompositions import of_traced
+from xtc.importers.torch.partition import partitioned
 from xtc.importers.torch.types import element_name, to_array, to_tensor
+from xtc.importers.values import Array, Unsupported
 
 KEPT = 32  # modules of one traced graph; the one used longest ago is closed for a new one
 WEIGHTS_KEPT = 2  # sets of weights that are constants; with the next one they become inputs
@@ -39,12 +42,13 @@ class CompiledGraph:
     def __init__(
         self,
         module: torch.fx.GraphModule,
-        weights: Sequence[int],
+        weights: Collection[int],
         options: Mapping[str, Any] | None = None,
     ) -> None:
         """`weights` are the positions of parameters and buffers among the arguments."""
         # Arguments come as one list, which is emptied. Wrappers copy this from the instance.
         self._boxed_call = True
+        self._parts: Callable[..., Any] | None = None
         self._module = module
         self._weights = frozenset(weights)
         self._options = options or {}
@@ -55,9 +59,15 @@ class CompiledGraph:
         """Run on tensors and numbers."""
         given = list(args)
         args.clear()
+        if self._parts is not None:
+            return list(self._parts(*given))
         key = self._key_of(given)
         if key not in self._compiled:
-            self._compiled[key] = self._build(given)
+            try:
+                self._compiled[key] = self._build(given)
+            except (UnsupportedNodes, Unsupported) as error:
+                self._parts = self._partitioned(getattr(error, "nodes", ()))
+                return list(self._parts(*given))
             if len(self._compiled) > KEPT:
                 _, oldest = self._compiled.popitem(last=False)
                 oldest.module.close()
@@ -67,10 +77,7 @@ class CompiledGraph:
         outputs = module(**inputs)
         arrays = outputs if isinstance(outputs, tuple) else (outputs,)
         found = {output.name: array for output, array in zip(_outputs(module), arrays, strict=True)}
-        return [
-            to_tensor(found[result.name]) if isinstance(result, Result) else result
-            for result in imported.results
-        ]
+        return [_returned(result, found) for result in imported.results]
 
     def _key_of(self, given: Sequence[Any]) -> Any:
         """What a module is compiled for. Forgets the weights where they have changed too often."""
@@ -93,6 +100,12 @@ class CompiledGraph:
             return tuple(value.shape), value.dtype
         return value
 
+    def _partitioned(self, unsupported: Sequence[str]) -> Callable[..., Any]:
+        def compile_part(part: torch.fx.GraphModule, weights: Collection[int]) -> CompiledGraph:
+            return CompiledGraph(part, weights, self._options)
+
+        return partitioned(self._module, unsupported, self._weights, compile_part)
+
     def _build(self, given: Sequence[Any]) -> _Compiled:
         leaves = [
             value
@@ -105,6 +118,12 @@ class CompiledGraph:
             raise TypeError("a traced graph that computes nothing")
         weights = [given[n] for n in self._weights if isinstance(given[n], torch.Tensor)]
         return _Compiled(imported, compile(imported.graph, **self._options), tuple(weights))
+
+
+def _returned(result: Any, found: Mapping[str, Array]) -> Any:
+    """What a call returns for one result: a tensor, which may have no elements, or a number."""
+    value = found[result.name] if isinstance(result, Result) else result
+    return to_tensor(value) if isinstance(value, np.ndarray) else value
 
 
 def _outputs(module: Module) -> Any:

@@ -24,10 +24,10 @@ COMPLEX: dict[str, Callable[..., Any]] = {}
 
 _BY_PARTS = frozenset(
     """
-    _unsafe_view alias cat clone constant_pad_nd detach expand flip index.Tensor lift_fresh_copy
-    mean.dim neg permute repeat reshape roll select.int select_scatter slice.Tensor slice_scatter
-    split_with_sizes squeeze.dim squeeze.dims stack sum.dim_IntList t transpose.int unbind.int
-    unfold unsqueeze view
+    _unsafe_view alias cat clone constant_pad_nd detach expand flip index.Tensor index_select
+    lift_fresh_copy mean.dim neg permute repeat reshape roll select.int select_scatter
+    slice.Tensor slice_scatter split_with_sizes squeeze.dim squeeze.dims stack sum.dim_IntList t
+    transpose.int unbind.int unfold unsqueeze view
     """.split()
 )
 """Operators that do the same to the real parts as to the imaginary ones."""

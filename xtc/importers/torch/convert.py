@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,16 @@ from xtc.importers.values import Array, Unsupported, Value, as_tensor
 _PYTHON = ("operator", "_operator", "builtins", "math")  # modules of functions on numbers
 
 
+class UnsupportedNodes(UserError):  # noqa: N818
+    """Nodes that cannot be imported.
+
+    Attributes:
+        nodes: their names.
+    """
+
+    nodes: tuple[str, ...] = ()
+
+
 @dataclass
 class Converter:
     """Writes nodes into `builder`, and collects what it cannot write.
@@ -36,13 +46,13 @@ class Converter:
     Attributes:
         builder: the open graph.
         module: whose nodes they are; constants are its attributes.
-        problems: texts of what went wrong.
+        problems: what went wrong, by the name of the node.
         names: taken by tensors.
     """
 
     builder: GraphBuilder
     module: torch.fx.GraphModule
-    problems: list[str] = field(default_factory=list)
+    problems: dict[str, str] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
 
     def run(self, values: dict[torch.fx.Node, Any]) -> list[Any]:
@@ -53,7 +63,7 @@ class Converter:
                     return []
                 return list(_mapped(node.args[0], values))
             if node.op == "get_attr":
-                values[node] = constant(_attribute(self.module, str(node.target)))
+                values[node] = _attribute_value(self.module, str(node.target))
             elif node.op != "placeholder":
                 self._node(node, values)
         raise TypeError("a graph without an output")
@@ -67,7 +77,7 @@ class Converter:
         except (Unsupported, UserError) as error:
             del self.builder.nodes[start:]
             why = error.what if isinstance(error, XtcError) else str(error)
-            self.problems.append(f"{node.target} ({node.name}){_location(node)}: {why}")
+            self.problems[node.name] = f"{node.target} ({node.name}){location_of(node)}: {why}"
             return
         result = values[node]
         if isinstance(result, Tensor) and result.name is None and result.producer is not None:
@@ -115,7 +125,7 @@ def _without_elements(node: torch.fx.Node) -> Array | None:
     return np.empty(tuple(value.shape), ELEMENT_TYPES[element_name(value.dtype)].numpy)
 
 
-def _location(node: torch.fx.Node) -> str:
+def location_of(node: torch.fx.Node) -> str:
     """The innermost line of the user's program that wrote a node."""
     trace = [line.strip() for line in (node.stack_trace or "").splitlines()]
     files = [line for line in trace if line.startswith("File ")]
@@ -132,9 +142,10 @@ def _mapped(value: Any, values: Mapping[torch.fx.Node, Any]) -> Any:
     return value
 
 
-def _attribute(module: torch.nn.Module, path: str) -> torch.Tensor:
-    found: torch.Tensor = operator.attrgetter(path)(module)
-    return found
+def _attribute_value(module: torch.nn.Module, path: str) -> Any:
+    """A constant; a branch of control flow as the module that it is."""
+    found = operator.attrgetter(path)(module)
+    return constant(found) if isinstance(found, torch.Tensor) else found
 
 
 def constant(tensor: torch.Tensor) -> Value | Complex:
@@ -212,28 +223,21 @@ def import_traced(
         for position, (node, leaf) in enumerate(zip(placeholders, leaves, strict=True)):
             label = names[position] if names else node.name
             values[node] = _leaf(converter, label, leaf)
-            if isinstance(leaf, tuple):
+            if isinstance(leaf, tuple) and isinstance(values[node], Tensor):
                 inputs[values[node]] = position
             if isinstance(leaf, State):
                 states[values[node]] = leaf.output
         found = converter.run(values)
         if converter.problems:
-            count = len(converter.problems)
-            raise UserError(
-                f"{count} node{'s' * (count != 1)} of '{name}' cannot be imported",
-                notes=converter.problems,
-            )
+            raise _unsupported(name, converter.problems)
         updates = [(state, found[number]) for state, number in states.items()]
         found = [value for number, value in enumerate(found) if number not in states.values()]
         if is_complex(found):
-            raise UserError(
-                f"an output of '{name}' is complex",
-                hints=["torch.view_as_real gives its parts as one tensor"],
-            )
+            raise _complex_output(name, module)
         tensors = [value for value in found if isinstance(value, Tensor)]
         labels = [f"output{n}" for n in range(len(tensors))] if len(tensors) > 1 else ["output"]
         if not tensors:
-            raise UserError(f"'{name}' computes no tensor")
+            raise _named(UnsupportedNodes(f"'{name}' computes no tensor"), module.graph.nodes)
         finish(builder, labels, tensors, [*inputs, *states], device, updates)
     graph = builder.graph
     written = iter(graph.outputs)
@@ -246,6 +250,27 @@ def import_traced(
     return Imported(graph, results, positions)
 
 
+def _unsupported(name: str, problems: Mapping[str, str]) -> UnsupportedNodes:
+    count = len(problems)
+    what = f"{count} node{'s' * (count != 1)} of '{name}' cannot be imported"
+    error = UnsupportedNodes(what, notes=list(problems.values()))
+    error.nodes = tuple(problems)
+    return error
+
+
+def _complex_output(name: str, module: torch.fx.GraphModule) -> UnsupportedNodes:
+    error = UnsupportedNodes(
+        f"an output of '{name}' is complex",
+        hints=["torch.view_as_real gives its parts as one tensor"],
+    )
+    return _named(error, module.graph.output_node().all_input_nodes)
+
+
+def _named(error: UnsupportedNodes, nodes: Iterable[torch.fx.Node]) -> UnsupportedNodes:
+    error.nodes = tuple(node.name for node in nodes)
+    return error
+
+
 def _leaf(converter: Converter, name: str, leaf: Any) -> Any:
     if isinstance(leaf, torch.Tensor):
         return constant(leaf)
@@ -255,6 +280,8 @@ def _leaf(converter: Converter, name: str, leaf: Any) -> Any:
     converter.names.add(label)
     if isinstance(leaf, tuple):
         shape, dtype = leaf
+        if 0 in shape:
+            return np.empty(shape, ELEMENT_TYPES[dtype].numpy)
         return undeclared(converter.builder, shape, dtype, label)
     array = to_array(leaf.value)
     state = undeclared(converter.builder, array.shape, element_name(leaf.value.dtype), label)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, SupportsIndex, TypeVar
+
+from xtc.importers.values import Unsupported
 
 Write = TypeVar("Write", bound=Callable[..., Any])
 
@@ -27,3 +29,12 @@ def writes(*names: str) -> Callable[[Write], Write]:
         return write
 
     return register
+
+
+class OnlyFirst(list[Any]):
+    """Results of an operator of which the first alone can be written."""
+
+    def __getitem__(self, position: SupportsIndex | slice) -> Any:
+        if position != 0:
+            raise Unsupported(f"result {position} of the operator")
+        return super().__getitem__(0)

@@ -4,6 +4,7 @@
 from xtc.importers.torch.ops import (
     arithmetic,
     attention,
+    bags,
     complex,
     encoder,
     gradients,
@@ -12,11 +13,13 @@ from xtc.importers.torch.ops import (
     normalisation,
     reduction,
     sampling,
+    search,
 )
 
 __all__ = [
     "arithmetic",
     "attention",
+    "bags",
     "complex",
     "encoder",
     "gradients",
@@ -25,4 +28,5 @@ __all__ = [
     "normalisation",
     "reduction",
     "sampling",
+    "search",
 ]

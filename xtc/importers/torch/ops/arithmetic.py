@@ -94,13 +94,16 @@ def _binary(write: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 _BINARY: dict[str, Callable[..., Tensor]] = {
+    "__lshift__": O.shift_left,
+    "__rshift__": O.shift_right,
     "bitwise_and": O.bitwise_and,
+    "bitwise_left_shift": O.shift_left,
     "bitwise_or": O.bitwise_or,
+    "bitwise_right_shift": O.shift_right,
     "bitwise_xor": O.bitwise_xor,
     "fmod": O.fmod,
     "maximum": O.maximum,
     "minimum": O.minimum,
-    "mul": O.mul,
     "pow": O.pow,
     "remainder": O.remainder,
 }
@@ -114,6 +117,13 @@ def _comparison(write: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return write(operand(a, dtype), operand(b, dtype))
 
     return written
+
+
+@writes("mul.Tensor", "mul.Scalar")
+def mul(a: Any, b: Any) -> Tensor:
+    dtype = result_type()
+    write = O.minimum if dtype == "bool" else O.mul
+    return write(operand(a, dtype), operand(b, dtype))
 
 
 _COMPARISONS: dict[str, Callable[..., Tensor]] = {
@@ -141,8 +151,10 @@ def sub(a: Any, b: Any, alpha: float = 1) -> Tensor:
 def _scaled(write: Callable[..., Tensor], a: Any, b: Any, alpha: float) -> Tensor:
     dtype = result_type()
     second = operand(b, dtype)
+    if dtype == "bool" and write is O.add and alpha:
+        return O.maximum(operand(a, dtype), second)
     if dtype == "bool":
-        raise Unsupported("arithmetic of bool")
+        raise Unsupported("a difference of bool")
     if alpha != 1:
         second = O.mul(second, operand(alpha, dtype))
     return write(operand(a, dtype), second)
@@ -268,6 +280,29 @@ def logical_or(a: Tensor, b: Tensor) -> Tensor:
 @writes("logical_xor")
 def logical_xor(a: Tensor, b: Tensor) -> Tensor:
     return O.not_equal(operand(a, "bool"), operand(b, "bool"))
+
+
+@writes("fmax")
+def fmax(a: Any, b: Any) -> Tensor:
+    return _without_nan(O.maximum, a, b)
+
+
+@writes("fmin")
+def fmin(a: Any, b: Any) -> Tensor:
+    return _without_nan(O.minimum, a, b)
+
+
+def _without_nan(write: Callable[..., Tensor], a: Any, b: Any) -> Tensor:
+    """Of two operands the other one where one is NaN."""
+    x, y = operand(a, result_type()), operand(b, result_type())
+    if not x.element.is_float:
+        return write(x, y)
+    return O.where(O.is_nan(x), y, O.where(O.is_nan(y), x, write(x, y)))
+
+
+@writes("exp2")
+def exp2(x: Tensor) -> Tensor:
+    return O.pow(operand(2.0, result_type()), operand(x, result_type()))
 
 
 @writes("isnan")

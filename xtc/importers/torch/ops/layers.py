@@ -13,7 +13,7 @@ import numpy as np
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
 from xtc.importers.compositions.convolution import slid, turned
-from xtc.importers.compositions.movement import constant
+from xtc.importers.compositions.movement import constant, part
 from xtc.importers.compositions.pooling import framed, max_with_indices, pooled
 from xtc.importers.compositions.windows import (
     Window,
@@ -24,7 +24,7 @@ from xtc.importers.compositions.windows import (
 )
 from xtc.importers.torch.ops.arithmetic import operand, result_type
 from xtc.importers.torch.ops.movement import unsqueeze
-from xtc.importers.torch.table import writes
+from xtc.importers.torch.table import OnlyFirst, writes
 from xtc.importers.values import Unsupported
 from xtc.ops.transpose import Transpose
 
@@ -201,11 +201,16 @@ def adaptive_avg_pool(x: Tensor, sizes: Sequence[int]) -> Tensor:
     return x
 
 
+def adaptive_bounds(size: int, wanted: int) -> list[tuple[int, int]]:
+    """Where the parts of an axis start and stop."""
+    return [(n * size // wanted, -(-(n + 1) * size // wanted)) for n in range(wanted)]
+
+
 def _averaged(x: Tensor, d: int, wanted: int) -> Tensor:
     size = x.type.sizes[d]
     if size == wanted:
         return x
-    bounds = [(n * size // wanted, -(-(n + 1) * size // wanted)) for n in range(wanted)]
+    bounds = adaptive_bounds(size, wanted)
     most = max(stop - start for start, stop in bounds)
     taps = np.arange(most)[:, None]
     starts, stops = (np.array(column)[None, :] for column in zip(*bounds, strict=True))
@@ -213,6 +218,19 @@ def _averaged(x: Tensor, d: int, wanted: int) -> Tensor:
     weights = (inside / (stops - starts)).astype(x.element.numpy)
     indices = np.where(inside, starts + taps, 0).astype(np.int64)
     return O.resample(x, constant(indices), constant(weights), axis=d)
+
+
+@writes("adaptive_max_pool2d", "adaptive_max_pool3d")
+def adaptive_max_pool(x: Tensor, sizes: Sequence[int]) -> list[Any]:
+    """Maxima over parts of equal, or nearly equal, size, axis by axis; a NaN wins."""
+    for d, wanted in enumerate(sizes, start=x.type.rank - len(sizes)):
+        bounds = adaptive_bounds(x.type.sizes[d], wanted)
+        parts = [
+            O.reduce_max(part(x, d, start, stop), axes=(d,), keepdims=True)
+            for start, stop in bounds
+        ]
+        x = O.concat(*parts, axis=d) if len(parts) > 1 else parts[0]
+    return OnlyFirst([x])
 
 
 @writes("native_dropout")

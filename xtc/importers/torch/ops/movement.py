@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import xtc.ops as O
+from xtc.core.types import ELEMENT_TYPES
 from xtc.graph.tensor import Tensor
 from xtc.importers.compositions.movement import (
     constant,
@@ -371,14 +372,69 @@ def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor
     return O.gather(flat, constant(positions), axis=len(lead))
 
 
-_REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
+_REDUCTIONS = {"sum": "add", "mean": "add", "prod": "mul", "amax": "max", "amin": "min"}
 
 
 @writes("scatter_reduce.two")
 def scatter_reduce(
     x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    if reduce not in _REDUCTIONS or not include_self:
-        raise Unsupported(f"reduce={reduce!r}, include_self={include_self}")
+    """Where `include_self` is false, elements that anything is written to do not count."""
+    if reduce == "mean" and not x.element.is_float:
+        raise Unsupported("means of integers")
     dim = dim % x.type.rank
-    return O.scatter_elements(x, index, source, axis=dim, reduction=_REDUCTIONS[reduce])
+    start = x if include_self else O.scatter_elements(x, index, _neutral(reduce, source), axis=dim)
+    kind = _REDUCTIONS[reduce]
+    total = O.scatter_elements(start, index, source, axis=dim, reduction=kind)
+    if reduce != "mean":
+        return total
+    ones = constant(np.ones(source.type.sizes, x.element.numpy))
+    counts = constant(np.ones(x.type.sizes, x.element.numpy))
+    if not include_self:
+        counts = O.scatter_elements(counts, index, O.sub(ones, 1.0), axis=dim)
+    return O.div(total, O.scatter_elements(counts, index, ones, axis=dim, reduction="add"))
+
+
+def _neutral(reduce: str, like: Tensor) -> Tensor:
+    """What changes no result of a reduction, in the shape of a tensor."""
+    kind = like.element.numpy
+    least, most = (-np.inf, np.inf) if like.element.is_float else _limits(kind)
+    value = {"prod": 1, "amax": least, "amin": most}.get(reduce, 0)
+    return constant(np.full(like.type.sizes, value, kind))
+
+
+def _limits(kind: Any) -> tuple[int, int]:
+    limits = np.iinfo(kind)
+    return int(limits.min), int(limits.max)
+
+
+@writes("empty_permuted")
+def empty_permuted(shape: Sequence[int], _: Sequence[int], **__: Any) -> Tensor:
+    """A tensor of any values."""
+    return constant(np.zeros(tuple(shape), ELEMENT_TYPES[result_type()].numpy))
+
+
+@writes("tril_indices")
+def tril_indices(rows: int, columns: int, offset: int = 0, **_: Any) -> Tensor:
+    return constant(
+        np.stack(np.tril_indices(rows, offset, columns)).astype(ELEMENT_TYPES[result_type()].numpy)
+    )
+
+
+@writes("triu_indices")
+def triu_indices(rows: int, columns: int, offset: int = 0, **_: Any) -> Tensor:
+    return constant(
+        np.stack(np.triu_indices(rows, offset, columns)).astype(ELEMENT_TYPES[result_type()].numpy)
+    )
+
+
+@writes("diagonal_scatter")
+def diagonal_scatter(
+    x: Tensor, source: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
+    """`x` with other elements in a diagonal of a matrix."""
+    if x.type.rank != 2 or (dim1 % 2, dim2 % 2) != (0, 1):
+        raise Unsupported("diagonals of more dimensions than two")
+    start, count = (max(-offset, 0), max(offset, 0)), source.type.sizes[0]
+    positions = np.arange(count)[:, None] + np.array([start])
+    return O.scatter_nd(x, constant(positions), operand(source, x.dtype))

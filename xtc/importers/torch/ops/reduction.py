@@ -26,6 +26,28 @@ def sum_(x: Tensor, dim: Any = None, keepdim: bool = False, **_: Any) -> Tensor:
     return operand(total, result_type())
 
 
+@writes("_trilinear")
+def trilinear(
+    a: Tensor,
+    b: Tensor,
+    c: Tensor,
+    expand_a: Sequence[int],
+    expand_b: Sequence[int],
+    expand_c: Sequence[int],
+    dims: Sequence[int],
+    unroll_dim: int = 1,
+) -> Tensor:
+    """The sum over some dimensions of a product of three tensors, which get dimensions of 1."""
+    shaped = []
+    for x, places in ((a, expand_a), (b, expand_b), (c, expand_c)):
+        shape = list(x.type.sizes)
+        for place in sorted(places):
+            shape.insert(place, 1)
+        shaped.append(O.reshape(x, tuple(shape)))
+    product = O.mul(O.mul(shaped[0], shaped[2]), shaped[1])
+    return O.reduce_sum(product, axes=axes_of(product, dims))
+
+
 @writes("mean.dim", "mean")
 def mean(x: Tensor, dim: Any = None, keepdim: bool = False, **_: Any) -> Tensor:
     return O.reduce_mean(operand(x, result_type()), axes=axes_of(x, dim), keepdims=keepdim)
@@ -134,19 +156,6 @@ def var_mean(
 @writes("cumsum")
 def cumsum(x: Tensor, dim: int, **_: Any) -> Tensor:
     return O.cumsum(operand(x, result_type()), axis=dim)
-
-
-@writes("topk")
-def topk(
-    x: Tensor, k: int, dim: int = -1, largest: bool = True, ordered: bool = True
-) -> tuple[Tensor, Tensor]:
-    indices = O.topk(x, k, axis=dim, largest=largest)
-    return O.gather_elements(x, indices, axis=dim), indices
-
-
-@writes("sort")
-def sort(x: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
-    return topk(x, x.type.sizes[dim], dim, descending)
 
 
 @writes("_softmax")
