@@ -91,6 +91,16 @@ def test_users_decide() -> None:
 
 
 @pytest.mark.slow
+def test_what_follows_may_have_another_type() -> None:
+    x, weights = O.tensor((1, 12, 12, 64), "float32", name="X"), 0.1 * drawn(3, 3, 64, 64)
+    with O.graph(name="halves") as graph:
+        O.cast(O.conv2d(x, O.tensor(weights.shape, const=weights), padding=1), "float16")
+    assert is_winograd(graph.graph)
+    with xtc.compile(graph, cache=False, threads=1) as module:
+        module.check(rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.slow
 def test_filters_of_two_convolutions_are_transformed_once(tmp_path: Path) -> None:
     weights = 0.1 * drawn(3, 3, 64, 64)
     x = O.tensor((1, 12, 12, 64), "float32", name="X")

@@ -52,6 +52,7 @@ from xtc_targets.host.passes._winograd import (
 
 _Operand = tuple[Value, tuple[Index, ...]]
 
+_READS = ("memref.get_global", "bufferization.to_tensor")
 _TAPS = 3
 _N, _H, _W, _P, _Q, _C = (Index(((loop, 1),), 0) for loop in range(6))
 """Loops over images, rows and columns of tiles, those of a tile, and channels."""
@@ -75,9 +76,9 @@ class WinogradConvolutions(Pass):
     Before:
         %y = linalg.conv_2d_nhwc_hwcf ins(%x, %w) : tensor<1x58x58x64xf32>, tensor<3x3x64x64xf32>
     After:
-        %v = 16 slices, each a sum of four images of %x with step 2    // 16x784x64
-        %m = linalg.generic ins(%v, %u) { batched contraction }        // %u = @w.transformed0
-        %y = 4 slices with step 2, each a sum of nine of %m
+        %v = linalg.generic { a sum of four elements of %x }      // 4x4 of 784 tiles
+        %m = linalg.generic ins(%v, %u) { batched contraction }   // %u is @w.transformed, 16x64x64
+        %y = linalg.generic ins(nine entries of %m) { their sum }
 
     Attributes:
         l2_bytes: size of a core's second-level cache.
@@ -162,9 +163,6 @@ class _Filters:
             symbol = made.removesuffix(".transformed")
             if symbol not in read:
                 self._globals[symbol].erase()
-
-
-_READS = ("memref.get_global", "bufferization.to_tensor")
 
 
 @dataclass(frozen=True)
@@ -281,7 +279,9 @@ class _Rewriting:
             inside[nest.result] = _inlined(nest, inside, end)
         yield_([inside[self.last.result]], end)
         whole = (band.images, band.tile_rows * TILE, across * TILE, features)
-        made = tensor.collapse_shape(tensor_type(whole, m), op.results[0], _RESULT_GROUPS, ip=ip)
+        made = tensor.collapse_shape(
+            tensor_type(whole, result), op.results[0], _RESULT_GROUPS, ip=ip
+        )
         return extract_slice(made, [0] * 4, (*whole[:1], band.rows, self.found.width, features), ip)
 
     def _others(self, band: _Band, ip: InsertionPoint) -> dict[tuple[Structured, int], _Operand]:
@@ -320,8 +320,13 @@ def _is_elementwise(reader: Structured, nest: Structured) -> bool:
         and not reader.reads_destination
         and shape_of(reader.result) == shape_of(nest.result)
         and reader.indices[-1] == _WHOLE
-        and all(row == _WHOLE or not {*_WHOLE[:3]} & {*row} for row in reader.indices)
+        and all(row == _WHOLE or _is_by_channel(row) for row in reader.indices)
     )
+
+
+def _is_by_channel(row: Sequence[Index]) -> bool:
+    """Whether an operand is the same for all results of a channel."""
+    return not any(index.factor(loop) for index in row for loop in range(3))
 
 
 def _even(found: Convolution, ip: InsertionPoint) -> Value:
