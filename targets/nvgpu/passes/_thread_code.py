@@ -51,21 +51,6 @@ def wide_signed(number: Number) -> Value:
     return arith.extsi(i64, number)
 
 
-def wide_times(number: Number, by: int) -> Value:
-    """`number * factor` in 64 bits."""
-    if isinstance(number, int):
-        return wide(number * by)
-    return arith.muli(wide(number), wide(by))
-
-
-def wide_add(values: Sequence[Value]) -> Value:
-    """The sum of values of 64 bits."""
-    total = values[0]
-    for value in values[1:]:
-        total = arith.addi(total, value)
-    return total
-
-
 def address_of(buffer: Value, space: int) -> Value:
     """The address of a buffer in this memory space."""
     index = memref.extract_aligned_pointer_as_index(buffer)
