@@ -87,6 +87,9 @@ def offloaded(options: NvgpuOptions) -> Stage:
         (
             # While contractions can be told from other loops.
             UseTensorCores(options.tf32, machine.sms, machine.shared_bytes_sm),
+            # Its kernels are tile kernels with layouts: the rest is done as for the user's.
+            PlaceTileBuffers(machine.shared_bytes_block),
+            LowerTiles(),
             # Long rows are shared by the threads of a block.
             ReduceInBlocks(machine.sms),
             # Copies are loops too, which threads share.

@@ -113,7 +113,7 @@ def _class_of(
     except CslError as error:
         if names:
             raise _NotAsDataError(tile.path) from None
-        raise CslError(
+        raise type(error)(
             error.what,
             where=error.where or tile.at,
             notes=[*error.notes, f"in the code of PE {pe}, set at {tile.at}"],

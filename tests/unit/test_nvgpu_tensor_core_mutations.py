@@ -14,7 +14,7 @@ from xtc.evaluate import MismatchError
 from xtc.ir.mlir import IntegerAttr, IntegerType, Operation, all_operations
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions, pipeline
 from xtc_targets.nvgpu.passes._kernels import BARRIER
-from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
+from xtc_targets.nvgpu.passes.lower_tiles import LowerTiles
 
 pytestmark = pytest.mark.slow
 
@@ -54,12 +54,12 @@ def found(module: Operation, name: str) -> list[Operation]:
 def damage(monkeypatch: pytest.MonkeyPatch, change: Callable[[Operation], None]) -> None:
     """Let `change` have the device's module once kernels are written."""
 
-    class Damaged(UseTensorCores):
+    class Damaged(LowerTiles):
         def run(self, module: Operation) -> None:
             super().run(module)
             change(module)
 
-    monkeypatch.setattr(pipeline, "UseTensorCores", Damaged)
+    monkeypatch.setattr(pipeline, "LowerTiles", Damaged)
 
 
 def test_the_kernel_is_what_is_damaged_below(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -118,6 +118,24 @@ def test_what_follows_may_read_more(gpu: NvgpuDevice) -> None:
     def then(c: Tensor) -> Tensor:
         return O.add(O.mul(O.tanh(c), factors), residual)
 
+    run(gpu, product(shape, "float16", then), shape, "float16")
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        lambda c: O.greater(c, O.tensor(c.shape, "float16")),
+        lambda c: O.where(O.tensor(c.shape, "bool"), c, O.tensor(c.shape, "float16")),
+        lambda c: O.cast(c, "int8"),
+        lambda c: O.cast(O.relu(c), "float64"),
+    ],
+    ids=["comparison", "choice", "int8", "float64"],
+)
+def test_what_follows_may_be_of_other_types(
+    gpu: NvgpuDevice, then: Callable[[Tensor], Tensor]
+) -> None:
+    """Rows of small elements are accessed by fewer bytes: a tile has one access for each thread."""
+    shape = Shape(64, 64, 32)
     run(gpu, product(shape, "float16", then), shape, "float16")
 
 

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from itertools import product
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from xtc_targets.nvgpu.description import A100, H100, GpuDescription
-from xtc_targets.nvgpu.passes._mma_contraction import Kind
+from xtc_targets.nvgpu.passes._mma_operand import PAIR_OF_CHUNKS
 from xtc_targets.nvgpu.passes._mma_tiling import Tiling, choose_tiling
-from xtc_targets.nvgpu.passes._panel import CHUNK, Panel, Strided
+from xtc_targets.nvgpu.passes._tile_memory import CHUNK, SharedView
 
 LINE = 128
 TILES = [Tiling(128, 128, 128, 3), Tiling(128, 128, 64, 4), Tiling(64, 64, 128, 3)]
@@ -39,17 +41,25 @@ def test_tiles_are_chosen_by_what_the_busiest_sm_does(
     assert chosen.shared_bytes <= machine.shared_bytes_block
 
 
-def panel(tiling: Tiling, nbytes: int, along_k: bool) -> Panel:
-    """A's part of a tile; its location in global memory does not matter here."""
-    stride, k_stride = (4096, 1) if along_k else (1, 4096)
-    source = Strided(None, 4096, stride, 4096, k_stride, CHUNK)  # type: ignore[arg-type]
-    kind = Kind("f16" if nbytes == 2 else "tf32", nbytes)
-    return Panel(source, kind, tiling.m, tiling.k_bytes, first=0, offset=0)
+def tile(tiling: Tiling, nbytes: int, along_k: bool) -> SharedView:
+    """A's part of a tile in shared memory, whose address does not matter here."""
+    k = tiling.k_bytes // nbytes
+    shape = (tiling.m, k) if along_k else (k, tiling.m)
+    chunk = CHUNK if by_matrices(nbytes, along_k) else PAIR_OF_CHUNKS
+    row_bytes = shape[1] * nbytes
+    element: Any = SimpleNamespace(width=8 * nbytes)
+    base: Any = None
+    return SharedView(base, 0, 0, shape, (shape[1], 1), element, row_bytes, chunk_bytes=chunk)
 
 
-def offsets(tile: Panel, rows: range, chunks: range) -> list[int]:
+def by_matrices(nbytes: int, along_k: bool) -> bool:
+    """Whether ldmatrix loads the operand: it transposes 16 bits, not 32."""
+    return along_k or nbytes == 2
+
+
+def offsets(view: SharedView, rows: range, chunks: range) -> list[int]:
     """Where chunks of a tile are; numbers that are known need no code, so no context."""
-    found = [tile.chunk_offset(row, chunk) for row, chunk in product(rows, chunks)]
+    found = [view.swizzled(row * view.row_bytes + c * CHUNK) for row, c in product(rows, chunks)]
     assert all(isinstance(offset, int) for offset in found)
     return [offset for offset in found if isinstance(offset, int)]
 
@@ -58,8 +68,8 @@ def offsets(tile: Panel, rows: range, chunks: range) -> list[int]:
 @pytest.mark.parametrize("along_k", [True, False])
 @pytest.mark.parametrize("tiling", TILES)
 def test_chunks_do_not_overlap(tiling: Tiling, along_k: bool, nbytes: int) -> None:
-    tile = panel(tiling, nbytes, along_k)
-    found = offsets(tile, range(tile.rows), range(tile.row_bytes // CHUNK))
+    view = tile(tiling, nbytes, along_k)
+    found = offsets(view, range(view.shape[0]), range(view.row_bytes // CHUNK))
     assert sorted(found) == list(range(0, tiling.m * tiling.k_bytes, CHUNK))
 
 
@@ -74,14 +84,14 @@ def test_what_is_accessed_together_meets_each_bank_once(
 
     8 lanes of cp.async write 8 chunks of a row, or of two.
     """
-    tile = panel(tiling, nbytes, along_k)
-    chunks = tile.row_bytes // CHUNK
-    rows, columns = (8, 1) if tile.by_matrices else (4, 2)
-    for row in range(0, tile.rows, rows):
+    view = tile(tiling, nbytes, along_k)
+    chunks = view.row_bytes // CHUNK
+    rows, columns = (8, 1) if by_matrices(nbytes, along_k) else (4, 2)
+    for row in range(0, view.shape[0], rows):
         for chunk in range(0, chunks, columns):
-            found = offsets(tile, range(row, row + rows), range(chunk, chunk + columns))
+            found = offsets(view, range(row, row + rows), range(chunk, chunk + columns))
             assert sorted(offset % LINE for offset in found) == list(range(0, LINE, CHUNK))
-    written = offsets(tile, range(tile.rows), range(chunks))
+    written = offsets(view, range(view.shape[0]), range(chunks))
     for first in range(0, len(written), 8):
         lines = [offset % LINE for offset in written[first : first + 8]]
         assert sorted(lines) == list(range(0, LINE, CHUNK))

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 import xtc
 import xtc.ops as O
 from xtc.driver.compile import prepare
+from xtc.graph.tensor import Tensor
 
 RNG = np.random.default_rng(0)
 
@@ -99,3 +103,52 @@ def test_filters_of_two_convolutions_are_transformed_once(tmp_path: Path) -> Non
         module.save(tmp_path / "twice")
     used = 4 * 64 * 64 * (9 + 16)
     assert (tmp_path / "twice" / "module.so").stat().st_size < used + 200_000
+
+
+def random_graph(seed: int) -> xtc.Graph:
+    """A convolution that may be divided, what computes on its result, and what reads that."""
+    d = random.Random(seed)  # noqa: S311  no secret is drawn
+    n, h, w = d.choice([1, 1, 2, 3]), d.randrange(12, 30), d.randrange(12, 30)
+    c, f, padding = d.choice([64, 72, 96]), d.choice([64, 80]), d.choice([0, 1, 1, 2])
+    x = O.tensor((n, h, w, c), "float32", name="X")
+    with O.graph(name="g") as graph:
+        y = convolved(x, f, padding)
+        for number in range(d.randrange(4)):
+            readers: list[Callable[[Tensor], Tensor]] = [
+                O.relu,
+                lambda y: O.add(y, O.tensor((f,), const=drawn(f))),
+                lambda y: O.mul(O.tensor((f,), const=drawn(f)), y),
+                partial(with_residual, name=f"R{number}"),
+                lambda y: O.add(convolved(x, f, padding), y),
+            ]
+            y = d.choice(readers)(y)
+        last: list[Callable[[Tensor], Tensor]] = [
+            O.relu,
+            lambda y: O.concat(y, O.relu(y), axis=3),
+            lambda y: convolved(y, 64, 1),
+            lambda y: O.reduce_mean(y, axes=(1, 2)),
+        ]
+        d.choice(last)(y)
+    return graph.graph
+
+
+def with_residual(y: Tensor, name: str) -> Tensor:
+    return O.add(y, O.tensor(y.shape, "float32", name=name))
+
+
+def convolved(x: Tensor, features: int, padding: int) -> Tensor:
+    weights = 0.05 * drawn(3, 3, int(x.shape[3]), features)
+    return O.conv2d(x, O.tensor(weights.shape, const=weights), padding=padding)
+
+
+@pytest.mark.slow
+def test_random_graphs_around_convolutions(is_long: bool) -> None:
+    count = 100 if is_long else 2
+    options = ({"threads": 1}, {"threads": 2, "l2_bytes": 1 << 19}, {"l2_bytes": 1 << 23})
+    divided = 0
+    for seed in range(count):
+        graph, given = random_graph(seed), options[seed % len(options)]
+        divided += is_winograd(graph, **given)
+        with xtc.compile(graph, cache=False, **given) as module:
+            module.check(rtol=2e-5, atol=2e-5)
+    assert divided >= count // 2

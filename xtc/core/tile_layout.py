@@ -16,7 +16,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from xtc.core.errors import UserError
 
@@ -233,6 +233,7 @@ class RegisterLayout:
         return " ".join(f"{name}({','.join(map(str, values))})" for name, values in parts)
 
 
+@lru_cache(maxsize=1024)
 def parse_layout(text: str) -> RegisterLayout:
     """The layout that `str` has written. Raises UserError for other texts."""
     match = _TEXT.fullmatch(text)

@@ -51,6 +51,7 @@ _OPERATIONS = {
     "lock": ("semaphore offset value", "", ""),
     "release": ("semaphore offset value", "", ""),
     "printf": ("values*", "", "format"),
+    "inside": ("source offsets*", "result", "dims layout"),
     "in_group": ("", "result", "begin size"),
     "mbarrier_alloc": ("", "result", "counts"),
     "mbarrier_arrive": ("barrier index count", "", ""),

@@ -9,10 +9,13 @@ from types import MappingProxyType
 
 from xtc.ir.analysis.contractions import contraction
 from xtc.ir.analysis.structured import Structured, body_operations, structured
-from xtc.ir.mlir import Operation, Value
+from xtc.ir.mlir import Operation, Type, Value
 
 STEP_BYTES = 32
 """Bytes of a row of A, and of a column of B, in an mma: 16 elements of 16 bits, or 8 of 32."""
+
+_ELEMENTWISE = ("arith.", "math.")
+"""Operations that take tiles as they take scalars: what may follow a contraction in its kernel."""
 
 _SMALLEST = 16
 """The least extent of M, N and K: below it a tile is mostly zeros, or its pipeline is filled for a
@@ -40,6 +43,11 @@ class Kind:
 _KINDS: Mapping[str, Kind] = MappingProxyType(
     {"f16": Kind("f16", 2), "bf16": Kind("bf16", 2), "f32": Kind("tf32", 4)}
 )
+
+
+def kind_of(element: Type) -> Kind:
+    """How tensor cores take elements of this type, float32 as TF32."""
+    return _KINDS[str(element)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,5 +116,6 @@ def epilogue_of(nest: Structured | None, value: Value) -> bool:
     if operands[: nest.destination].count(value) != 1 or nest.reads_destination:
         return False
     own = nest.indices[operands.index(value)]
-    scalars = all(not op.regions and op.name != "linalg.index" for op in body_operations(nest.op))
+    *ops, _ = body_operations(nest.op)
+    scalars = all(not op.regions and op.name.startswith(_ELEMENTWISE) for op in ops)
     return scalars and own == nest.indices[nest.destination] and len(own) == len(nest.extents)

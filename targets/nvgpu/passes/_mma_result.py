@@ -3,41 +3,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xtc.ir.analysis.indices import Index
+from xtc.core.tile_layout import RegisterLayout, blocked
 from xtc.ir.analysis.structured import Structured, body_operations
-from xtc.ir.builders import control
-from xtc.ir.builders.control import branch
-from xtc.ir.builders.llvm import advanced
-from xtc.ir.builders.numbers import (
-    Number,
-    add,
-    compare,
-    divide_unsigned,
-    multiply,
-    remainder_unsigned,
-)
+from xtc.ir.builders import control, tile
+from xtc.ir.builders.numbers import Number, add
+from xtc.ir.builders.rebuild import rebuilt
+from xtc.ir.builders.slices import subview
 from xtc.ir.mlir import (
     F32Type,
-    FloatType,
     IndexType,
+    IntegerAttr,
+    IntegerType,
     MemRefType,
+    RankedTensorType,
+    StridedLayoutAttr,
     Value,
-    VectorType,
     arith,
     memref,
-    vector,
+    tensor,
 )
-from xtc.ir.mlir_llvm import llvm
-from xtc_targets.nvgpu.passes._mma_loop import ThreadPosition
+from xtc.ir.tile_dialect import with_layout
+from xtc_targets.nvgpu.description import ACCESS_BYTES
+from xtc_targets.nvgpu.passes._mma_operand import ON_CHIP, strided
 from xtc_targets.nvgpu.passes._mma_tiling import Tiling
-from xtc_targets.nvgpu.passes._panel_reads import GROUP
-from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32
-
-_WIDEST = 16  # bytes of one access
-_ACCUMULATOR_BYTES = 4
+from xtc_targets.nvgpu.passes._thread_code import as_i32
+from xtc_targets.nvgpu.passes._tile_classes import is_tile
+from xtc_targets.nvgpu.passes._tile_memory import bytes_of
 
 
 @dataclass(frozen=True)
@@ -58,160 +53,113 @@ class Result:
     column: Number
     epilogue: tuple[Structured, int] | None
 
-    @property
-    def sizes(self) -> tuple[int, int]:
-        rows, columns = MemRefType(self.memref.type).shape[-2:]
-        return int(rows), int(columns)
+
+def write_result(tiling: Tiling, accumulators: Value, result: Result) -> None:
+    """Write the block's tile through shared memory; neighbouring threads write neighbours."""
+    shared = _stored(tiling, accumulators)
+    packed = min(packed_elements(result.memref), tiling.m * tiling.n // tiling.threads)
+    rows = tiling.threads * packed // tiling.n
+    layout = blocked(tiling.threads, (rows, tiling.n), packed)
+    element = MemRefType(shared.type).element_type
+    type = with_layout(RankedTensorType.get([rows, tiling.n], element), layout)
+    whole = MemRefType(result.memref.type)
+    view = strided(result.memref, whole.shape, *whole.get_strides_and_offset())
+    dims = (len(whole.shape) - 2, len(whole.shape) - 1)
+    with control.loop(as_i32(0), tiling.m, rows) as body:
+        at = (*result.batch, add(result.row, body.index), result.column)
+        offsets = [as_i32(number) for number in at]
+        # A thread has one run of a row, which is inside of the result or outside.
+        with control.branch(tile.inside(view, offsets, dims, layout)):
+            first = arith.index_cast(IndexType.get(), body.index)
+            part = subview(shared, [first, 0], [rows, tiling.n], [1, 1])
+            made = _Elements(result, at, layout).computed(tile.load_shared(part, type))
+            tile.store_global(made, view, offsets, dims)
 
 
-def store_accumulators(
-    tiling: Tiling, shared: Value, position: ThreadPosition, accumulators: list[list[list[Value]]]
-) -> None:
-    """Store the accumulators of a warp to shared memory, row by row."""
-    pair = VectorType.get([2], F32Type.get())
-    row = add(position.row, divide_unsigned(position.lane, 4))
-    column = add(position.column, multiply(remainder_unsigned(position.lane, 4), 2))
-    first = add(multiply(row, tiling.result_stride), column)
-    begin = advanced(shared, as_i32(multiply(first, _ACCUMULATOR_BYTES)))
-    for i, tiles in enumerate(accumulators):
-        for j, tile in enumerate(tiles):
-            for half in range(2):
-                behind = (GROUP * i + 8 * half) * tiling.result_stride + 8 * j
-                value = vector.from_elements(pair, tile[2 * half : 2 * half + 2])
-                llvm.store(
-                    value,
-                    advanced(begin, behind * _ACCUMULATOR_BYTES),
-                    alignment=2 * _ACCUMULATOR_BYTES,
-                )
+def _stored(tiling: Tiling, accumulators: Value) -> Value:
+    """The accumulators in shared memory, rows 8 banks apart."""
+    # All threads are past the last tile, but behind it they read ahead what nobody uses.
+    tile.sync()
+    rows = StridedLayoutAttr.get(0, [tiling.result_stride, 1])
+    on_chip = IntegerAttr.get(IntegerType.get_signless(64), ON_CHIP)
+    type = MemRefType.get([tiling.m, tiling.n], F32Type.get(), rows, on_chip)
+    shared = memref.alloc(type, [], [])
+    tile.store_shared(accumulators, shared)
+    tile.sync()
+    return shared
 
 
-def write_result(tiling: Tiling, shared: Value, thread: Value, result: Result) -> None:
-    """Write the block's tile; neighbouring threads write neighbouring elements."""
-    packed = packed_elements(result.memref, _WIDEST)
-    per_row = tiling.n // packed
-    with control.loop(thread, tiling.m * per_row, tiling.threads) as body:
-        row = divide_unsigned(body.index, per_row)
-        column = multiply(remainder_unsigned(body.index, per_row), packed)
-        position = add(multiply(row, tiling.result_stride), column)
-        rows, columns = result.sizes
-        inside = []
-        if rows % tiling.m:
-            inside.append(compare("ult", add(result.row, row), rows))
-        if columns % tiling.n:
-            inside.append(compare("ult", add(result.column, column), columns))
-        with branch(all_of(inside)):
-            accumulators = _accumulators(advanced(shared, as_i32(multiply(position, 4))), packed)
-            at = (*result.batch, add(result.row, row), add(result.column, column))
-            _store(result.memref, at, _elements(result, at, accumulators))
-
-
-def packed_elements(memref: Value, nbytes: int) -> int:
-    """The elements, of `nbytes` at most, that are contiguous and aligned at every multiple of their
+def packed_elements(memref: Value) -> int:
+    """The elements, of 16 bytes at most, that are contiguous and aligned at every multiple of their
     number in the last dimension."""
     type = MemRefType(memref.type)
     strides, offset = type.get_strides_and_offset()
-    packed: int = nbytes // (FloatType(type.element_type).width // 8)
     if strides[-1] != 1:
         return 1
-    numbers = [offset, type.shape[-1], *strides[:-1]]
-    while any(number % packed for number in numbers):
-        packed //= 2
-    return packed
+    widest = ACCESS_BYTES // bytes_of(type.element_type)
+    return math.gcd(widest, offset, type.shape[-1], *strides[:-1])
 
 
-def _accumulators(address: Value, count: int) -> list[Value]:
-    each = min(count, _WIDEST // _ACCUMULATOR_BYTES)
-    type = VectorType.get([each], F32Type.get())
-    return [
-        element
-        for first in range(0, count, each)
-        for element in _parts(
-            llvm.load(
-                type,
-                advanced(address, first * _ACCUMULATOR_BYTES),
-                alignment=each * _ACCUMULATOR_BYTES,
-            ),
-            each,
-        )
-    ]
+class _Elements:
+    """What an epilogue makes of rows of the accumulators."""
 
+    def __init__(self, result: Result, at: Sequence[Number], layout: RegisterLayout) -> None:
+        """`at` is the position of their first element."""
+        self.result, self.at, self.layout = result, at, layout
 
-def _parts(whole: Value, count: int) -> list[Value]:
-    return [vector.extract(whole, [], [n]) for n in range(count)]
+    def computed(self, accumulators: Value) -> Value:
+        """The elements of the result."""
+        if self.result.epilogue is None:
+            return accumulators
+        nest, number = self.result.epilogue
+        at_loop = dict(zip(nest.out, self.at, strict=True))
+        operands = [
+            accumulators if operand == number else self._read(nest, operand, at_loop)
+            for operand in range(nest.destination)
+        ]
+        values: dict[Value, Value] = dict(zip(nest.body.arguments, operands, strict=False))
+        *ops, end = body_operations(nest.op)
+        for op in ops:
+            given = [values.get(value, value) for value in op.operands]
+            if any(map(is_tile, given)):
+                given = [self._tile(value) for value in given]
+                types = [self._type(value.type) for value in op.results]
+                made = rebuilt(op, given, types)
+            else:
+                made = op.clone().operation
+                for position, value in enumerate(given):
+                    made.operands[position] = value
+            values.update(zip(op.results, made.results, strict=True))
+        return self._tile(values.get(end.operands[0], end.operands[0]))
 
+    def _type(self, element: object) -> RankedTensorType:
+        return with_layout(RankedTensorType.get(list(self.layout.shape), element), self.layout)
 
-def _elements(result: Result, at: Sequence[Number], accumulators: list[Value]) -> list[Value]:
-    """Contiguous elements of the result; `at` is the position of the first."""
-    if result.epilogue is None:
-        return accumulators
-    nest, number = result.epilogue
-    at_loop = dict(zip(nest.out, at, strict=True))
-    operands = [
-        accumulators if operand == number else _read(nest, operand, at_loop, len(accumulators))
-        for operand in range(nest.destination)
-    ]
-    return [_computed(nest, row) for row in zip(*operands, strict=True)]
+    def _tile(self, value: Value) -> Value:
+        """A value of all elements, or of each."""
+        return value if is_tile(value) else tensor.splat(self._type(value.type), value, [])
 
-
-def _computed(nest: Structured, row: Sequence[Value]) -> Value:
-    """One element of the result, from an element of each operand."""
-    values: dict[Value, Value] = dict(zip(nest.body.arguments, row, strict=False))
-    *ops, end = body_operations(nest.op)
-    for op in ops:
-        copy = op.clone().operation
-        for position, value in enumerate(copy.operands):
-            copy.operands[position] = values.get(value, value)
-        values.update(zip(op.results, copy.results, strict=True))
-    return values.get(end.operands[0], end.operands[0])
-
-
-def _read(nest: Structured, operand: int, at_loop: Mapping[int, Number], count: int) -> list[Value]:
-    """The elements of an operand beside `count` neighbours of the result."""
-    value, row = nest.op.operands[operand], nest.indices[operand]
-    if not row and not isinstance(value.type, MemRefType):
-        return [value] * count
-    element = MemRefType(value.type).element_type
-    column = nest.out[-1]
-    if not any(index.factor(column) for index in row):
-        return [_load(value, row, at_loop)] * count
-    if _is_packed(nest, operand, count):
-        indices = [_index(index, at_loop) for index in row]
-        nbytes = min(_WIDEST, count * FloatType(element).width // 8)
-        type = VectorType.get([count], element)
-        return _parts(vector.load(type, value, indices, alignment=nbytes), count)
-    return [_load(value, row, {**at_loop, column: add(at_loop[column], n)}) for n in range(count)]
-
-
-def _is_packed(nest: Structured, operand: int, count: int) -> bool:
-    """Whether the elements beside `count` neighbours of the result are contiguous and aligned."""
-    value, row, column = nest.op.operands[operand], nest.indices[operand], nest.out[-1]
-    element = MemRefType(value.type).element_type
-    if count == 1 or not isinstance(element, FloatType) or row[-1].loop != column:
-        return False
-    alone = not any(index.factor(column) for index in row[:-1])
-    return alone and packed_elements(value, count * element.width // 8) == count
-
-
-def _load(buffer: Value, row: Sequence[Index], at_loop: Mapping[int, Number]) -> Value:
-    return memref.load(buffer, [_index(index, at_loop) for index in row])
-
-
-def _index(index: Index, at_loop: Mapping[int, Number]) -> Value:
-    total: Number = index.offset
-    for loop, factor in index.factors:
-        total = add(total, multiply(at_loop[loop], factor))
-    return _as_index(total)
-
-
-def _as_index(number: Number) -> Value:
-    return arith.index_castui(IndexType.get(), as_i32(number))
-
-
-def _store(buffer: Value, at: Sequence[Number], elements: list[Value]) -> None:
-    indices = [_as_index(number) for number in at]
-    if len(elements) == 1:
-        memref.store(elements[0], buffer, indices)
-        return
-    type = FloatType(elements[0].type)
-    whole = vector.from_elements(VectorType.get([len(elements)], type), elements)
-    vector.store(whole, buffer, indices, alignment=len(elements) * type.width // 8)
+    def _read(self, nest: Structured, operand: int, at_loop: Mapping[int, Number]) -> Value:
+        """The elements of an operand beside those of the result."""
+        value, row = nest.op.operands[operand], nest.indices[operand]
+        if not isinstance(value.type, MemRefType):
+            return value
+        strides, offset = MemRefType(value.type).get_strides_and_offset()
+        by_loop = [
+            sum(index.factor(loop) * stride for index, stride in zip(row, strides, strict=True))
+            for loop in nest.out
+        ]
+        offset += sum(index.offset * stride for index, stride in zip(row, strides, strict=True))
+        # Along a loop that does not move the operand it has one element.
+        sizes = [
+            nest.extents[loop] if step else 1 for loop, step in zip(nest.out, by_loop, strict=True)
+        ]
+        begin = [at_loop[loop] if step else 0 for loop, step in zip(nest.out, by_loop, strict=True)]
+        view = strided(value, sizes, by_loop, offset)
+        still = [dim for dim in (0, 1) if not by_loop[dim - 2]]
+        own = self.layout.reduced(still) if still else self.layout
+        plain = RankedTensorType.get(list(own.shape), MemRefType(value.type).element_type)
+        rank = len(sizes)
+        offsets = [as_i32(number) for number in begin]
+        read = tile.load_global(view, offsets, [rank - 2, rank - 1], with_layout(plain, own))
+        return tile.broadcast(read, self._type(plain.element_type)) if still else read

@@ -10,7 +10,7 @@ from xtc.ir.builders.tile import dims_of, number_of
 from xtc.ir.mlir import DenseI64ArrayAttr, MemRefType, Operation, ShapedType, Value
 from xtc_targets.nvgpu.passes._declined import Declined
 from xtc_targets.nvgpu.passes._loop_forms import Form, Key, LoopForms
-from xtc_targets.nvgpu.passes.lower_tiles import permutation
+from xtc_targets.nvgpu.passes._shared_parts import permutation
 
 TRAFFIC = (
     *("tile.copy_async", "tile.commit_group", "tile.wait_group", "tile.wait_all"),

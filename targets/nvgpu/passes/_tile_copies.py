@@ -8,9 +8,9 @@ import math
 from xtc.ir.builders import control
 from xtc.ir.builders.numbers import Number
 from xtc.ir.mlir import Value, VectorType
+from xtc_targets.nvgpu.passes._global_tiles import GlobalTile
 from xtc_targets.nvgpu.passes._thread_code import all_of
 from xtc_targets.nvgpu.passes._tile_memory import (
-    GlobalTile,
     SharedView,
     first_replica,
     groups_of,

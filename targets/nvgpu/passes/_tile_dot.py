@@ -74,11 +74,35 @@ def _mma(m: int, n: int, k: int, warps: tuple[int, int], count: int) -> DotLayou
     rows, columns = warps
     grid = spatial(rows, columns)
     spare = count // (rows * columns)
-    mi, ni, ki = m // rows // M_STEP, n // columns // N_STEP, k // K_STEP
-    c = grid * local(mi, ni) * local(2, 1) * spatial(8, 4) * local(1, 2)
-    a = grid.reduced([1]) * local(mi, ki) * column_local(2, 2) * spatial(8, 4) * local(1, 2)
-    b = grid.reduced([0]) * local(ki, ni) * local(2, 1) * column_spatial(4, 8) * local(2, 1)
+    a, b, c = _fragments(grid, m // rows, n // columns, k, 2)
     return DotLayouts(True, _spared(a, spare), _spared(b, spare), _spared(c, spare))
+
+
+@cache
+def step_layouts(m: int, n: int, warps: tuple[int, int], element_bytes: int) -> DotLayouts:
+    """The layouts of one step of `mma.sync` along K; the first warps share columns.
+
+    Elements of 4 bytes are taken as TF32.
+    """
+    rows, columns = warps
+    grid, packed = column_spatial(rows, columns), 4 // element_bytes
+    a, b, c = _fragments(grid, m // rows, n // columns, 8 * packed, packed)
+    return DotLayouts(True, a.merged(), b.merged(), c.merged())
+
+
+def _fragments(
+    grid: RegisterLayout, m: int, n: int, k: int, packed: int
+) -> tuple[RegisterLayout, RegisterLayout, RegisterLayout]:
+    """Operands and result, of which a warp has `m` rows and `n` columns.
+
+    A register has `packed` elements along K ("PTX ISA", matrix fragments for mma.m16n8k16 and
+    mma.m16n8k8).
+    """
+    mi, ni, ki = m // M_STEP, n // N_STEP, k // (8 * packed)
+    c = grid * local(mi, ni) * local(2, 1) * spatial(8, 4) * local(1, 2)
+    a = grid.reduced([1]) * local(mi, ki) * column_local(2, 2) * spatial(8, 4) * local(1, packed)
+    b = grid.reduced([0]) * local(ki, ni) * local(2, 1) * column_spatial(4, 8) * local(packed, 1)
+    return a, b, c
 
 
 @cache

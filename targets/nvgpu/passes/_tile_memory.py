@@ -9,7 +9,7 @@ lie as they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ from xtc.ir.builders.numbers import (
     compare,
     divide_unsigned,
     exclusive_or,
+    is_int,
     multiply,
     remainder_unsigned,
 )
@@ -30,7 +31,6 @@ from xtc.ir.mlir import (
     DenseElementsAttr,
     FloatAttr,
     FloatType,
-    InsertionPoint,
     IntegerAttr,
     IntegerType,
     Operation,
@@ -38,19 +38,21 @@ from xtc.ir.mlir import (
     Value,
     VectorType,
     arith,
-    scf,
     vector,
 )
 from xtc.ir.mlir_llvm import llvm
 from xtc_targets.nvgpu.description import ACCESS_BYTES
-from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32, wide_signed
+from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32
 
 PANEL = "nvgpu.panel"
 """Integer on an allocation: elements of a row that lie together, those of the next row behind."""
 
+CHUNK_BYTES = "nvgpu.chunk_bytes"
+"""Integer on an allocation: bytes of a row that swizzles keep together, where not `CHUNK`."""
+
 _BANK_ROW = 7  # bits of an address in a row of all banks, 128 bytes
-_CHUNK = 4  # bits of an address in a chunk
-_MOST_CHUNKS = 8
+CHUNK = 16
+"""Bytes of a row of a matrix that ldmatrix loads; swizzles keep them together."""
 
 
 def thread_base(layout: RegisterLayout, thread: Value) -> list[Number]:
@@ -108,7 +110,8 @@ class SharedView:
     Attributes:
         base: the address of the shared memory of a block.
         root: where the tensor that was allocated begins, in bytes.
-        begin: where this part begins in it, in elements.
+        slot, part: where this part begins in it, in elements: their sum. Rows have the same order
+            of chunks in every slot.
         strides: in elements.
         row_bytes: bytes of a row of the tensor that was allocated, or of a panel of it.
         panel: elements of a row that lie together, 0: all; those of the next row lie behind.
@@ -117,20 +120,30 @@ class SharedView:
 
     base: Value
     root: int
-    begin: Number
+    part: Number
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     element: Type
     row_bytes: int
     panel: int = 0
     panel_step: int = 0
+    slot: Number = 0
+    chunk_bytes: int = CHUNK
     _kept: dict[Any, tuple[Value, int]] = field(default_factory=dict)
 
     @staticmethod
     def dense(base: Value, op: Operation, shape: Sequence[int], element: Type) -> SharedView:
         """The whole tensor for which an operation got memory."""
         strides = [math.prod(shape[at + 1 :]) for at in range(len(shape))]
-        row = shape[-1] * bytes_of(element)
+        return SharedView.placed(base, op, shape, strides, element)
+
+    @staticmethod
+    def placed(
+        base: Value, op: Operation, shape: Sequence[int], given: Sequence[int], element: Type
+    ) -> SharedView:
+        """The whole tensor for which an operation got memory, whose rows may lie apart."""
+        strides = list(given)
+        row = (strides[-2] if len(shape) > 1 else shape[-1]) * bytes_of(element)
         root = number_of(op, "nvgpu.offset")
         panel = number_of(op, PANEL) if PANEL in op.attributes else 0
         step = panel * (shape[-2] if len(shape) > 1 else 1)
@@ -138,7 +151,8 @@ class SharedView:
             row = panel * bytes_of(element)
             strides[-2:-1] = [panel] * (len(shape) > 1)
         whole = tuple(shape), tuple(strides)
-        return SharedView(base, root, 0, *whole, element, row, panel, step)
+        chunk = number_of(op, CHUNK_BYTES) if CHUNK_BYTES in op.attributes else CHUNK
+        return SharedView(base, root, 0, *whole, element, row, panel, step, chunk_bytes=chunk)
 
     @property
     def nbytes(self) -> int:
@@ -152,20 +166,37 @@ class SharedView:
 
     def swizzle(self) -> tuple[int, int] | None:
         """The shift and the mask of the bits of a row that are mixed in; None: none are."""
-        chunks = self.row_bytes >> _CHUNK
+        chunks = self.row_bytes // self.chunk_bytes
         if chunks < 2 or self.row_bytes & (self.row_bytes - 1):
             return None
-        mask = min(_MOST_CHUNKS, chunks) - 1
+        mask = min((1 << _BANK_ROW) // self.chunk_bytes, chunks) - 1
         return max(self.row_bytes.bit_length() - 1, _BANK_ROW), mask
+
+    @property
+    def period(self) -> int:
+        """Bytes after which rows have their chunks in the same order again."""
+        mixed = self.swizzle()
+        return 1 if mixed is None else 1 << (mixed[0] + mixed[1].bit_length())
+
+    def swizzled(self, offset: Number) -> Number:
+        """Where the byte is that lies at `offset` before its row's chunks are put in order."""
+        mixed = self.swizzle()
+        if mixed is None:
+            return offset
+        row = arith_and(divide_unsigned(offset, 1 << mixed[0]), mixed[1])
+        return exclusive_or(offset, multiply(row, self.chunk_bytes))
+
+    @property
+    def begin(self) -> Number:
+        """Where this part begins in the tensor that was allocated, in elements."""
+        return add(self.slot, self.part)
 
     def address(self, index: Sequence[Number], behind: Sequence[int] | None = None) -> Value:
         """The address of the element at `index + behind`; the former is computed once."""
         distance = self.offset(behind) if behind else 0
         assert isinstance(distance, int)  # noqa: S101
-        mixed, rest, known = self.swizzle(), distance * self.nbytes, 0
-        if mixed is not None:
-            period = 1 << (mixed[0] + mixed[1].bit_length())
-            known = rest // period * period
+        rest = distance * self.nbytes
+        known = rest // self.period * self.period
         begin, fixed = self._begin(tuple(index), rest - known)
         return advanced(begin, self.root + known + fixed)
 
@@ -187,16 +218,14 @@ class SharedView:
     def _begin(self, index: tuple[Number, ...], behind: int) -> tuple[Value, int]:
         """The address of an element and the bytes behind it, and bytes to add, all but the root."""
         if (index, behind) not in self._kept:
-            offset = multiply(add(self.begin, self.offset(index)), self.nbytes)
-            mixed = self.swizzle()
-            if mixed is not None:
-                offset = add(offset, behind)
-                row = arith_and(divide_unsigned(offset, 1 << mixed[0]), mixed[1])
-                offset = exclusive_or(offset, multiply(row, 1 << _CHUNK))
-            rest = 0 if mixed is not None else behind
+            offset = multiply(add(self.part, self.offset(index)), self.nbytes)
+            offset = self.swizzled(add(offset, behind))
             known = isinstance(offset, int)
-            begin = self.base if known else advanced(self.base, as_i32(offset))
-            self._kept[index, behind] = begin, rest + (offset if known else 0)
+            # The slot first: what is added to it stays the same in a loop over slots.
+            slot = multiply(self.slot, self.nbytes)
+            begin = self.base if is_int(slot, 0) else advanced(self.base, as_i32(slot))
+            begin = begin if known else advanced(begin, as_i32(offset))
+            self._kept[index, behind] = begin, offset if known else 0
         return self._kept[index, behind]
 
     def first_address(self) -> Value:
@@ -242,7 +271,10 @@ def load_vector(address: Value, element: Type, count: int) -> Value:
     stored = _bits(element)
     type = VectorType.get([count], stored)
     loaded = llvm.load(type, address, alignment=count * bytes_of(element))
-    return loaded if stored == element else arith.bitcast(VectorType.get([count], element), loaded)
+    if stored == element:
+        return loaded
+    whole = VectorType.get([count], element)
+    return arith.trunci(whole, loaded) if str(element) == "i1" else arith.bitcast(whole, loaded)
 
 
 def store_vector(value: Value, address: Value) -> None:
@@ -250,11 +282,15 @@ def store_vector(value: Value, address: Value) -> None:
     type = VectorType(value.type)
     stored = _bits(type.element_type)
     if stored != type.element_type:
-        value = arith.bitcast(VectorType.get(type.shape, stored), value)
+        kept = VectorType.get(type.shape, stored)
+        is_bool = str(type.element_type) == "i1"
+        value = arith.extui(kept, value) if is_bool else arith.bitcast(kept, value)
     llvm.store(value, address, alignment=type.shape[0] * bytes_of(type.element_type))
 
 
 def _bits(element: Type) -> Type:
+    if str(element) == "i1":
+        return IntegerType.get_signless(8)
     if isinstance(element, FloatType) and str(element) == "bf16":
         return IntegerType.get_signless(16)
     return element
@@ -302,129 +338,6 @@ def assembled(parts: Sequence[tuple[Sequence[int], Value]], element: Type, count
         vector.extract(piece, [], [n]) for group, piece in parts for n in range(len(group))
     ]
     return vector.from_elements(VectorType.get([count], element), elements)
-
-
-@dataclass
-class GlobalView:
-    """A tensor in global memory.
-
-    Attributes:
-        address: of its first element.
-        sizes, strides: in elements, of 32 bits where they are not known.
-        widest: elements that one access may have along the dimension `contiguous`.
-    """
-
-    address: Value
-    sizes: list[Number]
-    strides: list[Number]
-    element: Type
-
-
-class GlobalTile:
-    """A thread's view of a tile in global memory."""
-
-    def __init__(
-        self,
-        view: GlobalView,
-        layout: RegisterLayout,
-        dims: Sequence[int],
-        offsets: Sequence[Number],
-        thread: Value,
-        inside: Callable[[int, int], bool],
-    ) -> None:
-        self.view, self.layout, self.dims = view, layout, dims
-        base = thread_base(layout, thread)
-        self._starts = list(offsets)
-        for at, dim in enumerate(dims):
-            self._starts[dim] = add(self._starts[dim], base[at])
-        self._inside = inside
-        self._conditions: dict[tuple[int, int], Value | bool] = {}
-        self._deltas: dict[tuple[int, int], Number] = {}
-        self._address = advanced(view.address, self._first_byte())
-
-    def _first_byte(self) -> Value:
-        total: Value | None = None
-        for start, stride in zip(self._starts, self.view.strides, strict=True):
-            step = arith.muli(wide_signed(start), wide_signed(stride))
-            total = step if total is None else arith.addi(total, step)
-        assert total is not None  # noqa: S101
-        return arith.muli(total, wide_signed(bytes_of(self.view.element)))
-
-    def address(self, behind: Sequence[int]) -> Value:
-        """The address of the element that lies `behind` from the thread's first."""
-        fixed, moving = 0, self._address
-        for at, dim in enumerate(self.dims):
-            stride = self.view.strides[dim]
-            if isinstance(stride, int):
-                fixed += behind[at] * stride
-            elif behind[at]:
-                moving = advanced(moving, self._delta(dim, behind[at]))
-        return advanced(moving, fixed * bytes_of(self.view.element))
-
-    def _delta(self, dim: int, steps: int) -> Value:
-        if (dim, steps) not in self._deltas:
-            nbytes = steps * bytes_of(self.view.element)
-            self._deltas[dim, steps] = arith.muli(
-                wide_signed(self.view.strides[dim]), wide_signed(nbytes)
-            )
-        found = self._deltas[dim, steps]
-        assert isinstance(found, Value)  # noqa: S101
-        return found
-
-    def inside(self, behind: Sequence[int]) -> Value | bool:
-        """Whether the element that lies `behind` from the thread's first is in the tensor."""
-        conditions = []
-        for dim in range(len(self.view.sizes)):
-            steps = behind[self.dims.index(dim)] if dim in self.dims else 0
-            conditions.append(self._condition(dim, steps))
-        return all_of([condition for condition in conditions if not isinstance(condition, bool)])
-
-    def _condition(self, dim: int, steps: int) -> Value | bool:
-        extent = self.layout.shape[self.dims.index(dim)] if dim in self.dims else 1
-        if self._inside(dim, extent):
-            return True
-        if (dim, steps) not in self._conditions:
-            position, size = add(self._starts[dim], steps), self.view.sizes[dim]
-            position = as_i32(position) if isinstance(position, int) else position
-            self._conditions[dim, steps] = compare("ult", position, size)
-        return self._conditions[dim, steps]
-
-    def groups(self, widest: int) -> list[list[int]]:
-        """Positions in runs that one access may have."""
-        return groups_of(self.layout, len(self.dims) - 1, widest)
-
-    def load(self, widest: int) -> Value:
-        """The thread's part of the tile; 0 outside of the tensor."""
-        parts = []
-        for group in self.groups(widest):
-            behind = self.layout.local_offsets[group[0]]
-            inside = self.inside(behind)
-            parts.append((group, self._loaded(behind, inside, len(group))))
-        return assembled(parts, self.view.element, self.layout.local_size)
-
-    def _loaded(self, behind: Sequence[int], inside: Value | bool, count: int) -> Value:
-        element = self.view.element
-        if inside is True:
-            return load_vector(self.address(behind), element, count)
-        type = VectorType.get([count], element)
-        address = self.address(behind)
-        made = scf.IfOp(inside, [type], has_else=True)
-        with InsertionPoint(made.then_block):
-            scf.yield_([load_vector(address, element, count)])
-        with InsertionPoint(made.else_block):
-            scf.yield_([zeros(type)])
-        return made.results[0]
-
-    def store(self, value: Value, widest: int, thread: Value) -> None:
-        """Write the thread's part of a tile; what lies outside of the tensor is dropped."""
-        replica = first_replica(self.layout, thread)
-        for group in self.groups(widest):
-            behind = self.layout.local_offsets[group[0]]
-            inside = self.inside(behind)
-            conditions = [*replica, *([] if isinstance(inside, bool) else [inside])]
-            address = self.address(behind)
-            with control.branch(all_of(conditions)):
-                store_vector(part(value, group), address)
 
 
 def zeros(type: VectorType) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import cache
 
 from xtc.core.tile_layout import RegisterLayout
 from xtc.ir.builders.numbers import Number, add, divide_unsigned, multiply, remainder_unsigned
@@ -19,15 +20,16 @@ from xtc.ir.mlir import (
     vector,
 )
 from xtc.ir.tile_dialect import known_layout
+from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._kernels import WARP
-from xtc_targets.nvgpu.passes._mma_contraction import Kind
-from xtc_targets.nvgpu.passes._tile_dot import K_STEP
+from xtc_targets.nvgpu.passes._mma_contraction import Kind, kind_of
 from xtc_targets.nvgpu.passes._tile_exchange import permuted
-from xtc_targets.nvgpu.passes._tile_memory import SharedView, bytes_of, thread_base
+from xtc_targets.nvgpu.passes._tile_memory import SharedView, thread_base
 from xtc_targets.nvgpu.passes._warp_instructions import load_matrices, mma, multiplicand
 
 _MATRIX = 8  # rows of a matrix that ldmatrix loads, and elements of 16 bits in a row
 _HALF = 2  # bytes of such an element
+_WORD = 4  # bytes of a lane's part of a matrix
 
 
 def dot(op: Operation, a: Value, b: Value, c: Value) -> Value:
@@ -45,38 +47,51 @@ def _is_mma(layout: RegisterLayout) -> bool:
 
 def is_matrices(layout: RegisterLayout) -> bool:
     """Whether the elements of a warp are 8 x 8 matrices, a pair of a row, or column, in a lane."""
-    if len(layout.shape) != 2 or layout.local_size % 2:
-        return False
-    return _pair_dim(layout) is not None
+    return _word_dim(layout, _HALF) is not None
 
 
-def _pair_dim(layout: RegisterLayout) -> int | None:
-    """The dimension along which a lane has pairs, of a layout that is made of matrices."""
+@cache
+def has_matrices(layout: RegisterLayout) -> bool:
+    """Whether a tile lies over lanes as fragments or accumulators of mma.sync do."""
+    return any(_word_dim(layout, nbytes) is not None for nbytes in (_HALF, _WORD))
+
+
+@cache
+def _word_dim(layout: RegisterLayout, nbytes: int) -> int | None:
+    """The dimension along which a lane has a word of a layout that is made of matrices.
+
+    A matrix has 8 rows of 16 bytes, 4 words, of elements of `nbytes`.
+    """
+    packed = _WORD // nbytes
+    if len(layout.shape) != 2 or layout.local_size % packed:
+        return None
     offsets = layout.local_offsets
     for dim in (0, 1):
-        pairs = all(
-            b[dim] == a[dim] + 1 and a[1 - dim] == b[1 - dim] and a[dim] % 2 == 0
-            for a, b in zip(offsets[::2], offsets[1::2], strict=True)
+        words = all(
+            offset[dim] == first[dim] + at % packed and offset[1 - dim] == first[1 - dim]
+            for at, offset in enumerate(offsets)
+            for first in [offsets[at - at % packed]]
         )
-        origins = all(number % _MATRIX == 0 for offset in offsets[::2] for number in offset)
+        origins = all(
+            offset[dim] % (4 * packed) == 0 and offset[1 - dim] % _MATRIX == 0
+            for offset in offsets[::packed]
+        )
         lanes = all(
-            layout.thread_offset(lane)[dim] == 2 * (lane % 4)
+            layout.thread_offset(lane)[dim] == packed * (lane % 4)
             and layout.thread_offset(lane)[1 - dim] == lane // 4
             for lane in range(WARP)
         )
-        if pairs and origins and lanes:
+        if words and origins and lanes:
             return dim
     return None
 
 
 def _by_mma(layouts: Sequence[RegisterLayout], a: Value, b: Value, c: Value) -> Value:
-    left, right = layouts[:2]
-    steps = left.shape[1] // K_STEP
-    rows = left.local_size // (8 * steps)
-    columns = right.local_size // (4 * steps)
     element = VectorType(a.type).element_type
-    kind = Kind(str(element), _HALF)
+    kind = kind_of(element)
+    steps = layouts[0].shape[1] // kind.step
     words_a, words_b = _words(a, kind), _words(b, kind)
+    rows, columns = len(words_a) // (4 * steps), len(words_b) // (2 * steps)
     sums = [vector.extract(c, [], [n]) for n in range(VectorType(c.type).shape[0])]
     for step in range(steps):
         for row in range(rows):
@@ -91,7 +106,7 @@ def _by_mma(layouts: Sequence[RegisterLayout], a: Value, b: Value, c: Value) -> 
 
 def _words(value: Value, kind: Kind) -> list[Value]:
     """The registers of a fragment, as mma.sync takes them."""
-    count = VectorType(value.type).shape[0] // 2
+    count = VectorType(value.type).shape[0] * kind.nbytes // _WORD
     i32 = IntegerType.get_signless(32)
     whole = vector.bitcast(VectorType.get([count], i32), value)
     return [multiplicand(kind, vector.extract(whole, [], [n])) for n in range(count)]
@@ -136,11 +151,17 @@ def _wider(value: Value, element: Type) -> Value:
 def takes_matrices(view: SharedView, layout: RegisterLayout) -> bool:
     """Whether ldmatrix loads a shared tensor in this layout."""
     contiguous = view.contiguous
-    if bytes_of(view.element) != _HALF or contiguous is None or len(view.shape) != 2:
+    if view.nbytes not in (_HALF, _WORD) or contiguous is None or len(view.shape) != 2:
         return False
     other = view.strides[1 - contiguous]
-    rows = view.row_bytes % (_HALF * _MATRIX) == 0 and other % _MATRIX == 0
-    return rows and is_matrices(layout) and _are_apart(layout)
+    chunk = ACCESS_BYTES // view.nbytes
+    rows = view.row_bytes % ACCESS_BYTES == 0 and other % chunk == 0
+    dim = _word_dim(layout, view.nbytes)
+    if not rows or dim is None or not _are_apart(layout):
+        return False
+    # Matrices of words come as they lie, and their rows have to begin with a chunk.
+    begins = isinstance(view.part, int) and view.part % chunk == 0
+    return view.nbytes == _HALF or (dim == contiguous and begins)
 
 
 def _are_apart(layout: RegisterLayout) -> bool:
@@ -152,14 +173,14 @@ def _are_apart(layout: RegisterLayout) -> bool:
 
 
 def read_matrices(view: SharedView, layout: RegisterLayout, thread: Value) -> Value:
-    """A thread's part of a shared tensor of 16-bit elements, loaded by its warp."""
+    """A thread's part of a shared tensor of elements of 2 or 4 bytes, loaded by its warp."""
     first = multiply(divide_unsigned(thread, WARP), WARP)
     assert isinstance(first, Value)  # noqa: S101
     base, lane = thread_base(layout, first), remainder_unsigned(thread, WARP)
-    pair = _pair_dim(layout)
-    transposed = view.contiguous != pair
-    along = pair if transposed else 1 - (pair or 0)
-    origins = layout.local_offsets[::2]
+    dim_of_words = _word_dim(layout, view.nbytes)
+    transposed = view.contiguous != dim_of_words
+    along = dim_of_words if transposed else 1 - (dim_of_words or 0)
+    origins = layout.local_offsets[:: _WORD // view.nbytes]
     words: list[Value] = []
     while len(words) < len(origins):
         rest = origins[len(words) :]

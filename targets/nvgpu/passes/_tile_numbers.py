@@ -18,9 +18,12 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc_targets.nvgpu.description import ACCESS_BYTES
+from xtc_targets.nvgpu.passes._kernels import GRID, shape
 
 _UNKNOWN = ShapedType.get_dynamic_size()
-_EQUAL = 0  # the predicate of arith.cmpi
+_EQUAL, _BELOW = 0, 6  # predicates of arith.cmpi
+_WRAPS = 1 << 31
+_ARITHMETIC = ("arith.addi", "arith.muli", "arith.divui", "arith.remui")
 _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui")
 
 
@@ -28,6 +31,8 @@ class Numbers:
     """Facts about the integers of one kernel."""
 
     def __init__(self, kernel: Operation) -> None:
+        self._grid = shape(kernel)[0] if GRID in kernel.attributes else None
+        self._below: dict[Value, int] = {}
         self._assumed: dict[Value, int] = {}
         self._divisors: dict[Value, int] = {}
         for op in all_operations(kernel):
@@ -35,14 +40,18 @@ class Numbers:
                 self._assume(op.operands[0])
 
     def _assume(self, condition: Value) -> None:
-        """Learn from `x % c == 0`, and from several such conditions joined by `and`."""
+        """Learn from `x % c == 0`, `x < c` and several such conditions joined by `and`."""
         op = _owner(condition)
         if op is None:
             return
         if op.name == "arith.andi":
             for part in op.operands:
                 self._assume(part)
-        if op.name != "arith.cmpi" or IntegerAttr(op.attributes["predicate"]).value != _EQUAL:
+        predicate = IntegerAttr(op.attributes["predicate"]).value if op.name == "arith.cmpi" else -1
+        limit = known(op.operands[1]) if predicate == _BELOW else None
+        if isinstance(limit, int):
+            self._below[op.operands[0]] = limit - 1
+        if predicate != _EQUAL:
             return
         rest, zero = (_owner(value) for value in op.operands)
         if known(op.operands[1]) != 0 or rest is None or zero is None:
@@ -87,11 +96,58 @@ class Numbers:
             return math.gcd(self.divisor(op.operands[0]), self.divisor(op.operands[2]))
         return 1
 
+    def most(self, value: Value) -> int | None:
+        """What a number is at most that is not negative; None where that is not known."""
+        number = known(value)
+        if isinstance(number, int):
+            return number if number >= 0 else None
+        found = self._below.get(value)
+        if found is None:
+            found = self._most_of_result(value)
+        return found if found is not None and found < _WRAPS else None
+
+    def _most_of_result(self, value: Value) -> int | None:
+        if isinstance(value, BlockArgument):
+            op = value.owner.owner
+            return self._most_of_index(op) if value.arg_number == 0 else None
+        op = _owner(value)
+        if op is None:
+            return None
+        if op.name == "tile.block_id" and self._grid is not None:
+            return int(self._grid[IntegerAttr(op.attributes["dim"]).value]) - 1
+        if op.name in _CASTS:
+            return self.most(op.operands[0])
+        return self._most_of_arithmetic(op)
+
+    def _most_of_index(self, op: Operation) -> int | None:
+        if op.name != "scf.for":
+            return None
+        lower, upper, step = (known(bound) for bound in list(op.operands)[:3])
+        if not (isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int)):
+            return None
+        return lower + max(0, upper - 1 - lower) // step * step if lower >= 0 else None
+
+    def _most_of_arithmetic(self, op: Operation) -> int | None:
+        if op.name not in _ARITHMETIC:
+            return None
+        first, second = (self.most(operand) for operand in op.operands)
+        divisor = known(op.operands[1])
+        if op.name == "arith.remui" and isinstance(divisor, int) and divisor > 0:
+            return divisor - 1 if first is None else min(first, divisor - 1)
+        if first is None or second is None:
+            return None
+        if op.name == "arith.divui":
+            return first // divisor if isinstance(divisor, int) and divisor > 0 else None
+        return first + second if op.name == "arith.addi" else first * second
+
     def fits(self, offset: Value, extent: int, size: Value | int) -> bool:
         """Whether `offset + extent` is known to be at most `size`, and `offset` not negative."""
         number = known(offset)
         if isinstance(number, int) and isinstance(size, int):
             return number >= 0 and number + extent <= size
+        most = self.most(offset)
+        if most is not None and isinstance(size, int) and most + extent <= size:
+            return True
         if not isinstance(offset, BlockArgument) or offset.arg_number != 0:
             return False
         op = offset.owner.owner

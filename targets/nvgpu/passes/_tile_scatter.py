@@ -24,10 +24,10 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.mlir_llvm import llvm
 from xtc.ir.tile_dialect import known_layout
+from xtc_targets.nvgpu.passes._global_tiles import GlobalView
 from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32, wide_signed
 from xtc_targets.nvgpu.passes._tile_groups import barrier
 from xtc_targets.nvgpu.passes._tile_memory import (
-    GlobalView,
     SharedView,
     bytes_of,
     first_replica,

@@ -68,7 +68,7 @@ def _each(
         coordinates: list[Number] = list(offsets)
         for dim, number in zip(dims, first, strict=True):
             coordinates[dim] = add(coordinates[dim], number)
-        plain = replace(view, begin=add(view.begin, view.offset(first)), _kept={})
+        plain = replace(view, part=add(view.begin, view.offset(first)), slot=0, _kept={})
         begin(plain.first_address(), [as_i32(number) for number in reversed(coordinates)])
 
 

@@ -4,20 +4,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 from xtc.core.errors import CompileError, UserError
-from xtc.core.tile_layout import RegisterLayout, blocked
+from xtc.core.tile_layout import RegisterLayout, blocked, parse_layout
 from xtc.ir.attributes import WARPS
 from xtc.ir.builders.llvm import advanced
-from xtc.ir.builders.numbers import Number, add, as_value, compare, multiply, subtract
+from xtc.ir.builders.numbers import Number, as_value, compare, subtract
 from xtc.ir.builders.rebuild import rebuilt
 from xtc.ir.builders.tile import (
     dims_of,
-    dropped_dimensions,
     group_entered,
     location_text,
     number_of,
@@ -26,14 +25,13 @@ from xtc.ir.mlir import (
     Block,
     BoolAttr,
     DenseElementsAttr,
-    DenseI64ArrayAttr,
     InsertionPoint,
     IntegerAttr,
     IntegerType,
     MemRefType,
     Operation,
     RankedTensorType,
-    ShapedType,
+    StringAttr,
     Type,
     Value,
     VectorType,
@@ -45,25 +43,28 @@ from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.description import ACCESS_BYTES
+from xtc_targets.nvgpu.passes._global_tiles import GlobalTile, GlobalView
 from xtc_targets.nvgpu.passes._hopper_tiles import HopperLowerings
 from xtc_targets.nvgpu.passes._kernels import (
+    GRID,
     SHARED_BYTES,
     THREAD_ID,
     WARP,
     set_apart,
     set_shape,
+    shape,
     shared_bytes,
 )
 from xtc_targets.nvgpu.passes._shared import shared_memory
+from xtc_targets.nvgpu.passes._shared_parts import permutation, shared_part
 from xtc_targets.nvgpu.passes._thread_code import address_of, as_i32, register
 from xtc_targets.nvgpu.passes._tile_bits import regrouped
+from xtc_targets.nvgpu.passes._tile_carried import carried, carried_types, taken_over
 from xtc_targets.nvgpu.passes._tile_classes import is_tile
 from xtc_targets.nvgpu.passes._tile_copies import copy
 from xtc_targets.nvgpu.passes._tile_exchange import converted, permuted, reduced
 from xtc_targets.nvgpu.passes._tile_groups import barrier, threads_of
 from xtc_targets.nvgpu.passes._tile_memory import (
-    GlobalTile,
-    GlobalView,
     SharedView,
     bytes_of,
     read_shared,
@@ -133,7 +134,8 @@ class _Lowering(HopperLowerings):
                 self.lower(op)
         for op in reversed(old[:-1]):
             op.erase()
-        set_shape(kernel, [0, 0, 0], [self.threads])
+        grid = shape(kernel)[0] if GRID in kernel.attributes else [0, 0, 0]
+        set_shape(kernel, grid, [self.threads])
         set_apart(kernel)
         del kernel.attributes[WARPS]
         if not nbytes and SHARED_BYTES in kernel.attributes:
@@ -177,10 +179,26 @@ class _Lowering(HopperLowerings):
         for before, after in zip(op.results, made.results, strict=True):
             self.values[before] = after
 
+    def _carried(self, values: Iterable[Value]) -> list[Any]:
+        """What values have become, as loops and branches hand them on."""
+        return [part for value in values for part in carried(value.type, self.value(value))]
+
+    def _carried_types(self, values: Iterable[Value]) -> list[Type]:
+        return [
+            type for value in values for type in carried_types(value.type, self.type(value.type))
+        ]
+
+    def _take_over(self, values: Iterable[Value], parts: Iterable[Value]) -> None:
+        left = iter(parts)
+        for value in values:
+            self.values[value] = taken_over(value.type, self.type(value.type), left)
+
+    def end(self, op: Operation) -> None:
+        """What a block hands on."""
+        rebuilt(op, self._carried(op.operands), [])
+
     def _with_regions(self, op: Operation) -> None:
-        operands = [self.value(operand) for operand in op.operands]
-        types = [self.type(result.type) for result in op.results]
-        made = rebuilt(op, operands, types)
+        made = rebuilt(op, self._carried(op.operands), self._carried_types(op.results))
         group = group_entered(op)
         for before, after in zip(op.regions, made.regions, strict=True):
             for block in before.blocks:
@@ -188,8 +206,7 @@ class _Lowering(HopperLowerings):
                     self._block(block, after)
                 else:
                     self._group(group[0], block, after)
-        for result, new in zip(op.results, made.results, strict=True):
-            self.values[result] = new
+        self._take_over(op.results, made.results)
 
     def _group(self, begin: int, block: Block, region: Any) -> None:
         """The code of a group's thread, which counts from the first of them."""
@@ -206,11 +223,9 @@ class _Lowering(HopperLowerings):
         self.values[op.results[0]] = compare("ult", subtract(self.first_thread, begin), size)
 
     def _block(self, block: Block, region: Any) -> None:
-        types = [self.type(argument.type) for argument in block.arguments]
-        new = Block.create_at_start(region, types)
-        for before, after in zip(block.arguments, new.arguments, strict=True):
-            self.values[before] = after
+        new = Block.create_at_start(region, self._carried_types(block.arguments))
         with InsertionPoint(new):
+            self._take_over(block.arguments, new.arguments)
             for view in block.operations:
                 self.lower(view.operation)
 
@@ -254,7 +269,9 @@ class _Lowering(HopperLowerings):
 
     def alloc(self, op: Operation) -> None:
         type = MemRefType(op.results[0].type)
-        view = SharedView.dense(self.shared_base(), op, type.shape, type.element_type)
+        strides, _ = type.get_strides_and_offset()
+        base, element = self.shared_base(), type.element_type
+        view = SharedView.placed(base, op, type.shape, strides, element)
         self.values[op.results[0]] = view
 
     def part_of_shared(self, op: Operation) -> None:
@@ -306,6 +323,13 @@ class _Lowering(HopperLowerings):
 
         new = [self.value(offset) for offset in offsets]
         return GlobalTile(view, layout, dims_of(op), new, self.thread, inside)
+
+    def inside(self, op: Operation) -> None:
+        layout = parse_layout(StringAttr(op.attributes["layout"]).value)
+        tile = self._access(op, op.operands[0], layout)
+        found = tile.inside(layout.local_offsets[0])
+        true = IntegerAttr.get(IntegerType.get_signless(1), 1)
+        self.values[op.results[0]] = arith.constant(true.type, true) if found is True else found
 
     def load_global(self, op: Operation) -> None:
         tile = self._access(op, op.operands[0], known_layout(op.results[0]))
@@ -424,52 +448,6 @@ class _Lowering(HopperLowerings):
         self.values[op.results[0]] = _GRID_DIMS[number_of(op, "dim")](i32)
 
 
-def permutation(op: Operation) -> list[int]:
-    """Which dimension of the source each dimension of a permuted view is."""
-    source, result = (MemRefType(value.type) for value in (op.operands[0], op.results[0]))
-    left = list(
-        zip(source.get_strides_and_offset()[0], source.shape, range(len(source.shape)), strict=True)
-    )
-    order = []
-    for stride, size in zip(result.get_strides_and_offset()[0], result.shape, strict=True):
-        found = next(entry for entry in left if entry[:2] == (stride, size))
-        left.remove(found)
-        order.append(found[2])
-    return order
-
-
-def _panels(op: Operation, whole: SharedView, index: Number) -> Number:
-    """Elements before a part that begins in the middle of rows. Raises UserError within a panel."""
-    if not isinstance(index, int) or index % whole.panel:
-        raise UserError(
-            "a part of a tensor that bulk copies or wgmma access begins within a panel",
-            where=location_text(op.location),
-            notes=[f"its rows lie in panels of {whole.panel} elements"],
-            hints=["begin at a constant multiple of them"],
-        )
-    return index // whole.panel * whole.panel_step
-
-
-def shared_part(op: Operation, whole: SharedView, indices: list[Number]) -> SharedView:
-    """The part of a shared tensor that begins at these indices."""
-    unknown = ShapedType.get_dynamic_stride_or_offset()
-    given = iter(indices)
-    begin = whole.begin
-    for number, stride in zip(
-        DenseI64ArrayAttr(op.attributes["static_offsets"]), whole.strides, strict=True
-    ):
-        index = next(given) if number == unknown else number
-        if whole.panel and stride == 1 and index != 0:
-            begin = add(begin, _panels(op, whole, index))
-        else:
-            begin = add(begin, multiply(index, stride))
-    shape = tuple(MemRefType(op.results[0].type).shape)
-    sizes = list(DenseI64ArrayAttr(op.attributes["static_sizes"]))
-    dropped = dropped_dimensions(sizes, shape)
-    strides = tuple(stride for dim, stride in enumerate(whole.strides) if dim not in dropped)
-    return replace(whole, begin=begin, shape=shape, strides=strides, _kept={})
-
-
 _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyType(
     {
         "tile.grid": _Lowering.skip,
@@ -483,6 +461,8 @@ _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyT
         "memref.subview": _Lowering.part_of_shared,
         "memref.transpose": _Lowering.permuted_shared,
         "tensor.splat": _Lowering.splat,
+        "scf.yield": _Lowering.end,
+        "scf.condition": _Lowering.end,
         **{
             f"tile.{name}": getattr(_Lowering, name)
             for name in (
@@ -490,7 +470,7 @@ _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyT
                 *("commit_group", "wait_group", "wait_all", "sync", "dot", "indices"),
                 *("scan", "view", "atomic", "store_scatter", "lock", "release", "printf"),
                 *("broadcast", "reduce", "convert_layout", "item", "block_id", "grid_dim"),
-                *("in_group", "mbarrier_alloc", "mbarrier_arrive", "mbarrier_expect"),
+                *("inside", "in_group", "mbarrier_alloc", "mbarrier_arrive", "mbarrier_expect"),
                 *("mbarrier_wait", "fence_proxy", "tensor_map", "tma_load", "tma_store"),
                 *("tma_commit", "tma_wait", "wgmma", "wgmma_fence", "wgmma_commit", "wgmma_wait"),
                 *("tma_multicast", "cluster_sync", "cluster_arrive"),

@@ -152,7 +152,8 @@ def _first_fit(buffer: _Buffer, placed: list[_Buffer]) -> int:
 
 def _bytes_of(op: Operation) -> int:
     type = MemRefType(op.results[0].type)
-    return int(math.prod(type.shape)) * bytes_of(type.element_type)
+    strides, _ = type.get_strides_and_offset()
+    return int(type.shape[0] * strides[0]) * bytes_of(type.element_type)
 
 
 def _tile_bytes(op: Operation, operand: int = 0) -> int:

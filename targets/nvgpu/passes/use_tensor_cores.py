@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""use-tensor-cores: the kernel of a contraction becomes the code of a thread around mma.sync."""
+"""use-tensor-cores: the kernel of a contraction becomes a tile kernel around tile.dot."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from xtc.core.errors import CompileError
 from xtc.ir.analysis.effects import is_allocation
 from xtc.ir.analysis.structured import Structured, structured
 from xtc.ir.analysis.views import VIEWS, are_apart, root
-from xtc.ir.attributes import KERNEL
-from xtc.ir.builders.llvm import advanced
+from xtc.ir.attributes import KERNEL, WARPS
+from xtc.ir.builders import tile
 from xtc.ir.builders.numbers import (
     Number,
     add,
@@ -31,29 +31,20 @@ from xtc.ir.mlir import (
     Value,
     all_operations,
 )
-from xtc.ir.mlir_nvvm import nvvm
 from xtc.ir.partition import symbol_of, top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._kernels import BLOCK_ID, THREAD_ID, set_apart, set_shape
+from xtc.ir.tile_dialect import load_tile_dialect
+from xtc_targets.nvgpu.passes._kernels import WARP, set_shape
 from xtc_targets.nvgpu.passes._mma_contraction import MmaContraction, epilogue_of, mma_contraction
-from xtc_targets.nvgpu.passes._mma_loop import MmaLoop, ThreadPosition
-from xtc_targets.nvgpu.passes._mma_result import Result, store_accumulators, write_result
+from xtc_targets.nvgpu.passes._mma_loop import MmaLoop
+from xtc_targets.nvgpu.passes._mma_operand import GlobalOperand, strided
+from xtc_targets.nvgpu.passes._mma_result import Result, write_result
 from xtc_targets.nvgpu.passes._mma_tiling import BLOCKS_SM, WIDEST_COPY, Tiling, choose_tiling
-from xtc_targets.nvgpu.passes._panel import Panel, Strided
-from xtc_targets.nvgpu.passes._shared import shared_memory
-from xtc_targets.nvgpu.passes._thread_code import (
-    address_of,
-    as_i32,
-    register,
-    wide_add,
-    wide_times,
-)
 from xtc_targets.nvgpu.passes.group_contractions import is_zero
 
 _PASSIVE = ("arith.constant", "memref.alloc", "memref.dealloc", *VIEWS)
 _TALLEST_GROUP = 8
-_GLOBAL = 1  # memory space
 
 _BLOCKS_SM = "nvvm.minctasm"
 """Blocks that shall find room on an SM: without it, ptxas spills for the sake of more of them."""
@@ -61,14 +52,16 @@ _BLOCKS_SM = "nvvm.minctasm"
 
 @dataclass(frozen=True)
 class UseTensorCores(Pass):
-    """Write the code of a thread for each kernel that group-contractions marked.
+    """Make a tile kernel of each kernel that group-contractions marked.
 
     Before:
         %s = memref.alloc() ; linalg.fill 0.0 outs(%s) ; linalg.matmul ins(%a, %b) outs(%s)
         linalg.generic ins(%s, %bias) outs(%c)
-    After, with `nvgpu.grid`, `nvgpu.block` and a global in shared memory:
-        cp.async of the first tiles ; scf.for %t { cp.async ahead ; ldmatrix ; mma.sync ; barrier }
-        barrier ; %c to shared memory ; barrier ; scf.for { the generic's body ; vector.store }
+    After, with `nvgpu.grid`, `nvgpu.block` and `xtc.warps`, and layouts in the types of tiles:
+        tile.copy_async of the first tiles ; tile.wait_group ; tile.sync ; tile.load_shared
+        scf.for %t { tile.copy_async ahead ; tile.load_shared of the next step ; tile.dot ; .. }
+        tile.sync ; tile.store_shared ; tile.sync
+        scf.for %row { tile.load_shared ; the generic's body on tiles ; tile.store_global }
 
     Attributes:
         tf32: whether operands in float32 may be rounded to TF32.
@@ -91,6 +84,7 @@ class UseTensorCores(Pass):
                     continue
                 work = _work(kernel, self.tf32)
                 if work is not None:
+                    load_tile_dialect(module.context)
                     self._write(kernel, work)
                 elif any(KERNEL in op.attributes for op in all_operations(kernel)):
                     raise CompileError(
@@ -112,13 +106,16 @@ class UseTensorCores(Pass):
             copy_bytes,
             many_bounds=all(_is_by_elements(contraction, operand) for operand in (0, 1)),
         )
-        block = kernel.regions[0].blocks[0]
+        block, i64 = kernel.regions[0].blocks[0], IntegerType.get_signless(64)
+        old = [view.operation for view in block.operations][:-1]
+        others = [op for op in old if op not in work.ops]
         with contraction.nest.op.location, InsertionPoint.at_block_terminator(block):
-            _write_thread(kernel, work, tiling)
+            _write_block(work, tiling)
         for op in reversed(work.ops):
             op.erase()
-        set_apart(kernel)
+        _drop_views(others)
         set_shape(kernel, [tiling.blocks(m, n) * math.prod(batch)], [tiling.threads])
+        kernel.attributes[WARPS] = IntegerAttr.get(i64, tiling.threads // WARP)
         i32 = IntegerType.get_signless(32)
         kernel.attributes[_BLOCKS_SM] = IntegerAttr.get(i32, BLOCKS_SM)
 
@@ -168,45 +165,24 @@ def _work(kernel: Operation, tf32: bool) -> _Work | None:
     )
 
 
-def _write_thread(kernel: Operation, work: _Work, tiling: Tiling) -> None:
+def _drop_views(ops: Sequence[Operation]) -> None:
+    """Erase what the contraction alone used."""
+    for op in reversed(ops):
+        if op.name in (*VIEWS, "memref.alloc", "memref.dealloc") and not any(
+            True for result in op.results for _ in result.uses
+        ):
+            op.erase()
+
+
+def _write_block(work: _Work, tiling: Tiling) -> None:
     contraction = work.contraction
-    shared = shared_memory(kernel, tiling.shared_bytes)
-    thread, block = (register(name) for name in (THREAD_ID, BLOCK_ID))
-    batch, row, column = _tile(contraction, tiling, block)
-    panels = (
-        Panel(
-            _strided(contraction, 0, batch),
-            contraction.kind,
-            tiling.m,
-            tiling.k_bytes,
-            row,
-            0,
-        ),
-        Panel(
-            _strided(contraction, 1, batch),
-            contraction.kind,
-            tiling.n,
-            tiling.k_bytes,
-            column,
-            tiling.m * tiling.k_bytes,
-        ),
+    batch, row, column = _tile(contraction, tiling, tile.block_id(0))
+    operands = (
+        _operand(contraction, 0, batch, row),
+        _operand(contraction, 1, batch, column),
     )
-    position = _thread_position(tiling, thread)
-    accumulators = MmaLoop(tiling, panels, position).write(shared)
-    # All threads are past the last tile, but behind it they read ahead what nobody uses.
-    nvvm.barrier(None)
-    store_accumulators(tiling, shared, position, accumulators)
-    nvvm.barrier(None)
-    result = Result(work.result, batch, row, column, work.epilogue)
-    write_result(tiling, shared, thread, result)
-
-
-def _thread_position(tiling: Tiling, thread: Value) -> ThreadPosition:
-    lane, warp = remainder_unsigned(thread, 32), divide_unsigned(thread, 32)
-    rows, columns = tiling.warps
-    row = multiply(remainder_unsigned(warp, rows), tiling.m // rows)
-    column = multiply(divide_unsigned(warp, rows), tiling.n // columns)
-    return ThreadPosition(thread, as_i32(lane), row, column)
+    accumulators = MmaLoop(tiling, operands).write()
+    write_result(tiling, accumulators, Result(work.result, batch, row, column, work.epilogue))
 
 
 def _tile(
@@ -233,28 +209,22 @@ def _tile(
     return tuple(batch), multiply(row, tiling.m), multiply(column, tiling.n)
 
 
-def _strided(contraction: MmaContraction, operand: int, batch: Sequence[Number]) -> Strided:
-    """An operand as this block sees it."""
-    memref = contraction.nest.op.operands[operand]
-    type = MemRefType(memref.type)
+def _operand(
+    contraction: MmaContraction, operand: int, batch: Sequence[Number], first: Number
+) -> GlobalOperand:
+    """An operand as this block sees it, which begins with row or column `first`."""
+    buffer = contraction.nest.op.operands[operand]
+    type = MemRefType(buffer.type)
     strides, offset = type.get_strides_and_offset()
     loops = [index.loop for index in contraction.nest.indices[operand]]
-    by_loop = dict(zip(loops, strides, strict=True))
-    nbytes = contraction.kind.nbytes
     own = contraction.n if operand else contraction.m
-    parts = [
-        wide_times(number, by_loop[loop] * nbytes)
-        for loop, number in zip(contraction.batch, batch, strict=True)
-        if loop in by_loop
-    ]
-    address = advanced(address_of(memref, _GLOBAL), offset * nbytes)
-    return Strided(
-        advanced(address, wide_add(parts)) if parts else address,
-        contraction.extent(own),
-        by_loop[own],
-        contraction.extent(contraction.k),
-        by_loop[contraction.k],
-        _copy_bytes(contraction, operand),
+    at = {**dict(zip(contraction.batch, batch, strict=True)), own: first, contraction.k: 0}
+    return GlobalOperand(
+        strided(buffer, type.shape, strides, offset),
+        tuple(at[loop] for loop in loops if loop is not None),
+        loops.index(own),
+        loops.index(contraction.k),
+        contraction.kind,
     )
 
 

@@ -11,6 +11,10 @@ class CslError(UserError):
     """A mistake in a CSL program, or in how it was asked to be compiled."""
 
 
+class FormerProgramError(CslError):
+    """A program from before SDK 1.1, when there was no WSE-3."""
+
+
 Position = SourceLocation
 """File, line and column, both from 1."""
 

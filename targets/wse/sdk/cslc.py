@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from xtc.core.errors import UserError, XtcError, did_you_mean
 from xtc_targets.wse.build import Request, compile_program
-from xtc_targets.wse.description import ARCHITECTURES, DEFAULT
+from xtc_targets.wse.csl.errors import FormerProgramError
+from xtc_targets.wse.description import ARCHITECTURES, DEFAULT, WSE2
 
 _IGNORED = ("--channels", "--width-west-buf", "--width-east-buf", "--max-inlined-iterations",
             "--max-parallelism")  # fmt: skip
@@ -22,7 +24,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("layout", type=Path, help="the file with the layout block")
     parser.add_argument("-o", "--output", default="out", help="folder to write (default: out)")
-    parser.add_argument("--arch", default=DEFAULT.name, help="wse2 or wse3 (default: wse3)")
+    parser.add_argument(
+        "--arch", help="wse2 or wse3 (default: wse3, wse2 for programs from before SDK 1.1)"
+    )
     parser.add_argument("--fabric-dims", help="width,height of the fabric")
     parser.add_argument("--fabric-offsets", help="x,y of the program in it")
     parser.add_argument("--params", action="append", default=[], help="name:value,...")
@@ -60,16 +64,19 @@ def _named(texts: Sequence[str], option: str) -> dict[str, str]:
 
 def request_of(argv: Sequence[str]) -> Request:
     """What a command line asks for. Raises UserError."""
-    given = _parser().parse_args(list(argv))
-    if given.arch not in ARCHITECTURES:
+    return _requested(_parser().parse_args(list(argv)))
+
+
+def _requested(given: argparse.Namespace) -> Request:
+    arch = DEFAULT.name if given.arch is None else given.arch
+    if arch not in ARCHITECTURES:
         raise UserError(
-            f"there is no architecture {given.arch!r}",
-            hints=did_you_mean(given.arch, ARCHITECTURES),
+            f"there is no architecture {arch!r}", hints=did_you_mean(arch, ARCHITECTURES)
         )
     return Request(
         given.layout.resolve(),
         Path(given.output.removeprefix("=")),
-        ARCHITECTURES[given.arch],
+        ARCHITECTURES[arch],
         _named(given.params, "--params"),
         _named(given.colors, "--colors"),
         _pair(given.fabric_dims, "--fabric-dims"),
@@ -79,10 +86,26 @@ def request_of(argv: Sequence[str]) -> Request:
     )
 
 
+def _compiled(argv: Sequence[str]) -> Iterable[str]:
+    """What is said while compiling. Raises XtcError.
+
+    Scripts from before SDK 1.1 name no architecture: there was none but WSE-2.
+    """
+    given = _parser().parse_args(list(argv))
+    request = _requested(given)
+    try:
+        return compile_program(request)
+    except FormerProgramError as error:
+        if given.arch is not None:
+            raise
+        said = compile_program(replace(request, arch=WSE2))
+        return [f"cslc: compiled for wse2: {error.what}, as before SDK 1.1", *said]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit code."""
     try:
-        for line in compile_program(request_of(sys.argv[1:] if argv is None else argv)):
+        for line in _compiled(sys.argv[1:] if argv is None else argv):
             print(line)
     except XtcError as error:
         print(f"cslc: error: {error}", file=sys.stderr)

@@ -162,7 +162,8 @@ class Module:
             value = frame.program.coerce(frame, value, kind, item.at)
         if isinstance(value, Const) and value.type == t.TYPE:
             value = type_value(frame.program.renamed(value.value, item.name))
-        if item.attributes and isinstance(value, Const) and t.is_runtime(value.type):
+        located = item.attributes or (item.storage and isinstance(value.type, t.Array))
+        if located and isinstance(value, Const) and t.is_runtime(value.type):
             return self._placed(item, value, value.type, const=True)
         return value
 

@@ -217,6 +217,14 @@ def printf(format: str, values: Sequence[Value]) -> None:
     _make("printf", values, format=StringAttr.get(format))
 
 
+def inside(
+    source: Value, offsets: Sequence[Value], dims: Sequence[int], layout: RegisterLayout
+) -> Value:
+    """Whether the first element that a thread has of a tile of global memory is there, an i1."""
+    i1, text = IntegerType.get_signless(1), StringAttr.get(str(layout))
+    return _result("inside", [source, *offsets], i1, dims=_numbers(dims), layout=text)
+
+
 def in_group(begin: int, size: int) -> Value:
     """Whether a thread is one of `size` from `begin` on, an i1: what a group's branch asks."""
     i1 = IntegerType.get_signless(1)

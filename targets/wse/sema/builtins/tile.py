@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from xtc.core.errors import did_you_mean
 from xtc_targets.wse.csl import tree
-from xtc_targets.wse.csl.errors import CslError
+from xtc_targets.wse.csl.errors import CslError, FormerProgramError
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.arithmetic import binary
 from xtc_targets.wse.sema.builtins.table import builtin
@@ -78,7 +78,7 @@ def _bind_task(frame: Frame, call: tree.Builtin) -> Value:
     declarations, task = tile_declarations(frame, call), _task(frame, call)
     value = evaluate(frame, call.args[1])
     if frame.program.arch.data_tasks_by_queue:
-        raise CslError(
+        raise FormerProgramError(
             f"{frame.program.arch.name} has no tasks by colour",
             where=call.at,
             hints=["@bind_data_task, @bind_local_task or @bind_control_task", "--arch=wse2"],

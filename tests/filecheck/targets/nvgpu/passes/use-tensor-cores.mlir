@@ -1,51 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --use-tensor-cores{sms=256} | FileCheck %s
-// RUN: xtc-opt %s --use-tensor-cores{tf32=true} | FileCheck %s --check-prefix=TF32
-// RUN: xtc-opt %s --use-tensor-cores{sms=4} | FileCheck %s --check-prefix=LARGE
+// RUN: xtc-opt %s --use-tensor-cores{sms=256} --place-tile-buffers --lower-tiles --canonicalize \
+// RUN:   | FileCheck %s --check-prefix=THREAD
+// RUN: xtc-opt %s --use-tensor-cores{tf32=true} --place-tile-buffers --lower-tiles \
+// RUN:   | FileCheck %s --check-prefix=TF32
+// RUN: xtc-opt %s --use-tensor-cores{sms=4} --place-tile-buffers --lower-tiles \
+// RUN:   | FileCheck %s --check-prefix=LARGE
 
 #whole = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (j)>
 
-// 16 x 16 tiles of 32 x 32, each by 4 warps; 3 stages of 2 x 32 rows of 128 bytes.
-// CHECK:       memref.global @xtc_shared : memref<0xi8, 3> {alignment = 1024 : i64}
-// CHECK-NOT:   memref.global
+// 16 x 16 tiles of 32 x 32, each by 4 warps; 3 slots of 2 x 32 rows of 128 bytes.
 // CHECK-LABEL: func.func @half(
 // CHECK-SAME:  nvgpu.block = array<i64: 128, 1, 1>, nvgpu.grid = array<i64: 256, 1, 1>
-// CHECK-SAME:  nvgpu.shared_bytes = 24576 : i64, nvvm.minctasm = 2 : i32
+// CHECK-SAME:  nvvm.minctasm = 2 : i32, xtc.warps = 4 : i64
 // CHECK-NOT:   linalg
-// Two tiles are on their way before the loop.
-// CHECK-COUNT-4: nvvm.cp.async.shared.global {{.*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
-// CHECK:       nvvm.cp.async.commit.group
-// CHECK-COUNT-4: nvvm.cp.async.shared.global
-// CHECK:       nvvm.cp.async.commit.group
-// CHECK-NEXT:  nvvm.cp.async.wait.group 1
-// CHECK-NEXT:  nvvm.barrier
-// A has its rows along K, B across.
-// CHECK:       nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<row>, num = 4 : i32
-// CHECK:       nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<col>, num = 4 : i32
+// CHECK:       %[[A:.*]] = memref.alloc() : memref<3x32x64xf16, 2>
+// CHECK:       %[[B:.*]] = memref.alloc() : memref<3x64x32xf16, 2>
+// Two tiles are on their way before the loop, and the fragments of the first step are loaded.
+// CHECK-COUNT-2: "tile.copy_async"{{.*}} {check_bounds = false, dims = array<i64: 0, 1>}
+// CHECK:       "tile.commit_group"
+// CHECK-COUNT-2: "tile.copy_async"
+// CHECK:       "tile.commit_group"
+// CHECK-NEXT:  "tile.wait_group"() {n = 1 : i64}
+// CHECK-NEXT:  "tile.sync"
+// CHECK-COUNT-2: "tile.load_shared"
 // CHECK:       scf.for
 // CHECK:         scf.if
-// CHECK-COUNT-4:   nvvm.cp.async.shared.global
-// CHECK:         nvvm.cp.async.commit.group
-// CHECK:         nvvm.ldmatrix
-// CHECK:         nvvm.ldmatrix
-// CHECK-COUNT-2: nvvm.mma.sync {{.*}} shape = #nvvm.shape<m = 16, n = 8, k = 16>
-// CHECK-COUNT-2: nvvm.ldmatrix
-// CHECK-COUNT-2: nvvm.mma.sync
-// CHECK-COUNT-2: nvvm.ldmatrix
-// CHECK-COUNT-2: nvvm.mma.sync
-// CHECK:         nvvm.cp.async.wait.group 1
-// CHECK-NEXT:    nvvm.barrier
-// CHECK-COUNT-2: nvvm.ldmatrix
-// CHECK-COUNT-2: nvvm.mma.sync
+// CHECK-COUNT-2:   "tile.copy_async"
+// CHECK:         "tile.commit_group"
+// CHECK:         memref.subview %[[A]][%{{.*}}, 0, 16] [1, 32, 16]
+// CHECK:         "tile.load_shared"{{.*}} -> tensor<32x16xf16, #tile.layout<
+// CHECK:         memref.subview %[[B]][%{{.*}}, 16, 0] [1, 16, 32]
+// CHECK:         "tile.load_shared"{{.*}} -> tensor<16x32xf16, #tile.layout<
+// CHECK:         "tile.dot"
+// CHECK:         "tile.dot"
+// CHECK:         "tile.dot"
+// CHECK:         "tile.wait_group"() {n = 1 : i64}
+// CHECK-NEXT:    "tile.sync"
+// CHECK-COUNT-2: "tile.load_shared"
+// CHECK:         "tile.dot"
 // CHECK:         scf.yield
-// CHECK-COUNT-4: llvm.store {{.*}} {alignment = 8 : i64} : vector<2xf32>, !llvm.ptr<3>
-// CHECK:       nvvm.barrier
+// CHECK:       memref.dealloc %[[A]]
+// CHECK:       memref.dealloc %[[B]]
+// Rows of the accumulators lie 8 banks apart.
+// CHECK:       "tile.sync"
+// CHECK:       "tile.store_shared"{{.*}}memref<32x32xf32, strided<[40, 1]>, 2>
+// CHECK:       "tile.sync"
 // CHECK:       scf.for
-// CHECK-COUNT-2: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
-// CHECK:         vector.load {{.*}} {alignment = 16 : i64} : memref<512xf16, 1>, vector<8xf16>
-// CHECK-COUNT-8: arith.truncf
-// CHECK:         vector.store {{.*}} {alignment = 16 : i64} : memref<512x512xf16, 1>, vector<8xf16>
+// CHECK:         "tile.inside"
+// CHECK:         scf.if
+// CHECK:           "tile.load_shared"
+// CHECK:           "tile.load_global"{{.*}} -> tensor<1x32xf16, #tile.layout<
+// CHECK:           "tile.broadcast"
+// CHECK:           arith.truncf
+// CHECK:           arith.addf
+// CHECK:           "tile.store_global"
+
+// What a thread does.
+// THREAD:       memref.global @xtc_shared : memref<0xi8, 3> {alignment = 1024 : i64}
+// THREAD-NOT:   memref.global
+// THREAD-LABEL: func.func @half(
+// THREAD-SAME:  nvgpu.block = array<i64: 128, 1, 1>, nvgpu.grid = array<i64: 256, 1, 1>
+// THREAD-SAME:  nvgpu.shared_bytes = 24576 : i64, nvvm.minctasm = 2 : i32
+// THREAD-NOT:   linalg
+// Two tiles are on their way before the loop.
+// THREAD-COUNT-4: nvvm.cp.async.shared.global {{.*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+// THREAD:       nvvm.cp.async.commit.group
+// THREAD-COUNT-4: nvvm.cp.async.shared.global
+// THREAD:       nvvm.cp.async.commit.group
+// THREAD-NEXT:  nvvm.cp.async.wait.group 1
+// THREAD-NEXT:  nvvm.barrier
+// A has its rows along K, B across.
+// THREAD:       nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<row>, num = 4 : i32
+// THREAD:       nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<col>, num = 4 : i32
+// THREAD:       scf.for
+// THREAD:         scf.if
+// THREAD-COUNT-4:   nvvm.cp.async.shared.global
+// THREAD:         nvvm.cp.async.commit.group
+// THREAD:         nvvm.ldmatrix
+// THREAD:         nvvm.ldmatrix
+// THREAD-COUNT-2: nvvm.mma.sync {{.*}} shape = #nvvm.shape<m = 16, n = 8, k = 16>
+// THREAD-COUNT-2: nvvm.ldmatrix
+// THREAD-COUNT-2: nvvm.mma.sync
+// THREAD-COUNT-2: nvvm.ldmatrix
+// THREAD-COUNT-2: nvvm.mma.sync
+// THREAD:         nvvm.cp.async.wait.group 1
+// THREAD-NEXT:    nvvm.barrier
+// THREAD-COUNT-2: nvvm.ldmatrix
+// THREAD-COUNT-2: nvvm.mma.sync
+// THREAD:         scf.yield
+// THREAD-COUNT-4: llvm.store {{.*}} {alignment = 8 : i64} : vector<2xf32>, !llvm.ptr<3>
+// THREAD:       nvvm.barrier
+// THREAD-COUNT-2: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+// THREAD:       llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xf16>
+// THREAD:       arith.truncf {{.*}} : vector<8xf32> to vector<8xf16>
+// All tiles are whole: nothing is asked of bounds.
+// THREAD-NOT:   scf.if
+// THREAD:       llvm.store {{.*}} {alignment = 16 : i64} : vector<8xf16>, !llvm.ptr<1>
+// THREAD:       return
 
 // Enough tiles of 128 x 128 for 4 SMs.
 // LARGE-LABEL: func.func @half(
@@ -71,18 +124,17 @@ func.func @half(%a: memref<512x512xf16, 1>, %b: memref<512x512xf16, 1>, %x: memr
 
 // Odd sizes, both transposed, a batch: what is outside becomes 0. Rows of B have 10 bytes to the
 // next, of which 2 can be copied at a time, those of A 40, in steps of 8.
-// CHECK-LABEL: func.func @odd(
-// CHECK-SAME:  nvgpu.grid = array<i64: 6, 1, 1>
-// CHECK:       nvvm.cp.async.shared.global {{.*}}, 8, cache = ca, %{{.*}} : !llvm.ptr<3>, !llvm.ptr<1>, i32
-// CHECK:       llvm.store {{.*}} : i16, !llvm.ptr<3>
-// CHECK:       scf.if
-// CHECK:         llvm.load {{.*}} : !llvm.ptr<1> -> i16
-// CHECK:       scf.for
-// CHECK:         nvvm.mma.sync {{.*}} multiplicandAPtxType = #nvvm.mma_type<bf16>
-// CHECK:       nvvm.barrier
-// CHECK:       arith.cmpi ult
-// CHECK:       scf.if
-// CHECK:         memref.store {{.*}} : memref<3x20x33xf32, 1>
+// THREAD-LABEL: func.func @odd(
+// THREAD-SAME:  nvgpu.grid = array<i64: 6, 1, 1>
+// THREAD:       nvvm.cp.async.shared.global {{.*}}, 8, cache = ca, %{{.*}} : !llvm.ptr<3>, !llvm.ptr<1>, i32
+// THREAD:       llvm.store {{.*}} : vector<1xi16>, !llvm.ptr<3>
+// THREAD:       scf.if
+// THREAD:         llvm.load {{.*}} : !llvm.ptr<1> -> vector<1xi16>
+// THREAD:         nvvm.mma.sync {{.*}} multiplicandAPtxType = #nvvm.mma_type<bf16>
+// THREAD:       nvvm.barrier
+// THREAD:       arith.cmpi ult
+// THREAD:       scf.if
+// THREAD:         llvm.store {{.*}} : vector<1xf32>, !llvm.ptr<1>
 func.func @odd(%a: memref<3x17x20xbf16, 1>, %b: memref<3x33x17xbf16, 1>, %c: memref<3x20x33xf32, 1>) {
   %zero = arith.constant 0.0 : f32
   linalg.fill ins(%zero : f32) outs(%c : memref<3x20x33xf32, 1>)
@@ -93,13 +145,14 @@ func.func @odd(%a: memref<3x17x20xbf16, 1>, %b: memref<3x33x17xbf16, 1>, %c: mem
 }
 
 // ldmatrix cannot transpose elements of 32 bits: those of B are read one by one.
-// CHECK-LABEL: func.func @wide(
-// CHECK:       linalg.matmul
+// THREAD-LABEL: func.func @wide(
+// THREAD:       linalg.matmul
 // TF32-LABEL:  func.func @wide(
 // TF32-NOT:    linalg
 // TF32:        nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<row>
+// TF32-COUNT-4: llvm.load {{.*}} : !llvm.ptr<3> -> vector<1xf32>
 // TF32:        nvvm.convert.float.to.tf32 {{.*}} {rnd = #nvvm.fp_rnd_mode<rna>}
-// TF32-COUNT-4: llvm.load {{.*}} : !llvm.ptr<3> -> i32
+// TF32:        nvvm.mma.sync {{.*}} multiplicandAPtxType = #nvvm.mma_type<tf32>{{.*}} k = 8>
 // TF32:        nvvm.mma.sync {{.*}} multiplicandAPtxType = #nvvm.mma_type<tf32>{{.*}} k = 8>
 func.func @wide(%a: memref<32x64xf32, 1>, %b: memref<64x32xf32, 1>, %c: memref<32x32xf32, 1>) {
   %zero = arith.constant 0.0 : f32

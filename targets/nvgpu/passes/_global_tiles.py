@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A thread's accesses to tiles in global memory: addresses, bounds, vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xtc.core.tile_layout import RegisterLayout
+from xtc.ir.builders import control
+from xtc.ir.builders.llvm import advanced
+from xtc.ir.builders.numbers import Number, add, compare, is_int
+from xtc.ir.mlir import Block, InsertionPoint, Type, Value, VectorType, arith, scf
+from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32, wide_signed
+from xtc_targets.nvgpu.passes._tile_memory import (
+    assembled,
+    bytes_of,
+    first_replica,
+    groups_of,
+    load_vector,
+    part,
+    store_vector,
+    thread_base,
+    zeros,
+)
+
+
+@dataclass
+class GlobalView:
+    """A tensor in global memory.
+
+    Attributes:
+        address: of its first element.
+        sizes, strides: in elements, of 32 bits where they are not known.
+        widest: elements that one access may have along the dimension `contiguous`.
+    """
+
+    address: Value
+    sizes: list[Number]
+    strides: list[Number]
+    element: Type
+
+
+def index_in_loop(number: Number) -> bool:
+    """Whether a number is made in a loop, or in a branch, so that it may change there."""
+    if isinstance(number, int):
+        return False
+    owner = number.owner
+    around = owner.owner if isinstance(owner, Block) else owner.operation.parent
+    return str(around.name) != "func.func"
+
+
+class GlobalTile:
+    """A thread's view of a tile in global memory."""
+
+    def __init__(
+        self,
+        view: GlobalView,
+        layout: RegisterLayout,
+        dims: Sequence[int],
+        offsets: Sequence[Number],
+        thread: Value,
+        inside: Callable[[int, int], bool],
+    ) -> None:
+        self.view, self.layout, self.dims = view, layout, dims
+        base = thread_base(layout, thread)
+        self._starts = list(offsets)
+        for at, dim in enumerate(dims):
+            self._starts[dim] = add(self._starts[dim], base[at])
+        self._inside = inside
+        self._conditions: dict[tuple[int, int], Value | bool] = {}
+        self._deltas: dict[tuple[int, int], Number] = {}
+        moving = [index_in_loop(offset) for offset in offsets]
+        own: list[Number] = [0] * len(offsets)
+        for at, dim in enumerate(dims):
+            own[dim] = base[at]
+        fixed = [
+            add(mine, 0 if moves else offset)
+            for mine, offset, moves in zip(own, offsets, moving, strict=True)
+        ]
+        rest = [offset if moves else 0 for offset, moves in zip(offsets, moving, strict=True)]
+        # What a loop does not change first: it is computed once.
+        self._address = advanced(advanced(view.address, self._bytes(fixed)), self._bytes(rest))
+
+    def _bytes(self, index: Sequence[Number]) -> Value | int:
+        """How many bytes behind the first one an element is."""
+        steps = [
+            arith.muli(wide_signed(number), wide_signed(stride))
+            for number, stride in zip(index, self.view.strides, strict=True)
+            if not is_int(number, 0) and not is_int(stride, 0)
+        ]
+        if not steps:
+            return 0
+        total = steps[0]
+        for step in steps[1:]:
+            total = arith.addi(total, step)
+        return arith.muli(total, wide_signed(bytes_of(self.view.element)))
+
+    def address(self, behind: Sequence[int]) -> Value:
+        """The address of the element that lies `behind` from the thread's first."""
+        fixed, moving = 0, self._address
+        for at, dim in enumerate(self.dims):
+            stride = self.view.strides[dim]
+            if isinstance(stride, int):
+                fixed += behind[at] * stride
+            elif behind[at]:
+                moving = advanced(moving, self._delta(dim, behind[at]))
+        return advanced(moving, fixed * bytes_of(self.view.element))
+
+    def _delta(self, dim: int, steps: int) -> Value:
+        if (dim, steps) not in self._deltas:
+            nbytes = steps * bytes_of(self.view.element)
+            self._deltas[dim, steps] = arith.muli(
+                wide_signed(self.view.strides[dim]), wide_signed(nbytes)
+            )
+        found = self._deltas[dim, steps]
+        assert isinstance(found, Value)  # noqa: S101
+        return found
+
+    def inside(self, behind: Sequence[int]) -> Value | bool:
+        """Whether the element that lies `behind` from the thread's first is in the tensor."""
+        conditions = []
+        for dim in range(len(self.view.sizes)):
+            steps = behind[self.dims.index(dim)] if dim in self.dims else 0
+            conditions.append(self._condition(dim, steps))
+        return all_of([condition for condition in conditions if not isinstance(condition, bool)])
+
+    def _condition(self, dim: int, steps: int) -> Value | bool:
+        extent = self.layout.shape[self.dims.index(dim)] if dim in self.dims else 1
+        if self._inside(dim, extent):
+            return True
+        if (dim, steps) not in self._conditions:
+            position, size = add(self._starts[dim], steps), self.view.sizes[dim]
+            position = as_i32(position) if isinstance(position, int) else position
+            self._conditions[dim, steps] = compare("ult", position, size)
+        return self._conditions[dim, steps]
+
+    def groups(self, widest: int) -> list[list[int]]:
+        """Positions in runs that one access may have."""
+        return groups_of(self.layout, len(self.dims) - 1, widest)
+
+    def load(self, widest: int) -> Value:
+        """The thread's part of the tile; 0 outside of the tensor."""
+        parts = []
+        for group in self.groups(widest):
+            behind = self.layout.local_offsets[group[0]]
+            inside = self.inside(behind)
+            parts.append((group, self._loaded(behind, inside, len(group))))
+        return assembled(parts, self.view.element, self.layout.local_size)
+
+    def _loaded(self, behind: Sequence[int], inside: Value | bool, count: int) -> Value:
+        element = self.view.element
+        if inside is True:
+            return load_vector(self.address(behind), element, count)
+        type = VectorType.get([count], element)
+        address = self.address(behind)
+        made = scf.IfOp(inside, [type], has_else=True)
+        with InsertionPoint(made.then_block):
+            scf.yield_([load_vector(address, element, count)])
+        with InsertionPoint(made.else_block):
+            scf.yield_([zeros(type)])
+        return made.results[0]
+
+    def store(self, value: Value, widest: int, thread: Value) -> None:
+        """Write the thread's part of a tile; what lies outside of the tensor is dropped."""
+        replica = first_replica(self.layout, thread)
+        for group in self.groups(widest):
+            behind = self.layout.local_offsets[group[0]]
+            inside = self.inside(behind)
+            conditions = [*replica, *([] if isinstance(inside, bool) else [inside])]
+            address = self.address(behind)
+            with control.branch(all_of(conditions)):
+                store_vector(part(value, group), address)
