@@ -17,7 +17,9 @@ _DOMAINS = ("", "ai.onnx")
 def load_model(source: Any) -> tuple[onnx.ModelProto, str | None]:
     """The checked model and its file, if any. Raises UserError for anything that is none.
 
-    Nodes that stand before what they read, as converters leave them, are put behind it.
+    Nodes that stand before what they read, as converters leave them, are put behind it. What other
+    readers take as well is made valid: "ai.onnx" as the name of the standard operator set, and
+    constants that are no inputs in files of the first versions.
 
     Data of constants beside the file is read too; it must lie in the file's folder.
     """
@@ -30,11 +32,36 @@ def load_model(source: Any) -> tuple[onnx.ModelProto, str | None]:
         model = _read(Path(source))
     else:
         raise UserError(f"xtc.from_onnx takes a path or a model, not {type(source).__name__}")
+    _make_valid(model)
+    _check(model, file)
+    return model, file
+
+
+def _make_valid(model: onnx.ModelProto) -> None:
     for output in model.graph.output:
         if output.type.HasField("tensor_type"):
             output.type.tensor_type.shape.SetInParent()  # the checker wants one, nobody reads it
-    _check(model, file)
-    return model, file
+    inputs = {value.name for value in model.graph.input}
+    if model.ir_version == 3 and any(x.name not in inputs for x in model.graph.initializer):
+        model.ir_version = 4  # the first that lets them be
+    if any(entry.domain == "ai.onnx" for entry in model.opset_import):
+        _rename_domain(model)
+
+
+def _rename_domain(model: onnx.ModelProto) -> None:
+    """ "ai.onnx" is the standard operator set's long name; the checker knows the empty one only."""
+    named = {entry.domain for entry in model.opset_import}
+    for entry in list(model.opset_import):
+        if entry.domain == "ai.onnx" and "" in named:
+            model.opset_import.remove(entry)
+        elif entry.domain == "ai.onnx":
+            entry.domain = ""
+    graphs = [model.graph]
+    while graphs:
+        for node in graphs.pop().node:
+            node.domain = "" if node.domain == "ai.onnx" else node.domain
+            for attribute in node.attribute:
+                graphs += [*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])]
 
 
 def _read(path: Path) -> onnx.ModelProto:
