@@ -112,6 +112,7 @@ typedef struct lib_machine {
     uint64_t given, finished;
     uint32_t callbacks;     // non-blocking ones under way
     dpu_error_t latched;    // of an asynchronous job
+    bool is_dropping;       // since it failed; what is given later does not run either
     double callback_time;   // modelled time of what a callback does
     uint32_t id;
     uint64_t cycles, instructions; // of all launches

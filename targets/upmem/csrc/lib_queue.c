@@ -68,13 +68,18 @@ static bool is_runner(const lib_machine *machine)
     return machine->busy && pthread_equal(machine->runner, pthread_self());
 }
 
+static void drop(lib_machine *machine, lib_job *job)
+{
+    machine->finished++;
+    free_job(job);
+}
+
 static void drop_all(lib_machine *machine)
 {
     while (machine->first) {
         lib_job *job = machine->first;
         machine->first = job->next;
-        machine->finished++;
-        free_job(job);
+        drop(machine, job);
     }
     machine->last = NULL;
 }
@@ -112,6 +117,7 @@ static void run_first(lib_machine *machine)
     dpu_error_t status = encoded(job, run_job(machine, job));
     if (status != DPU_OK && machine->latched == DPU_OK) {
         machine->latched = status;
+        machine->is_dropping = true;
         drop_all(machine);
         pthread_cond_broadcast(&machine->changed);
     }
@@ -134,6 +140,10 @@ static void *work_always(void *argument)
 
 static dpu_error_t give_later(lib_machine *machine, lib_job *job)
 {
+    if (machine->is_dropping) {
+        drop(machine, job);
+        return DPU_OK;
+    }
     if (!machine->has_thread)
         machine->has_thread = !pthread_create(&machine->thread, NULL, work_always, machine);
     if (!machine->has_thread) {
@@ -153,6 +163,7 @@ static dpu_error_t take_latched(lib_machine *machine)
 {
     dpu_error_t status = machine->latched;
     machine->latched = DPU_OK;
+    machine->is_dropping = false;
     return status;
 }
 
