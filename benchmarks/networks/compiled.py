@@ -18,6 +18,7 @@ from rich.table import Table
 import xtc
 from benchmarks.console import wide_console
 from benchmarks.networks import NETWORKS
+from benchmarks.networks.peak_memory import peak_bytes
 
 GOALS = {
     "resnet50": 10.0,
@@ -38,7 +39,7 @@ def compile_network(name: str, *, small: bool = False) -> dict[str, float]:
     """
     graph = NETWORKS[name](small)
     weights = sum(tensor.const.nbytes for tensor in graph.constants if tensor.const is not None)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_bytes()
     start, cpu = time.perf_counter(), _cpu_seconds()
     with xtc.compile(graph) as module:
         seconds, cpu = time.perf_counter() - start, _cpu_seconds() - cpu
@@ -51,8 +52,8 @@ def compile_network(name: str, *, small: bool = False) -> dict[str, float]:
         "cpu": cpu,
         "weights": weights,
         "artefact": sum(files),
-        "before": before * 1024,
-        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "before": before,
+        "peak": peak_bytes(),
         "arena": int(toolchain.get("arena_bytes", 0)),
         "arena_least": int(toolchain.get("arena_least_bytes", 0)),
     }

@@ -8,7 +8,6 @@ The first line out says what making it ready cost, and where its results are. Th
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.networks.engines import ENGINES, Ready
+from benchmarks.networks.peak_memory import peak_bytes
 from benchmarks.workers.call import aligned
 from benchmarks.workers.serve import own_output
 
@@ -52,8 +52,7 @@ def _prepared(
     ready.run()
     seconds = time.perf_counter() - start
     np.savez(results, *ready.results())
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return ready, {"seconds": seconds, "peak": peak, "artefact": ready.artefact_bytes}
+    return ready, {"seconds": seconds, "peak": peak_bytes(), "artefact": ready.artefact_bytes}
 
 
 def _samples(ready: Ready, seconds: float) -> list[float]:
