@@ -26,6 +26,7 @@ from xtc_targets.host.description import HostDescription
 from xtc_targets.host.passes.add_default_schedules import AddDefaultSchedules
 from xtc_targets.host.passes.block_reductions import BlockReductions
 from xtc_targets.host.passes.call_external_functions import CallExternalFunctions
+from xtc_targets.host.passes.cast_reshapes import CastReshapes
 from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.define_arenas import DefineArenas
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
@@ -166,6 +167,8 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             SplitVectors(description.vector_bits, description.masked_bits),
             UseDotProducts(_dots(machine, "llvm")),
             TransposeByBlocks(description.vector_bits),
+            # Before addresses are computed by the dimensions of buffers.
+            CastReshapes(),
             # An accumulator's address is seen not to change once it is computed outside of loops.
             "func.func(fold-memref-alias-ops)",
             "canonicalize",
