@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulator, interpreter and NumPy agree on random tile kernels, shapes and layouts.
 
+Simulator and interpreter round sums alike, so that they agree to the bit; NumPy sums in another
+order, so that its numbers are those of which every order gives the same.
+
 Cases of a batch are one kernel, compiled once; the simulator runs their threads in a random order
 and watches for races that a barrier of the compiler should prevent.
 """
@@ -46,8 +49,9 @@ def agrees(program: Any, case: Case) -> None:
         case.arguments[-1][...] = 0
         run(*case.arguments)
         results.append(case.arguments[-1].copy())
-    for result in results:
-        np.testing.assert_array_equal(result, case.expected, case.text)
+    np.testing.assert_array_equal(*results, case.text)
+    if case.exact:
+        np.testing.assert_array_equal(results[0], case.expected, case.text)
 
 
 def test_three_ways_give_the_same(

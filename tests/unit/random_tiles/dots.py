@@ -37,10 +37,7 @@ def dot_case(w: Writer) -> Case:
         bm, bn, bk = (rng.choice((1, 2, 3, 4, 6, 8, 16)) for _ in range(3))
     m, n, k = rng.randint(1, 2 * bm), rng.randint(1, 2 * bn), rng.randint(1, 3 * bk)
     turned = [rng.random() < 0.3 for _ in range(2)]
-    a, b = (
-        np.array([rng.randint(-2, 2) for _ in range(x * y)]).reshape(x, y).astype(NUMPY[kind])
-        for x, y in ((m, k), (k, n))
-    )
+    a, b = w.numbers((m, k), kind, 2), w.numbers((k, n), kind, 2)
     w.line(
         f"row, column = {bm} * self.blockIdx.x, {bn} * self.blockIdx.y",
         *_operand("ga", "a_ptr", kind, ("m", "k"), turned[0]),
@@ -57,7 +54,8 @@ def dot_case(w: Writer) -> Case:
     arrays = [np.ascontiguousarray(x.T) if t else x for x, t in zip((a, b), turned, strict=True)]
     grid = -(-m // bm), -(-n // bn)
     text = "\n        ".join(w.lines)
-    return Case([m, n, k, *grid, *arrays, np.zeros_like(expected)], expected, text)
+    arguments = [m, n, k, *grid, *arrays, np.zeros_like(expected)]
+    return Case(arguments, expected, text, not w.rough)
 
 
 def _operand(g: str, pointer: str, kind: str, size: tuple[str, str], turned: bool) -> list[str]:

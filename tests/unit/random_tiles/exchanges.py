@@ -21,7 +21,7 @@ def reduce(w: Writer) -> Tile | None:
         return None
     dim = w.rng.choice((*range(len(x.shape)), None))
     count = prod(x.shape) if dim is None else x.shape[dim]
-    if kind == "sum" and x.is_float:
+    if kind == "sum" and x.is_float and not w.rough:
         if x.most == inf or EXACT[x.dtype] // count < 1:
             return None
         x = w.bounded(x, EXACT[x.dtype] // count)
@@ -58,8 +58,9 @@ def scan(w: Writer) -> Tile | None:
         return None
     dim = w.rng.randrange(len(x.shape))
     kinds = ["add", "max", "min"] + (["and", "or", "xor", "mul"] if x.is_int else [])
+    kinds += ["mul"] if w.rough and x.is_float else []
     kind, exclusive = w.rng.choice(kinds), w.rng.random() < 0.3
-    if kind == "add" and x.is_float:
+    if kind == "add" and x.is_float and not w.rough:
         most = EXACT[x.dtype] // x.shape[dim]
         if x.most == inf or most < 1:
             return None
@@ -90,7 +91,7 @@ def scan(w: Writer) -> Tile | None:
     text = f'self.scan({a}, dim={dim}, op="{kind}"{tail})'
     if kind == "add" and w.rng.random() < 0.5:
         text = f"self.cumsum({a}, dim={dim}{tail})"
-    size = x.most * x.shape[dim] if kind == "add" else x.most
+    size = x.most * x.shape[dim] if kind == "add" else inf if kind == "mul" else x.most
     return w.new(text, x.shape, x.dtype, scanned, size, x.whole)
 
 

@@ -22,14 +22,14 @@ def load(w: Writer, pointer: str, size: tuple[int, int], shape: tuple[int, int])
         dtype = w.rng.choice(("float32", "float16", "int32"))
     if w.tiles and w.rng.random() < 0.7:
         dtype = w.tiles[-1].dtype
-    low = 0 if dtype.startswith("u") else -_VALUES
-    values = np.array([w.rng.randint(low, _VALUES) for _ in range(size[0] * size[1])])
-    array = values.reshape(size).astype(NUMPY[dtype])
+    array = w.numbers(size, dtype, _VALUES)
     turned = w.rng.random() < 0.3
     g, swapped = _view(w, pointer, dtype, size, turned)
     how = w.rng.choice(("load", "load", "copy", "group"))
     text = _read(w, (g, swapped), how, dtype, shape)
-    w.new(text, shape, dtype, lambda env: tile_of(array, env, shape), _VALUES, True)
+    most = float(np.abs(array.astype(np.float64)).max(initial=0))
+    whole = not (w.rough and dtype in EXACT)
+    w.new(text, shape, dtype, lambda env: tile_of(array, env, shape), most, whole)
     return np.ascontiguousarray(array.T) if turned else array
 
 

@@ -73,6 +73,7 @@ class Writer:
     """The body of a kernel.
 
     Attributes:
+        rough: whether inputs are fractions, and sums depend on their order.
         lines: of its text.
         steps: for each line that makes a tile, what NumPy does.
         tiles: those that further lines may use.
@@ -80,6 +81,7 @@ class Writer:
 
     rng: random.Random
     warps: int
+    rough: bool = False
     lines: list[str] = field(default_factory=list)
     steps: list[Callable[[Env], None]] = field(default_factory=list)
     tiles: list[Tile] = field(default_factory=list)
@@ -132,6 +134,15 @@ class Writer:
             return None
         last = found[-3:]
         return self.rng.choice(last if self.rng.random() < 0.7 else found)
+
+    def numbers(self, size: tuple[int, int], dtype: str, most: int) -> Array:
+        """An input: whole numbers of at most a size, or fractions."""
+        low, count = 0 if dtype.startswith("u") else -most, size[0] * size[1]
+        if self.rough and dtype in EXACT:
+            values = np.array([self.rng.gauss(0, most) for _ in range(count)])
+        else:
+            values = np.array([self.rng.randint(low, most) for _ in range(count)])
+        return values.reshape(size).astype(NUMPY[dtype])
 
     def fits(self, shape: Sequence[int]) -> bool:
         """Whether a thread has few elements of a tile."""
