@@ -49,7 +49,7 @@ def agrees(program: Any, case: Case) -> None:
         case.arguments[-1][...] = 0
         run(*case.arguments)
         results.append(case.arguments[-1].copy())
-    np.testing.assert_array_equal(*results, case.text)
+    np.testing.assert_array_equal(results[0], results[1], case.text)
     if case.exact:
         np.testing.assert_array_equal(results[0], case.expected, case.text)
 

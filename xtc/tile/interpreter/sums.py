@@ -60,8 +60,10 @@ class _Axes:
     """
 
     def __init__(self, layout: RegisterLayout, dim: int) -> None:
-        held, lanes, warps = [], [], []
         sizes: list[int] = []
+        held: list[int] = []
+        lanes: list[tuple[int, int, int]] = []
+        warps: list[tuple[int, int, int]] = []
         digits = {d[1]: d for d in layout.thread_digits() if d[0] == dim}
         added = [d[1] for d in layout.thread_digits() if d[0] == dim]
         for mode in layout.groups[dim]:
@@ -99,7 +101,8 @@ def multiplied(a: Array, b: Array, c: Array, step: int = 1) -> Array:
     """`a @ b + c`, of which `step` neighbours along K are added before the sum is rounded; by
     multiply-adds that round once where that is 1."""
     if c.dtype.kind in "iu":
-        return (a.astype(c.dtype) @ b.astype(c.dtype) + c).astype(c.dtype)
+        made: Array = (a.astype(c.dtype) @ b.astype(c.dtype) + c).astype(c.dtype)
+        return made
     total = widened(c)
     is_exact = a.dtype.itemsize < total.dtype.itemsize  # each product
     kind = np.dtype(np.float64) if step > 1 else total.dtype
@@ -113,4 +116,5 @@ def multiplied(a: Array, b: Array, c: Array, step: int = 1) -> Array:
             for k in range(first + 1, first + step):
                 added += a[:, k, None] * b[k]
             total = (total + added).astype(total.dtype)
-    return total.astype(c.dtype)
+    made = total.astype(c.dtype)
+    return made
