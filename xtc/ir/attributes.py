@@ -196,6 +196,11 @@ NOTES = "xtc.notes"
 """Array of strings on a tile kernel, `"file.py:12:9: ..."`: what passes want to tell its author.
 Written by passes that leave a kernel as it is, read by people and by `Kernel.notes`."""
 
+K_STEP = "xtc.k_step"
+"""Integer on a `tile.dot`: how many neighbours along K the machine adds before it rounds the sum.
+Without it, each product is rounded, and each sum. Written by passes that choose the instruction,
+read by the interpreter."""
+
 # --- Marks: within one pass --------------------------------------------------------------------
 
 MARK_PREFIX = "xtc.mark."
