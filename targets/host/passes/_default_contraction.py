@@ -30,7 +30,8 @@ from xtc.loops import ALL, NestLoop
 from xtc_targets.host.passes._register_tiles import Processor
 from xtc_targets.host.passes._unpacked import is_unpacked
 
-_VECTORS = 2  # of a row of the register tile
+_VECTORS = 2  # of a row of the register tile at least
+_WIDE = (_VECTORS, 3, 4)  # where many rows share them: fewer loads for as many multiply-adds
 _ACCUMULATORS = 8  # vectors of the register tile at least: multiply-adds in flight
 _ENOUGH_ROWS = 6  # of a register tile: a vector of the panel is then read for six multiply-adds
 _FEW_TILES = 4  # register tiles along the rows below which a copy of the panel does not pay
@@ -172,8 +173,8 @@ class _Blocks:
 
 def _blocks(shape: ContractionShape, processor: Processor) -> _Blocks:
     lanes = processor.lanes(8 * shape.bytes)
-    width = min(shape.columns, max(_VECTORS, _ACCUMULATORS // shape.shared) * lanes)
-    rows = processor.rows(shape.height, -(-width // lanes))
+    rows, vectors = processor.tile(shape.height, _vectors(shape, processor))
+    width = min(shape.columns, vectors * lanes)
     parts = _MANY_PARTS if processor.parallel else 1
     if shape.is_computed and shape.shared < _ENOUGH_ROWS:
         columns = max(width, min(_STREAM_BYTES // shape.bytes, -(-shape.columns // parts)))
@@ -196,6 +197,19 @@ def _blocks(shape: ContractionShape, processor: Processor) -> _Blocks:
     while shape.shared == 1 and _can_double(shape, columns):
         columns *= 2
     return _Blocks(rows, width, columns, False, *_split_reduction(shape, _STREAMS))
+
+
+def _vectors(shape: ContractionShape, processor: Processor) -> list[int]:
+    """How many vectors a row of the register tile may have."""
+    lanes = processor.lanes(8 * shape.bytes)
+    if shape.columns <= _VECTORS * lanes:
+        return [-(-shape.columns // lanes)]
+    if shape.shared < _ACCUMULATORS // _VECTORS:
+        return [min(-(-shape.columns // lanes), _ACCUMULATORS // shape.shared)]
+    even = [count for count in _WIDE if shape.columns % (count * lanes) == 0]
+    least = _MANY_PARTS if processor.parallel else 1
+    shared = [count for count in even if shape.columns >= least * count * lanes]
+    return shared or [_VECTORS]
 
 
 def _can_double(shape: ContractionShape, columns: int) -> bool:

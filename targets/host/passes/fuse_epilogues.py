@@ -11,7 +11,7 @@ from xtc.ir.analysis import linalg_ops as linalg
 from xtc.ir.analysis.function_view import FunctionView, blocks_of
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits, structured
 from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE, NEIGHBOUR, SCHEDULED_PREFIX, loop_path
-from xtc.ir.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
+from xtc.ir.mlir import ArrayAttr, F32Type, Operation, StringAttr, UnitAttr
 from xtc.ir.passes import Pass
 from xtc.loops import ALL, Nest, NestLoop
 from xtc.loops.nest_attribute import write_loops, write_nest
@@ -23,6 +23,10 @@ from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_targets.host.passes._peel import inside, leading
 
 _LANES = 64  # of a vector of an epilogue: four registers, or more, of any machine
+_VECTOR_MATH = {  # instructions, and what `expand-math` computes by instructions
+    *("math.absf", "math.ceil", "math.copysign", "math.floor", "math.fma", "math.roundeven"),
+    *("math.sqrt", "math.trunc", "math.erf", "math.erfc", "math.exp", "math.tanh"),
+}
 _ROWS = 16  # of a register tile, which stays in registers where all of it is written out
 
 
@@ -236,16 +240,24 @@ def _read_in_place(nest: Structured) -> None:
 
 
 def _unrolled(nest: Structured, loop: int) -> int:
-    """Written out where it is over the rows of a register tile."""
+    """Written out where it is over the rows of a register tile, and few instructions a row."""
     is_last = loop == len(nest.extents) - 2
-    return ALL if is_last and 1 < nest.extents[loop] <= _ROWS else 0
+    short = not any(op.name.startswith("math.") for op in body_operations(nest.op))
+    return ALL if short and is_last and 1 < nest.extents[loop] <= _ROWS else 0
 
 
 def _is_row(nest: Structured) -> bool:
-    """Whether all operands are rows along the last loop or stand still, for plain arithmetic."""
+    """Whether all operands are rows along the last loop or stand still, for what vectors have."""
     last = len(nest.extents) - 1
     used = [n for n in range(len(nest.indices)) if nest.uses_loop(n, last)]
-    plain = all(op.name.startswith(("arith.", "linalg.yield")) for op in body_operations(nest.op))
+    plain = all(_has_vector_form(op) for op in body_operations(nest.op))
     along = nest.destination in used and all(nest.is_contiguous(n, last) for n in used)
     bytes = all(element_bits(nest.op.operands[n]) >= 8 for n in used)
     return plain and along and bytes and nest.extents[last] > 1
+
+
+def _has_vector_form(op: Operation) -> bool:
+    """Whether an operation of numbers needs no call for each element of a vector."""
+    if op.name.startswith("math."):
+        return op.name in _VECTOR_MATH and isinstance(op.results[0].type, F32Type)
+    return op.name.startswith(("arith.", "linalg.yield"))

@@ -21,6 +21,7 @@ from xtc.ir.mlir import (
     Operation,
     RankedTensorType,
     StringAttr,
+    Type,
     Value,
     get_indexing_maps,
 )
@@ -223,8 +224,12 @@ def even_part(extent: int, most: int) -> int:
 
 
 def element_bits(value: Value) -> int:
-    """The width of the elements; index counts as 64 bits."""
-    element = value.type.element_type
+    """The width of a value's elements; index counts as 64 bits."""
+    return type_bits(value.type.element_type)
+
+
+def type_bits(element: Type) -> int:
+    """The width of a number; index counts as 64 bits."""
     return 64 if isinstance(element, IndexType) else int(element.width)
 
 

@@ -4,7 +4,7 @@
 // The operand with the vectors is small enough to be read in place.
 
 // CHECK-LABEL: func.func @small
-// CHECK: loop.schedule = [{axis = "j", parallelize}, {axis = "i"}, {axis = "k"}, {axis = "i", tile = 8 : i64, unroll = -1 : i64}, {axis = "j", tile = 32 : i64, vectorize}]
+// CHECK: loop.schedule = [{axis = "j", parallelize}, {axis = "i"}, {axis = "k"}, {axis = "i", tile = 12 : i64, unroll = -1 : i64}, {axis = "j", tile = 32 : i64, vectorize}]
 // AVX2-LABEL: func.func @small
 // AVX2: loop.schedule = [{axis = "j"}, {axis = "i"}, {axis = "k"}, {axis = "i", tile = 6 : i64, unroll = -1 : i64}, {axis = "j", tile = 16 : i64, vectorize}]
 func.func @small(%a: tensor<192x128xf32>, %b: tensor<128x128xf32>, %c: tensor<192x128xf32>) -> tensor<192x128xf32> {
@@ -12,10 +12,21 @@ func.func @small(%a: tensor<192x128xf32>, %b: tensor<128x128xf32>, %c: tensor<19
   return %0 : tensor<192x128xf32>
 }
 
+// Three vectors of a row save loads, where the columns have no rest; two are as good for few rows.
+
+// CHECK-LABEL: func.func @wide
+// CHECK: loop.schedule = [{axis = "j", parallelize}, {axis = "i"}, {axis = "k"}, {axis = "i", tile = 8 : i64, unroll = -1 : i64}, {axis = "j", tile = 48 : i64, vectorize}]
+// CHECK: loop.schedule = [{axis = "j"}, {axis = "k"}, {axis = "i", unroll = -1 : i64}, {axis = "j", tile = 32 : i64, vectorize}]
+func.func @wide(%a: tensor<128x128xf32>, %few: tensor<14x128xf32>, %b: tensor<128x384xf32>, %c: tensor<128x384xf32>, %d: tensor<14x384xf32>) -> (tensor<128x384xf32>, tensor<14x384xf32>) {
+  %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<128x128xf32>, tensor<128x384xf32>) outs(%c : tensor<128x384xf32>) -> tensor<128x384xf32>
+  %1 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%few, %b : tensor<14x128xf32>, tensor<128x384xf32>) outs(%d : tensor<14x384xf32>) -> tensor<14x384xf32>
+  return %0, %1 : tensor<128x384xf32>, tensor<14x384xf32>
+}
+
 // A panel of it is copied, a block of the sum at a time.
 
 // CHECK-LABEL: func.func @large
-// CHECK: loop.schedule = [{axis = "j", pack = array<i64: 1>, parallelize}, {axis = "j", tile = 64 : i64}, {axis = "i"}, {axis = "k"}, {axis = "i", tile = 8 : i64, unroll = -1 : i64}, {axis = "j", tile = 32 : i64, vectorize}]
+// CHECK: loop.schedule = [{axis = "j", parallelize}, {axis = "k", pack = array<i64: 1>}, {axis = "j", tile = 128 : i64}, {axis = "i"}, {axis = "k", tile = 512 : i64}, {axis = "i", tile = 6 : i64, unroll = -1 : i64}, {axis = "j", tile = 64 : i64, vectorize}]
 func.func @large(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>, %c: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
   %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%c : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   return %0 : tensor<1024x1024xf32>
@@ -51,7 +62,7 @@ func.func @left_alone(%a: tensor<16x16xf32>, %b: tensor<512x512xf32>, %c: tensor
 // A convolution: pixels are rows. Filters that are few are read in place, for a row of the image.
 
 // CHECK-LABEL: func.func @few_filters
-// CHECK: loop.schedule = [{axis = "h", parallelize}, {axis = "f", parallelize}, {axis = "w"}, {axis = "r"}, {axis = "s"}, {axis = "c"}, {axis = "w", tile = 8 : i64, unroll = -1 : i64}, {axis = "f", tile = 32 : i64, vectorize}]
+// CHECK: loop.schedule = [{axis = "h", parallelize}, {axis = "f", parallelize}, {axis = "w"}, {axis = "r"}, {axis = "s"}, {axis = "c"}, {axis = "w", tile = 14 : i64, unroll = -1 : i64}, {axis = "f", tile = 32 : i64, vectorize}]
 func.func @few_filters(%x: tensor<1x58x58x16xf32>, %w: tensor<3x3x16x64xf32>, %y: tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf32> {
   %0 = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "f", "r", "s", "c"]} ins(%x, %w : tensor<1x58x58x16xf32>, tensor<3x3x16x64xf32>) outs(%y : tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf32>
   return %0 : tensor<1x56x56x64xf32>

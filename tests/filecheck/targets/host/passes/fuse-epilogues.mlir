@@ -82,3 +82,24 @@ func.func @sum_outermost(%a: tensor<20x64xf32>, %b: tensor<64x32xf32>, %c: tenso
   } -> tensor<20x32xf32>
   return %result : tensor<20x32xf32>
 }
+
+// What is computed by instructions is vectors too, a row at a time: copies for all rows are long.
+
+// CHECK-LABEL: func.func @exponentials
+// CHECK:       linalg.generic {{.*}} ins(%{{[0-9]+}} : tensor<8x16xf32>)
+// CHECK-SAME:    loop.schedule = [{axis = "d0"}, {axis = "d1", vectorize}]
+// CHECK:         math.exp
+func.func @exponentials(%a: tensor<16x64xf32>, %b: tensor<64x32xf32>) -> tensor<16x32xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<16x32xf32>
+  %zero = linalg.fill ins(%c0 : f32) outs(%empty : tensor<16x32xf32>) -> tensor<16x32xf32>
+  %sum = linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = ["i", "j", "k", "i#8=unroll", "j#16=vectorize"]}
+    ins(%a, %b : tensor<16x64xf32>, tensor<64x32xf32>) outs(%zero : tensor<16x32xf32>) -> tensor<16x32xf32>
+  %result = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+    ins(%sum : tensor<16x32xf32>) outs(%empty : tensor<16x32xf32>) {
+  ^bb0(%s: f32, %o: f32):
+    %e = math.exp %s : f32
+    linalg.yield %e : f32
+  } -> tensor<16x32xf32>
+  return %result : tensor<16x32xf32>
+}

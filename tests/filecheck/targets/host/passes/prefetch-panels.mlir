@@ -76,3 +76,30 @@ func.func @others(%small: memref<2x8x16xf32>, %half: memref<8x64x32xf32>, %j: in
   }
   return %sum : vector<16xf32>
 }
+
+// A panel has 64 lines, and 8 rows read it: four iterations of %k fetch one line together.
+
+// CHECK-LABEL: func.func @groups
+// CHECK: scf.for %[[I:.*]] =
+// CHECK:   scf.for %[[FIRST:.*]] = %{{.*}} to %c64{{.*}} step %c4
+// CHECK:     memref.prefetch
+// CHECK-NOT: memref.prefetch
+// CHECK:     %[[END:.*]] = arith.addi %[[FIRST]], %c4
+// CHECK:     scf.for %{{.*}} = %[[FIRST]] to %[[END]] step %c1
+// CHECK-NOT: memref.prefetch
+func.func @groups(%w: memref<8x64x16xf32>, %out: memref<8x128xf32>, %j: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : vector<16xf32>
+  scf.for %i = %c0 to %c8 step %c1 {
+    %sum = scf.for %k = %c0 to %c64 step %c1 iter_args(%s = %zero) -> (vector<16xf32>) {
+      %v = vector.load %w[%j, %k, %c0] : memref<8x64x16xf32>, vector<16xf32>
+      %t = arith.addf %s, %v : vector<16xf32>
+      scf.yield %t : vector<16xf32>
+    }
+    vector.store %sum, %out[%i, %c0] : memref<8x128xf32>, vector<16xf32>
+  }
+  return
+}
