@@ -76,7 +76,10 @@ class HostModule:
         if KERNELS not in self.artifact.manifest.files:
             return ()
         calls = json.loads(self.artifact.file(KERNELS).read_text())
-        return [RecordedKernel(*texts, tuple(nodes), count) for *texts, nodes, count in calls]
+        return [
+            RecordedKernel(node, function, tuple(nodes), count)
+            for node, function, nodes, count in calls
+        ]
 
     @property
     def vector_bits(self) -> int:
