@@ -19,7 +19,9 @@ from xtc.tile.compiled import Kernel
 from xtc.tile.program import Program
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
-ORDERING = r"tile\.(mbarrier_(expect|wait|arrive)|wgmma_\w+|tma_(commit|wait)|fence_\w+|sync|wait_\w+)"
+ORDERING = (
+    r"tile\.(mbarrier_(expect|wait|arrive)|wgmma_\w+|tma_(commit|wait)|fence_\w+|sync|wait_\w+)"
+)
 """Operations of the dialect that order others."""
 
 

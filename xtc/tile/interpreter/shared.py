@@ -102,9 +102,7 @@ class SharedMemory:
     positions: Array
 
     @staticmethod
-    def new(
-        shape: tuple[int, ...], dtype: Any, after_free: list[Freed]
-    ) -> SharedMemory:
+    def new(shape: tuple[int, ...], dtype: Any, after_free: list[Freed]) -> SharedMemory:
         """Memory that nobody has written."""
         size = int(np.prod(shape))
         return SharedMemory(
