@@ -171,7 +171,7 @@ def test_barriers_between_threads_are_needed(kind: str) -> None:
     x = np.random.default_rng(0).integers(-9, 9, (16, 64)).astype(np.int32)
     y = np.zeros_like(x)
     with NvgpuDevice() as device:
-        kernel = program._pick(program._bound((x, y), {}), device)
+        kernel: Any = program._pick(program._bound((x, y), {}), device)
         count = len(named(kernel._lowered("offloaded").operation, BARRIERS))
     assert count >= 3
 

@@ -21,9 +21,11 @@ from mlir._mlir_libs._mlirDialectsLinalg import (
 from mlir.dialects import affine, arith, bufferization, cf, func, memref, scf, tensor, ub, vector
 from mlir.ir import (
     AffineAddExpr,
+    AffineCeilDivExpr,
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
+    AffineFloorDivExpr,
     AffineMap,
     AffineMapAttr,
     AffineMulExpr,
@@ -74,9 +76,11 @@ from mlir.passmanager import PassManager
 
 __all__ = [
     "AffineAddExpr",
+    "AffineCeilDivExpr",
     "AffineConstantExpr",
     "AffineDimExpr",
     "AffineExpr",
+    "AffineFloorDivExpr",
     "AffineMap",
     "AffineMapAttr",
     "AffineMulExpr",

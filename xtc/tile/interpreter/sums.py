@@ -116,4 +116,5 @@ def multiplied(a: Array, b: Array, c: Array, step: int = 1) -> Array:
             for k in range(first + 1, first + step):
                 added += a[:, k, None] * b[k]
             total = (total + added).astype(total.dtype)
-    return np.asarray(total.astype(c.dtype))
+    rounded: Array = total.astype(c.dtype)
+    return rounded
