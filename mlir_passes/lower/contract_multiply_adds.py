@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.fast_math import allow
-from xtc.ir.mlir import Operation, all_operations
+from xtc.ir.mlir import FloatType, Operation, ShapedType, all_operations
 from xtc.ir.passes import Pass
 
 
@@ -23,14 +23,25 @@ class ContractMultiplyAdds(Pass):
         %s = arith.addf %t, %p fastmath<contract> : f32
 
     A fused multiply-add rounds once, the pair rounds twice. The flag allows nothing else.
+
+    Attributes:
+        least_bits: of the floats whose multiplications are marked.
     """
 
     name: ClassVar[str] = "contract-multiply-adds"
+    least_bits: int = 16
 
     def run(self, module: Operation) -> None:
         for op in all_operations(module):
-            if op.name == "arith.mulf":
+            if op.name == "arith.mulf" and _bits(op) >= self.least_bits:
                 uses = list(op.results[0].uses)
                 if len(uses) == 1 and uses[0].owner.name == "arith.addf":
                     allow(op, "contract")
                     allow(uses[0].owner, "contract")
+
+
+def _bits(op: Operation) -> int:
+    """Of an element."""
+    type = op.results[0].type
+    element = type.element_type if isinstance(type, ShapedType) else type
+    return int(FloatType(element).width)

@@ -10,8 +10,10 @@ from xtc.ir.builders.elementwise import ElementwiseWriter
 from xtc.ir.mlir import (
     BF16Type,
     F32Type,
+    F64Type,
     InsertionPoint,
     Operation,
+    Type,
     Value,
     VectorType,
     all_operations,
@@ -36,6 +38,8 @@ class ExpandBf16(Pass):
         %w = arith.extui (arith.bitcast %x : bf16 to i16) : i16 to i32
         %y = arith.bitcast (arith.shli %w, 16) : i32 to f32
 
+    Conversions between bfloat16 and float64 go by way of float32, as in NumPy and PyTorch.
+
     Attributes:
         roundings: whether to expand the rounding of float32 to bfloat16 too: to nearest, ties to
             even, NaN to NaN.
@@ -47,10 +51,28 @@ class ExpandBf16(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             for op in all_operations(module):
+                _divide(op)
+            for op in all_operations(module):
                 if _is_widening(op):
                     _replace(op, _widened)
                 elif self.roundings and _is_rounding(op):
                     _replace(op, _rounded)
+
+
+def _divide(op: Operation) -> None:
+    """Make a conversion between bfloat16 and float64 two, with a float32 in between."""
+    if op.name not in ("arith.extf", "arith.truncf"):
+        return
+    if _elements(op) not in ((BF16Type, F64Type), (F64Type, BF16Type)):
+        return
+    convert = arith.extf if op.name == "arith.extf" else arith.truncf
+    with op.location, InsertionPoint(op):
+        whole = op.results[0].type
+        single: Type = F32Type.get()
+        if isinstance(whole, VectorType):
+            single = VectorType.get(whole.shape, single)
+        op.results[0].replace_all_uses_with(convert(whole, convert(single, op.operands[0])))
+    op.erase()
 
 
 def _is_widening(op: Operation) -> bool:

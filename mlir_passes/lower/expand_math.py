@@ -67,6 +67,7 @@ _ROUNDER = 1.5 * (1 << 23) + 127
 _LOG2_HIGH = 0.693359375  # of ten bits: products with whole numbers are exact
 _LOG2_LOW = math.log(2) - _LOG2_HIGH
 _LARGEST, _LEAST = 89.0, -105.0  # exp is infinite, or 0, from here on
+_LEAST_SHARE = -87.25  # exp is less than 2^-125 from here on: no share of a sum that has exp(0)
 _LESS, _GREATER = arith.CmpFPredicate.OLT, arith.CmpFPredicate.OGT
 _SIGN = 1 << 31
 
@@ -76,8 +77,9 @@ class ExpandMath(Pass):
     """Compute exp, tanh, erf and erfc of float32 by polynomials; docs/accuracy.md has their errors.
 
     LLVM calls the C library for each element and vectorizes no loop with such a call. Overflow
-    gives infinity, underflow 0, and NaN gives NaN. Operations marked `xtc.at_most_zero` need no
-    test for overflow. Other types are left to the library.
+    gives infinity, underflow 0, and NaN gives NaN. Operations marked `xtc.at_most_zero`, those of a
+    softmax, need no test for overflow, and give 0 for what is not normal. Other types are left to
+    the library.
 
     Before:
         %y = math.exp %x : f32
@@ -139,23 +141,34 @@ class _FloatWriter(ElementwiseWriter):
         holds = self.op(arith.cmpf, predicate, a, self.float32(b))
         return self.op(arith.select, holds, then, other)
 
+    def unless(self, holds: Value, then: Value | float, other: Value | float) -> Value:
+        """`other` where a condition holds, else `then`."""
+        return self.op(arith.select, holds, self._value(other), self._value(then))
+
     def _value(self, x: Value | float) -> Value:
         return self.float32(x) if isinstance(x, float) else x
 
 
 def _exp(write: _FloatWriter, op: Operation) -> Value:
     (x,) = op.operands
-    if AT_MOST_ZERO not in op.attributes:
+    is_share = AT_MOST_ZERO in op.attributes
+    if not is_share:
         x = _at_most_largest(write, x)
-    return _power(write, write.where(_LESS, x, _LEAST, write.float32(_LEAST), x))
+    least = _LEAST_SHARE if is_share else _LEAST
+    is_none = write.op(arith.cmpf, _LESS, x, write.float32(least))
+    return _power(write, write.unless(is_none, x, least), is_none)
 
 
 def _at_most_largest(write: _FloatWriter, x: Value) -> Value:
     return write.where(_GREATER, x, _LARGEST, write.float32(_LARGEST), x)
 
 
-def _power(write: _FloatWriter, x: Value) -> Value:
-    """exp(x) for x between `_LEAST` and `_LARGEST`."""
+def _power(write: _FloatWriter, x: Value, is_none: Value | None = None) -> Value:
+    """exp(x) for x between `_LEAST` and `_LARGEST`; 0 where it `is_none`.
+
+    Processors take a hundred cycles for a product that is too small for a float, and masks of
+    attentions have many: 0 is multiplied, not reached.
+    """
     # The power of two is a square, and multiplied by in two steps: 2^128 is no float32, and a
     # result below the normal ones is rounded once.
     rounded = write.plus(write.times(x, 0.5 / math.log(2)), _ROUNDER)
@@ -163,6 +176,8 @@ def _power(write: _FloatWriter, x: Value) -> Value:
     rest = write.plus(x, write.times(whole, -2 * _LOG2_HIGH))
     rest = write.plus(rest, write.times(whole, -2 * _LOG2_LOW))
     power = write.polynomial((1.0, 1.0, *_EXP), rest)
+    if is_none is not None:
+        power = write.unless(is_none, power, 0.0)
     root = write.of_bits(write.op(arith.shli, write.bits(rounded), write.number(23, 32)))
     return write.times(write.times(power, root), root)
 
@@ -190,7 +205,8 @@ def _erf(write: _FloatWriter, op: Operation) -> Value:
 def _erfc(write: _FloatWriter, op: Operation) -> Value:
     (x,) = op.operands
     size = write.of_bits(write.masked(x, _SIGN - 1))
-    size = write.where(_GREATER, size, _NO_TAIL, write.float32(_NO_TAIL), size)
+    is_none = write.op(arith.cmpf, _GREATER, size, write.float32(_NO_TAIL))
+    size = write.unless(is_none, size, _NO_TAIL)
     t = write.op(arith.divf, write.float32(2.0), write.plus(size, 2.0))
     factor = write.times(write.polynomial(_ERFCX, write.plus(t, -0.5)), t)
     # A power magnifies the rounding of the square: the first twelve bits have an exact square.
@@ -198,7 +214,7 @@ def _erfc(write: _FloatWriter, op: Operation) -> Value:
     high = write.of_bits(write.masked(size, -(1 << 12)))
     rest = write.times(write.minus(size, high), write.plus(size, high))
     lost = write.plus(write.minus(write.times(high, high), square), rest)
-    power = _power(write, write.minus(write.float32(0.0), square))
+    power = _power(write, write.minus(write.float32(0.0), square), is_none)
     tail = write.times(write.minus(power, write.times(power, lost)), factor)
     return write.where(_LESS, x, 0.0, write.minus(write.float32(2.0), tail), tail)
 

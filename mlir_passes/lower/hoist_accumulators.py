@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xtc.ir.analysis.accesses import Access, are_distinct
@@ -75,13 +76,14 @@ def _accumulators(loop: Operation) -> list[tuple[Access, Access]]:
     if body is None:
         return []
     pairs = []
-    for position, (write, _) in enumerate(body.accesses):
-        if not write.is_write or write.op.parent != loop or not _is_outside(write, loop):
+    first: dict[tuple[object, ...], Access] = {}
+    for access, _ in body.accesses:
+        if access.op.parent != loop:
             continue
-        before = (access for access, _ in body.accesses[:position] if access.op.parent == loop)
-        read = next((access for access in before if access.same_location(write)), None)
-        if read is not None and not read.is_write and body.is_alone(read, write):
-            pairs.append((read, write))
+        read = first.setdefault(access.location, access)
+        replaces = access.is_write and not read.is_write
+        if replaces and _is_outside(access, loop) and body.is_alone(read, access):
+            pairs.append((read, access))
     return pairs
 
 
@@ -96,6 +98,7 @@ class _Body:
 
     accesses: tuple[tuple[Access, int], ...]
     buffers: tuple[Value, ...]
+    _known: dict[Value, _Near | None] = field(default_factory=dict)
 
     @staticmethod
     def of(loop: Operation) -> _Body | None:
@@ -121,19 +124,44 @@ class _Body:
         Between two barriers, threads touch elements of their own of what one of them writes; behind
         a barrier, elements that are apart for one thread may be another's.
         """
-        if not all(are_distinct(buffer, write.memref) for buffer in self.buffers):
+        same = self._near(write.memref)
+        if same is None or len(same.barriers) != 1:
             return False
-        others = {access.memref for access, _ in self.accesses if access.memref != write.memref}
-        near = {memref for memref in others if not are_distinct(memref, write.memref)}
-        same = [
-            (access, barriers)
-            for access, barriers in self.accesses
-            if access.memref == write.memref or access.memref in near
-        ]
-        apart = (
-            access.is_apart(write) for access, _ in same if access.op not in (read.op, write.op)
+        others = (access for place, access in same.first.items() if place != write.location)
+        return same.counts[write.location] == len((read, write)) and all(
+            access.is_apart(write) for access in others
         )
-        return all(apart) and len({barriers for _, barriers in same}) == 1
+
+    def _near(self, memref: Value) -> _Near | None:
+        """The accesses to a buffer's memory; None where something else touches it."""
+        if memref not in self._known:
+            others = {access.memref for access, _ in self.accesses} - {memref}
+            near = {memref, *(other for other in others if not are_distinct(other, memref))}
+            same = [entry for entry in self.accesses if entry[0].memref in near]
+            touched = not all(are_distinct(buffer, memref) for buffer in self.buffers)
+            self._known[memref] = None if touched else _Near.of(same)
+        return self._known[memref]
+
+
+@dataclass(frozen=True)
+class _Near:
+    """Accesses to memory that is perhaps the same.
+
+    Attributes:
+        first: the first to each location.
+        counts: how many there are to each.
+        barriers: the numbers of barriers before them.
+    """
+
+    first: dict[tuple[object, ...], Access]
+    counts: Counter[tuple[object, ...]]
+    barriers: set[int]
+
+    @staticmethod
+    def of(accesses: Sequence[tuple[Access, int]]) -> _Near:
+        first = {access.location: access for access, _ in reversed(accesses)}
+        counts = Counter(access.location for access, _ in accesses)
+        return _Near(first, counts, {barriers for _, barriers in accesses})
 
 
 def _is_outside(access: Access, loop: Operation) -> bool:

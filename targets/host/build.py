@@ -21,7 +21,7 @@ from xtc.codegen.llvm import (
     write_data_object,
 )
 from xtc.core.versions import toolchain_versions
-from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest, file_hash
+from xtc.interfaces.artifact import MANIFEST_FILE, VECTOR_BITS, Artifact, Manifest, file_hash
 from xtc.interfaces.target import BuildRequest
 from xtc_targets.host import pool_library
 from xtc_targets.host.threads import ALL, KEY
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LIBRARY = "module.so"
 CONSTANTS = "constants.o"
 KERNELS = "kernels.json"
-"""The file with node and kernel of each call whose end a program records."""
+"""The file with what `RecordedKernel` has of each call whose end is recorded."""
 STAMPS = "xtc.stamps"
 """The variable with the times, in nanoseconds of the monotonic clock."""
 EXTERNALS = "external_objects"
@@ -56,6 +56,7 @@ class Code:
         externals: objects of external functions, with what calls them.
         constants: what the constants hold, by symbol; a separate object defines them.
         arenas: bytes of the arenas of temporary arrays, and the least that any plan needs.
+        vector_bits: how wide its vectors are; 0 where that is for a C compiler to choose.
     """
 
     objects: tuple[bytes, ...]
@@ -65,13 +66,20 @@ class Code:
     externals: tuple[bytes, ...] = ()
     constants: Mapping[str, bytes | memoryview] = field(default_factory=dict)
     arenas: tuple[int, int] | None = None
+    vector_bits: int = 0
 
     @property
     def versions(self) -> dict[str, str]:
         """What else there is to say of the toolchain."""
         parallel = {pool_library.VERSION: pool_library.version()} if self.beside else {}
         sizes = {} if self.arenas is None else dict(zip(ARENAS, map(str, self.arenas), strict=True))
-        return parallel | sizes | ({EXTERNALS: str(len(self.externals))} if self.externals else {})
+        vectors = {VECTOR_BITS: str(self.vector_bits)} if self.vector_bits else {}
+        return (
+            parallel
+            | sizes
+            | vectors
+            | ({EXTERNALS: str(len(self.externals))} if self.externals else {})
+        )
 
     @property
     def linked(self) -> dict[str, bytes]:

@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 from xtc.codegen.llvm import LoadedObjects, Machine
 from xtc.core.errors import ArtifactError, DeviceFault, DeviceMemoryError, UserError
 from xtc.core.numbering import Numbering
-from xtc.interfaces.artifact import Artifact
-from xtc.interfaces.runtime import HostRuntime, LoadedModule, Piece
+from xtc.interfaces.artifact import VECTOR_BITS, Artifact
+from xtc.interfaces.runtime import HostRuntime, LoadedModule, Piece, RecordedKernel
 from xtc.system.cores import usable_cores
 from xtc_targets.host import pool_library
 from xtc_targets.host.build import ARENAS, EXTERNALS, KERNELS, LIBRARY, RELEASE, STAMPS
@@ -71,13 +71,20 @@ class HostModule:
         return call if self._status is None else partial(_checked, call, self._status)
 
     @cached_property
-    def kernels(self) -> Sequence[tuple[str, str]]:
-        """Node and kernel of each call whose end the program records; none where it does not."""
+    def kernels(self) -> Sequence[RecordedKernel]:
+        """The calls whose ends the program records; none where it does not."""
         if KERNELS not in self.artifact.manifest.files:
             return ()
+        calls = json.loads(self.artifact.file(KERNELS).read_text())
         return [
-            (node, kernel) for node, kernel in json.loads(self.artifact.file(KERNELS).read_text())
+            RecordedKernel(node, function, tuple(nodes), count)
+            for node, function, nodes, count in calls
         ]
+
+    @property
+    def vector_bits(self) -> int:
+        """How wide the vectors of the code are; 0 where not known."""
+        return int(self.artifact.manifest.toolchain.get(VECTOR_BITS, 0))
 
     def stamps(self) -> list[int]:
         """When the last call started and each kernel ended, in nanoseconds."""
@@ -205,6 +212,11 @@ class LocalHost(HostRuntime):
         from xtc_targets.host.peak import has_peak, peak_flops
 
         return peak_flops(dtype, self._cores(), again=True) if has_peak(dtype) else 0.0
+
+    def peaks_by_width(self, dtype: str) -> Mapping[int, float]:
+        from xtc_targets.host.peak import has_peak, peaks_by_width
+
+        return peaks_by_width(dtype, self._cores()) if has_peak(dtype) else {}
 
     def memory_bandwidth(self) -> float:
         """The measured rate of as many cores reading at the same time."""

@@ -15,6 +15,7 @@ from xtc.system.cores import usable_cores
 from xtc_targets.host import pool_library
 from xtc_targets.host.build import KERNELS, Code, toolchain
 from xtc_targets.host.c_flags import machine_flags
+from xtc_targets.host.description import HostDescription
 from xtc_targets.host.external_code import external_objects
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class LlvmGenerator:
             externals=external_objects(lowered, self.machine, self._flags),
             constants=request.constants,
             arenas=_arena_bytes(lowered),
+            vector_bits=HostDescription.of(self.machine).vector_bits,
         )
 
     def _objects(self, lowered: Operation, entry: str) -> tuple[bytes, ...]:
@@ -80,7 +82,7 @@ def _recorded(lowered: Operation) -> dict[str, str]:
     from xtc_targets.host.passes.record_kernels import recorded_kernels
 
     kernels = recorded_kernels(lowered)
-    return {KERNELS: json.dumps(list(kernels))} if kernels else {}
+    return {KERNELS: json.dumps(kernels)} if kernels else {}
 
 
 def _arena_bytes(lowered: Operation) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ import functools
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -39,15 +39,23 @@ _COMPUTED_IN = {"float16": "float32", "bfloat16": "float32"}  # where no instruc
 _ONES = {"bf16": 0x3F803F80, "i16": 0x00010001, "i8": 0x01010101}
 _ROUNDS = 5
 _TRIAL_NS = 1_000_000
+_SUM_BITS = 32  # of each sum of dot products
 _WIDE_BITS = 256  # vectors above which narrower ones are tried as well
 _measuring = threading.Lock()
-_known: dict[tuple[str, int, float], float] = {}
+_known: dict[tuple[str, int, float], dict[int, float]] = {}
 
 
 def peak_flops(
     dtype: npt.DTypeLike, threads: int = 1, seconds: float = 0.05, *, again: bool = False
 ) -> float:
-    """The best rate of multiply-adds that was ever measured here, in FLOP/s.
+    """The best rate of multiply-adds that was ever measured here, in FLOP/s, of any vectors."""
+    return max(peaks_by_width(dtype, threads, seconds, again=again).values())
+
+
+def peaks_by_width(
+    dtype: npt.DTypeLike, threads: int = 1, seconds: float = 0.05, *, again: bool = False
+) -> Mapping[int, float]:
+    """The best rates of multiply-adds that were ever measured here, in FLOP/s, by vector bits.
 
     A multiply-add counts as two operations, and a dot-product instruction for what it adds up. A
     process measures a combination once and gives the same answer from then on, unless it is to
@@ -69,10 +77,15 @@ def peak_flops(
     key = (name, threads, float(seconds))
     with _measuring:
         if again or key not in _known:
-            rate = max(_measured(shape, threads, seconds) for shape in _shapes(name))
-            machine = Machine.host()
-            title = f"{machine.cpu} {name} FMA, {threads} of {os.cpu_count()} threads"
-            _known[key] = best_ever(title, max(rate, _known.get(key, 0.0)))
+            title = f"{Machine.host().cpu} {name} FMA, {threads} of {os.cpu_count()} threads"
+            known = _known.get(key, {})
+            _known[key] = {
+                bits: best_ever(
+                    f"{title}, {bits} bits",
+                    max(_measured(shape, threads, seconds), known.get(bits, 0.0)),
+                )
+                for bits, shape in _shapes(name).items()
+            }
         return _known[key]
 
 
@@ -91,8 +104,8 @@ def _measured(shape: Shape | DotShape, threads: int, seconds: float) -> float:
     return shape.flops * max(rates)
 
 
-def _shapes(dtype: str) -> tuple[Shape | DotShape, ...]:
-    """Loops for elements of this type, of which the fastest counts.
+def _shapes(dtype: str) -> Mapping[int, Shape | DotShape]:
+    """Loops for elements of this type by the bits of their vectors.
 
     Processors that do a wide vector in two halves, or lower their clock for it, may be faster with
     narrow ones. Raises UserError where no multiply-adds are for them.
@@ -100,7 +113,7 @@ def _shapes(dtype: str) -> tuple[Shape | DotShape, ...]:
     machine = Machine.host()
     dots = dot_shape_for(dtype, HostDescription.of(machine).dots)
     if dots is not None:
-        return (dots,)
+        return {_SUM_BITS * dots.width: dots}
     name = _COMPUTED_IN.get(dtype, dtype)
     if name not in LLVM_TYPE:
         raise UserError(
@@ -108,9 +121,10 @@ def _shapes(dtype: str) -> tuple[Shape | DotShape, ...]:
             hints=did_you_mean(dtype, (*LLVM_TYPE, *_COMPUTED_IN)),
         )
     widest = shape_for(name, machine.features)
-    if widest.width * BITS[name] <= _WIDE_BITS:
-        return (widest,)
-    return widest, replace(widest, width=widest.width // 2)
+    bits = widest.width * BITS[name]
+    if bits <= _WIDE_BITS:
+        return {bits: widest}
+    return {bits: widest, bits // 2: replace(widest, width=widest.width // 2)}
 
 
 @contextmanager

@@ -26,7 +26,9 @@ from xtc_targets.host.description import HostDescription
 from xtc_targets.host.passes.add_default_schedules import AddDefaultSchedules
 from xtc_targets.host.passes.block_reductions import BlockReductions
 from xtc_targets.host.passes.call_external_functions import CallExternalFunctions
+from xtc_targets.host.passes.cast_reshapes import CastReshapes
 from xtc_targets.host.passes.check_allocations import CheckAllocations
+from xtc_targets.host.passes.count_executed_operations import CountExecutedOperations
 from xtc_targets.host.passes.define_arenas import DefineArenas
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
 from xtc_targets.host.passes.expand_reductions import ExpandReductions
@@ -166,6 +168,8 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             SplitVectors(description.vector_bits, description.masked_bits),
             UseDotProducts(_dots(machine, "llvm")),
             TransposeByBlocks(description.vector_bits),
+            # Before addresses are computed by the dimensions of buffers.
+            CastReshapes(),
             # An accumulator's address is seen not to change once it is computed outside of loops.
             "func.func(fold-memref-alias-ops)",
             "canonicalize",
@@ -188,6 +192,8 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             PrefetchPanels(),
             KeepOuterLoops(),
             ContractMultiplyAdds(),
+            # While loops are seen, and nothing is computed by bits yet.
+            *((CountExecutedOperations(),) if profile else ()),
             *NO_BF16,
             *expand,
             *TO_BRANCHES,

@@ -40,6 +40,7 @@ class Pool:
 
     _library: ctypes.CDLL
     _users: int = 0
+    _room: ctypes.Array[_Piece] | None = None
 
     def attach(self, table: int, threads: int) -> None:
         """Let the module whose table is at this address run its loops here, until `detach`.
@@ -56,13 +57,15 @@ class Pool:
     def pieces(self, call: Callable[[], None]) -> list[Piece]:
         """The parts of parallel loops that threads compute during a call, of any module's."""
         with _recording:
-            found = (_Piece * _PIECES)()
+            if self._room is None:  # made once: fresh memory takes time, and room in caches
+                self._room = (_Piece * _PIECES)()
+            found = self._room
             self._library.xtc_parallel_record(found, ctypes.c_int64(_PIECES))
             try:
                 call()
             finally:
                 count = self._library.xtc_parallel_record(None, ctypes.c_int64(0))
-        return [Piece(piece.thread, piece.begin, piece.end) for piece in found[:count]]
+            return [Piece(piece.thread, piece.begin, piece.end) for piece in found[:count]]
 
     def detach(self) -> None:
         """A module that was attached is gone; the threads go with the last one."""

@@ -24,6 +24,7 @@ from xtc_targets.nvgpu.passes.distribute_blocks import DistributeBlocks
 from xtc_targets.nvgpu.passes.distribute_threads import DistributeThreads
 from xtc_targets.nvgpu.passes.export_entries import ExportEntries
 from xtc_targets.nvgpu.passes.forward_stores import ForwardStores
+from xtc_targets.nvgpu.passes.fuse_multiply_adds import FuseMultiplyAdds
 from xtc_targets.nvgpu.passes.group_contractions import GroupContractions
 from xtc_targets.nvgpu.passes.infer_tile_layouts import InferTileLayouts
 from xtc_targets.nvgpu.passes.lower_tiles import LowerTiles
@@ -137,7 +138,8 @@ def lowered(platform: Platform) -> Stage:
     return Stage(
         "lowered",
         (
-            ContractMultiplyAdds(),
+            # Not every processor that simulates can fuse narrower ones.
+            ContractMultiplyAdds(least_bits=32 if simulated else 16),
             # Neither libdevice nor LLVM has functions of bfloat16.
             "math-extend-to-supported-types{extra-types=f16 target-type=f32}",
             # Before the llvm dialect has operations for them, which LLVM cannot select for a GPU.
@@ -176,7 +178,8 @@ def tile_pipeline(options: NvgpuOptions) -> Pipeline:
             Stage("source", ("canonicalize",)),
             # Before layouts: who holds a tile changes. What the user wrote stays in `source`.
             Stage("pipelined", _pipelined(options)),
-            Stage("scheduled", (InferTileLayouts(),)),
+            # And what the interpreter runs: it rounds as machines do.
+            Stage("scheduled", (InferTileLayouts(), FuseMultiplyAdds())),
             # What bulk copies access lies as they want it. Conversions of layouts, which need
             # shared memory too, are known now.
             Stage(

@@ -99,6 +99,25 @@ def test_the_left_tail_of_gelu(codegen: str) -> None:
     assert not ends[3:5].any()
 
 
+def test_masked_scores_have_no_share() -> None:
+    scores = np.float32([[0, -80, -95, -1e4, -1e9, -np.inf], [-1e9] * 5 + [np.nan]])
+    with _module(O.softmax, scores.shape, codegen="llvm") as module:
+        shares = np.asarray(module(scores))
+    assert shares[0, 0] == 1
+    assert shares[0, 1] == pytest.approx(np.exp(-80.0), rel=1e-5)
+    assert not shares[0, 2:].any()
+    assert np.isnan(shares[1]).all()
+
+
+def test_small_exponentials_are_rounded_once() -> None:
+    x = np.float32([-87, -90, -100, -103, -104, -105, -1e9, -np.inf])
+    with _module(O.exp, x.shape, codegen="llvm") as module:
+        powers = np.asarray(module(x))
+    exact = np.exp(x.astype(np.float64)).astype(np.float32)
+    assert np.abs(powers - exact).max() <= 2 * np.finfo(np.float32).smallest_subnormal
+    assert not powers[5:].any()
+
+
 def _table() -> dict[str, tuple[float, float]]:
     """The largest errors of each function, by LLVM and by C."""
     rows = re.findall(

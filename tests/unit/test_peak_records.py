@@ -29,7 +29,7 @@ def rates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[float]:
     given: list[float] = []
     monkeypatch.setenv("XTC_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(peak, "_known", {})
-    monkeypatch.setattr(peak, "_shapes", lambda name: (None,))
+    monkeypatch.setattr(peak, "_shapes", lambda name: {128: None})
     monkeypatch.setattr(peak, "_measured", lambda *_: given.pop(0))
     return given
 

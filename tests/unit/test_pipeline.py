@@ -136,8 +136,10 @@ def test_a_pass_of_ours_that_breaks_the_module_is_named(
     module: mlir.Operation, temporary: Path
 ) -> None:
     with pytest.raises(CompileError, match="pass 'break' failed: MLIR refused") as failure:
-        PassRunner().run(module, steps("canonicalize", Break()))
+        PassRunner().run(module, steps("canonicalize", Rename("h"), Break(), Rename("i")))
     assert any("function_type" in note for note in failure.value.notes)
+    (saved,) = temporary.iterdir()
+    assert "func.func @h" in saved.read_text()
 
 
 @pytest.mark.parametrize(

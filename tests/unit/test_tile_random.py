@@ -1,23 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulator, interpreter and NumPy agree on random tile kernels, shapes and layouts."""
+"""Simulator, interpreter and NumPy agree on random tile kernels, shapes and layouts.
+
+Simulator and interpreter round sums alike, so that they agree to the bit; NumPy sums in another
+order, so that its numbers are those of which every order gives the same.
+
+Cases of a batch are one kernel, compiled once; the simulator runs their threads in a random order
+and watches for races that a barrier of the compiler should prevent.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.unit.tile_random import random_kernel
+from tests.unit.random_tiles.asynchronous import asynchronous
+from tests.unit.random_tiles.cases import Case, batch
+from xtc import tile
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
-COUNT, LONG_COUNT = 12, 5000
+BATCH = 16
+BATCHES, ASYNCHRONOUS = 11, 24  # together 200 cases
+LONG_BATCHES, LONG_ASYNCHRONOUS = 290, 360  # together 5,000
+MEMORY = 1 << 26
+
+pytestmark = pytest.mark.slow
 
 
-@pytest.mark.slow
-def test_three_ways_give_the_same(tmp_path: Path, is_long: bool) -> None:
-    for seed in range(LONG_COUNT if is_long else COUNT):
-        kernel = random_kernel(seed, tmp_path)
-        for run in (kernel.program, kernel.program.check):
-            kernel.arguments[-1][...] = 0
-            run(*kernel.arguments)
-            np.testing.assert_array_equal(kernel.arguments[-1], kernel.expected, kernel.text)
+@pytest.fixture(scope="module")
+def devices() -> Iterator[list[NvgpuDevice]]:
+    """One whose code is not optimised, which the other's is."""
+    options: Any = {"memory_bytes": MEMORY, "sim_races": True, "sim_schedule": "shuffled"}
+    with (
+        NvgpuDevice(NvgpuOptions(opt_level=0, **options)) as plain,
+        NvgpuDevice(NvgpuOptions(opt_level=3, **options)) as optimised,
+    ):
+        yield [plain, optimised]
+        tile.use_device(None)
+
+
+def agrees(program: Any, case: Case) -> None:
+    """Run a case three ways, and compare."""
+    results = []
+    for run in (program, program.check):
+        case.arguments[-1][...] = 0
+        run(*case.arguments)
+        results.append(case.arguments[-1].copy())
+    np.testing.assert_array_equal(results[0], results[1], case.text)
+    if case.exact:
+        np.testing.assert_array_equal(results[0], case.expected, case.text)
+
+
+def test_three_ways_give_the_same(
+    tmp_path: Path, is_long: bool, devices: list[NvgpuDevice]
+) -> None:
+    for seed in range(LONG_BATCHES if is_long else BATCHES):
+        tile.use_device(devices[seed % 8 == 7])
+        kernel = batch(seed, BATCH, tmp_path)
+        for case in kernel.cases:
+            agrees(kernel.program, case)
+
+
+def test_kernels_that_wait_give_the_same(is_long: bool) -> None:
+    """By mbarriers, semaphores and for clusters; and plain loops that become such kernels."""
+    with NvgpuDevice(NvgpuOptions(opt_level=0, memory_bytes=MEMORY)) as device:
+        tile.use_device(device)
+        try:
+            for seed in range(LONG_ASYNCHRONOUS if is_long else ASYNCHRONOUS):
+                agrees(*asynchronous(seed))
+        finally:
+            tile.use_device(None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xtc.core.errors import UserError
-from xtc.driver.operator_times import operator_time
+from xtc.driver.operator_times import main_type, operator_time
 from xtc.evaluate.profile import Copies, DeviceProfile, OperatorTime, Profile, Span
 from xtc.interfaces.offload import Kernel
 from xtc.interfaces.runtime import AcceleratorDevice
@@ -64,7 +64,7 @@ def profile_devices(
                 operators.on_device(name, calls),
                 tuple(_copies(name, calls)),
                 device.is_modelled,
-                device.peak_flops(compilation.arguments()[-1].dtype),
+                device.peak_flops(main_type(compilation.graph)),
                 device.memory_bandwidth(),
             )
             for name, device in devices.items()

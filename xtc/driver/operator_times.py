@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from xtc.evaluate.profile import OperatorTime
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from xtc.graph.node import Node
 
 
-def fused_nodes(graph: Graph, kernels: Mapping[str, object]) -> dict[str, list[Node]]:
-    """The nodes that each kernel computes: its own, and those that only it needs.
+def fused_nodes(graph: Graph, kernels: Mapping[str, Collection[str]]) -> dict[str, list[Node]]:
+    """The nodes that each operator computes: those of its kernels, and those that only it needs.
 
-    A node without a kernel is computed where its result is read, or, where nobody has a kernel
+    A node that no kernel names is computed where its result is read, or, where nobody has a kernel
     that reads it, where its operands are.
     """
-    home: dict[str, str] = {}
+    home = {node: name for name, nodes in kernels.items() for node in (*nodes, name)}
     readers: dict[str, list[Node]] = {}
     for node in graph.nodes:
         for tensor in node.inputs:
@@ -27,8 +27,8 @@ def fused_nodes(graph: Graph, kernels: Mapping[str, object]) -> dict[str, list[N
                 readers.setdefault(tensor.producer.name, []).append(node)
     for node in reversed(graph.nodes):
         own = [home[reader.name] for reader in readers.get(node.name, []) if reader.name in home]
-        if node.name in kernels or own:
-            home[node.name] = node.name if node.name in kernels else own[-1]
+        if own:
+            home.setdefault(node.name, own[-1])
     members: dict[str, list[Node]] = {}
     for node in graph.nodes:
         if node.name not in home:
@@ -48,6 +48,7 @@ def operator_time(
     kernels: Sequence[str],
     seconds: float,
     schedules: Mapping[str, str],
+    executed: int | None = None,
 ) -> OperatorTime:
     """What `nodes` compute, reading and writing each array once."""
     results = {node.output for node in nodes}
@@ -62,4 +63,15 @@ def operator_time(
         sum(node.flops for node in nodes),
         sum(tensor.type.nbytes for tensor in outside | written),
         tuple(f"{n.name}: {schedules[n.name]}" for n in nodes if n.name in schedules),
+        executed,
     )
+
+
+def main_type(graph: Graph) -> str:
+    """The element type in which most of a graph's operations compute."""
+    flops: dict[str, int] = {}
+    for node in graph.nodes:
+        if node.inputs:
+            dtype = node.inputs[0].dtype
+            flops[dtype] = flops.get(dtype, 0) + node.flops
+    return max(flops, key=lambda dtype: flops[dtype], default=graph.outputs[0].dtype)

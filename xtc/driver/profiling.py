@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
@@ -16,14 +16,22 @@ from xtc.core.errors import UserError
 from xtc.driver.argument_memory import argument_addresses
 from xtc.driver.cached import build_or_fetch
 from xtc.driver.default_schedules import default_schedules
-from xtc.driver.operator_times import fused_nodes, operator_time
+from xtc.driver.operator_times import fused_nodes, main_type, operator_time
+from xtc.evaluate.call_times import median_ratio, middle_half
 from xtc.evaluate.profile import OperatorTime, Profile, spans_of
-from xtc.interfaces.runtime import LoadedModule, ProgramRuntime, RecordedKernels
+from xtc.interfaces.runtime import (
+    LoadedModule,
+    Piece,
+    ProgramRuntime,
+    RecordedKernel,
+    RecordedKernels,
+)
 from xtc.ir.pipeline import PassRunner
 from xtc.system.workspace import private_folder
 
 if TYPE_CHECKING:
     from xtc.driver.compilation import Compilation
+    from xtc.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
@@ -46,28 +54,64 @@ def profile(
     with _recording(compilation, arrays, cache) as (host, recorder, call):
         call()
         plain()
-        kernels = recorder.kernels
-        if not kernels:
+        if not recorder.kernels:
             raise UserError(f"'{compilation.graph.name}' has no operators that can be told apart")
-        seconds, plain_seconds, stamps, pieces = [], [], [], []
-        for _ in range(repeat):
-            plain_seconds.append(_timed(plain))
-            pieces.append(recorder.pieces(lambda: seconds.append(_timed(call))))
-            stamps.append(recorder.stamps())
-        dtype = compilation.arguments()[-1].dtype
-        times = np.diff(np.array(stamps), axis=1) / 1e9
-        middle = int(np.argsort(seconds)[repeat // 2])
-        return Profile(
-            compilation.graph.name,
-            _operators(compilation, kernels, np.median(times, axis=0).tolist()),
-            spans_of(kernels, stamps[middle], pieces[middle]),
-            float(np.median(seconds)),
-            float(np.median(plain_seconds)),
-            repeat,
-            recorder.threads,
-            host.peak_flops(dtype),
-            host.memory_bandwidth(),
-        )
+        calls = [_Call.of(recorder, call, plain, number) for number in range(repeat)]
+        return _profile(compilation, recorder, host, calls)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A recorded call, and one of the program that records nothing next to it."""
+
+    seconds: float
+    plain_seconds: float
+    stamps: Sequence[int]
+    pieces: Sequence[Piece]
+
+    @staticmethod
+    def of(
+        recorder: RecordedKernels, call: Callable[[], None], plain: Callable[[], None], number: int
+    ) -> _Call:
+        """Make both; which is the first one alternates with `number`."""
+        before = _timed(plain) if number % 2 else None
+        seconds: list[float] = []
+        pieces = recorder.pieces(lambda: seconds.append(_timed(call)))
+        stamps = recorder.stamps()
+        return _Call(seconds[0], _timed(plain) if before is None else before, stamps, pieces)
+
+
+def _profile(
+    compilation: Compilation,
+    recorder: RecordedKernels,
+    host: ProgramRuntime,
+    calls: Sequence[_Call],
+) -> Profile:
+    """What calls in the middle half, by their length, have in common; spans of the median one."""
+    seconds = [call.seconds for call in calls]
+    plain_seconds = [call.plain_seconds for call in calls]
+    kept = middle_half(seconds)
+    times = np.mean([np.diff(calls[number].stamps) for number in kept], axis=0) / 1e9
+    median = calls[int(np.argsort(seconds)[len(calls) // 2])]
+    ratio, error = median_ratio(seconds, plain_seconds)
+    dtype = main_type(compilation.graph)
+    peaks = host.peaks_by_width(dtype)
+    kernels = _renamed(compilation.graph, recorder.kernels)
+    return Profile(
+        compilation.graph.name,
+        _operators(compilation, kernels, times.tolist()),
+        spans_of(kernels, median.stamps, median.pieces),
+        float(np.mean([seconds[number] for number in kept])),
+        float(np.mean([plain_seconds[number] for number in middle_half(plain_seconds)])),
+        len(calls),
+        recorder.threads,
+        max(peaks.values(), default=0.0),
+        host.memory_bandwidth(),
+        overhead=ratio - 1,
+        overhead_error=error,
+        vector_bits=recorder.vector_bits,
+        peaks=peaks,
+    )
 
 
 def _timed(call: Callable[[], None]) -> float:
@@ -100,19 +144,40 @@ def _recording(
         yield host, loaded, loaded.bind(addresses)
 
 
+def _renamed(graph: Graph, kernels: Sequence[RecordedKernel]) -> list[RecordedKernel]:
+    """The kernels with the last node of each operator as its name."""
+    order = {node.name: number for number, node in enumerate(graph.nodes)}
+    last: dict[str, str] = {}
+    for kernel in kernels:
+        known = [node for node in (*kernel.nodes, kernel.node) if node in order]
+        known += [last[kernel.node]] if kernel.node in last else []
+        last[kernel.node] = max(known, key=order.__getitem__, default=kernel.node)
+    return [kernel._replace(node=last[kernel.node]) for kernel in kernels]
+
+
 def _operators(
-    compilation: Compilation, kernels: Sequence[tuple[str, str]], times: Sequence[float]
+    compilation: Compilation, kernels: Sequence[RecordedKernel], times: Sequence[float]
 ) -> tuple[OperatorTime, ...]:
     """The kernels by graph node; what is fused into one belongs to it."""
     graph = compilation.graph
     seconds: dict[str, float] = {}
-    names: dict[str, list[str]] = {}
-    for (node, kernel), time in zip(kernels, times, strict=True):
-        seconds[node] = seconds.get(node, 0.0) + float(time)
-        names.setdefault(node, []).append(kernel)
-    members = fused_nodes(graph, seconds)
+    calls: dict[str, list[RecordedKernel]] = {}
+    for kernel, time in zip(kernels, times, strict=True):
+        seconds[kernel.node] = seconds.get(kernel.node, 0.0) + float(time)
+        calls.setdefault(kernel.node, []).append(kernel)
+    nodes = {name: {n for kernel in calls[name] for n in kernel.nodes} for name in seconds}
+    members = fused_nodes(graph, nodes)
     schedules = {**default_schedules(compilation), **compilation.schedules}
     return tuple(
-        operator_time(graph, members.get(name, []), name, names[name], seconds[name], schedules)
+        operator_time(
+            *(graph, members.get(name, []), name, [kernel.function for kernel in calls[name]]),
+            *(seconds[name], schedules, _executed(calls[name])),
+        )
         for name in seconds
     )
+
+
+def _executed(kernels: Sequence[RecordedKernel]) -> int | None:
+    """The operations of all; None where those of one are not known, or all are of integers."""
+    found = [kernel.operations for kernel in kernels if kernel.operations is not None]
+    return sum(found) or None if len(found) == len(kernels) else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from xtc.core.errors import UserError
 from xtc.evaluate.profile_table import profile_table
 from xtc.evaluate.timeline import timeline
 from xtc.evaluate.timeline_picture import timeline_picture
-from xtc.interfaces.runtime import Piece
+from xtc.interfaces.runtime import Piece, RecordedKernel
 
 CALLER = "caller"
 """The row of the calling thread in a timeline."""
@@ -29,9 +29,11 @@ class OperatorTime:
         computes: the operators of the graph that it computes, in order.
         kernels: the functions that run, the same ones for equal operators.
         seconds: of one call, the median.
-        flops: arithmetic operations.
+        flops: arithmetic operations, as the graph has them.
         nbytes: of the arrays that it reads and writes; what it keeps between them is not counted.
         schedule: the loop nests that were chosen for it, a line of text each.
+        executed: floating-point operations that its code executes, fewer or more than `flops`; None
+            where these are not known.
     """
 
     name: str
@@ -41,10 +43,16 @@ class OperatorTime:
     flops: int
     nbytes: int
     schedule: tuple[str, ...] = ()
+    executed: int | None = None
+
+    @property
+    def work(self) -> int:
+        """The operations that are held against a peak: those executed, or those of the graph."""
+        return self.flops if self.executed is None else self.executed
 
     @property
     def flop_rate(self) -> float:
-        """FLOP/s."""
+        """FLOP/s, of the graph's operations."""
         return self.flops / self.seconds if self.seconds else 0.0
 
     @property
@@ -55,13 +63,17 @@ class OperatorTime:
     @property
     def intensity(self) -> float:
         """FLOP per byte: where the operator stands in a roofline (Williams et al., 2009)."""
-        return self.flops / self.nbytes if self.nbytes else 0.0
+        return self.work / self.nbytes if self.nbytes else 0.0
+
+    def of_peak(self, peak_flops: float) -> float:
+        """The part of the peak that it computes at; 0 where that is not known."""
+        return self.work / self.seconds / peak_flops if self.seconds and peak_flops else 0.0
 
     def roofline(self, peak_flops: float, bandwidth: float) -> float:
         """Its least time by peak and bandwidth, over its time; 0 where these are not known."""
         if not self.seconds or not peak_flops or not bandwidth:
             return 0.0
-        return max(self.flops / peak_flops, self.nbytes / bandwidth) / self.seconds
+        return max(self.work / peak_flops, self.nbytes / bandwidth) / self.seconds
 
 
 @dataclass(frozen=True)
@@ -129,13 +141,17 @@ class Profile:
         program: the compiled function.
         operators: of the host, in the order in which they run first.
         spans: the kernels of one call, the median one, and what devices and other threads do.
-        seconds: of a call of the recorded program, from outside; the median.
+        seconds: of a call of the recorded program, from outside.
         plain_seconds: of a call of the program that records nothing, measured in between.
         repeat: how many calls of each.
         threads: that parallel loops use.
         peak_flops: of the host, measured, FLOP/s of these threads; 0 where not known.
         bandwidth: of the host, measured, bytes per second that they read; 0 where not known.
         devices: that the program uses.
+        overhead: the part by which recording makes a call longer.
+        overhead_error: how much of that may be noise.
+        vector_bits: how wide the vectors of the code are; 0 where not known.
+        peaks: of the host, by the bits of vectors, of which `peak_flops` is the highest.
     """
 
     program: str
@@ -148,16 +164,15 @@ class Profile:
     peak_flops: float = 0.0
     bandwidth: float = 0.0
     devices: tuple[DeviceProfile, ...] = ()
+    overhead: float = 0.0
+    overhead_error: float = 0.0
+    vector_bits: int = 0
+    peaks: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def operator_seconds(self) -> float:
         """The operators' times on the host in all."""
         return sum(operator.seconds for operator in self.operators)
-
-    @property
-    def overhead(self) -> float:
-        """The part by which recording makes a call longer; below 0 where noise hides it."""
-        return self.seconds / self.plain_seconds - 1 if self.plain_seconds else 0.0
 
     def slowest(self, count: int = 3) -> list[OperatorTime]:
         """The operators that take most of the host's time, the slowest first."""
@@ -197,7 +212,7 @@ class Profile:
 
 
 def spans_of(
-    kernels: Sequence[tuple[str, str]], stamps: Sequence[int], pieces: Sequence[Piece] = ()
+    kernels: Sequence[RecordedKernel], stamps: Sequence[int], pieces: Sequence[Piece] = ()
 ) -> tuple[Span, ...]:
     """The spans between times of one call: each kernel ends where the next one begins.
 
@@ -205,7 +220,7 @@ def spans_of(
     """
     start = stamps[0]
     ends = zip(kernels, stamps, stamps[1:], strict=False)
-    spans = [Span(node, kernel, t0 - start, t1 - start) for (node, kernel), t0, t1 in ends]
+    spans = [Span(call.node, call.function, t0 - start, t1 - start) for call, t0, t1 in ends]
     starts = [span.begin for span in spans]
     for piece in sorted(pieces):
         if piece.thread and piece.begin >= start:

@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from xtc.evaluate.units import seconds_text
 
 if TYPE_CHECKING:
     from xtc.evaluate.profile import Copies, DeviceProfile, OperatorTime, Profile
+
+
+_HEADINGS = ("time", "share", "GFLOP/s", "of peak", "GB/s", "roofline", "computes")
+_CACHED = "cached"
+_NONE: Mapping[int, float] = MappingProxyType({})
 
 
 def profile_table(profile: Profile, limit: int | None) -> str:
@@ -20,17 +26,19 @@ def profile_table(profile: Profile, limit: int | None) -> str:
 
 def _host_lines(profile: Profile, limit: int | None) -> Iterator[str]:
     threads = "1 thread" if profile.threads == 1 else f"{profile.threads} threads"
+    vectors = f", {profile.vector_bits}-bit vectors" if profile.vector_bits else ""
     yield (
         f"profile of {profile.program}: {seconds_text(profile.seconds)} a call, "
-        f"median of {profile.repeat}, {threads}"
+        f"the middle half of {profile.repeat}, {threads}{vectors}"
     )
-    yield from _rates("measured here", profile.peak_flops, profile.bandwidth)
-    yield _line("operator", "time", "share", "GFLOP/s", "GB/s", "roofline", "computes")
-    yield from _rows(profile.operators, limit, profile.peak_flops, profile.bandwidth)
-    yield _sum(profile.operators)
+    yield from _rates("measured here", profile.peak_flops, profile.bandwidth, profile.peaks)
+    yield _line("operator", *_HEADINGS)
+    rates = profile.peak_flops, profile.bandwidth
+    yield from _rows(profile.operators, limit, *rates, _CACHED)
+    yield _sum(profile.operators, profile.peak_flops)
     yield (
         f"operators are {_percent(profile.operator_seconds, profile.seconds)} of a call; "
-        f"recording costs {profile.overhead:.1%}"
+        f"recording costs {profile.overhead:.1%}, give or take {profile.overhead_error:.1%}"
     )
 
 
@@ -40,16 +48,16 @@ def _device_lines(profile: Profile, limit: int | None) -> Iterator[str]:
     for device in profile.devices:
         yield from _lines_of(device, limit)
     if profile.operators:
-        yield _line("on the host", "time", "share", "GFLOP/s", "GB/s", "roofline", "computes")
+        yield _line("on the host", *_HEADINGS)
         yield from _rows(profile.operators, limit, 0.0, 0.0)
 
 
 def _lines_of(device: DeviceProfile, limit: int | None) -> Iterator[str]:
     name = f"{device.name}, modelled" if device.is_modelled else device.name
     yield from _rates(device.name, device.peak_flops, device.bandwidth)
-    yield _line(name, "time", "share", "GFLOP/s", "GB/s", "roofline", "computes")
+    yield _line(name, *_HEADINGS)
     yield from _rows(device.operators, limit, device.peak_flops, device.bandwidth)
-    yield _sum(device.operators)
+    yield _sum(device.operators, device.peak_flops)
     for copies in device.copies:
         yield _copies(copies)
 
@@ -58,12 +66,17 @@ def _copies(copies: Copies) -> str:
     rate = f"{copies.nbytes / copies.seconds / 1e9:.1f}" if copies.seconds else ""
     time = seconds_text(copies.seconds) if copies.seconds else "-"
     what = f"{copies.count} cop{'y' if copies.count == 1 else 'ies'}, {copies.nbytes} bytes"
-    return _line(copies.kind, time, "", "", rate, "", what)
+    return _line(copies.kind, time, "", "", "", rate, "", what)
 
 
-def _rates(name: str, peak_flops: float, bandwidth: float) -> Iterator[str]:
+def _rates(
+    name: str, peak_flops: float, bandwidth: float, peaks: Mapping[int, float] = _NONE
+) -> Iterator[str]:
     rates = []
-    if peak_flops:
+    if len(peaks) > 1:
+        by_width = (f"{rate / 1e9:.1f} of {bits}-bit vectors" for bits, rate in peaks.items())
+        rates.append(f"peak in GFLOP/s {', '.join(by_width)}")
+    elif peak_flops:
         rates.append(f"peak {peak_flops / 1e9:.1f} GFLOP/s")
     if bandwidth:
         rates.append(f"reading {bandwidth / 1e9:.1f} GB/s")
@@ -72,32 +85,41 @@ def _rates(name: str, peak_flops: float, bandwidth: float) -> Iterator[str]:
 
 
 def _rows(
-    operators: Sequence[OperatorTime], limit: int | None, peak_flops: float, bandwidth: float
+    operators: Sequence[OperatorTime],
+    limit: int | None,
+    peak_flops: float,
+    bandwidth: float,
+    beyond: str = "",
 ) -> Iterator[str]:
+    """`beyond` stands where arrays were read at more than `bandwidth`."""
     shown = sorted(operators, key=lambda operator: -operator.seconds)[:limit]
     total = sum(operator.seconds for operator in operators)
     for operator in shown:
+        of_peak = operator.of_peak(peak_flops)
         bound = operator.roofline(peak_flops, bandwidth)
+        passes = beyond if bound > max(1.0, of_peak) else ""
         yield _line(
             operator.name,
             seconds_text(operator.seconds),
             _percent(operator.seconds, total),
             f"{operator.flop_rate / 1e9:.1f}",
+            f"{of_peak:.0%}" if of_peak else "-",
             f"{operator.byte_rate / 1e9:.1f}",
-            f"{bound:.0%}" if bound else "-",
+            passes or (f"{bound:.0%}" if bound else "-"),
             "+".join(operator.computes),
         )
     left = len(operators) - len(shown)
     if left:
         rest = total - sum(operator.seconds for operator in shown)
-        yield _line(f"{left} others", seconds_text(rest), _percent(rest, total), "", "", "", "")
+        yield _line(f"{left} others", seconds_text(rest), _percent(rest, total), "", "", "", "", "")
 
 
-def _sum(operators: Sequence[OperatorTime]) -> str:
-    flops = sum(operator.flops for operator in operators)
+def _sum(operators: Sequence[OperatorTime], peak_flops: float) -> str:
+    flops, work = sum(o.flops for o in operators), sum(o.work for o in operators)
     total = sum(operator.seconds for operator in operators)
     rate = f"{flops / total / 1e9:.1f}" if total else ""
-    return _line("in all", seconds_text(total), "100.0%", rate, "", "", "")
+    of_peak = f"{work / total / peak_flops:.0%}" if total and peak_flops else ""
+    return _line("in all", seconds_text(total), "100.0%", rate, of_peak, "", "", "")
 
 
 def _percent(part: float, whole: float) -> str:

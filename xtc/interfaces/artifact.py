@@ -17,6 +17,9 @@ from xtc.interfaces import checked
 from xtc.interfaces.memory_map import MemoryMap
 from xtc.interfaces.offload import Offload
 
+VECTOR_BITS = "vector_bits"
+"""The key in a manifest's toolchain of how wide the vectors of the code are."""
+
 MANIFEST_FILE = "manifest.json"
 FORMAT = 2
 MAX_MANIFEST = 64 << 20

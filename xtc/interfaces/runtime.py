@@ -43,6 +43,22 @@ class Piece(NamedTuple):
     end: int
 
 
+class RecordedKernel(NamedTuple):
+    """A call of a kernel whose end is recorded.
+
+    Attributes:
+        node: the graph node that stands for the operator, the same for all its kernels.
+        function: that runs.
+        nodes: of which it computes a part.
+        operations: of floating point that it executes; None where not known.
+    """
+
+    node: str
+    function: str
+    nodes: tuple[str, ...] = ()
+    operations: int | None = None
+
+
 @runtime_checkable
 class RecordedKernels(Protocol):
     """Code that records when its kernels end.
@@ -54,8 +70,12 @@ class RecordedKernels(Protocol):
     threads: int
 
     @property
-    def kernels(self) -> Sequence[tuple[str, str]]:
-        """Graph node and function of each kernel, in the order of the calls."""
+    def vector_bits(self) -> int:
+        """How wide the vectors of the code are; 0 where not known."""
+
+    @property
+    def kernels(self) -> Sequence[RecordedKernel]:
+        """The calls of kernels, in their order."""
 
     def stamps(self) -> Sequence[int]:
         """When the last call started and when each kernel ended, in nanoseconds."""
@@ -109,6 +129,10 @@ class CommonRuntimeInterface(Closing):
     def remeasured_peak_flops(self, dtype: str) -> float:
         """As `peak_flops`, measured anew where it is measured: for a rate that passed it."""
         return self.peak_flops(dtype)
+
+    def peaks_by_width(self, dtype: str) -> Mapping[int, float]:
+        """Measured peaks in FLOP/s by the bits of vectors; empty where there is no such choice."""
+        return {}
 
     def memory_bandwidth(self) -> float:
         """The rate of reading main memory in bytes per second, measured; 0 where not known."""

@@ -36,8 +36,12 @@ STATE = "xtc.state"
 graph, read by plan-memory, which gives it memory that nothing else has."""
 
 PROFILE = "xtc.profile"
-"""Array of pairs of strings on a module: node and kernel of each call whose end it records. Written
-by record-kernels, read when the artefact is built."""
+"""Array on a module: node, kernel, nodes and executed operations of each call whose end it records.
+Written by record-kernels, read when the artefact is built."""
+
+OPERATIONS = "xtc.operations"
+"""On a call of a kernel: the floating-point operations that it executes. Written by
+count-executed-operations, read by record-kernels."""
 
 # --- Schedules ---------------------------------------------------------------------------------
 
@@ -144,8 +148,9 @@ program launches; a launch gives the position. Written by lower-device-commands,
 are built."""
 
 NODES = "xtc.nodes"
-"""Array of strings on the declaration of a device function: the graph nodes that it computes.
-Written by separate-devices, read by lower-device-commands."""
+"""Array of strings on the declaration of a device function, or on a call of a kernel of the host:
+the graph nodes that it computes; by itself a call's `xtc.node` is the only one. Written by
+separate-devices and outline-kernels, read by lower-device-commands and record-kernels."""
 
 KERNEL_NODES = "xtc.kernel_nodes"
 """Array of string arrays on the module: the graph nodes of each kernel, in the order of
@@ -195,6 +200,11 @@ alone. Written when a kernel is transcribed."""
 NOTES = "xtc.notes"
 """Array of strings on a tile kernel, `"file.py:12:9: ..."`: what passes want to tell its author.
 Written by passes that leave a kernel as it is, read by people and by `Kernel.notes`."""
+
+K_STEP = "xtc.k_step"
+"""Integer on a `tile.dot`: how many neighbours along K the machine adds before it rounds the sum.
+Without it, each product is rounded, and each sum. Written by passes that choose the instruction,
+read by the interpreter."""
 
 # --- Marks: within one pass --------------------------------------------------------------------
 

@@ -21,9 +21,11 @@ from mlir._mlir_libs._mlirDialectsLinalg import (
 from mlir.dialects import affine, arith, bufferization, cf, func, memref, scf, tensor, ub, vector
 from mlir.ir import (
     AffineAddExpr,
+    AffineCeilDivExpr,
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
+    AffineFloorDivExpr,
     AffineMap,
     AffineMapAttr,
     AffineMulExpr,
@@ -41,6 +43,7 @@ from mlir.ir import (
     DenseI64ArrayAttr,
     DictAttr,
     F32Type,
+    F64Type,
     FlatSymbolRefAttr,
     FloatAttr,
     FloatType,
@@ -73,9 +76,11 @@ from mlir.passmanager import PassManager
 
 __all__ = [
     "AffineAddExpr",
+    "AffineCeilDivExpr",
     "AffineConstantExpr",
     "AffineDimExpr",
     "AffineExpr",
+    "AffineFloorDivExpr",
     "AffineMap",
     "AffineMapAttr",
     "AffineMulExpr",
@@ -93,6 +98,7 @@ __all__ = [
     "DenseI64ArrayAttr",
     "DictAttr",
     "F32Type",
+    "F64Type",
     "FlatSymbolRefAttr",
     "FloatAttr",
     "FloatType",

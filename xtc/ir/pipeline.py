@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 import sys
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from xtc.core import knobs
 from xtc.core.errors import CompileError, UserError, did_you_mean
+from xtc.ir.nested_passes import nested_passes
 from xtc.ir.partition import partition_of
 from xtc.ir.pass_filter import PassFilter
 from xtc.ir.passes import Pass
@@ -148,18 +150,16 @@ class PassRunner:
         return module
 
     def _groups(self, steps: Sequence[Step]) -> Iterable[tuple[Step, ...]]:
-        """Runs of MLIR's own passes share one pass manager unless each is looked at."""
-        group: list[Step] = []
-        for step in steps:
-            if isinstance(step, str) and not self.one_by_one:
-                group.append(step)
-                continue
-            if group:
+        """Neighbours of one kind, MLIR's passes or ours, unless each is looked at.
+
+        Those of MLIR share a pass manager. The module is verified behind each group: behind each
+        pass that takes a sixth of the time of a network.
+        """
+        for kind, group in itertools.groupby(steps, _kind):
+            if kind is PartitionSteps or self.one_by_one or self.observe is not None:
+                yield from ((step,) for step in group)
+            else:
                 yield tuple(group)
-                group = []
-            yield (step,)
-        if group:
-            yield tuple(group)
 
     def _run_group(
         self,
@@ -239,28 +239,45 @@ def _dump(text: str, folder: Path, name: str) -> None:
         raise UserError(f"cannot dump IR into {folder}: {error.strerror}") from None
 
 
+def _kind(step: Step) -> type:
+    return Pass if isinstance(step, Pass) else type(step)
+
+
 def run_steps(module: Operation, steps: Sequence[Step], source_name: str = "-") -> None:
-    """Run passes on `module`. Raises CompileError with MLIR's diagnostics, see `diagnostics`."""
+    """Run passes on `module`. Raises CompileError with MLIR's diagnostics, see `diagnostics`.
+
+    The module is verified after neighbours of one kind, MLIR's passes or ours.
+    """
     from xtc.ir.mlir import MLIRError
 
     try:
-        if all(isinstance(step, str) for step in steps):
-            with module.context:
-                _upstream(",".join(map(str, steps))).run(module)
-            return
-        for step in steps:
-            if isinstance(step, Pass):
-                step.run(module)
-                module.verify()
-            elif isinstance(step, PartitionSteps):
-                with partition_of(module, step.device) as partition:
-                    if partition is not None:
-                        run_steps(partition, step.steps, source_name)
-            else:
-                run_steps(module, [step], source_name)
+        for kind, group in itertools.groupby(steps, _kind):
+            if kind is str:
+                _run_upstream(module, [str(step) for step in group])
+                continue
+            for step in group:
+                if isinstance(step, Pass):
+                    step.run(module)
+                elif isinstance(step, PartitionSteps):
+                    _run_on_partition(module, step, source_name)
+            module.verify()
     except MLIRError as error:
         said = diagnostics(error, source_name)
         raise CompileError("MLIR refused the module", notes=said) from None
+
+
+def _run_upstream(module: Operation, passes: Sequence[str]) -> None:
+    with module.context:
+        manager = _upstream(nested_passes(module, passes))
+        manager.enable_verifier(False)
+        manager.run(module)
+        module.verify()
+
+
+def _run_on_partition(module: Operation, step: PartitionSteps, source_name: str) -> None:
+    with partition_of(module, step.device) as partition:
+        if partition is not None:
+            run_steps(partition, step.steps, source_name)
 
 
 def check_step(step: str) -> None:

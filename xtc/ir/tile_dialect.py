@@ -78,7 +78,7 @@ def load_tile_dialect(context: Context) -> None:
     from xtc.ir.mlir_irdl import is_loaded, load_dialect
 
     if not is_loaded(context, f"{DIALECT}.sync"):
-        load_dialect(context, _definition())
+        load_dialect(context, DIALECT, _definition())
 
 
 def layout_of(type: Type | Value) -> RegisterLayout | None:

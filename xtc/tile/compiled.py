@@ -333,6 +333,9 @@ class Kernel:
         except XtcError as error:
             error.notes = (*error.notes, "in what the compiler made of it: a mistake of its own")
             raise
+        for name, value in values.items():
+            if isinstance(value, np.ndarray) and value.flags.writeable:
+                value[...] = again[name]  # rounded as a device does
         return report
 
     def _interpreted(self, values: Mapping[str, Any]) -> Report:

@@ -259,5 +259,5 @@ def _is_row(nest: Structured) -> bool:
 def _has_vector_form(op: Operation) -> bool:
     """Whether an operation of numbers needs no call for each element of a vector."""
     if op.name.startswith("math."):
-        return op.name in _VECTOR_MATH and isinstance(op.results[0].type, F32Type)
-    return op.name.startswith(("arith.", "linalg.yield"))
+        return bool(op.name in _VECTOR_MATH and isinstance(op.results[0].type, F32Type))
+    return bool(op.name.startswith(("arith.", "linalg.yield")))

@@ -6,10 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
-from xtc.ir.analysis.node_names import node_of
-from xtc.ir.attributes import DEVICE, NODE, NODE_ID_PREFIX, ON_DEVICE
+from xtc.ir.analysis.node_names import node_of, nodes_of
+from xtc.ir.attributes import DEVICE, NODE, NODE_ID_PREFIX, NODES, ON_DEVICE
 from xtc.ir.mlir import (
     ArrayAttr,
     Attribute,
@@ -45,7 +46,7 @@ class OutlineKernels(Pass):
     weights share a function. Whole networks have tens of layers and few kinds of them: what follows
     works on each kind once, and on small functions. Functions for devices stay as they are. A call
     names the operator that its results are for: the padding of a convolution belongs to the loops
-    that compute it together with what follows.
+    that compute it together with what follows, and the sum of a mean to what divides it.
 
     Attributes:
         at_least: the fewest operators of a function that is taken apart.
@@ -72,6 +73,18 @@ class _Kernel:
 
     node: str
     ops: list[Operation]
+
+    @cached_property
+    def nodes(self) -> list[str]:
+        """All that it computes a part of, in the order of the text; those that are known."""
+        inside = (
+            node
+            for outer in self.ops
+            for op in all_operations(outer)
+            if op.name.startswith((*_COMPUTING, "vector."))
+            for node in nodes_of(op)
+        )
+        return list(dict.fromkeys(node for node in (self.node, *inside) if node))
 
 
 def _can_be_cut(function: Operation) -> bool:
@@ -119,10 +132,13 @@ def _outline(module: Operation, around: Operation, kernels: list[_Kernel]) -> No
     known: dict[str, str] = {}
     for number, kernel in enumerate(kernels):
         name = f"{entry}.kernel.{kernel.node or number}"
+        nodes = kernel.nodes  # before they move
         with kernel.ops[-1].location:
             made, caller = _move(name, kernel.ops, around, alignments)
         if kernel.node:
             caller.attributes[NODE] = StringAttr.get(owners[kernel.node])
+            if nodes != [owners[kernel.node]]:
+                caller.attributes[NODES] = ArrayAttr.get(list(map(StringAttr.get, nodes)))
         text = _NODE_ID.sub("", made.get_asm(use_local_scope=True)).replace(name, "")
         if text in known:
             caller.attributes["callee"] = FlatSymbolRefAttr.get(known[text])
@@ -136,17 +152,16 @@ def _outline(module: Operation, around: Operation, kernels: list[_Kernel]) -> No
 
 
 def _owners(kernels: list[_Kernel]) -> dict[str, str]:
-    """For each node, that of the last kernel in which a part of it is computed."""
+    """For each node, that of the last kernel that computes a part of it.
+
+    A kernel that computes parts of several nodes brings these together.
+    """
     owners: dict[str, str] = {}
-    for kernel in reversed(kernels):
-        inside = {
-            node_of(op)
-            for outer in kernel.ops
-            for op in all_operations(outer)
-            if op.name.startswith((*_COMPUTING, "vector."))
-        }
-        for node in (kernel.node, *sorted(inside)):
-            owners.setdefault(node, owners.get(kernel.node, kernel.node))
+    for kernel in (kernel for kernel in kernels if kernel.node):
+        nodes = kernel.nodes
+        joined = {owners[node] for node in nodes if node in owners}
+        owners |= {node: kernel.node for node, owner in owners.items() if owner in joined}
+        owners |= dict.fromkeys(nodes, kernel.node)
     return owners
 
 

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.attributes import NODE, PROFILE
+from xtc.interfaces.runtime import RecordedKernel
+from xtc.ir.attributes import NODE, NODES, OPERATIONS, PROFILE
 from xtc.ir.builders.functions import define
 from xtc.ir.builders.llvm import call, constant
 from xtc.ir.mlir import (
     ArrayAttr,
     FlatSymbolRefAttr,
     InsertionPoint,
+    IntegerAttr,
+    IntegerType,
     Operation,
     StringAttr,
     all_operations,
@@ -24,6 +27,7 @@ from xtc_targets.host.build import STAMPS
 
 _STAMP = "xtc.stamp"
 _CLOCK_MONOTONIC = 1  # <linux/time.h>
+_UNKNOWN = -1  # operations
 
 _TEXT = """\
 llvm.func @clock_gettime(i32, !llvm.ptr) -> i32
@@ -63,7 +67,8 @@ class RecordKernels(Pass):
         llvm.call @net.kernel.b(..) {xtc.node = "b"}; llvm.call @xtc.stamp(2)
 
     The variable `xtc.stamps` has the times of the last call; a program that runs in several
-    threads at once mixes them. The module's attribute `xtc.profile` names node and kernel of each.
+    threads at once mixes them. The module's attribute `xtc.profile` has node, kernel, all nodes and
+    executed operations of each.
     """
 
     name: ClassVar[str] = "record-kernels"
@@ -90,14 +95,21 @@ class RecordKernels(Pass):
 
 def _named(op: Operation) -> ArrayAttr:
     callee = FlatSymbolRefAttr(op.attributes["callee"]).value
-    return ArrayAttr.get([StringAttr(op.attributes[NODE]), StringAttr.get(callee)])
+    count = op.attributes.get(OPERATIONS, None)
+    number = IntegerAttr.get(IntegerType.get_signless(64), _UNKNOWN) if count is None else count
+    node = StringAttr(op.attributes[NODE])
+    nodes = op.attributes.get(NODES, None) or ArrayAttr.get([node])
+    return ArrayAttr.get([node, StringAttr.get(callee), nodes, number])
 
 
-def recorded_kernels(lowered: Operation) -> Sequence[tuple[str, str]]:
-    """Node and kernel of each call that a program records, in the order of the calls."""
+def recorded_kernels(lowered: Operation) -> Sequence[RecordedKernel]:
+    """The calls that a program records, in their order."""
     if PROFILE not in lowered.attributes:
         return ()
-    return [
-        (StringAttr(pair[0]).value, StringAttr(pair[1]).value)
-        for pair in ArrayAttr(lowered.attributes[PROFILE])
-    ]
+    found = []
+    for parts in ArrayAttr(lowered.attributes[PROFILE]):
+        node, kernel = (StringAttr(text).value for text in (parts[0], parts[1]))
+        nodes = tuple(StringAttr(name).value for name in ArrayAttr(parts[2]))
+        count = IntegerAttr(parts[3]).value
+        found.append(RecordedKernel(node, kernel, nodes, None if count == _UNKNOWN else count))
+    return found

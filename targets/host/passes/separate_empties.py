@@ -11,12 +11,13 @@ from xtc.ir.builders.slices import empty
 from xtc.ir.mlir import InsertionPoint, Operation, Value, outer_operations
 from xtc.ir.passes import Pass
 
-_EMPTY, _SLICE = "tensor.empty", "tensor.extract_slice"
+_EMPTY = "tensor.empty"
+_VIEWS = ("tensor.extract_slice", "tensor.expand_shape", "tensor.collapse_shape")
 
 
 @dataclass(frozen=True)
 class SeparateEmpties(Pass):
-    """Let no two operations write to the same empty tensor, or to the same slice of it.
+    """Let no two operations write to the same empty tensor, or to the same slice or shape of it.
 
     Before:
         %e = tensor.empty() : tensor<1x10xf32>
@@ -29,39 +30,39 @@ class SeparateEmpties(Pass):
 
     Equal empty tensors are one after `cse`, and bufferization would give them one buffer, with
     copies where two values in it are alive. Each gets a buffer for itself, and what a slice is
-    filled for is seen: `eliminate-empty-tensors` runs next and puts it where it is inserted.
+    filled for is seen: `eliminate-empty-tensors` runs next and puts it where it is inserted. An
+    empty tensor in another shape is an empty tensor of that shape.
     """
 
     name: ClassVar[str] = "separate-empties"
 
     def run(self, module: Operation) -> None:
-        # All of them first: the name of a slice that is gone cannot be asked for.
+        # All of them first: the name of a view that is gone cannot be asked for.
         for op in [op for op in outer_operations(module) if op.name == _EMPTY]:
             with module.context, op.location:
-                for inner in _slices(op):
-                    _separate(inner, InsertionPoint(inner))
-                    inner.erase()
-                _separate(op, InsertionPoint(op))
-                op.erase()
+                _separate(op)
 
 
-def _slices(op: Operation) -> list[Operation]:
-    """Slices of an empty tensor beside it, of known sizes: they have no contents either."""
+def _separate(op: Operation) -> None:
+    """An empty tensor for each use of one, and of its slices and shapes."""
+    for view in _views(op):
+        _separate(view)
+    value = op.results[0]
+    for user, number in [(use.owner.operation, use.operand_number) for use in value.uses]:
+        user.operands[number] = _empty(op, InsertionPoint(op))
+    op.erase()
+
+
+def _views(op: Operation) -> list[Operation]:
+    """Slices and shapes of an empty tensor beside it, of known sizes: they are empty as well."""
     users = [use.owner.operation for use in op.results[0].uses]
     return [
         user
         for user in users
-        if user.name == _SLICE
+        if user.name in _VIEWS
         and user.parent == op.parent
         and user.results[0].type.has_static_shape
     ]
-
-
-def _separate(op: Operation, ip: InsertionPoint) -> None:
-    """An empty tensor for each use."""
-    value = op.results[0]
-    for user, number in [(use.owner.operation, use.operand_number) for use in value.uses]:
-        user.operands[number] = _empty(op, ip)
 
 
 def _empty(op: Operation, ip: InsertionPoint) -> Value:

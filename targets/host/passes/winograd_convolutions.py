@@ -25,6 +25,7 @@ from xtc.ir.mlir import (
     FlatSymbolRefAttr,
     IndexType,
     InsertionPoint,
+    Location,
     MemRefType,
     Operation,
     StringAttr,
@@ -268,7 +269,8 @@ class _Rewriting:
             begin = empty(shape, m, ip)
         into = (begin, (_N, _H, _P, _W, _Q, _C))
         others = self._others(band, ip)
-        op = generic([*summed, *others.values(), into], 6, [], {}, ip)
+        with Location.fused([nest.op.location for nest in (self.found.nest, *self.chain)]):
+            op = generic([*summed, *others.values(), into], 6, [], {}, ip)
         block = op.regions[0].blocks[0]
         end = InsertionPoint(block)
         values = list(block.arguments)

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 from xtc.core.tile_layout import RegisterLayout
 from xtc.ir.builders.numbers import Number, add, divide_unsigned, multiply, remainder_unsigned
 from xtc.ir.builders.tile import number_of
-from xtc.ir.mlir import InsertionPoint, IntegerType, Operation, Value, VectorType, arith, vector
+from xtc.ir.mlir import (
+    F32Type,
+    FloatType,
+    InsertionPoint,
+    IntegerType,
+    Operation,
+    Value,
+    VectorType,
+    arith,
+    vector,
+)
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._shuffles import exchanged
@@ -20,6 +30,7 @@ from xtc_targets.nvgpu.passes._tile_memory import SharedView, read_shared, write
 if TYPE_CHECKING:
     from xtc.ir.mlir import Type
 
+_SINGLE_BITS = 32  # of float32
 _FLOAT = {"sum": arith.addf, "max": arith.maximumf, "min": arith.minimumf}
 _SIGNED = {"sum": arith.addi, "max": arith.maxsi, "min": arith.minsi}
 
@@ -85,17 +96,36 @@ def reduced(value: Value, op: Operation, thread: Value, shared: Callable[[], Val
     """The reduction of a tile along a dimension; every thread gets the elements that it holds."""
     source, result = known_layout(op.operands[0]), known_layout(op.results[0])
     dim = number_of(op, "dim")
-    combine = _combination(op, VectorType(value.type).element_type)
-    rows = _rows(source, result, dim)
-    total = permuted(value, rows[0])
+    element = VectorType(value.type).element_type
+    sum_type = type_of_sums(op, element)
+    combine = _combination(op, element)
+    rows = [with_elements(permuted(value, row), sum_type) for row in _rows(source, result, dim)]
+    total = rows[0]
     for row in rows[1:]:
-        total = combine(total, permuted(value, row))
+        total = combine(total, row)
     for size, step in reduced_digits(op):
         if in_warp(size, step):
             total = _over_lanes(total, size, step, combine)
     if crosses_warps(op):
         total = _over_warps(total, op, thread, shared(), combine)
-    return total
+    return with_elements(total, element)
+
+
+def type_of_sums(op: Operation, element: Type) -> Type:
+    """In what type a reduction or a scan adds or multiplies elements of a type: those of 16 bits in
+    float32, so that the result is rounded once."""
+    kind = str(op.attributes["kind"]).strip('"')
+    is_half = isinstance(element, FloatType) and element.width < _SINGLE_BITS
+    return F32Type.get() if is_half and kind in ("sum", "add", "mul") else element
+
+
+def with_elements(value: Value, element: Type) -> Value:
+    """A vector of floats in a wider or narrower type."""
+    type = VectorType(value.type)
+    if type.element_type == element:
+        return value
+    wider = element.width > type.element_type.width
+    return (arith.extf if wider else arith.truncf)(VectorType.get(type.shape, element), value)
 
 
 def _rows(source: RegisterLayout, result: RegisterLayout, dim: int) -> list[list[int]]:

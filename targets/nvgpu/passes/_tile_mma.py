@@ -10,6 +10,7 @@ from functools import cache
 from xtc.core.tile_layout import RegisterLayout
 from xtc.ir.builders.numbers import Number, add, divide_unsigned, multiply, remainder_unsigned
 from xtc.ir.mlir import (
+    F32Type,
     FloatType,
     IntegerType,
     Operation,
@@ -19,17 +20,19 @@ from xtc.ir.mlir import (
     arith,
     vector,
 )
+from xtc.ir.mlir_math import math
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._mma_contraction import Kind, kind_of
-from xtc_targets.nvgpu.passes._tile_exchange import permuted
+from xtc_targets.nvgpu.passes._tile_exchange import permuted, with_elements
 from xtc_targets.nvgpu.passes._tile_memory import SharedView, thread_base
 from xtc_targets.nvgpu.passes._warp_instructions import load_matrices, mma, multiplicand
 
 _MATRIX = 8  # rows of a matrix that ldmatrix loads, and elements of 16 bits in a row
 _HALF = 2  # bytes of such an element
 _WORD = 4  # bytes of a lane's part of a matrix
+_SINGLE_BITS = 32  # of float32
 
 
 def dot(op: Operation, a: Value, b: Value, c: Value) -> Value:
@@ -115,20 +118,26 @@ def _words(value: Value, kind: Kind) -> list[Value]:
 def _by_thread(layouts: Sequence[RegisterLayout], a: Value, b: Value, c: Value) -> Value:
     """Each thread adds up, in order, what its elements of the result need."""
     left, right, total = layouts
+    element = VectorType(c.type).element_type
+    is_float = isinstance(element, FloatType)
+    if is_float and element.width < _SINGLE_BITS:
+        c = with_elements(c, F32Type.get())
     a, b = (_wider(value, VectorType(c.type).element_type) for value in (a, b))
     locations = [{o: at for at, o in enumerate(layout.local_offsets)} for layout in (left, right)]
     positions: dict[int, list[int]] = {}
     for at, (row, _) in enumerate(total.local_offsets):
         positions.setdefault(row, []).append(at)
     sums = {row: permuted(c, found) for row, found in positions.items()}
-    is_float = isinstance(VectorType(c.type).element_type, FloatType)
-    times, plus = (arith.mulf, arith.addf) if is_float else (arith.muli, arith.addi)
     for k in range(left.shape[1]):
         for row, found in positions.items():
             columns = [locations[1][k, total.local_offsets[at][1]] for at in found]
             factor = vector.extract(a, [], [locations[0][row, k]])
             spread = vector.broadcast(sums[row].type, factor)
-            sums[row] = plus(sums[row], times(spread, permuted(b, columns)))
+            others = permuted(b, columns)
+            if is_float:
+                sums[row] = math.fma(spread, others, sums[row])
+            else:
+                sums[row] = arith.addi(sums[row], arith.muli(spread, others))
     order = [(row, n) for row, found in positions.items() for n in range(len(found))]
     by_index = {
         at: pair
@@ -137,7 +146,7 @@ def _by_thread(layouts: Sequence[RegisterLayout], a: Value, b: Value, c: Value) 
     elements = [
         vector.extract(sums[by_index[at][0]], [], [by_index[at][1]]) for at in sorted(by_index)
     ]
-    return vector.from_elements(c.type, elements)
+    return with_elements(vector.from_elements(c.type, elements), element)
 
 
 def _wider(value: Value, element: Type) -> Value:

@@ -22,6 +22,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.passes._thread_code import as_i32
+from xtc_targets.nvgpu.passes._tile_exchange import type_of_sums, with_elements
 from xtc_targets.nvgpu.passes._tile_groups import barrier
 from xtc_targets.nvgpu.passes._tile_memory import SharedView, thread_base, write_shared
 
@@ -47,9 +48,11 @@ _FLOATS: dict[str, Callable[[Value, Value], Value]] = {
 def scanned(value: Value, op: Operation, thread: Value, shared: Callable[[], Value]) -> Value:
     """A thread's part of a scan."""
     layout, dim = known_layout(op.results[0]), number_of(op, "dim")
+    element = VectorType(value.type).element_type
+    value = with_elements(value, type_of_sums(op, element))
     type = VectorType(value.type)
     kind = str(op.attributes["kind"]).strip('"')
-    combine = (_FLOATS if isinstance(type.element_type, FloatType) else _INTEGERS)[kind]
+    combine = (_FLOATS if isinstance(element, FloatType) else _INTEGERS)[kind]
     view = SharedView.dense(shared(), op, layout.shape, type.element_type)
     steps = _Steps(op, view, layout, thread)
     barrier(op)
@@ -60,7 +63,7 @@ def scanned(value: Value, op: Operation, thread: Value, shared: Callable[[], Val
     if BoolAttr(op.attributes["exclusive"]).value:
         first = _identity(kind, type.element_type)
         value = steps.taken(value, 1, lambda before, _: before, first)
-    return value
+    return with_elements(value, element)
 
 
 class _Steps:

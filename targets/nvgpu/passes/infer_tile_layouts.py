@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from xtc.core.errors import UserError
 from xtc.core.tile_layout import RegisterLayout, blocked, parse_layout
-from xtc.ir.attributes import WARPS
+from xtc.ir.attributes import K_STEP, WARPS
 from xtc.ir.builders import tile
 from xtc.ir.builders.tile import dims_of, group_of, location_text, number_of
 from xtc.ir.mlir import (
@@ -17,6 +17,8 @@ from xtc.ir.mlir import (
     BlockArgument,
     DenseElementsAttr,
     InsertionPoint,
+    IntegerAttr,
+    IntegerType,
     Operation,
     RankedTensorType,
     StringAttr,
@@ -29,6 +31,7 @@ from xtc.ir.tile_dialect import layout_of, with_layout
 from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._tile_bits import view_layouts
 from xtc_targets.nvgpu.passes._tile_classes import Classes, is_tile
+from xtc_targets.nvgpu.passes._tile_dot import K_STEP as STEP_OF_K
 from xtc_targets.nvgpu.passes._tile_dot import DotLayouts, dot_layouts
 from xtc_targets.nvgpu.passes._tile_numbers import Numbers, packed_elements
 from xtc_targets.nvgpu.passes._tile_wgmma import layout_of_sums
@@ -232,6 +235,8 @@ class _Inference:
             for number, wanted in enumerate((dot.a, dot.b, dot.c)):
                 _convert_operand(op, number, wanted)
             _convert_result(op, dot.c)
+            if dot.by_mma:
+                op.attributes[K_STEP] = IntegerAttr.get(IntegerType.get_signless(64), STEP_OF_K)
         elif op.name == "tile.wgmma":
             layout = layout_of_sums(op, self._threads_of(op))
             if is_tile(op.operands[0]):

@@ -24,7 +24,7 @@ from xtc.ir.passes import Pass
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._kernels import SHARED_BYTES
-from xtc_targets.nvgpu.passes._tile_exchange import crosses_warps, same_threads
+from xtc_targets.nvgpu.passes._tile_exchange import crosses_warps, same_threads, type_of_sums
 from xtc_targets.nvgpu.passes._tile_memory import bytes_of
 from xtc_targets.nvgpu.passes._tile_scatter import hands_back
 
@@ -114,8 +114,12 @@ def _buffers(kernel: Operation) -> list[_Buffer]:
         elif op.name == "tile.convert_layout":
             if not same_threads(known_layout(op.operands[0]), known_layout(op.results[0])):
                 need(op, _tile_bytes(op), at)
-        elif op.name == "tile.scan" or (op.name == "tile.atomic" and hands_back(op)):
-            need(op, _tile_bytes(op, len(op.operands) > 1), at)
+        elif op.name == "tile.scan":
+            type = RankedTensorType(op.operands[0].type)
+            nbytes = bytes_of(type_of_sums(op, type.element_type))
+            need(op, int(math.prod(type.shape)) * nbytes, at)
+        elif op.name == "tile.atomic" and hands_back(op):
+            need(op, _tile_bytes(op, 1), at)
         elif op.name == "tile.reduce" and crosses_warps(op):
             need(op, _partial_bytes(op), at)
     return found
@@ -164,7 +168,8 @@ def _tile_bytes(op: Operation, operand: int = 0) -> int:
 def _partial_bytes(op: Operation) -> int:
     layout, reduced = known_layout(op.operands[0]), known_layout(op.results[0])
     type = RankedTensorType(op.operands[0].type)
-    return layout.spatial_size * reduced.local_size * bytes_of(type.element_type)
+    element = type_of_sums(op, type.element_type)
+    return layout.spatial_size * reduced.local_size * bytes_of(element)
 
 
 def _too_much(buffers: list[_Buffer], total: int, limit: int) -> UserError:

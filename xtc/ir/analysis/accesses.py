@@ -29,6 +29,8 @@ from xtc.ir.mlir import (
 READS = ("memref.load", "vector.load", "vector.maskedload", "vector.transfer_read")
 WRITES = ("memref.store", "vector.store", "vector.maskedstore", "vector.transfer_write")
 _MASKED = ("vector.maskedload", "vector.maskedstore")
+_BUFFERS = {**dict.fromkeys(WRITES, 1), **dict.fromkeys((*READS, *_MASKED), 0)}
+"""Which operand is the buffer."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,9 @@ class Access:
 
         Nor for transfers with a mask, beyond bounds, or of anything but neighbouring elements.
         """
-        if op.name not in (*READS, *WRITES):
+        operand = _BUFFERS.get(op.name)
+        if operand is None:
             return None
-        operand = 0 if op.name in (*READS, *_MASKED) else 1
         memref = op.operands[operand]
         if not isinstance(memref.type, MemRefType):
             return None
@@ -93,14 +95,14 @@ class Access:
         shape = MemRefType(self.memref.type).shape
         return max((dim for dim, size in enumerate(shape) if size != 1), default=0)
 
+    @cached_property
+    def location(self) -> tuple[object, ...]:
+        """Equal where two accesses touch exactly the same elements, in the same way."""
+        return (self.memref, self.indices, self.mask, self.value.type)
+
     def same_location(self, other: Access) -> bool:
         """Whether both touch exactly the same elements."""
-        return (
-            self.memref == other.memref
-            and self.indices == other.indices
-            and self.mask == other.mask
-            and self.value.type == other.value.type
-        )
+        return self.location == other.location
 
     def is_apart(self, other: Access) -> bool:
         """Whether the two cannot touch the same element."""

@@ -122,6 +122,13 @@ def main_nodes(op: Operation) -> list[str]:
     return [name for name in names if "." not in name]
 
 
+def graph_nodes(op: Operation) -> list[str]:
+    """The graph nodes that an operation is a step of; several where they are fused into it."""
+    ids = [name for name in op.attributes if name.startswith(NODE_ID_PREFIX)]
+    names = (name.removeprefix(NODE_ID_PREFIX).removesuffix("_") for name in ids)
+    return [name.partition(".")[0] for name in names]
+
+
 def graph_node(op: Operation) -> str | None:
     """The graph node that an operation is a step of, or None."""
     name = node_id(op)

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from xtc.ir.analysis.linalg_ops import graph_node
+from xtc.ir.analysis.linalg_ops import graph_node, graph_nodes
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Location, Operation
@@ -16,13 +17,21 @@ def node_of(op: Operation) -> str:
     return graph_node(op) or _name(op.location)
 
 
+def nodes_of(op: Operation) -> list[str]:
+    """All graph nodes that an operation computes: by its ids, else the names in its location."""
+    return graph_nodes(op) or list(_names(op.location))
+
+
 def _name(location: Location) -> str:
-    """The first name in a location."""
+    """The first name in a location; "" where it has none."""
+    return next(_names(location), "")
+
+
+def _names(location: Location) -> Iterator[str]:
     if location.is_a_name():
-        return str(location.name_str)
-    if location.is_a_fused():
-        names = (_name(part) for part in location.locations)
-        return next((name for name in names if name), "")
-    if location.is_a_callsite():
-        return _name(location.callee)
-    return ""
+        yield str(location.name_str)
+    elif location.is_a_fused():
+        for part in location.locations:
+            yield from _names(part)
+    elif location.is_a_callsite():
+        yield from _names(location.callee)

@@ -123,7 +123,8 @@ class ScalarBuilder:
     def math(self, function: str, a: Scalar, *, at_most_zero: bool = False) -> Scalar:
         """`math.<function>` of a float: exp, log, sqrt, tanh, erf, absf, floor, sin and others.
 
-        `at_most_zero` says that no operand is above 0, which spares exp a test; it may be NaN.
+        `at_most_zero` says that no operand is above 0, which spares exp a test, and that the result
+        may be 0 where it is no normal number; it may be NaN.
         """
         fact = f" {{{AT_MOST_ZERO}}}" if at_most_zero else ""
         return self._emit(f"math.{function} {a.ssa}{fact} : {a.mlir}", a.element)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import ml_dtypes
-import numpy as np
 
 from xtc.core.errors import UserError
 from xtc.ir.builders.tile import codes_of, location_text, number_of
@@ -26,6 +25,7 @@ from xtc.tile.interpreter.mbarriers import MBarrier
 from xtc.tile.interpreter.memory import GlobalMemory
 from xtc.tile.interpreter.report import RaceError
 from xtc.tile.interpreter.shared import Checker, SharedMemory
+from xtc.tile.interpreter.sums import multiplied
 
 _SMALL_FLOATS = {"float8_e4m3": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
 
@@ -233,7 +233,7 @@ class Asynchronous(BlockPart):
             )
         total = c.array if isinstance(c, InFlight) else c
         a, b = (_decoded(each, op) for each in (a, b))
-        made = (a.astype(np.float32) @ b.astype(np.float32) + total).astype(total.dtype)
+        made = multiplied(a, b, total)
         self.set(op, InFlight(made, actor, mine.groups))
 
     def _factor(self, op: Operation, number: int, reader: Actor, group: int) -> Array:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from xtc.core.tile_layout import RegisterLayout
+from xtc.tile.interpreter import sums
 from xtc.tile.interpreter.shared import Array
 
 _ACCUMULATED: Mapping[str, Any] = MappingProxyType(
@@ -46,20 +47,18 @@ def scanned(value: Array, dim: int, kind: str, exclusive: bool) -> Array:
     """Each element combined with those before it."""
     unsigned = kind.startswith("u")
     seen = value.view(f"u{value.dtype}") if unsigned else value
-    wide = seen.astype(np.float32) if _is_small_float(value.dtype) else seen
     with np.errstate(all="ignore"):
-        found = _ACCUMULATED[kind].accumulate(wide, axis=dim)
-    result: Array = found.astype(seen.dtype).view(value.dtype)
+        if value.dtype.kind in "iub":
+            found = _ACCUMULATED[kind].accumulate(seen, axis=dim, dtype=seen.dtype)
+        else:
+            found = sums.scanned(value, dim, _ACCUMULATED[kind])
+    result: Array = found.view(value.dtype)
     if not exclusive:
         return result
     moved = np.roll(result, 1, axis=dim)
     first = tuple(slice(0, 1) if at == dim else slice(None) for at in range(value.ndim))
     moved[first] = identity(kind, value.dtype)
     return moved
-
-
-def _is_small_float(dtype: np.dtype[Any]) -> bool:
-    return dtype.kind not in "iub" and dtype.itemsize < 4
 
 
 def combined(kind: str, before: Any, value: Any, compared: Any) -> Any:

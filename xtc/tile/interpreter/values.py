@@ -25,6 +25,7 @@ from xtc.ir.mlir import (
     RankedTensorType,
     Type,
 )
+from xtc.tile.interpreter.fused import fused
 
 _FLOATS = {
     "f16": np.dtype(np.float16),
@@ -149,6 +150,7 @@ _OPERATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "math.sqrt": _in_float32(np.sqrt),
         "math.rsqrt": _in_float32(lambda x: 1 / np.sqrt(x)),
         "math.roundeven": np.rint,
+        "math.fma": fused,
         "math.floor": np.floor,
         "math.ceil": np.ceil,
         "math.tanh": _in_float32(np.tanh),

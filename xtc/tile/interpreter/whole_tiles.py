@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from xtc.ir.attributes import K_STEP
 from xtc.ir.builders.tile import dims_of, number_of
 from xtc.ir.mlir import BoolAttr, Operation, RankedTensorType
 from xtc.ir.tile_dialect import known_layout
 from xtc.tile.interpreter.block_part import BlockPart
 from xtc.tile.interpreter.combining import scanned, viewed
+from xtc.tile.interpreter.sums import multiplied, summed
 from xtc.tile.interpreter.values import numpy_type
 
 
@@ -20,10 +22,8 @@ class WholeTiles(BlockPart):
 
     def dot(self, op: Operation) -> None:
         a, b, c = (self.get(op, number) for number in range(3))
-        wide = np.float32 if c.dtype.itemsize < 8 and c.dtype.kind not in "i" else c.dtype
-        with np.errstate(all="ignore"):
-            made = a.astype(wide) @ b.astype(wide) + c.astype(wide)
-        self.set(op, made.astype(c.dtype))
+        step = number_of(op, K_STEP) if K_STEP in op.attributes else 1
+        self.set(op, multiplied(a, b, c, step))
 
     def indices(self, op: Operation) -> None:
         shape = tuple(RankedTensorType(op.results[0].type).shape)
@@ -37,13 +37,12 @@ class WholeTiles(BlockPart):
             found = (np.max if kind == "umax" else np.min)(seen, axis=axis, keepdims=True)
             self.set(op, found.view(value.dtype))
             return
-        function: Any = {"sum": np.sum, "max": np.max, "min": np.min}[kind]
-        wide = (
-            value.astype(np.float32)
-            if value.dtype.itemsize < 4 and kind == "sum" and (value.dtype.kind not in "iu")
-            else value
-        )
-        self.set(op, function(wide, axis=axis, keepdims=True).astype(value.dtype))
+        if kind == "sum":
+            with np.errstate(all="ignore"):
+                self.set(op, summed(value, known_layout(op.operands[0]), axis))
+            return
+        function: Any = {"max": np.max, "min": np.min}[kind]
+        self.set(op, function(value, axis=axis, keepdims=True))
 
     def scan(self, op: Operation) -> None:
         kind = str(op.attributes["kind"]).strip('"')

@@ -1,4 +1,5 @@
 // RUN: xtc-opt %s --contract-multiply-adds | FileCheck %s
+// RUN: xtc-opt %s --contract-multiply-adds{least-bits=64} | FileCheck %s --check-prefix=WIDE
 
 // A product that only a sum takes may become one instruction with it; one with another use may not.
 
@@ -7,6 +8,7 @@
 // CHECK: arith.addf %{{.*}}, %[[P]] fastmath<contract> : f32
 // CHECK: %[[Q:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
 // CHECK: arith.addf %{{.*}}, %[[Q]] : f32
+// WIDE-NOT: fastmath
 func.func @f(%a: f32, %b: f32, %t: f32) -> (f32, f32, f32) {
   %p = arith.mulf %a, %b : f32
   %s = arith.addf %t, %p : f32

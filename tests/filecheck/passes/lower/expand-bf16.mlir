@@ -27,3 +27,16 @@ func.func @round(%x: vector<4xf32>) -> vector<4xbf16> {
   %y = arith.truncf %x : vector<4xf32> to vector<4xbf16>
   return %y : vector<4xbf16>
 }
+
+// To and from float64 by way of float32.
+
+// CHECK-LABEL: func.func @double
+// CHECK:       %[[SINGLE:.*]] = arith.bitcast {{.*}} : i32 to f32
+// CHECK:       arith.extf %[[SINGLE]] : f32 to f64
+// CHECK:       %[[NEAR:.*]] = arith.truncf {{.*}} : f64 to f32
+// CHECK:       arith.truncf %[[NEAR]] : f32 to bf16
+func.func @double(%x: bf16) -> bf16 {
+  %y = arith.extf %x : bf16 to f64
+  %z = arith.truncf %y : f64 to bf16
+  return %z : bf16
+}

@@ -51,9 +51,9 @@ func.func @few(%x: memref<4xf32> {llvm.noalias}, %y: memref<4xf32> {llvm.noalias
 // The padding of a convolution belongs to the loops that compute it and what follows.
 
 // CHECK-LABEL: func.func @padded(
-// CHECK: call @padded.kernel.conv({{.*}}) {xtc.node = "relu"}
+// CHECK: call @padded.kernel.conv({{.*}}) {xtc.node = "relu", xtc.nodes = ["conv"]}
 // CHECK: call @padded.kernel.x({{.*}}) {xtc.node = "x"}
-// CHECK: call @padded.kernel.relu({{.*}}) {xtc.node = "relu"}
+// CHECK: call @padded.kernel.relu({{.*}}) {xtc.node = "relu", xtc.nodes = ["relu", "conv"]}
 func.func @padded(%x: memref<4x8xf32> {llvm.noalias}, %y: memref<4x8xf32> {llvm.noalias}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

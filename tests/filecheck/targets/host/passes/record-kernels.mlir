@@ -3,11 +3,11 @@
 
 // The clock is read before the first kernel and after each; other calls take no part.
 
-// CHECK: module attributes {xtc.profile = {{\[\[}}"a", "net.kernel.a"], ["b", "net.kernel.a"]]}
+// CHECK: module attributes {xtc.profile = {{\[\[}}"a", "net.kernel.a", ["a"], 64], ["b", "net.kernel.a", ["b"], -1]]}
 // CHECK-LABEL: llvm.func @net(
 // CHECK: %[[ZERO:.*]] = llvm.mlir.constant(0 : i32) : i32
 // CHECK: llvm.call @xtc.stamp(%[[ZERO]])
-// CHECK: llvm.call @net.kernel.a(%arg0) {xtc.node = "a"}
+// CHECK: llvm.call @net.kernel.a(%arg0) {xtc.node = "a", xtc.operations = 64 : i64}
 // CHECK: %[[ONE:.*]] = llvm.mlir.constant(1 : i32) : i32
 // CHECK: llvm.call @xtc.stamp(%[[ONE]])
 // CHECK: llvm.call @other(%arg0)
@@ -21,7 +21,7 @@
 llvm.func @other(!llvm.ptr)
 llvm.func @net.kernel.a(!llvm.ptr)
 llvm.func @net(%x: !llvm.ptr) {
-  llvm.call @net.kernel.a(%x) {xtc.node = "a"} : (!llvm.ptr) -> ()
+  llvm.call @net.kernel.a(%x) {xtc.node = "a", xtc.operations = 64 : i64} : (!llvm.ptr) -> ()
   llvm.call @other(%x) : (!llvm.ptr) -> ()
   llvm.call @net.kernel.a(%x) {xtc.node = "b"} : (!llvm.ptr) -> ()
   llvm.return

@@ -44,3 +44,20 @@ func.func @loop(%v: f32) -> tensor<8xf32> {
   }
   return %r : tensor<8xf32>
 }
+
+// Two results are computed in another shape of the same empty tensor.
+
+// CHECK-LABEL: func.func @reshaped
+// CHECK-NOT:   tensor.expand_shape
+// CHECK:       %[[A:.*]] = tensor.empty() : tensor<2x4xf32>
+// CHECK:       %[[B:.*]] = tensor.empty() : tensor<2x4xf32>
+// CHECK:       linalg.fill ins(%{{.*}}) outs(%[[FIRST:.*]] : tensor<2x4xf32>)
+// CHECK-NOT:   outs(%[[FIRST]]
+// CHECK:       linalg.fill
+func.func @reshaped(%v: f32, %w: f32) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  %e = tensor.empty() : tensor<8xf32>
+  %s = tensor.expand_shape %e [[0, 1]] output_shape [2, 4] : tensor<8xf32> into tensor<2x4xf32>
+  %f = linalg.fill ins(%v : f32) outs(%s : tensor<2x4xf32>) -> tensor<2x4xf32>
+  %g = linalg.fill ins(%w : f32) outs(%s : tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %f, %g : tensor<2x4xf32>, tensor<2x4xf32>
+}

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statistics of calls whose times a busy machine disturbs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+_NOTCH = 1.57
+"""Half of a confidence interval of a median, of about 95 %, in quartile ranges over the root of the
+number of samples (R. McGill, J. W. Tukey, W. A. Larsen, Variations of Box Plots, 1978)."""
+
+
+def middle_half(seconds: Sequence[float]) -> list[int]:
+    """The calls that are neither among the fastest quarter nor among the slowest one.
+
+    Means over these calls sum up, which medians of single operators do not.
+    """
+    order = np.argsort(seconds, kind="stable")
+    left_out = len(seconds) // 4
+    return sorted(int(number) for number in order[left_out : len(seconds) - left_out])
+
+
+def median_ratio(above: Sequence[float], below: Sequence[float]) -> tuple[float, float]:
+    """The median of the ratios of pairs, and how much of it may be noise."""
+    ratios = np.array(above) / np.array(below)
+    low, middle, high = np.percentile(ratios, (25, 50, 75))
+    return float(middle), float(_NOTCH * (high - low) / np.sqrt(len(ratios)))
