@@ -40,7 +40,6 @@ print(prepare(graph.graph, target=gpu).stage_text("code"))
 # SM90:         wgmma.fence.sync.aligned
 # SM90:         wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
 # SM90:         wgmma.commit_group.sync.aligned
-# SM90:         wgmma.wait_group.sync.aligned
 # SM90-NOT:     mma.sync.
 # CHECK:        st.shared.v2
 # CHECK:        ld.shared.v4
