@@ -45,7 +45,7 @@ def test_blocks_stay_for_several_tiles() -> None:
     kernel = case.kernel()
     values = case.program._bound(case.arguments, {})
     assert kernel.grid(values) == [264, 1, 1]
-    assert kernel._as_written.grid(values) == [19, 16, 1]
+    assert kernel.undivided.grid(values) == [19, 16, 1]
     case.agrees(case.program)
 
 
