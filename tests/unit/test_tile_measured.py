@@ -17,6 +17,7 @@ from tests.unit.tile_kernels import VectorAdd
 from xtc import tile
 from xtc.core.errors import ChildDied, DeviceFault
 from xtc.system.cache import configured_cache
+from xtc.system.cache.fingerprint import CodeFingerprint
 from xtc.system.sandbox import Workers
 from xtc.tile import measured, tuning
 from xtc.tile.code import IMAGE
@@ -43,6 +44,8 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NvgpuDevice]:
         library = stand_in(tmp_path_factory.mktemp("driver"), patch)
         workers = Workers("xtc.tile.measure_worker")
         patch.setattr(measured, "_workers", workers)
+        # Nothing is kept where a file of this project changes meanwhile.
+        patch.setattr(CodeFingerprint, "unchanged", lambda _: True)
         # Compiled here, as the servers that do it have tests, and take long to start.
         patch.setattr(tuning, "_compiled", lambda kernel: {IMAGE: kernel.image})
         with NvgpuDevice(NvgpuOptions("hw", driver_library=library, cubins="none")) as gpu:

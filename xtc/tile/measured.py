@@ -88,7 +88,7 @@ def _device(device: Any) -> dict[str, Any]:
 
 def _written(kernel: Kernel, values: Mapping[str, Any], device: Any, folder: Path) -> list[str]:
     """The files of the arrays among the arguments, with what they hold."""
-    names = []
+    names: list[str] = []
     for word, kind in zip(kernel.words(values), kernel.kinds(), strict=True):
         if not isinstance(kind, DataType):
             names.append(f"array{len(names)}")
