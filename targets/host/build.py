@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from xtc.codegen.llvm import (
+    Constants,
     Machine,
     data_object,
     link_shared,
@@ -23,6 +24,7 @@ from xtc.codegen.llvm import (
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.artifact import MANIFEST_FILE, VECTOR_BITS, Artifact, Manifest, file_hash
 from xtc.interfaces.target import BuildRequest
+from xtc.ir.packed_constants import sizes_of
 from xtc_targets.host import pool_library
 from xtc_targets.host.threads import ALL, KEY
 
@@ -143,17 +145,17 @@ def write_artifact(
 
 def _write_code(code: Code, machine: Machine, folder: Path) -> tuple[str, ...]:
     """Write the library or the objects; returns the files' names."""
-    constants = (folder / CONSTANTS,) if code.constants else ()
-    for path in constants:
-        write_data_object(path, code.constants, machine)
     if machine.is_host:
-        link_shared((*code.linked.values(), *constants), folder / LIBRARY, machine)
-        for path in constants:
-            path.unlink()
+        kept = Constants(code.constants, sizes_of(code.constants)) if code.constants else None
+        objects = tuple(code.linked.values())
+        link_shared(objects, folder / LIBRARY, machine, constants=kept)
         return (LIBRARY,)
     for name, content in code.linked.items():
         (folder / name).write_bytes(content)
-    return (*code.linked, *(path.name for path in constants))
+    if not code.constants:
+        return tuple(code.linked)
+    write_data_object(folder / CONSTANTS, code.constants, machine)
+    return (*code.linked, CONSTANTS)
 
 
 def manifest_of(

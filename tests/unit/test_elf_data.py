@@ -4,13 +4,21 @@
 from __future__ import annotations
 
 import ctypes
+import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from xtc.codegen.llvm import LoadedObjects, Machine, compile_ir, link_shared, write_data_object
+from xtc.codegen.llvm import (
+    Constants,
+    LoadedObjects,
+    Machine,
+    compile_ir,
+    link_shared,
+    write_data_object,
+)
 from xtc.codegen.llvm.elf_data import has_elf
 
 HOST = Machine.host()
@@ -72,3 +80,89 @@ def test_the_same_contents_give_the_same_bytes(tmp_path: Path) -> None:
     for path in paths:
         write_data_object(path, {"left": b"abc", "right": b"d"}, HOST)
     assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+LARGE = np.arange(1 << 18, dtype=np.uint32).view(np.uint8)
+USER = """
+@left = external hidden constant [0 x i8]
+@right = external hidden constant [0 x i8]
+@zeros = global [100000 x i8] zeroinitializer
+@address = hidden global ptr @right
+define ptr @where_left() { ret ptr @left }
+define ptr @where_right() {
+  %value = load ptr, ptr @address
+  ret ptr %value
+}
+define ptr @where_zeros() { ret ptr @zeros }
+"""
+
+
+def _linked(folder: Path) -> ctypes.CDLL:
+    contents = {"left": LARGE.data, "none": b"", "right": b"right"}
+    sizes = {name: len(content) for name, content in contents.items()}
+    link_shared(
+        [compile_ir(USER, HOST)], folder / "lib.so", HOST, constants=Constants(contents, sizes)
+    )
+    assert [path.name for path in folder.iterdir()] == ["lib.so"]
+    library = ctypes.CDLL(str(folder / "lib.so"))
+    for name in ("where_left", "where_right", "where_zeros"):
+        getattr(library, name).restype = ctypes.c_size_t
+    return library
+
+
+def _check_large(library: ctypes.CDLL) -> None:
+    left, right, zeros = library.where_left(), library.where_right(), library.where_zeros()
+    assert left % 64 == right % 64 == 0
+    assert ctypes.string_at(left, len(LARGE)) == LARGE.tobytes()
+    assert ctypes.string_at(right, 5) == b"right"
+    assert ctypes.string_at(zeros, 100000) == bytes(100000)
+    ctypes.memset(zeros, 1, 100000)
+    assert ctypes.string_at(left, len(LARGE)) == LARGE.tobytes()
+
+
+@pytest.mark.parametrize("linker", ["bfd", "gold", "lld", "mold"])
+def test_large_constants_pass_by_the_linker(
+    linker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if shutil.which(f"ld.{linker}") is None:
+        pytest.skip(f"needs the linker ld.{linker}")
+    monkeypatch.setenv("XTC_CC", f"cc -fuse-ld={linker}")
+    objects: list[Path] = []
+    monkeypatch.setattr("xtc.codegen.llvm.link.write_data_object", objects.append)
+    _check_large(_linked(tmp_path))
+    assert objects == []
+    mapped = [
+        line for line in Path("/proc/self/maps").read_text().splitlines() if str(tmp_path) in line
+    ]
+    assert any(" r--p " in line and _size(line) >= len(LARGE) for line in mapped)
+
+
+def _size(line: str) -> int:
+    start, _, end = line.split()[0].partition("-")
+    return int(end, 16) - int(start, 16)
+
+
+def test_a_linker_that_leaves_no_room_copies_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    compiler = tmp_path / "cc"
+    # A library that does not say where its sections are.
+    compiler.write_text(
+        '#!/bin/sh\ncc "$@" && printf "\\0\\0" | dd of="$3" bs=1 seek=60 conv=notrunc'
+    )
+    compiler.chmod(0o700)
+    monkeypatch.setenv("XTC_CC", str(compiler))
+    folder = tmp_path / "linked"
+    folder.mkdir()
+    with caplog.at_level("INFO"):
+        _check_large(_linked(folder))
+    assert (
+        "linking the constants of lib.so as an object: it has no names of sections" in caplog.text
+    )
+
+
+def test_sizes_that_are_not_those_of_contents_are_refused(tmp_path: Path) -> None:
+    constants = Constants({"left": LARGE.data, "right": b""}, {"left": 2 << 20, "right": 0})
+    with pytest.raises(ValueError, match="left has 1048576 bytes instead of 2097152"):
+        link_shared([compile_ir(USER, HOST)], tmp_path / "lib.so", HOST, constants=constants)
+    assert list(tmp_path.iterdir()) == []

@@ -18,7 +18,7 @@ from xtc.driver import prepare
 from xtc.graph.tensor import Tensor
 from xtc.ir import mlir
 from xtc.ir.attributes import PACKED
-from xtc.ir.packed_constants import packed_constants
+from xtc.ir.packed_constants import packed_constants, sizes_of
 
 pytestmark = pytest.mark.slow
 
@@ -129,5 +129,16 @@ def test_the_view_says_what_is_copied() -> None:
     with mlir.Context():
         made = packed_constants(mlir.Module.parse(text).operation, given)
     assert set(made) == {"other", "w.packed0"}
+    assert sizes_of(made) == {"other": 8, "w.packed0": 64}
     panels = np.frombuffer(made["w.packed0"], np.float32).reshape(2, 4, 2)
     assert (panels == np.stack([data[:, 2:4], data[:, 4:6]])).all()
+
+
+def test_sizes_of_transformed_filters_are_known_before_they_are_made() -> None:
+    text = """module attributes {xtc.transformed = {
+      w.t = [@w, dense<1.0> : tensor<4x3xf64>] }} {
+      memref.global constant @w.t : memref<16x5xf32>
+    }"""
+    with mlir.Context():
+        made = packed_constants(mlir.Module.parse(text).operation, {"w": bytes(4 * 9 * 5)})
+    assert sizes_of(made) == {"w.t": 4 * 16 * 5} == {"w.t": len(made["w.t"])}

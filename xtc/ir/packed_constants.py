@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -49,6 +50,15 @@ def all_contents(module: Operation, constants: Mapping[str, Content]) -> Mapping
     return _Packed(constants, {**transformed, **_views(module, constants, transformed)})
 
 
+def sizes_of(contents: Mapping[str, Content]) -> dict[str, int]:
+    """The bytes of each, of which those that are made when looked up are not made."""
+    made = contents.made if isinstance(contents, _Packed) else {}
+    return {
+        symbol: made[symbol].size if symbol in made else len(contents[symbol])
+        for symbol in contents
+    }
+
+
 def _views(
     module: Operation, constants: Mapping[str, Content], transformed: Mapping[str, _Transformed]
 ) -> dict[str, _Made]:
@@ -91,6 +101,10 @@ def packed_origins(module: Operation) -> set[str]:
 class _Made(Protocol):
     """A constant that is made of another."""
 
+    @property
+    def size(self) -> int:
+        """Bytes of the elements."""
+
     def contents(self) -> Content:
         """The elements, one after the other."""
 
@@ -100,6 +114,10 @@ class _Plain:
     """A constant as it is."""
 
     data: Content
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
 
     def contents(self) -> Content:
         return self.data
@@ -121,6 +139,10 @@ class _View:
         width = -(-view.element_type.width // 8)
         return _View(source, width, start, tuple(view.shape), (*strides,))
 
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape) * self.element
+
     def contents(self) -> Content:
         whole = _WORDS.get(self.element, f"V{self.element}")
         elements = np.frombuffer(self.source.contents(), np.dtype(whole))[self.start :]
@@ -135,6 +157,11 @@ class _Transformed:
     origin: str
     data: Content
     rows: np.ndarray[Any, Any]
+
+    @property
+    def size(self) -> int:
+        made, given = (int(count) for count in self.rows.shape)
+        return len(self.data) // (given * given) * (made * made)
 
     def contents(self) -> Content:
         size = self.rows.shape[1]

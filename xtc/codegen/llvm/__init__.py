@@ -7,10 +7,11 @@ The library is loaded at the first call that needs it, each target family at its
 from xtc.codegen.llvm.codegen import compile_ir, optimize_ir
 from xtc.codegen.llvm.data import data_object, write_data_object
 from xtc.codegen.llvm.jit import LoadedObjects
-from xtc.codegen.llvm.link import compile_shared, link_shared, linker_version
+from xtc.codegen.llvm.link import Constants, compile_shared, link_shared, linker_version
 from xtc.codegen.llvm.machine import Machine
 
 __all__ = [
+    "Constants",
     "LoadedObjects",
     "Machine",
     "compile_ir",

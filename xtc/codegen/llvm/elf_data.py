@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from xtc.codegen.llvm.machine import Machine
@@ -18,22 +19,73 @@ from xtc.codegen.llvm.triple import split
 Content = bytes | memoryview
 
 _MACHINES = {"x86_64": 62, "aarch64": 183}  # EM_X86_64, EM_AARCH64
-_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-_SECTION = struct.Struct("<IIQQQQIIQQ")
+HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _IDENT = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")  # 64 bits, little-endian, version 1
 _RELOCATABLE = 1
-_PROGBITS, _SYMTAB, _STRTAB = 1, 2, 3
-_ALLOC = 2
+PROGBITS, _SYMTAB, _STRTAB, NOTE, NOBITS = 1, 2, 3, 7, 8
+WRITE, ALLOC = 1, 2
 _GLOBAL_OBJECT = 0x11
 _HIDDEN = 2
-_NAMES = b"\0.rodata\0.symtab\0.strtab\0.shstrtab\0.note.GNU-stack\0"
 
 
 def has_elf(machine: Machine) -> bool:
     """Whether `write_elf_data` writes objects for the machine."""
     words = split(machine.triple)
     return words.architecture in _MACHINES and words.system == "linux"
+
+
+@dataclass
+class Layout:
+    """Where symbols are in their section, one behind the other.
+
+    Attributes:
+        align: the alignment of every symbol in bytes, a power of two.
+        size: bytes up to the end of the last symbol.
+        offsets: by symbol, in bytes.
+    """
+
+    align: int = 64
+    size: int = 0
+    offsets: dict[str, int] = field(default_factory=dict)
+    _names: bytearray = field(default_factory=lambda: bytearray(b"\0"))
+    _table: bytearray = field(default_factory=lambda: bytearray(_SYMBOL.size))
+
+    @staticmethod
+    def of(sizes: Mapping[str, int]) -> Layout:
+        """The layout of symbols of these sizes."""
+        layout = Layout()
+        for name, size in sizes.items():
+            layout.add(name, size)
+        return layout
+
+    def add(self, name: str, size: int) -> int:
+        """The offset of one more symbol."""
+        offset = -(-self.size // self.align) * self.align
+        entry = (len(self._names), _GLOBAL_OBJECT, _HIDDEN, 1, offset, size)
+        self._table += _SYMBOL.pack(*entry)
+        self._names += name.encode() + b"\0"
+        self.offsets[name] = offset
+        self.size = offset + size
+        return offset
+
+    @property
+    def tables(self) -> tuple[bytes, bytes]:
+        """The symbols of section 1, and their names."""
+        return bytes(self._table), bytes(self._names)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section's header; sizes in bytes."""
+
+    name: str
+    kind: int
+    flags: int
+    start: int
+    size: int
+    align: int
 
 
 def write_elf_data(
@@ -49,51 +101,50 @@ def write_elf_data(
         machine: what the object is for; see `has_elf`.
         align: the alignment of every symbol in bytes, a power of two.
     """
-    start = -(-_HEADER.size // align) * align
-    file.seek(start)
-    position, names, table = start, bytearray(b"\0"), [_SYMBOL.pack(0, 0, 0, 0, 0, 0)]
+    start = -(-HEADER.size // align) * align
+    layout = Layout(align)
     for name, content in symbols.items():
-        padding = -position % align
-        file.write(bytes(padding))
-        position += padding
-        piece = (1, position - start, len(content))
-        table.append(_SYMBOL.pack(len(names), _GLOBAL_OBJECT, _HIDDEN, *piece))
-        names += name.encode() + b"\0"
+        file.seek(start + layout.add(name, len(content)))
         file.write(content)
-        position += len(content)
-    tables = (b"".join(table), bytes(names), _NAMES)
-    _finish(file, machine, tables, (start, position - start, align))
+    data = Section(".rodata", PROGBITS, ALLOC, start, layout.size, align)
+    write_tables(file, machine, layout, [data], start + layout.size)
 
 
-def _finish(
-    file: BinaryIO, machine: Machine, tables: tuple[bytes, ...], data: tuple[int, int, int]
+def write_tables(
+    file: BinaryIO, machine: Machine, layout: Layout, sections: list[Section], end: int
 ) -> None:
-    """Write what follows the data, and the header."""
-    start, size, align = data
-    position = start + size
-    file.write(bytes(-position % 8))
-    position += -position % 8
-    offsets = []
-    for content in tables:
-        offsets.append(position)
+    """Write the header of an object, and behind `end` its tables.
+
+    `sections` are those with contents, which are in the file already; the first has the symbols.
+    """
+    symbols, names = layout.tables
+    texts = [section.name for section in sections]
+    texts += [".symtab", ".strtab", ".shstrtab", ".note.GNU-stack"]
+    titles = b"\0" + b"".join(text.encode() + b"\0" for text in texts)
+    position, offsets = -(-end // 8) * 8, []
+    for content in (symbols, names, titles):
+        file.seek(position)
         file.write(content.ljust(-(-len(content) // 8) * 8, b"\0"))
-        position += -(-len(content) // 8) * 8
-    symbols, names, sections = tables
+        offsets.append(position)
+        position = file.tell()
 
-    def name(text: bytes) -> int:
-        return _NAMES.index(text + b"\0")
+    def name(text: str) -> int:
+        return titles.index(text.encode() + b"\0")
 
-    rows = (
-        (0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-        (name(b".rodata"), _PROGBITS, _ALLOC, 0, start, size, 0, 0, align, 0),
-        # Its strings are in section 3; all symbols but the first are global.
-        (name(b".symtab"), _SYMTAB, 0, 0, offsets[0], len(symbols), 3, 1, 8, _SYMBOL.size),
-        (name(b".strtab"), _STRTAB, 0, 0, offsets[1], len(names), 0, 0, 1, 0),
-        (name(b".shstrtab"), _STRTAB, 0, 0, offsets[2], len(sections), 0, 0, 1, 0),
-        (name(b".note.GNU-stack"), _PROGBITS, 0, 0, position, 0, 0, 0, 1, 0),
-    )
-    file.write(b"".join(_SECTION.pack(*row) for row in rows))
+    strings = len(sections) + 2
+    rows: list[tuple[int, ...]] = [(0,) * 10]
+    for each in sections:
+        place = (0, each.start, each.size, 0, 0, each.align, 0)
+        rows.append((name(each.name), each.kind, each.flags, *place))
+    rows += [
+        # All symbols but the first are global.
+        (name(".symtab"), _SYMTAB, 0, 0, offsets[0], len(symbols), strings, 1, 8, _SYMBOL.size),
+        (name(".strtab"), _STRTAB, 0, 0, offsets[1], len(names), 0, 0, 1, 0),
+        (name(".shstrtab"), _STRTAB, 0, 0, offsets[2], len(titles), 0, 0, 1, 0),
+        (name(".note.GNU-stack"), PROGBITS, 0, 0, position, 0, 0, 0, 1, 0),
+    ]
+    file.write(b"".join(SECTION.pack(*row) for row in rows))
     number = _MACHINES[split(machine.triple).architecture]
-    sizes = (_HEADER.size, 0, 0, _SECTION.size, len(rows), 4)
+    sizes = (HEADER.size, 0, 0, SECTION.size, len(rows), strings + 1)
     file.seek(0)
-    file.write(_HEADER.pack(_IDENT, _RELOCATABLE, number, 1, 0, 0, position, 0, *sizes))
+    file.write(HEADER.pack(_IDENT, _RELOCATABLE, number, 1, 0, 0, position, 0, *sizes))

@@ -4,17 +4,36 @@
 from __future__ import annotations
 
 import functools
+import logging
 import shlex
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from xtc.codegen.llvm.data import write_data_object
+from xtc.codegen.llvm.elf_data import Content, has_elf
+from xtc.codegen.llvm.elf_reserved import UnknownLayoutError, append_data, reserve_data
 from xtc.codegen.llvm.machine import Machine
 from xtc.codegen.llvm.triple import split
 from xtc.core import knobs
 from xtc.core.errors import ToolError, UserError
 from xtc.system import c_compiler as cc
 from xtc.system import tool
+
+_log = logging.getLogger(__name__)
+
+_LARGE = 1 << 20
+"""Bytes of constants that a linker had better not copy."""
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Contents by symbol, each looked up once, and their sizes in bytes."""
+
+    contents: Mapping[str, Content]
+    sizes: Mapping[str, int]
 
 
 def link_shared(
@@ -23,6 +42,7 @@ def link_shared(
     machine: Machine,
     *,
     libraries: Sequence[str] = ("m",),
+    constants: Constants | None = None,
 ) -> None:
     """Link object files into a shared library, which appears whole or not at all.
 
@@ -34,6 +54,7 @@ def link_shared(
         output: the library's path; its folder exists, a file of that name is replaced.
         machine: what the objects are for.
         libraries: what to link against, named as after the compiler's `-l`.
+        constants: data that the objects use, hidden from outside.
 
     Raises:
         UserError: the output's folder does not exist, or XTC_CC is not a command.
@@ -44,8 +65,35 @@ def link_shared(
     with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as folder:
         paths = [_file(Path(folder, f"{n}.o"), content) for n, content in enumerate(objects)]
         linked = Path(folder, output.name)
-        _link(paths, linked, machine, libraries, f"linking {output.name}")
+        link = partial(_link, linked=linked, machine=machine, libraries=libraries)
+        if constants is None:
+            link(paths)
+        elif not _link_around(link, paths, linked, machine, constants):
+            data = Path(folder, "constants.o")
+            write_data_object(data, constants.contents, machine)
+            link([*paths, data])
         linked.replace(output)
+
+
+def _link_around(
+    link: Callable[[list[Path]], None],
+    paths: list[Path],
+    linked: Path,
+    machine: Machine,
+    constants: Constants,
+) -> bool:
+    """Link, and append the constants; False where they are few, or cannot be appended."""
+    if sum(constants.sizes.values()) < _LARGE or not has_elf(machine):
+        return False
+    reserved = linked.with_name("reserved.o")
+    reserve_data(reserved, constants.sizes, machine)
+    link([*paths, reserved])
+    try:
+        append_data(linked, constants.sizes, constants.contents)
+    except UnknownLayoutError as error:
+        _log.info("linking the constants of %s as an object: %s", linked.name, error)
+        return False
+    return True
 
 
 def _file(path: Path, content: bytes | Path) -> Path:
@@ -97,14 +145,12 @@ def _version_of(command: tuple[str, ...]) -> str:
     return f"{shlex.join(command)}: {asked.stdout.partition(chr(10))[0]}"
 
 
-def _link(
-    objects: list[Path], linked: Path, machine: Machine, libraries: Sequence[str], what: str
-) -> None:
+def _link(objects: list[Path], linked: Path, machine: Machine, libraries: Sequence[str]) -> None:
     flags = [f"-l{library}" for library in libraries]
     if split(machine.triple).system == "linux":
         # Many drivers ask for a hash of the whole file, which takes as long as all else.
         flags.append("-Wl,--build-id=none")
-    _run_compiler([*map(str, objects), *flags], linked, machine, what)
+    _run_compiler([*map(str, objects), *flags], linked, machine, f"linking {linked.name}")
 
 
 def _run_compiler(arguments: list[str], output: Path, machine: Machine, what: str) -> None:
