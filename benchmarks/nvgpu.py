@@ -23,9 +23,10 @@ import numpy as np
 
 import xtc
 import xtc.ops as O
-from benchmarks import nvgpu_tiles
+from benchmarks import nvgpu_examples, nvgpu_rows, nvgpu_tiles
 from benchmarks.console import wide_console
 from benchmarks.harness import Report, print_table, run_interleaved, save
+from xtc import tile
 from xtc.runtime import NativeUnit
 from xtc.runtime.native import compile_unit
 from xtc_targets.nvgpu import NvgpuDevice
@@ -106,8 +107,8 @@ def products(dtype: str, device: Any) -> xtc.Graph:
 
 def matmul(dtype: str, device: NvgpuDevice) -> None:
     """Products of this element type beside those of cuBLAS, and how far the results differ."""
-    if importlib.util.find_spec("torch") is None:
-        say("PyTorch is not installed: there is no cuBLAS to compare with")
+    if not nvgpu_tiles.has_torch():
+        say("PyTorch is not installed, or sees no GPU: there is no cuBLAS to compare with")
         return
     torch: Any = importlib.import_module("torch")
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -174,11 +175,18 @@ def main() -> None:
         simulator()
         return
     with NvgpuDevice(first_gpu()) as device:
-        say(f"GPU {device.options.device_index}, code for {device.device_arch}")
-        bandwidth(device)
-        for dtype in ("float32", "float16"):
-            matmul(dtype, device)
-        nvgpu_tiles.measured(device, run)
+        number, arch = device.options.device_index, device.device_arch
+        say(f"GPU {number}, {device.device_chip}, code for {arch}")
+        tile.use_device(device)
+        try:
+            nvgpu_tiles.measured(device)
+            nvgpu_rows.measured(device)
+            nvgpu_examples.compared(device)
+            bandwidth(device)
+            for dtype in ("float32", "float16"):
+                matmul(dtype, device)
+        finally:
+            tile.use_device(None)
 
 
 if __name__ == "__main__":

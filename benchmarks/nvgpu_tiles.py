@@ -9,25 +9,26 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
+import numpy as np
 from rich.table import Table
 
 from benchmarks.console import wide_console
 from benchmarks.harness import Report
+from benchmarks.nvgpu_clock import compare
 from xtc import tile
 from xtc.core.errors import ToolError
 from xtc.tile import bfloat16, float16, float32, int32, void_p
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 CUBES = (4096, 8192)
-ROWS = (16, 64, 256)  # of tall weights' products, 4096 x 4096
+ROWS, WIDTH = (16, 32, 64, 128, 256), 4096  # of a product with a square of weights
 SHARE_GOAL = 0.95
 INSTRUCTIONS = ("HGMMA", "UTMALDG", "HMMA", "LDSM", "LDGSTS")
 
-Run = Callable[[str, Mapping[str, Callable[[], Any]]], Report]
 say = wide_console().print
 
 
@@ -68,7 +69,7 @@ class Matmul(tile.Script):
 
 def shapes() -> list[tuple[int, int, int]]:
     """Rows, columns and the extent of the sum of what is measured."""
-    return [(m, 4096, 4096) for m in ROWS] + [(size, size, size) for size in CUBES]
+    return [(m, WIDTH, WIDTH) for m in ROWS] + [(size, size, size) for size in CUBES]
 
 
 def static(arch: str = "sm_90a") -> None:
@@ -110,33 +111,73 @@ def _row(program: Any, m: int, n: int, k: int) -> list[str]:
     return [f"{m} x {n} x {k}", chosen, *resources, *counts, f"{rate:.0f} TFLOP/s"]
 
 
-def measured(device: NvgpuDevice, run: Run) -> None:
-    """The same kernels on a GPU, in turns with cuBLAS on the same arrays."""
-    if importlib.util.find_spec("torch") is None:
-        say("PyTorch is not installed: there is no cuBLAS to compare with")
-        return
-    torch: Any = importlib.import_module("torch")
-    for name, dtype in (("float16", float16), ("bfloat16", bfloat16)):
+def measured(device: NvgpuDevice) -> None:
+    """The same kernels on a GPU, in turns with cuBLAS on the same arrays where PyTorch is there."""
+    torch: Any = importlib.import_module("torch") if has_torch() else None
+    if torch is None:
+        say("PyTorch is not installed, or sees no GPU: there is no cuBLAS to compare with")
+    for dtype in (float16, bfloat16):
         program = Matmul(dtype)
         for m, n, k in shapes():
-            kind = getattr(torch, name)
-            a = torch.randn(m, k, device="cuda").to(kind)
-            b = torch.randn(k, n, device="cuda").to(kind)
-            expected, found = (torch.empty(m, n, device="cuda", dtype=kind) for _ in "ef")
-            arrays = [device.borrowed(each) for each in (a, b, found)]
-
-            def by_torch(a: Any = a, b: Any = b, out: Any = expected) -> None:
-                torch.matmul(a, b, out=out)
-                torch.cuda.synchronize()
-
-            calls = {"cuBLAS": by_torch, "xtc": partial(program, m, n, k, *arrays)}
-            report = run(f"tile matmul {name} {m}x{n}x{k}", calls)
-            torch.testing.assert_close(found, expected, atol=2e-1, rtol=2e-2)
-            _tell(report, name, m, n, k)
+            with ExitStack() as stack:
+                if torch is None:
+                    runs = _alone(device, dtype, program, (m, n, k), stack)
+                else:
+                    runs = _beside(torch, dtype, program, (m, n, k))
+                _tell(compare(device, f"tile matmul {dtype} {m}x{n}x{k}", runs), dtype, m, n, k)
 
 
-def _tell(report: Report, name: str, m: int, n: int, k: int) -> None:
-    share = 1 / report.ratio("xtc")
+def has_torch() -> bool:
+    """Whether PyTorch is there, with a GPU."""
+    if importlib.util.find_spec("torch") is None:
+        return False
+    return bool(importlib.import_module("torch").cuda.is_available())
+
+
+def _beside(torch: Any, dtype: Any, program: Any, sizes: tuple[int, int, int]) -> dict[str, Any]:
+    """cuBLAS and the kernel on arrays of PyTorch, in its stream."""
+    m, n, k = sizes
+    kind = getattr(torch, dtype.name)
+    a, b = (torch.randn(*shape, device="cuda").to(kind) for shape in ((m, k), (k, n)))
+    expected, found = (torch.empty(m, n, device="cuda", dtype=kind) for _ in "ef")
+    runs = {
+        "cuBLAS": partial(torch.matmul, a, b, out=expected),
+        "xtc": partial(program, *sizes, a, b, found),
+    }
+    for run in runs.values():
+        run()
+    torch.testing.assert_close(found, expected, atol=2e-1, rtol=2e-2)
+    return runs
+
+
+def _alone(
+    device: NvgpuDevice, dtype: Any, program: Any, sizes: tuple[int, int, int], stack: ExitStack
+) -> dict[str, Any]:
+    """The kernel on arrays of the device's own; some rows of the result are checked by NumPy."""
+    m, n, k = sizes
+    rng = np.random.default_rng(0)
+    stack.enter_context(tile.use_stream())
+    host = [rng.standard_normal(s, np.float32).astype(dtype.numpy) for s in ((m, k), (k, n))]
+    a, b = (stack.enter_context(device.array(each)) for each in host)
+    c = stack.enter_context(device.zeros((m, n), dtype.numpy))
+    run = partial(program, *sizes, a, b, c)
+    run()
+    streams: Any = device.streams
+    streams.wait(0)
+    check(c.numpy()[:4], host[0][:4].astype(np.float32) @ host[1].astype(np.float32))
+    return {"xtc": run}
+
+
+def check(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> None:
+    """Raise AssertionError where a result is wrong."""
+    np.testing.assert_allclose(found.astype(np.float32), expected, atol=2e-1, rtol=2e-2)
+
+
+def _tell(report: Report, dtype: Any, m: int, n: int, k: int) -> None:
     rate = 2 * m * n * k / report.timings["xtc"].median / 1e12
-    goal = f"; goal {SHARE_GOAL:.0%}" if m in CUBES else ""
-    say(f"{name} {m} x {n} x {k}: {rate:.0f} TFLOP/s, {share:.1%} of cuBLAS{goal}")
+    said = f"{dtype} {m} x {n} x {k}: {rate:.0f} TFLOP/s"
+    if "cuBLAS" in report.timings:
+        share = 1 / report.ratio("xtc")
+        goal = f"; goal {SHARE_GOAL:.0%}" if m in CUBES else ""
+        said += f", {share:.1%} of cuBLAS{goal}"
+    say(said)

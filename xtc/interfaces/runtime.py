@@ -236,6 +236,9 @@ class Streams(Protocol):
     def fill_zero(self, stream: int, address: int, nbytes: int) -> None:
         """Set device bytes to zero after what the stream was given."""
 
+    def copy_within(self, stream: int, destination: int, source: int, nbytes: int) -> None:
+        """Copy device bytes after what the stream was given."""
+
     def after(self, stream: int, other: int) -> None:
         """Start what a stream is given from now on after what `other` was given so far."""
 

@@ -62,6 +62,7 @@ class TensorMap:
         strides: between elements of each dimension, in bytes.
         box: the extent of a copy in each dimension.
         swizzle: bytes of the pattern in which shared memory has chunks of 16 bytes; 0: in order.
+        where: the user's line, for errors.
     """
 
     address: int
@@ -71,6 +72,7 @@ class TensorMap:
     strides: tuple[int, ...]
     box: tuple[int, ...]
     swizzle: int
+    where: str = ""
 
 
 @dataclass(frozen=True)

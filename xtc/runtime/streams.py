@@ -43,6 +43,10 @@ class DriverStreams:
         """Set device bytes to zero after what the stream was given."""
         self._opened.stream_call("fill", stream, address, 0, nbytes)
 
+    def copy_within(self, stream: int, destination: int, source: int, nbytes: int) -> None:
+        """Copy device bytes after what the stream was given."""
+        self._opened.stream_call("copy", stream, destination, source, nbytes)
+
     def after(self, stream: int, other: int) -> None:
         """Start what a stream is given from now on after what `other` was given so far."""
         self._opened.stream_call("after", stream, other)

@@ -68,6 +68,7 @@ class StreamsTable(ctypes.Structure):
         ("nbytes", c_uint32),
         ("launch", _function(*_command, c_uint64, ctypes.POINTER(Launch))),
         ("fill", _function(*_command, c_uint64, c_uint32, c_uint64)),
+        ("copy", _function(*_command, c_uint64, c_uint64, c_uint64)),
         ("after", _function(*_command, c_uint64)),
         ("mark", _function(*_command, _address_out)),
         ("unmark", _function(*_command)),

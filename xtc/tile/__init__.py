@@ -8,7 +8,7 @@ from typing import Any
 from xtc.tile import layout, testing, utils
 from xtc.tile import settings as option
 from xtc.tile.classes import Class
-from xtc.tile.config import use_device
+from xtc.tile.config import use_device, use_stream
 from xtc.tile.cuda import SharedLayout
 from xtc.tile.host_tensors import (
     Tensor,
@@ -127,6 +127,7 @@ __all__ = [
     "uint32",
     "uint64",
     "use_device",
+    "use_stream",
     "utils",
     "view_torch",
     "void_p",

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -14,6 +16,8 @@ from xtc.interfaces.tile_support import TileSupport
 
 _used: AcceleratorDevice | None = None
 _shared: dict[Any, AcceleratorDevice] = {}
+_stream: int | None = None
+_launched: set[AcceleratorDevice] = set()
 
 
 def use_device(device: AcceleratorDevice | None) -> None:
@@ -27,6 +31,35 @@ def use_device(device: AcceleratorDevice | None) -> None:
     if device is not None:
         support_of(device)
     _used = device
+
+
+@contextmanager
+def use_stream(stream: int = 0) -> Iterator[None]:
+    """Launch kernels in this stream of a GPU, and wait for them at the end alone.
+
+    0 is the device's own, any other number a handle of CUDA. Meanwhile `array.numpy()` of a device
+    array may come before a kernel that writes it. On a simulator it changes nothing.
+    """
+    global _stream
+    before, _stream = _stream, stream
+    try:
+        yield
+        for device in _launched:
+            if device.streams is not None:
+                device.streams.wait(stream)
+    finally:
+        _stream = before
+        _launched.clear()
+
+
+def streams_of(device: AcceleratorDevice, arguments: Sequence[Any]) -> tuple[int, ...]:
+    """The stream in which a launch runs, and those that it follows and that follow it; () for a
+    launch that is waited for."""
+    found = tuple(device.callers_streams(arguments))
+    if _stream is None or device.streams is None:
+        return found
+    _launched.add(device)
+    return (_stream, *(stream for stream in found if stream != _stream))
 
 
 def device_for(arguments: Any) -> AcceleratorDevice:
@@ -75,6 +108,11 @@ def device_in_use() -> AcceleratorDevice | None:
         return _used
     options = tile_target().options_in_use()
     return None if options is None else _opened(tile_target(), options)
+
+
+def stream_in_use(device: AcceleratorDevice) -> int:
+    """The stream of `use_stream`, else that in which other libraries work now."""
+    return device.current_stream() if _stream is None else _stream
 
 
 def close_default() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from xtc.core.errors import UserError
 from xtc.runtime.device_array import DeviceArray
+from xtc.tile.config import streams_of
 from xtc.tile.types import DataType, PointerType
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class _Launch:
 
     def __init__(self, kernel: Kernel, device: Any, words: list[Any]) -> None:
         self._kernel, self._device, self._words = kernel, device, words
-        self._streams = tuple(device.callers_streams(words))
+        self._streams = streams_of(device, words)
         self._made: list[DeviceArray] = []
         self._copies: list[tuple[DeviceArray, Any]] = []
         self.arguments: list[Any] = []

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,23 +30,38 @@ def tensor_maps(
 
     `arguments` are those before them, arrays on the device among them.
     """
+    return [
+        map_bytes(kernel, replace(each, address=arguments[number].address + each.address))
+        for number, each in described_maps(kernel, values)
+    ]
+
+
+def map_bytes(kernel: Kernel, described: TensorMap) -> np.ndarray[Any, Any]:
+    """The bytes of a map. Raises UserError with the user's line where there is none."""
     make = kernel.support.tensor_map
-    if make is None:
+    assert make is not None  # noqa: S101
+    try:
+        return np.frombuffer(make(described), np.uint8)
+    except UserError as error:
+        where = described.where or None
+        raise UserError(error.what, where=where, notes=error.notes, hints=error.hints) from None
+
+
+def described_maps(kernel: Kernel, values: Mapping[str, Any]) -> list[tuple[int, TensorMap]]:
+    """Of each map the number of the argument whose memory it is of, and the map, whose address is
+    relative to that memory."""
+    if kernel.support.tensor_map is None:
         return []
     function = kernel.mapped.body.operations[0].operation
     ops = [op for op in all_operations(function) if op.name == "tile.tensor_map"]
     scalars = kernel.scalars(values, function)
-    found = []
-    for op in sorted(ops, key=lambda op: op.operands[0].arg_number):
-        try:
-            found.append(np.frombuffer(make(_described(op, scalars, arguments)), np.uint8))
-        except UserError as error:
-            where = location_text(op.operands[1].owner.location)
-            raise UserError(error.what, where=where, notes=error.notes, hints=error.hints) from None
-    return found
+    return [
+        (_argument(op.operands[1].owner.operation.operands[0]), _described(op, scalars))
+        for op in sorted(ops, key=lambda op: op.operands[0].arg_number)
+    ]
 
 
-def _described(op: Operation, scalars: Scalars, arguments: Sequence[Any]) -> TensorMap:
+def _described(op: Operation, scalars: Scalars) -> TensorMap:
     view = op.operands[1].owner.operation
     type = MemRefType(view.results[0].type)
     element = type.element_type
@@ -56,15 +72,15 @@ def _described(op: Operation, scalars: Scalars, arguments: Sequence[Any]) -> Ten
     offset = dynamic[0] if segments[1] else offset
     sizes = iter(dynamic[segments[1] : segments[1] + segments[2]])
     steps = iter(dynamic[segments[1] + segments[2] :])
-    array = arguments[_argument(view.operands[0])]
     return TensorMap(
-        address=array.address + offset * nbytes,
+        address=offset * nbytes,
         element=str(element),
         element_bytes=nbytes,
         sizes=tuple(next(sizes) if size == _UNKNOWN else size for size in type.shape),
         strides=tuple((next(steps) if n == _UNKNOWN else n) * nbytes for n in strides),
         box=tuple(dims_of(op, "box")),
         swizzle=number_of(op, "swizzle"),
+        where=location_text(view.location),
     )
 
 

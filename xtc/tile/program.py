@@ -87,8 +87,9 @@ class Program:
         return self._pick(values, config.device_for(values.values())).check(values)
 
     def candidates(self, *args: Any, **kwargs: Any) -> list[Candidate]:
-        """Each schedule with its modelled time, or why it cannot be compiled; the best one first.
+        """Each schedule with its time, or why it cannot be compiled or run; the best one first.
 
+        Times are measured on a GPU, where arrays are given; modelled elsewhere, as `how` says.
         They compile beside each other, each in a process that may crash or take too long.
         """
         values = self._bound(args, kwargs, arrays=False)
@@ -132,7 +133,7 @@ class Program:
                 found.append((schedule, self._kernel(schedule, values, device)))
             except XtcError as error:
                 found.append((schedule, error))
-        return Tuning(self._cls.__name__, found, values, self._magnitudes(values))
+        return Tuning(self._cls.__name__, found, values, self._magnitudes(values), device)
 
     def _kernel(self, schedule: Schedule, values: dict[str, Any], device: Any) -> Kernel:
         constants = self._constants(values)

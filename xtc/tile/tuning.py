@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from xtc.core import knobs
-from xtc.core.errors import ChildDied, UserError, XtcError
+from xtc.core.errors import ChildDied, DeviceError, UserError, XtcError
 from xtc.driver.cached import CompilationKey
 from xtc.interfaces.options import code_options
 from xtc.system.cache import canonical_text
@@ -20,6 +21,7 @@ from xtc.system.workspace import private_folder
 from xtc.tile.code import IMAGE
 from xtc.tile.compiled import Kernel
 from xtc.tile.kept import Files, found, keep
+from xtc.tile.measured import is_measurable, measured
 from xtc.tile.model import modelled_seconds
 from xtc.tile.settings import get_option
 
@@ -38,15 +40,18 @@ class Candidate:
 
     Attributes:
         schedule: arguments and named arguments of the kernel's class.
-        seconds: of a run, as the static model says; None where it does not compile.
-        error: why it does not compile.
-        how: where the seconds come from; "modelled": nothing was measured.
+        seconds: of a run, measured or as the static model says; None where it does not run.
+        error: why it does not compile, or not run.
+        how: where the seconds come from: "measured", the median of `samples`; or "modelled", where
+            nothing was measured.
+        samples: seconds of each run by the device's clock, with a cold cache.
     """
 
     schedule: Schedule
     seconds: float | None
     error: XtcError | None = None
     how: str = "modelled"
+    samples: tuple[float, ...] = ()
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -68,21 +73,29 @@ class Tuning:
         kernels: of each schedule the transcribed kernel, or why there is none.
         values: the arguments by name.
         sizes: what of the arguments the choice may depend on, beside constants.
+        device: on which candidates are measured, where it has times of its own.
     """
 
     name: str
     kernels: Sequence[tuple[Schedule, Kernel | XtcError]]
     values: Mapping[str, Any]
     sizes: int
+    device: Any
 
     def ranked(self) -> list[Candidate]:
-        """Every schedule, the fastest by the static model first, those with errors last."""
+        """Every schedule, the fastest first, those with errors last.
+
+        Measured where the device has times and the arguments are arrays, else by the static model.
+        """
         with ThreadPoolExecutor(min(usable_cores(), get_option("parallel_workers"))) as jobs:
             errors = list(jobs.map(_error_of, (kernel for _, kernel in self.kernels)))
-        candidates = [
-            self._candidate(schedule, kernel, error)
-            for (schedule, kernel), error in zip(self.kernels, errors, strict=True)
-        ]
+        if self._is_measured:
+            candidates = self._measured(errors)
+        else:
+            candidates = [
+                self._modelled(schedule, kernel, error)
+                for (schedule, kernel), error in zip(self.kernels, errors, strict=True)
+            ]
         return sorted(candidates, key=lambda each: (each.seconds is None, each.seconds or 0.0))
 
     def choice(self) -> Schedule:
@@ -95,7 +108,8 @@ class Tuning:
         ranked = self.ranked()
         if ranked[0].seconds is None:
             raise self._no_schedule(ranked)
-        if not any(isinstance(each.error, ChildDied) for each in ranked):  # it may live next time
+        # What died may live next time.
+        if not any(isinstance(each.error, ChildDied | DeviceError) for each in ranked):
             keep(key, {_CHOICE: str(schedules.index(ranked[0].schedule)).encode()})
         return ranked[0].schedule
 
@@ -105,10 +119,36 @@ class Tuning:
         tried = [k.what if isinstance(k, XtcError) else k.source for k in kernels]
         for kernel in kernels:
             if isinstance(kernel, Kernel):
-                return kernel.key(_CHOICE, tried=canonical_text(tried), sizes=str(self.sizes))
+                parts = {"tried": canonical_text(tried), "sizes": str(self.sizes)}
+                if self._is_measured:
+                    parts["measured on"] = self.device.device_chip
+                return kernel.key(_CHOICE, **parts)
         return None
 
-    def _candidate(
+    @property
+    def _is_measured(self) -> bool:
+        kernels = [kernel for _, kernel in self.kernels if isinstance(kernel, Kernel)]
+        return bool(kernels) and is_measurable(self.device, kernels[0].words(self.values))
+
+    def _measured(self, errors: Sequence[XtcError | None]) -> list[Candidate]:
+        tried = list(zip(self.kernels, errors, strict=True))
+        runs = [
+            (schedule, kernel)
+            for (schedule, kernel), error in tried
+            if isinstance(kernel, Kernel) and error is None
+        ]
+        found = [Candidate(schedule, None, error) for (schedule, _), error in tried if error]
+        kernels = [kernel for _, kernel in runs]
+        results = measured(kernels, self.values, self.device)
+        for (schedule, _), result in zip(runs, results, strict=True):
+            if isinstance(result, XtcError):
+                found.append(Candidate(schedule, None, result, "measured"))
+            else:
+                seconds = statistics.median(result)
+                found.append(Candidate(schedule, seconds, None, "measured", result))
+        return found
+
+    def _modelled(
         self, schedule: Schedule, kernel: Kernel | XtcError, error: XtcError | None
     ) -> Candidate:
         if isinstance(kernel, XtcError) or error is not None:

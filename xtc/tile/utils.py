@@ -93,7 +93,7 @@ def benchmark_func(
         run()
     device = config.device_in_use()
     if device is not None and device.streams is not None:
-        with StreamClock(device, device.current_stream(), flush=clear_l2_cache) as clock:
+        with StreamClock(device, config.stream_in_use(device), flush=clear_l2_cache) as clock:
             (seconds,) = clock.samples([run], max(1, repeat))
     else:
         seconds = [_wall_seconds(run) for _ in range(max(1, repeat))]

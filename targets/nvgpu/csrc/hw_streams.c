@@ -11,7 +11,7 @@ typedef struct {
     hw_handle stream, other;
     const hw_function *function;
     const xtc_launch *given;
-    uint64_t address, nbytes;
+    uint64_t address, source, nbytes;
     uint32_t byte;
     hw_mark *mark;
 } request;
@@ -75,6 +75,34 @@ static int32_t fill(xtc_device *device, xtc_native_stream stream, xtc_address ad
                                     .stream = stream_of(device, stream),
                                     .address = address,
                                     .byte = byte,
+                                    .nbytes = nbytes});
+}
+
+static int32_t do_copy(void *data)
+{
+    const request *given = data;
+    xtc_device *device = given->device;
+    int32_t status = hw_find(device, given->address, given->nbytes);
+    if (!status)
+        status = hw_find(device, given->source, given->nbytes);
+    if (!status)
+        status = hw_enter(device);
+    if (status)
+        return status;
+    hw_result result =
+        device->api.copy_within(given->address, given->source, given->nbytes, given->stream);
+    status = hw_status(device, result, XTC_MEMORY, "a copy");
+    hw_leave(device);
+    return status;
+}
+
+static int32_t copy(xtc_device *device, xtc_native_stream stream, xtc_address destination,
+                    xtc_address source, uint64_t nbytes)
+{
+    return call(do_copy, &(request){.device = device,
+                                    .stream = stream_of(device, stream),
+                                    .address = destination,
+                                    .source = source,
                                     .nbytes = nbytes});
 }
 
@@ -208,6 +236,7 @@ const xtc_streams hw_streams = {
     .nbytes = sizeof hw_streams,
     .launch = launch,
     .fill = fill,
+    .copy = copy,
     .after = after,
     .mark = set_mark,
     .unmark = unmark,

@@ -74,6 +74,8 @@ typedef struct xtc_streams {
                       const xtc_launch *launch);
     int32_t (*fill)(xtc_device *device, xtc_native_stream stream, xtc_address address,
                     uint32_t byte, uint64_t nbytes);
+    int32_t (*copy)(xtc_device *device, xtc_native_stream stream, xtc_address destination,
+                    xtc_address source, uint64_t nbytes);
     // What `stream` is given from now on starts after what `other` was given so far.
     int32_t (*after)(xtc_device *device, xtc_native_stream stream, xtc_native_stream other);
     int32_t (*mark)(xtc_device *device, xtc_native_stream stream, xtc_mark *mark);

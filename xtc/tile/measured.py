@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Candidates measured on a device, in a process of their own: a kernel that faults or hangs takes
+that process with it, and the others are measured without it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xtc.core import knobs
+from xtc.core.errors import UserError, XtcError
+from xtc.runtime.device_array import DeviceArray
+from xtc.system.sandbox import Limits, Workers
+from xtc.system.workspace import private_folder
+from xtc.tile.maps import described_maps, map_bytes
+from xtc.tile.settings import get_option
+from xtc.tile.types import DataType
+
+if TYPE_CHECKING:
+    from xtc.tile.compiled import Kernel
+
+LIMITS = Limits(seconds=60.0, memory_bytes=1 << 46)
+"""Of all candidates of a kernel; a GPU's driver reserves more addresses than any machine has."""
+
+PROGRESS = "progress"
+"""The file that names the candidate that runs, for whoever finds the process dead."""
+
+_workers = Workers("xtc.tile.measure_worker")
+
+
+def is_measurable(device: Any, arrays: Sequence[Any]) -> bool:
+    """Whether a device has times of its own, and there are arrays to run on."""
+    return device.streams is not None and all(array is not None for array in arrays)
+
+
+def measured(
+    kernels: Sequence[Kernel], values: Mapping[str, Any], device: Any
+) -> list[tuple[float, ...] | XtcError]:
+    """Of each compiled kernel the seconds of its runs, or why it does not run."""
+    found: dict[int, tuple[float, ...] | XtcError] = {}
+    with private_folder("tile-") as folder:
+        arrays = _written(kernels[0], values, device, Path(folder)) if kernels else []
+        launches: dict[int, dict[str, Any]] = {}
+        for number, kernel in enumerate(kernels):
+            try:
+                launches[number] = _launch(kernel, values, Path(folder, f"image{number}"))
+            except XtcError as error:
+                found[number] = error
+        job = {**_device(device), "folder": str(folder), "arrays": arrays}
+        while launches:
+            try:
+                found |= _samples({**job, "launches": launches})
+                break
+            except XtcError as error:
+                guilty = _progress(Path(folder))
+                if guilty not in launches:
+                    raise
+                del launches[guilty]
+                found[guilty] = error
+    return [found[number] for number in range(len(kernels))]
+
+
+def _samples(job: dict[str, Any]) -> dict[int, tuple[float, ...]]:
+    reply = _workers.ask(job, LIMITS, what="measuring the kernel")
+    return {int(number): tuple(samples) for number, samples in json.loads(reply).items()}
+
+
+def _progress(folder: Path) -> int:
+    file = folder / PROGRESS
+    return int(file.read_text() or -1) if file.exists() else -1
+
+
+def _device(device: Any) -> dict[str, Any]:
+    options = {each.name: getattr(device.options, each.name) for each in fields(device.options)}
+    return {
+        "target": device.target_name,
+        "options": {name: str(v) if isinstance(v, Path) else v for name, v in options.items()},
+        "extensions": [str(file) for file in knobs.EXTENSIONS.get()],
+        "warmup": get_option("bench_warmup"),
+        "rounds": get_option("bench_repeat"),
+    }
+
+
+def _written(kernel: Kernel, values: Mapping[str, Any], device: Any, folder: Path) -> list[str]:
+    """The files of the arrays among the arguments, with what they hold."""
+    names: list[str] = []
+    for word, kind in zip(kernel.words(values), kernel.kinds(), strict=True):
+        if not isinstance(kind, DataType):
+            names.append(f"array{len(names)}")
+            _contents(word, device).tofile(folder / names[-1])
+    return names
+
+
+def _contents(word: Any, device: Any) -> np.ndarray[Any, Any]:
+    if isinstance(word, np.ndarray):
+        return word.reshape(-1).view(np.uint8)
+    array = word if isinstance(word, DeviceArray) else device.borrowed(word)
+    return np.asarray(array.numpy()).reshape(-1).view(np.uint8)
+
+
+def _launch(kernel: Kernel, values: Mapping[str, Any], image: Path) -> dict[str, Any]:
+    """A launch as plain data; arrays, buffers and maps are made where it runs."""
+    maps = described_maps(kernel, values)
+    try:
+        for _, each in maps:
+            map_bytes(kernel, each)
+    except UserError:
+        if not kernel.is_divided:
+            raise
+        return _launch(kernel.undivided, values, image)  # memory of which there is no map
+    image.write_bytes(kernel.image)
+    words = zip(kernel.words(values), kernel.kinds(), strict=True)
+    return {
+        "image": image.name,
+        "symbol": kernel.symbol,
+        "grid": kernel.grid(values),
+        "words": [[k.name, w] if isinstance(k, DataType) else None for w, k in words],
+        "buffers": [made.nbytes for made in kernel.made(values)],
+        "maps": [[argument, asdict(each)] for argument, each in maps],
+    }
