@@ -31,6 +31,7 @@ from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.count_executed_operations import CountExecutedOperations
 from xtc_targets.host.passes.define_arenas import DefineArenas
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
+from xtc_targets.host.passes.divide_copies import DivideCopies
 from xtc_targets.host.passes.expand_reductions import ExpandReductions
 from xtc_targets.host.passes.fill_by_vectors import FillByVectors
 from xtc_targets.host.passes.fuse_attention import FuseAttention
@@ -232,8 +233,10 @@ def host_pipeline(
     outline = (OutlineParallelLoops(),) if parallel else ()
     # Bufferization compares all that reads or writes the same tensor.
     separate = (SeparateEmpties(), SeparateReads())
+    # What is left to copy, before operators and parallel loops become functions.
+    buffers = (ShareBuffers(), DivideCopies(parallel))
     bufferized = Stage(
-        "bufferized", (*separate, *TO_MEMREFS, ShareBuffers(), *kernels, *outline, *_BUFFERS)
+        "bufferized", (*separate, *TO_MEMREFS, *buffers, *kernels, *outline, *_BUFFERS)
     )
     scheduled = _scheduled(machine, caches, codegen, parallel=parallel, winograd=winograd)
     lowered = _lowered_to_c(machine) if codegen == "c" else _lowered_to_llvm(machine, profile)

@@ -40,6 +40,16 @@ class NvgpuTarget(AcceleratorTarget):
 
         return tile_support(options)
 
+    def options_holding(self, array: Any) -> NvgpuOptions | None:
+        from xtc_targets.nvgpu.callers import options_holding
+
+        return options_holding(array)
+
+    def options_in_use(self) -> NvgpuOptions | None:
+        from xtc_targets.nvgpu.callers import options_in_use
+
+        return options_in_use()
+
     def roundoff(self, options: NvgpuOptions) -> float:
         return 2.0**-11 if options.tf32 else 0.0
 

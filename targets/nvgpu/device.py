@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from xtc.core.errors import ArtifactError, UserError
 from xtc.core.numbering import Numbering
 from xtc.core.types import element_type
 from xtc.runtime import DeviceArray, DriverDevice, OpenDevice
+from xtc_targets.nvgpu.callers import current_stream, streams_of
 from xtc_targets.nvgpu.counters import NvgpuCounters
 from xtc_targets.nvgpu.description import GpuDescription
 from xtc_targets.nvgpu.gpu_array import GpuArray, borrowed
-from xtc_targets.nvgpu.hardware import open_hardware
+from xtc_targets.nvgpu.hardware import chip_name, open_hardware
 from xtc_targets.nvgpu.options import NvgpuOptions
 from xtc_targets.nvgpu.simulator import open_simulator, unavailable
 
@@ -75,8 +76,21 @@ class NvgpuDevice(DriverDevice):
     def peak_flops(self, dtype: str) -> float:
         return 2 * self.machine.peak_macs_per_second(element_type(dtype).name)
 
-    def borrowed(self, value: object) -> DeviceArray | None:
-        return borrowed(self, value, simulated=self.is_modelled)
+    def borrowed(self, value: object, stream: int | None = None) -> DeviceArray | None:
+        return borrowed(self, value, self.is_modelled, stream)
+
+    @property
+    def device_chip(self) -> str:
+        """The GPU's name, as its driver gives it; of a simulator what code is compiled for."""
+        if self.is_modelled:
+            return self.device_arch
+        return chip_name(self.options.device_index, self.options.driver_library)
+
+    def callers_streams(self, arrays: Sequence[Any]) -> Sequence[int]:
+        return () if self.is_modelled else streams_of(arrays)
+
+    def current_stream(self) -> int:
+        return 0 if self.is_modelled else current_stream()
 
     def _connect(self, name: str) -> OpenDevice:
         if self.options.platform == "hw":

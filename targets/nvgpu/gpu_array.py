@@ -7,6 +7,7 @@ The protocols are the CUDA array interface, version 3, and DLPack.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -69,8 +70,12 @@ class _Foreign:
         return True
 
 
-def borrowed(device: DriverDevice, value: Any, simulated: bool) -> BorrowedArray | None:
+def borrowed(
+    device: DriverDevice, value: Any, simulated: bool, stream: int | None = None
+) -> BorrowedArray | None:
     """An array over the GPU memory that `value` has; None where it has none.
+
+    What its library still does with it is waited for, or comes before what `stream` gets next.
 
     Raises UserError for memory that is not on `device`, or not dense, aligned and of an element
     type that there is.
@@ -83,11 +88,13 @@ def borrowed(device: DriverDevice, value: Any, simulated: bool) -> BorrowedArray
             f"{kind} is in the memory of a GPU, and {device.device_name} is a simulator",
             hints=[f"copy it by the host: {device.device_name}.array(a NumPy array)"],
         )
-    found = _described(value)
+    found = _described(value, stream)
     element_type(found.dtype)
     _check(found, kind)
     if found.nbytes:
         _check_extent(device, found, kind)
+    if found.nbytes and stream is None and device.streams is not None:
+        device.streams.settle()
     return BorrowedArray(
         device, found.shape, found.dtype, found.address, found.owner, found.read_only
     )
@@ -102,12 +109,12 @@ def has_gpu_memory(value: Any) -> bool:
     return isinstance(getattr(value, "__cuda_array_interface__", None), Mapping)
 
 
-def _described(value: Any) -> _Foreign:
+def _described(value: Any, stream: int | None) -> _Foreign:
     if not hasattr(value, "__dlpack__"):
         return _by_interface(value, value.__cuda_array_interface__)
     try:
-        # What its library still does with it is waited for, whatever the stream.
-        capsule = value.__dlpack__(stream=-1)
+        # Without a stream what its library still does with it is waited for later: -1 is no order.
+        capsule = _plain(value).__dlpack__(stream=-1 if stream is None else stream)
         tensor = tensor_in(capsule)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise UserError(f"{type(value).__name__} does not give its memory: {error}") from None
@@ -119,6 +126,14 @@ def _described(value: Any) -> _Foreign:
         dtype,
         (capsule, value),
     )
+
+
+def _plain(value: Any) -> Any:
+    """A tensor as DLPack takes it: without its gradient, and as bytes where DLPack has no type."""
+    plain = value.detach() if hasattr(value, "detach") else value
+    if str(getattr(plain, "dtype", "")).startswith("torch.float8"):
+        return plain.view(sys.modules["torch"].uint8)
+    return plain
 
 
 def _by_interface(value: Any, interface: Mapping[str, Any]) -> _Foreign:
@@ -155,7 +170,7 @@ def _check(found: _Foreign, kind: str) -> None:
 
 
 def _check_extent(device: DriverDevice, found: _Foreign, kind: str) -> None:
-    """It is all in one allocation on this GPU; what its library still does with it is done."""
+    """It is all in one allocation on this GPU."""
     try:
         start, nbytes = device.opened().two_numbers("span", found.address)
     except DeviceMemoryError as error:

@@ -41,15 +41,19 @@ def unit() -> NativeUnit:
 
 def capabilities(library: Path | str = LIBRARY) -> list[tuple[int, int]]:
     """The compute capability of each GPU. Raises DeviceNotFound without NVIDIA's driver."""
-    try:
-        cuda = ctypes.CDLL(str(library))
-    except OSError as error:
-        raise DeviceNotFound(f"NVIDIA's driver cannot be loaded: {error}") from None
+    cuda = _loaded(library)
     count = _number(cuda, "cuDeviceGetCount") if cuda.cuInit(0) == 0 else 0
     return [
         (_capability(cuda, gpu, _CAPABILITY_MAJOR), _capability(cuda, gpu, _CAPABILITY_MINOR))
         for gpu in range(count)
     ]
+
+
+def _loaded(library: Path | str) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(library))
+    except OSError as error:
+        raise DeviceNotFound(f"NVIDIA's driver cannot be loaded: {error}") from None
 
 
 def _capability(cuda: ctypes.CDLL, gpu: int, attribute: int) -> int:
@@ -63,16 +67,41 @@ def _number(cuda: ctypes.CDLL, function: str, *arguments: int) -> int:
     return out.value
 
 
+def chip_name(number: int, library: Path | str = LIBRARY) -> str:
+    """What the driver calls a GPU, such as "NVIDIA H200"; "" where it does not say."""
+    cuda = _loaded(library)
+    name = ctypes.create_string_buffer(256)
+    if cuda.cuInit(0) or cuda.cuDeviceGetName(name, 256, _number(cuda, "cuDeviceGet", number)):
+        return ""
+    return name.value.decode(errors="replace")
+
+
 def first_gpu(library: Path | str = LIBRARY) -> NvgpuOptions:
     """The first GPU that code can be made for, and the best code for it. Raises DeviceNotFound."""
     found = capabilities(library)
     for index, capability in enumerate(found):
-        for arch in reversed(tuple(MACHINES)):
-            needed, exact = MACHINES[arch].capability, arch.endswith("a")
-            if capability == needed or (capability > needed and not exact):
-                return NvgpuOptions("hw", arch, index, library)
+        if arch := best_arch(capability):
+            return NvgpuOptions("hw", arch, index, library)
     listed = ", ".join(f"{major}.{minor}" for major, minor in found) or "none"
     raise DeviceNotFound(f"no GPU of compute capability 8.0 or more is there; found: {listed}")
+
+
+def gpu_options(index: int, library: Path | str = LIBRARY) -> NvgpuOptions:
+    """The GPU of this number, and the best code for it. Raises DeviceNotFound."""
+    found = capabilities(library)
+    arch = best_arch(found[index]) if index < len(found) else None
+    if arch is None:
+        raise DeviceNotFound(f"GPU {index} is none of compute capability 8.0 or more")
+    return NvgpuOptions("hw", arch, index, library)
+
+
+def best_arch(capability: tuple[int, int]) -> str | None:
+    """The newest code that a GPU of this compute capability runs; None where there is none."""
+    for arch in reversed(tuple(MACHINES)):
+        needed, exact = MACHINES[arch].capability, arch.endswith("a")
+        if capability == needed or (capability > needed and not exact):
+            return arch
+    return None
 
 
 def unavailable(library: Path | str = LIBRARY) -> str | None:

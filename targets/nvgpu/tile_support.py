@@ -51,6 +51,7 @@ def tile_support(options: NvgpuOptions) -> TileSupport:
         max_warps=machine.max_block_threads // machine.warp_threads,
         shared_bytes=machine.shared_bytes_block,
         multiprocessors=machine.sms,
+        cache_bytes=machine.l2_bytes,
         rates={
             "bytes_per_second": machine.memory_bytes_per_second,
             "f16": share * machine.peak_macs_per_second("float16"),

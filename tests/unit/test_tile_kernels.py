@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import ml_dtypes
@@ -10,7 +11,15 @@ import numpy as np
 import pytest
 
 from examples.tile.attention import Attention
-from tests.unit.tile_kernels import Control, Copy, Matmul, RowSoftmax, Shapes, VectorAdd
+from tests.unit.tile_kernels import (
+    Control,
+    Copy,
+    EarlyReturns,
+    Matmul,
+    RowSoftmax,
+    Shapes,
+    VectorAdd,
+)
 from xtc.tile import bfloat16, float16, float32, float64, int8, int32
 
 pytestmark = pytest.mark.slow
@@ -109,6 +118,16 @@ def test_control_flow(n: int) -> None:
     x = np.zeros(32, np.int32)
     for result in both(Control(), [n, x], x):
         np.testing.assert_array_equal(result, reference(n))
+
+
+@pytest.mark.parametrize("kind", ["plain", "both", "other"])
+def test_methods_return_values_early(kind: str) -> None:
+    program, python = EarlyReturns(kind), SimpleNamespace(kind=kind)
+    for n in (1, 4, 7, 8):
+        x = np.arange(64, dtype=np.int32)
+        expected = EarlyReturns.changed(python, EarlyReturns.changed(python, x, n), n)
+        program.check(n, x)
+        np.testing.assert_array_equal(x, expected)
 
 
 def test_shapes_and_reductions() -> None:

@@ -1,74 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loops of copies and dots become pipelines of bulk copies and warpgroups: right, without races,
-within registers; what synchronises them is all needed; and a loop that is left says why."""
+within registers; and a loop that is left says why."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 from tests.unit import tile_pipelines
 from tests.unit.nvgpu_code import needs_ptxas
+from tests.unit.tile_cases import Case, batched, matmul
 from xtc.core.errors import UserError
-from xtc.ir.mlir import Module
 from xtc.tile import bfloat16
 from xtc.tile.compiled import Kernel
-from xtc.tile.interpreter.report import DeadlockError, RaceError
-from xtc.tile.interpreter.run import interpret
-from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
-from xtc_targets.nvgpu.passes.infer_tile_layouts import InferTileLayouts
+from xtc_targets.nvgpu import NvgpuDevice
 
 pytestmark = pytest.mark.slow
-RNG = np.random.default_rng(0)
-
-
-@dataclass
-class Case:
-    """A kernel, what it is called with, the array that it writes, and what that has to hold."""
-
-    program: Any
-    arguments: tuple[Any, ...]
-    result: np.ndarray[Any, Any]
-    expected: np.ndarray[Any, Any]
-
-    def kernel(self, **options: Any) -> Kernel:
-        """The kernel, compiled for a GPU with these options."""
-        values = self.program._bound(self.arguments, {}, arrays=False)
-        kernel: Kernel = self.program._pick(values, NvgpuDevice(NvgpuOptions(**options)))
-        return kernel
-
-    def agrees(self, run: Any) -> Any:
-        """Run the kernel, and compare."""
-        self.result[...] = -1
-        report = run(*self.arguments)
-        np.testing.assert_array_equal(self.result, self.expected)
-        return report
-
-
-def matmul(m: int, n: int, k: int, cls: Any = tile_pipelines.Matmul, **how: Any) -> Case:
-    kind = ml_dtypes.bfloat16 if how.get("dtype") is bfloat16 else np.float16
-    a, b = (RNG.integers(-4, 5, shape).astype(kind) for shape in ((m, k), (k, n)))
-    c = np.zeros((m, n), np.float32)
-    transposed = how.get("transposed", "")
-    given_a = np.ascontiguousarray(a.T) if "a" in transposed else a
-    given_b = np.ascontiguousarray(b.T) if "b" in transposed else b
-    expected = a.astype(np.float32) @ b.astype(np.float32)
-    return Case(cls(**how), (m, n, k, given_a, given_b, c), c, expected)
-
-
-def batched() -> Case:
-    count, m, k, n = 2, 70, 136, 136
-    a, b = (RNG.integers(-4, 5, (count, *s)).astype(np.float16) for s in ((m, k), (k, n)))
-    bias, c = RNG.integers(-9, 9, n).astype(np.float32), np.zeros((count, m, n), np.float16)
-    expected = np.maximum(a.astype(np.float32) @ b.astype(np.float32) + bias, 0)
-    return Case(tile_pipelines.Batched(), (count, m, k, n, a, b, bias, c), c, expected)
-
-
 CASES = {
     "one slot": lambda: matmul(72, 72, 104),
     "bfloat16": lambda: matmul(
@@ -95,7 +45,7 @@ def test_blocks_stay_for_several_tiles() -> None:
     kernel = case.kernel()
     values = case.program._bound(case.arguments, {})
     assert kernel.grid(values) == [264, 1, 1]
-    assert kernel._as_written.grid(values) == [19, 16, 1]
+    assert kernel.undivided.grid(values) == [19, 16, 1]
     case.agrees(case.program)
 
 
@@ -111,42 +61,6 @@ def test_nothing_spills() -> None:
     assert all(found)
     assert (found[0] % 5, found[1] % 4) == (0, 0)  # loops may be unrolled
     assert "HMMA" not in kernel.sass
-
-
-# --- what orders the pipeline ------------------------------------------------------------------
-
-ORDERING = re.compile(r'"tile\.(mbarrier_(expect|wait|arrive)|wgmma_\w+|tma_\w+t|fence_\w+|sync)"')
-
-
-@pytest.fixture(scope="module")
-def small() -> tuple[Kernel, Case]:
-    case = matmul(72, 72, 104)
-    return case.kernel(), case
-
-
-def lines_that_order(kernel: Kernel) -> list[int]:
-    text = kernel.ir("pipelined").splitlines()
-    return [number for number, line in enumerate(text) if ORDERING.search(line)]
-
-
-def test_all_that_orders_a_pipeline_is_needed(small: tuple[Kernel, Case]) -> None:
-    """Each wait, arrival, fence and sync in turn: the interpreter misses it."""
-    kernel, case = small
-    numbers = lines_that_order(kernel)
-    assert len(numbers) == 15
-    m, _, _, *arrays = case.arguments
-    for number in numbers:
-        lines = kernel.ir("pipelined").splitlines()
-        dropped = lines.pop(number)
-        with kernel._module.context:
-            module = Module.parse("\n".join(lines))
-            InferTileLayouts().run(module.operation)
-            function = module.body.operations[0].operation
-            try:  # one block has all four tiles, so that slots and the store are used again
-                interpret(function, [np.int32(m), *arrays], [1, 1, 1])
-            except (RaceError, DeadlockError):
-                continue
-            pytest.fail(f"nobody misses {dropped}")
 
 
 # --- what is left as it is ---------------------------------------------------------------------

@@ -31,6 +31,8 @@ def line_of(text: str) -> int:
         (tile_races.GroupTooEarly, "read before wait", "group 1", "group 2"),
         (tile_races.FreedInFlight, "read before wait", "flight 1", "flight 2"),
         (tile_races.FreedWhileRead, "freed while used", "freed 1", "freed 2"),
+        (tile_races.MadeInALoop, "freed while used", "made 1", "made 2"),
+        (tile_races.MadeInBranches, "freed while used", "branch 1", "branch 2"),
         (tile_races.AllBlocks, "two blocks", "blocks", "blocks"),
         (tile_races.GlobalExchange, "missing sync", "exchange 1", "exchange 2"),
     ],
@@ -54,6 +56,12 @@ def test_what_the_same_threads_do_is_no_race(kernel: Any) -> None:
     report = kernel().check(1000, x)
     assert report.blocks == cdiv(1000, 128)
     assert "no race in 8 blocks" in str(report)
+
+
+def test_a_tensor_of_each_iteration_is_no_race_behind_a_sync() -> None:
+    x = np.zeros(1024, np.float32)
+    tile_races.MadeInALoop(ordered=True).check(1024, x)
+    assert (x == 1).all()
 
 
 def test_a_tensor_larger_than_its_array_is_a_mistake() -> None:

@@ -134,3 +134,35 @@ class Listed(tile.Script):
         self.attrs.warps = 1
         g = self.global_view(x, dtype=float32, shape=self.sizes)
         self.store_global(g, self.load_global(g, offsets=[0, 0], shape=self.sizes), offsets=[0, 0])
+
+
+class EarlyReturns(tile.Script):
+    """A method that returns its value early, by what is known when compiling and by what is not."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.kind = kind
+
+    def __call__(self, n: int32, x_ptr: ~int32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        x = self.global_view(x_ptr, dtype=int32, shape=[64])
+        t = self.load_global(x, offsets=[0], shape=[64])
+        for _ in range(2):
+            t = self.changed(t, n)
+        self.store_global(x, t, offsets=[0])
+
+    def changed(self, t, n):
+        """What Python makes of it, too."""
+        if self.kind == "plain":
+            return t + 1
+        if self.kind == "both":
+            if n > 3:
+                return t + 2
+            t = t + 10
+        elif n == 7:
+            t = t + 100
+        u = t * 2
+        if n == 8:
+            return u
+        return u + 3

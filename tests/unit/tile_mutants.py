@@ -1,11 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels with a line less, or another one."""
+"""Tile kernels with a line less, or another one; and compilers that lose an operation."""
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any, ClassVar
+
+from xtc.core.errors import DeviceError
+from xtc.ir.mlir import Operation, all_operations
+from xtc.ir.passes import Pass
+from xtc.ir.pipeline import Pipeline
+from xtc.tile.compiled import Kernel
+from xtc.tile.program import Program
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
+
+ORDERING = (
+    r"tile\.((mbarrier_(expect|wait|arrive)|fence|wgmma_|tma_(commit|wait))\w*|sync|wait_\w+)"
+)
+"""Operations of the dialect `tile` that order others."""
+
+BARRIERS = r"nvvm\.barrier"
+"""Those that the compiler writes between threads."""
+
+ORDERS: tuple[dict[str, Any], ...] = (
+    {},
+    {"sim_races": True},
+    {"sim_races": True, "sim_schedule": "shuffled", "seed": 0},
+    {"sim_races": True, "sim_schedule": "shuffled", "seed": 1},
+)
+"""In what order a simulator runs threads, and whether it watches for races."""
 
 
 def with_line(source: Path, number: int, folder: Path, line: str = "pass") -> ModuleType:
@@ -26,3 +54,54 @@ def marked(source: Path, mark: str) -> int:
     lines = source.read_text().splitlines()
     (found,) = (number for number, line in enumerate(lines) if line.endswith(f"# {mark}"))
     return found
+
+
+@dataclass(frozen=True)
+class DropOperations(Pass):
+    """A mistake in a compiler: of the operations with a name, some are lost."""
+
+    name: ClassVar[str] = "drop-operations"
+    pattern: str = ORDERING
+    numbers: tuple[int, ...] = (0,)
+
+    def run(self, module: Operation) -> None:
+        found = named(module, self.pattern)
+        for number in self.numbers:
+            found[number].erase()
+
+
+def named(module: Operation, pattern: str = ORDERING) -> list[Operation]:
+    """The operations with such a name."""
+    return [op for op in all_operations(module) if re.fullmatch(pattern, op.name)]
+
+
+def broken(program: Program, arguments: Any, stage: str, mistake: Pass, device: Any) -> Kernel:
+    """The kernel whose compiler makes a mistake at the end of a stage."""
+    values = program._bound(arguments, {}, arrays=False)
+    cls, schedule, constants, _ = program._pick(values, device)._made_of
+    kernel = Kernel(cls, schedule, constants, device)
+    stages = tuple(
+        replace(each, steps=(*each.steps, mistake)) if each.name == stage else each
+        for each in kernel.support.pipeline.stages
+    )
+    kernel.support = replace(kernel.support, pipeline=Pipeline(stages))
+    kernel.compiler = replace(kernel.compiler, pipeline=kernel.support.pipeline)
+    kernel.key = lambda *_, **__: None  # type: ignore[method-assign]  # no cache knows mistakes
+    return kernel
+
+
+def simulated(run: Callable[[NvgpuDevice], None], **options: Any) -> str:
+    """What a simulator notices of a run that compares its result: a fault, or a wrong result."""
+    with NvgpuDevice(NvgpuOptions(opt_level=0, memory_bytes=1 << 26, **options)) as device:
+        try:
+            run(device)
+        except DeviceError as error:
+            return str(error)
+        except AssertionError:
+            return "a wrong result"
+    return ""
+
+
+def noticed(run: Callable[[NvgpuDevice], None]) -> str:
+    """The same in one order after another, until something is noticed."""
+    return next(filter(None, (simulated(run, **order) for order in ORDERS)), "")

@@ -117,3 +117,42 @@ class Assumes(Base):
         self.assume(n % 4 == 0)
         x, at = self.begin(n, x_ptr)
         self.store_global(x, self.values(), offsets=[at])
+
+
+class MadeInALoop(tile.Script):
+    """A tensor of each iteration has the memory of the last one's."""
+
+    def __init__(self, ordered=False):
+        super().__init__()
+        self.ordered = ordered
+
+    def __call__(self, n: int32, x_ptr: ~float32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 2
+        x = self.global_view(x_ptr, dtype=float32, shape=[n])
+        for at in range(0, n, 128):
+            s = self.shared_tensor(dtype=float32, shape=[128])
+            self.store_shared(s, self.load_global(x, offsets=[at], shape=[128]))  # made 2
+            self.sync()
+            t = self.load_shared(s)  # made 1
+            self.store_global(x, t + 1, offsets=[at])
+            if self.ordered:
+                self.sync()
+
+
+class MadeInBranches(tile.Script):
+    """What a loop made is given back after it, and another tensor may have its memory."""
+
+    def __call__(self, n: int32, x_ptr: ~float32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 2
+        x = self.global_view(x_ptr, dtype=float32, shape=[n])
+        if n > 0:
+            s = self.shared_tensor(dtype=float32, shape=[128])
+            self.store_shared(s, self.load_global(x, offsets=[0], shape=[128]))
+            self.sync()
+            self.store_global(x, self.load_shared(s) + 1, offsets=[0])  # branch 1
+        t = self.shared_tensor(dtype=float32, shape=[128])
+        self.store_shared(t, self.load_global(x, offsets=[128], shape=[128]))  # branch 2
+        self.sync()
+        self.store_global(x, self.load_shared(t) + 1, offsets=[128])

@@ -221,6 +221,37 @@ class CommandQueue(ABC):
         """Drop what has not started and release the queue; closing twice is allowed."""
 
 
+class Streams(Protocol):
+    """Streams of a machine's own library, in which other libraries of the process work, too.
+
+    A stream is a number: 0 is the device's, others are handles; CUDA's 1 and 2 are as in DLPack.
+    Nothing but `seconds`, `wait` and `settle` waits. What a kernel did wrong is raised later.
+    """
+
+    def launch(
+        self, stream: int, function: Any, arguments: Sequence[Any], grid: Sequence[int] = ()
+    ) -> None:
+        """Start a device function after what the stream was given; see `CommandQueue.launch`."""
+
+    def fill_zero(self, stream: int, address: int, nbytes: int) -> None:
+        """Set device bytes to zero after what the stream was given."""
+
+    def after(self, stream: int, other: int) -> None:
+        """Start what a stream is given from now on after what `other` was given so far."""
+
+    def mark(self, stream: int) -> Any:
+        """A point in a stream, of which the device notes when it is reached."""
+
+    def seconds(self, first: Any, second: Any) -> float:
+        """The time between two marks by the device's clock, in seconds; waits for the second."""
+
+    def wait(self, stream: int) -> None:
+        """Wait for what a stream was given so far."""
+
+    def settle(self) -> None:
+        """Wait for all that other libraries gave the device."""
+
+
 class AcceleratorDevice(CommonRuntimeInterface):
     """A device with separate memory, reached from the host by copies and launches.
 
@@ -232,6 +263,24 @@ class AcceleratorDevice(CommonRuntimeInterface):
     """
 
     options: Any
+
+    @property
+    def device_chip(self) -> str:
+        """What measured times are of: the machine's name where it has one, else its code's."""
+        return self.device_arch
+
+    @property
+    def streams(self) -> Streams | None:
+        """Streams of the machine's own library, whose times are measured; None: a simulator."""
+        return None
+
+    def callers_streams(self, arrays: Sequence[Any]) -> Sequence[int]:
+        """The streams in which the libraries of these arrays work now; () where none does."""
+        return ()
+
+    def current_stream(self) -> int:
+        """The stream in which libraries of this process work now; 0 where there are none."""
+        return 0
 
     @classmethod
     @abstractmethod

@@ -187,6 +187,14 @@ class AcceleratorTarget(Target):
         """What it offers for tile kernels; None where it runs none."""
         return None
 
+    def options_holding(self, array: Any) -> Any:
+        """Options of the device in whose memory another library has this array; None: of none."""
+        return None
+
+    def options_in_use(self) -> Any:
+        """Options of the device that other libraries of this process use now; None: of none."""
+        return None
+
     def roundoff(self, options: Any) -> float:
         """Unit roundoff of what float32 is rounded to at the user's wish; 0 where it is not."""
         return 0.0

@@ -87,6 +87,7 @@ class TileSupport:
         shared_bytes: shared memory that a block may have.
         groups: names of the instruction groups beside the generic instructions.
         multiprocessors: on which blocks run.
+        cache_bytes: of the last cache before main memory; 0: of none that is known.
         rates: for the static model: "bytes_per_second" of the main memory, and "macs_per_second" of
             dot by element type, and "warpgroups": how much faster it is where a kernel's work is
             divided.
@@ -102,5 +103,6 @@ class TileSupport:
     shared_bytes: int
     groups: tuple[str, ...] = ()
     multiprocessors: int = 1
+    cache_bytes: int = 0
     rates: Mapping[str, float] = field(default_factory=dict)
     tensor_map: Callable[[TensorMap], bytes] | None = None

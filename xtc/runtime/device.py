@@ -25,6 +25,7 @@ from xtc.runtime.driver import OpenDevice
 from xtc.runtime.launch import KernelArgument, launch_of
 from xtc.runtime.memory import address_of, flat, writable
 from xtc.runtime.queue import DriverQueue
+from xtc.runtime.streams import DriverStreams
 from xtc.runtime.table import NOW, ArgumentType, Launch
 
 _WORD = 1 << 64
@@ -185,6 +186,10 @@ class DriverDevice(AcceleratorDevice):
         self._queues.add(queue)
         return queue
 
+    @property
+    def streams(self) -> DriverStreams | None:
+        return DriverStreams(self) if self.opened().driver.streams else None
+
     def counters(self) -> Mapping[str, float]:
         return {name: float(count) for name, count in self.opened().counters().items()}
 
@@ -232,8 +237,11 @@ class DriverDevice(AcceleratorDevice):
         self.memory_fill_zero(array.address, array.nbytes)
         return array
 
-    def borrowed(self, value: object) -> DeviceArray | None:
+    def borrowed(self, value: object, stream: int | None = None) -> DeviceArray | None:
         """An array over another library's memory on this device; None for what has none there.
+
+        What the library still does with it is waited for; with `stream` it is not: commands that
+        this stream is given from now on come after it.
 
         Raises UserError for memory of the kind that the device has, and cannot use.
         """

@@ -25,7 +25,7 @@ from xtc.core.errors import (
 )
 from xtc.runtime.interruptible import Result, attend, interruptible
 from xtc.runtime.native import NativeUnit, build_native
-from xtc.runtime.table import VERSION, DriverTable, Status
+from xtc.runtime.table import VERSION, DriverTable, Status, StreamsTable
 
 _ERRORS: dict[Status, type[XtcError]] = {
     Status.NOT_FOUND: DeviceNotFound,
@@ -68,6 +68,13 @@ class Driver:
         self.functions: dict[str, Callable[..., Any]] = {
             name: getattr(table, name) for name, *_ in DriverTable._fields_[2:]
         }
+
+        is_there = ctypes.cast(table.streams, c_void_p).value is not None
+        found = table.streams() if is_there else None  # a null pointer is false
+        self.streams: dict[str, Callable[..., Any]] | None = None
+        if found:
+            table = found.contents
+            self.streams = {name: getattr(table, name) for name, *_ in StreamsTable._fields_[1:]}
 
     @property
     def table_address(self) -> int:
@@ -153,6 +160,12 @@ class OpenDevice:
         if status:
             self.check(status)
         return status
+
+    def stream_call(self, function: str, *arguments: object) -> None:
+        """Call a function of the table of streams, which there is, and check its status."""
+        streams = self.driver.streams
+        assert streams is not None  # noqa: S101
+        self.check(streams[function](self.address, *arguments))
 
     def number(self, function: str, *arguments: object) -> int:
         """Call a function whose last parameter receives a number, and return that."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import c_char_p, c_int32, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import c_char_p, c_double, c_int32, c_uint8, c_uint32, c_uint64, c_void_p
 from enum import IntEnum
 
 VERSION = 2
@@ -61,6 +61,21 @@ def _function(*arguments: type) -> type:
     return ctypes.CFUNCTYPE(c_int32, *arguments)
 
 
+class StreamsTable(ctypes.Structure):
+    """`struct xtc_streams`."""
+
+    _fields_ = (
+        ("nbytes", c_uint32),
+        ("launch", _function(*_command, c_uint64, ctypes.POINTER(Launch))),
+        ("fill", _function(*_command, c_uint64, c_uint32, c_uint64)),
+        ("after", _function(*_command, c_uint64)),
+        ("mark", _function(*_command, _address_out)),
+        ("unmark", _function(*_command)),
+        ("elapsed", _function(*_command, c_uint64, ctypes.POINTER(c_double))),
+        ("settle", _function(c_void_p)),
+    )
+
+
 class DriverTable(ctypes.Structure):
     """`struct xtc_driver`."""
 
@@ -106,4 +121,5 @@ class DriverTable(ctypes.Structure):
         ("data", _function(c_void_p, c_uint64, c_char_p, _address_out, _address_out)),
         ("memories", _function(c_void_p, ctypes.POINTER(c_uint32))),
         ("alloc_sharded", _function(*_command, c_uint64, c_uint64, _address_out)),
+        ("streams", ctypes.CFUNCTYPE(ctypes.POINTER(StreamsTable))),
     )

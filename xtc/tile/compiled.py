@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -36,6 +35,7 @@ from xtc.tile.drawing import drawn, layouts_in
 from xtc.tile.host_numbers import Scalars
 from xtc.tile.interpreter.values import numpy_type
 from xtc.tile.kept import Files, found_or_made, key_of
+from xtc.tile.launches import launch
 from xtc.tile.maps import BULK_COPIES, tensor_maps
 from xtc.tile.script import Script
 from xtc.tile.settings import dumped
@@ -48,14 +48,8 @@ if TYPE_CHECKING:
 TEXT = "text"
 """The file with the machine's code."""
 
-_WORDS: dict[str, Any] = {
-    "int32": np.int32,
-    "uint32": np.uint32,
-    "float32": np.float32,
-    "float64": np.float64,
-    "int64": int,
-    "uint64": int,
-}
+_KEPT_MAPS = 16
+"""Launches whose maps of tensors a device keeps, of each kernel."""
 
 
 class Kernel:
@@ -82,7 +76,7 @@ class Kernel:
             run_stages(self._module, self.support.pipeline.until("source"))
         self._grids: dict[Any, list[int]] = {}
         self._found: dict[tuple[Operation, str], list[Operation]] = {}
-        self._maps: WeakKeyDictionary[Any, tuple[Any, list[DeviceArray]]] = WeakKeyDictionary()
+        self._maps: WeakKeyDictionary[Any, dict[Any, list[DeviceArray]]] = WeakKeyDictionary()
         self._images: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 
     @cached_property
@@ -108,7 +102,7 @@ class Kernel:
         return kinds[0] != kinds[1]
 
     @cached_property
-    def _as_written(self) -> Kernel:
+    def undivided(self) -> Kernel:
         """The same kernel, whose work is not divided in another way."""
         return Kernel(*self._made_of, as_written=True)
 
@@ -235,7 +229,7 @@ class Kernel:
         words = zip(block.arguments, self.words(values), self.kinds(), strict=False)
         return Scalars({a: _number(kind, w) for a, w, kind in words if isinstance(kind, DataType)})
 
-    def _made(self, values: Mapping[str, Any]) -> list[np.ndarray[Any, Any]]:
+    def made(self, values: Mapping[str, Any]) -> list[np.ndarray[Any, Any]]:
         """What a launch allocates, filled with 0, for the arguments that the kernel added."""
         scalars = self.scalars(values, self.function)
         found = []
@@ -296,72 +290,31 @@ class Kernel:
         return [number in stored for number in range(len(self.kinds()))]
 
     def launch(self, device: Any, values: Mapping[str, Any]) -> None:
-        """Run the kernel and wait for it; NumPy arrays are copied to the device and back."""
-        grid = self.grid(values)
-        if any(size < 0 for size in grid):
-            raise UserError(f"the grid of {self.name} is {grid}")
-        if 0 in grid:
-            return
-        function = self._function_on(device)
-        arguments: list[Any] = []
-        copies: list[tuple[DeviceArray, Any]] = []
-        try:
-            for word, kind, written in zip(
-                self.words(values), self.kinds(), self.written, strict=True
-            ):
-                arguments.append(self._argument(device, word, kind, written, copies))
-            arguments += (device.array(made) for made in self._made(values))
-            try:
-                maps = self._maps_on(device, values, arguments)
-            except UserError:
-                if not self.is_divided:
-                    raise
-                self._as_written.launch(device, values)  # memory of which there is no map
-                return
-            device.launch(function, [*arguments, *maps], grid=grid)
-            for array, original in copies:
-                original[...] = array.numpy()
-        finally:
-            for argument, word in itertools.zip_longest(arguments, self.words(values)):
-                if isinstance(argument, DeviceArray) and argument is not word:
-                    argument.free()
+        """Run the kernel; see `xtc.tile.launches`."""
+        launch(self, device, values)
 
-    def _maps_on(
+    def maps_on(
         self, device: Any, values: Mapping[str, Any], arguments: Sequence[Any]
     ) -> list[DeviceArray]:
-        """The maps of tensors on a device, of which the last launch's may be right."""
+        """The maps of tensors on a device, of which those of earlier launches may be right."""
         if not self._has_maps:
             return []
+        kept = self._maps.setdefault(device, {})
         key = (device.opened(), tuple(map(_key, arguments)))
-        kept = self._maps.get(device)
-        if kept is None or kept[0] != key:
+        if key not in kept:
             made = tensor_maps(self, values, arguments)
-            self._maps[device] = key, list(map(device.array, made))
-        return self._maps[device][1]
+            if len(kept) == _KEPT_MAPS:
+                del kept[next(iter(kept))]
+            kept[key] = list(map(device.array, made))
+        return kept[key]
 
     @cached_property
     def _has_maps(self) -> bool:
         """Whether bulk copies need maps of tensors."""
         return any(op.name in BULK_COPIES for op in all_operations(self.launched))
 
-    def _argument(
-        self, device: Any, word: Any, kind: Any, written: bool, copies: list[tuple[Any, Any]]
-    ) -> Any:
-        if isinstance(kind, DataType):
-            return _WORDS[kind.name](word)
-        if not isinstance(word, np.ndarray):
-            return word
-        # Floats of 8 bits are codes to a device, whatever the pointer points to.
-        is_coded = word.itemsize == 1 and word.dtype.kind not in "biu"
-        plain = word.view(np.uint8) if is_coded else word
-        array = device.array(plain)
-        if written:
-            if not word.flags.writeable:
-                raise UserError(f"{self.name} writes an array that is read-only")
-            copies.append((array, plain))
-        return array
-
-    def _function_on(self, device: Any) -> Any:
+    def function_on(self, device: Any) -> Any:
+        """The function on a device, which loads it the first time."""
         kept = self._images.get(device)
         if kept is not None and kept[0] is device.opened():
             return kept[1]
@@ -374,7 +327,7 @@ class Kernel:
         if not self.is_divided:
             return self._interpreted(values)
         again = _copies(values)
-        report = self._as_written.check(values)
+        report = self.undivided.check(values)
         try:
             report.compiled = self._interpreted(again)
         except XtcError as error:
@@ -393,7 +346,7 @@ class Kernel:
             for w, k in zip(self.words(values), self.kinds(), strict=True)
         ]
         kernel = self._scheduled.body.operations[0].operation
-        return interpret(kernel, [*buffers, *self._made(values)], self.grid(values))
+        return interpret(kernel, [*buffers, *self.made(values)], self.grid(values))
 
     @cached_property
     def mapped(self) -> Module:
@@ -428,6 +381,8 @@ def _key(word: Any) -> Any:
     """What tells arguments apart: a number, or the address of an array."""
     if isinstance(word, np.generic):
         return word.item()
+    if isinstance(word, int | float):
+        return word
     return getattr(word, "address", None) or object()  # equal to no other
 
 

@@ -13,10 +13,13 @@ from xtc.interfaces.target import AcceleratorTarget
 from xtc.interfaces.tile_support import TileSupport
 
 _used: AcceleratorDevice | None = None
+_shared: dict[Any, AcceleratorDevice] = {}
 
 
 def use_device(device: AcceleratorDevice | None) -> None:
-    """Run kernels on this device; None returns to the default, a simulator of the first target.
+    """Run kernels on this device; None returns to the default.
+
+    That is the device in whose memory other libraries have the arguments, else a simulator.
 
     Raises UserError for a device whose target has no tile kernels.
     """
@@ -32,7 +35,22 @@ def device_for(arguments: Any) -> AcceleratorDevice:
     devices = [owner for owner in owners.values() if isinstance(owner, AcceleratorDevice)]
     if len(devices) > 1:
         raise UserError("the arguments of a kernel are on several devices")
-    return devices[0] if devices else _used or _default()
+    return devices[0] if devices else _used or _holding(arguments) or _default()
+
+
+def _holding(arguments: Any) -> AcceleratorDevice | None:
+    """The device in whose memory other libraries have arguments; None where none has any."""
+    target = tile_target()
+    found = {options for a in arguments if (options := target.options_holding(a)) is not None}
+    if len(found) > 1:
+        raise UserError("the arguments of a kernel are on several devices")
+    return _opened(target, found.pop()) if found else None
+
+
+def _opened(target: AcceleratorTarget, options: Any) -> AcceleratorDevice:
+    if options not in _shared:
+        _shared[options] = target.runtime(options)
+    return _shared[options]
 
 
 @cache
@@ -51,8 +69,18 @@ def _default() -> AcceleratorDevice:
     return target.runtime(target.options())
 
 
+def device_in_use() -> AcceleratorDevice | None:
+    """The device of `use_device`, else the one that other libraries use; None where none does."""
+    if _used is not None:
+        return _used
+    options = tile_target().options_in_use()
+    return None if options is None else _opened(tile_target(), options)
+
+
 def close_default() -> None:
-    """Close the default device, if it was used; the next kernel without a device opens another."""
+    """Close the devices that kernels without a device used; the next such kernel opens another."""
+    while _shared:
+        _shared.popitem()[1].close()
     if _default.cache_info().currsize:
         _default().close()
         _default.cache_clear()

@@ -15,6 +15,9 @@ from collections.abc import Sequence
 LEFT, SKIPPED, RETURNED = ".left", ".skipped", ".returned"
 """Names, of a loop that ends, an iteration that does, and a function: no user can write them."""
 
+VALUE = ".value"
+"""The name of what a function returns."""
+
 _FLAGS: dict[type[ast.stmt], str] = {
     ast.Break: LEFT,
     ast.Continue: SKIPPED,
@@ -51,6 +54,33 @@ def without_exits(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> list[ast.
         rest = without_exits(body[number + 1 :], *kinds)
         if rest:
             result.append(_unless([_FLAGS[kind] for kind in sorted(found, key=str)], rest))
+        return result
+    return result
+
+
+def returns_value(body: Sequence[ast.stmt]) -> bool:
+    """Whether a return in these statements has a value."""
+    nodes = (node for statement in body for node in ast.walk(statement))
+    values = [node.value for node in nodes if isinstance(node, ast.Return)]
+    return any(value is not None and ast.unparse(value) != "None" for value in values)
+
+
+def with_values(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements with values assigned to `VALUE` where they are returned: what follows a branch
+    that may return is the end of each of its ways that does not."""
+    result: list[ast.stmt] = []
+    for number, statement in enumerate(body):
+        if isinstance(statement, ast.Return):
+            value = statement.value or ast.copy_location(ast.Constant(None), statement)
+            target = ast.copy_location(ast.Name(VALUE, ast.Store()), statement)
+            result.append(ast.copy_location(ast.Assign([target], value), statement))
+            return result
+        if not (isinstance(statement, ast.If) and exits([statement], ast.Return)):
+            result.append(statement)
+            continue
+        rest = body[number + 1 :]
+        ways = [with_values([*way, *rest]) for way in (statement.body, statement.orelse)]
+        result.append(ast.copy_location(ast.If(statement.test, *ways), statement))
         return result
     return result
 

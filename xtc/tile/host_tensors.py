@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors of any element type on the host, packed where elements have fewer than 8 bits.
+"""Tensors of any element type, packed where elements have fewer than 8 bits.
 
 NumPy and PyTorch have no such types. A kernel takes such a tensor, or its storage, for a pointer.
 """
@@ -33,7 +33,7 @@ class Tensor:
         self.dtype = dtype
         self.shape = tuple(shape)
         self.storage = storage
-        stored, wanted = _bytes_of(storage).nbytes, (dtype.nbits * math.prod(shape) + 7) // 8
+        stored, wanted = int(storage.nbytes), (dtype.nbits * math.prod(shape) + 7) // 8
         if stored != wanted:
             raise UserError(
                 f"{dtype}{list(self.shape)} takes {wanted} bytes, and its storage has {stored}"
@@ -41,6 +41,11 @@ class Tensor:
 
     def __repr__(self) -> str:
         return f"{self.dtype}{list(self.shape)}:\n{self.values()}"
+
+    @property
+    def is_on_host(self) -> bool:
+        """Whether the memory is the host's, and no device's."""
+        return isinstance(over(self.storage), np.ndarray)
 
     def values(self) -> Array:
         """The elements, in NumPy's type of them; small ones as float32 or int32."""

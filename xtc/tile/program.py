@@ -182,12 +182,14 @@ def checked(parameter: Parameter, value: Any, arrays: bool) -> Any:
 
 
 def _array(name: str, kind: PointerType, value: Any) -> Any:
-    value = value.numpy() if isinstance(value, Tensor) else over(value)
+    if isinstance(value, Tensor):
+        value = value.numpy() if value.is_on_host else value.storage
+    value = over(value)
     dtype = getattr(value, "dtype", None)
-    if dtype is None or not hasattr(value, "shape"):
+    if not hasattr(value, "__dlpack__") and (dtype is None or not hasattr(value, "shape")):
         raise UserError(
             f"'{name}' is an array, not {shown(value)}",
-            hints=["NumPy arrays, device arrays, and tensors in host memory that speak DLPack"],
+            hints=["NumPy arrays, device arrays, and tensors of libraries that speak DLPack"],
         )
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:

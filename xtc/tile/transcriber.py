@@ -19,7 +19,17 @@ from xtc.tile import arithmetic, branches
 from xtc.tile.elements import with_part
 from xtc.tile.errors import Source
 from xtc.tile.evaluation import Expressions, Frame, constant_items
-from xtc.tile.exits import LEFT, RETURNED, SKIPPED, exits, flag_names, without_exits
+from xtc.tile.exits import (
+    LEFT,
+    RETURNED,
+    SKIPPED,
+    VALUE,
+    exits,
+    flag_names,
+    returns_value,
+    with_values,
+    without_exits,
+)
 from xtc.tile.groups import ThreadGroup
 from xtc.tile.ranges import Range
 from xtc.tile.slots import Unset
@@ -60,6 +70,11 @@ class Transcriber(Expressions):
                 if isinstance(statement, ast.For | ast.While) and exits([statement], ast.Return):
                     with self.at(statement):
                         raise UserError("a loop of a kernel has no return", hints=["use break"])
+            if returns_value(body) and len(self.frames) > 1:
+                self.frame.names[VALUE] = None
+                self.block(with_values(body))
+                self.frame.returned = self.frame.names[VALUE]
+                return
             self.frame.names[RETURNED] = False
             body = without_exits(body, ast.Return)
         self.block(body)

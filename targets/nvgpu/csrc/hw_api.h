@@ -42,6 +42,9 @@ typedef void *hw_handle; // a context, stream, event, module or function
     X(event_create, "cuEventCreate", (hw_handle * event, unsigned flags))                          \
     X(event_destroy, "cuEventDestroy_v2", (hw_handle event))                                       \
     X(event_record, "cuEventRecord", (hw_handle event, hw_handle stream))                          \
+    X(event_elapsed, "cuEventElapsedTime",                                                         \
+      (float *milliseconds, hw_handle first, hw_handle second))                                    \
+    X(stream_follow, "cuStreamWaitEvent", (hw_handle stream, hw_handle event, unsigned flags))     \
     X(event_query, "cuEventQuery", (hw_handle event))                                              \
     X(module_load, "cuModuleLoadDataEx",                                                           \
       (hw_handle * module, const void *image, unsigned count, int *options, void **values))        \

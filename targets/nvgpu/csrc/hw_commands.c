@@ -56,7 +56,8 @@ static const uint32_t *grid_of(const xtc_launch *given, const hw_shape *shape)
     return given->grid[0] ? given->grid : shape->grid;
 }
 
-static hw_result launch(xtc_device *device, const hw_function *function, const xtc_launch *given)
+static hw_result launch(xtc_device *device, const hw_function *function, const xtc_launch *given,
+                        hw_handle stream)
 {
     const hw_shape *shape = &function->shape;
     const uint32_t *grid = grid_of(given, shape);
@@ -64,8 +65,8 @@ static hw_result launch(xtc_device *device, const hw_function *function, const x
     for (uint32_t i = 0; i < shape->parameters; i++)
         parameters[i] = (void *)&given->arguments[i];
     return device->api.launch(function->handle, grid[0], grid[1], grid[2], shape->block[0],
-                              shape->block[1], shape->block[2], shape->shared_bytes,
-                              device->kernels, parameters, NULL);
+                              shape->block[1], shape->block[2], shape->shared_bytes, stream,
+                              parameters, NULL);
 }
 
 static void count_launch(hw_counts *counts, const uint32_t *grid, const hw_shape *shape)
@@ -76,7 +77,17 @@ static void count_launch(hw_counts *counts, const uint32_t *grid, const hw_shape
     counts->threads += blocks * shape->block[0] * shape->block[1] * shape->block[2];
 }
 
-static int32_t check_launch(const hw_function *function, const xtc_launch *given)
+int32_t hw_launch(xtc_device *device, const hw_function *function, const xtc_launch *given,
+                  hw_handle stream, const char *what)
+{
+    int32_t status =
+        hw_status(device, launch(device, function, given, stream), XTC_LAUNCH, what);
+    if (!status)
+        count_launch(&device->counts, grid_of(given, &function->shape), &function->shape);
+    return status;
+}
+
+int32_t hw_check_launch(const hw_function *function, const xtc_launch *given)
 {
     if (given->count != function->shape.parameters)
         return xtc_fail(XTC_LAUNCH, "kernel '%s' takes %u arguments, not %u", function->name,
@@ -94,7 +105,7 @@ static int32_t start(xtc_device *device, const xtc_command *command)
     uint64_t slot = device->started % HW_MAX_STARTED;
     int32_t status = hw_check(device);
     if (!status)
-        status = check_launch(function, given);
+        status = hw_check_launch(function, given);
     if (!status)
         status = hw_enter(device);
     if (status)
@@ -102,15 +113,13 @@ static int32_t start(xtc_device *device, const xtc_command *command)
     char *what = device->names[slot];
     snprintf(what, sizeof device->names[slot], "kernel '%s'", function->name);
     device->begins[slot] = hw_now();
-    status = hw_status(device, launch(device, function, given), XTC_LAUNCH, what);
+    status = hw_launch(device, function, given, device->kernels, what);
     if (!status)
         status = hw_status(device, device->api.event_record(device->ends[slot], device->kernels),
                            XTC_LOST, what);
     hw_leave(device);
-    if (!status) {
+    if (!status)
         device->started++;
-        count_launch(&device->counts, grid_of(given, &function->shape), &function->shape);
-    }
     return status;
 }
 

@@ -62,6 +62,8 @@ static hw_result create_streams(xtc_device *device)
         result = api->stream_create(&device->copies, HW_STREAM_NON_BLOCKING);
     for (int i = 0; i < HW_MAX_STARTED && !result; i++)
         result = api->event_create(&device->ends[i], HW_EVENT_DISABLE_TIMING);
+    if (!result)
+        result = api->event_create(&device->meeting, HW_EVENT_DISABLE_TIMING);
     return result;
 }
 
@@ -70,6 +72,9 @@ static void destroy_streams(xtc_device *device)
     const hw_api *api = &device->api;
     for (int i = 0; i < HW_MAX_STARTED && device->ends[i]; i++)
         api->event_destroy(device->ends[i]);
+    if (device->meeting)
+        api->event_destroy(device->meeting);
+    hw_unmark_all(device);
     if (device->copies)
         api->stream_destroy(device->copies);
     if (device->kernels)

@@ -41,6 +41,13 @@ typedef struct hw_module {
     struct hw_module *next;
 } hw_module;
 
+// An event with its time.
+typedef struct hw_mark {
+    hw_handle event;
+    uint64_t set; // when, by hw_now
+    struct hw_mark *next;
+} hw_mark;
+
 typedef struct {
     _Atomic uint64_t launches, blocks, threads;
 } hw_counts;
@@ -59,6 +66,8 @@ struct xtc_device {
     hw_handle endless; // the end of a kernel that took longer
     hw_memory memory;
     hw_module *modules;
+    hw_mark *marks;    // not given back
+    hw_handle meeting; // an event, on which streams wait for others
     xtc_copies copied;
     hw_counts counts;
     _Atomic bool lost; // its context can do nothing more, for the reason in `failure`
@@ -91,6 +100,8 @@ uint64_t hw_now(void); // nanoseconds
 // Wait for the end of a kernel that was started; XTC_TIMEOUT, and the device is lost, where it takes
 // longer than it may. Inside hw_enter.
 int32_t hw_wait_for_kernel(xtc_device *device, uint64_t slot);
+// The same of an event that was recorded, counting from `begin`; `what` came before it.
+int32_t hw_wait_for_event(xtc_device *device, hw_handle event, uint64_t begin, const char *what);
 // hw_context_close, unless a kernel still runs; hw_free, likewise.
 void hw_close(xtc_device *device);
 void hw_release(xtc_device *device);
@@ -102,11 +113,18 @@ int32_t hw_clear_left(int number);
 int32_t hw_find_foreign(xtc_device *device, uint64_t address, uint64_t nbytes, hw_span *found);
 // Whether all these bytes are in one allocation, theirs or ours.
 int32_t hw_find(xtc_device *device, uint64_t address, uint64_t nbytes);
-// Wait until they have done all that they began.
-int32_t hw_wait_for_others(xtc_device *device);
 
 // hw_commands.c
 extern const xtc_engine_ops hw_ops;
+// Give a kernel to a stream, and count it. Inside hw_enter; `what` is for errors.
+int32_t hw_launch(xtc_device *device, const hw_function *function, const xtc_launch *given,
+                  hw_handle stream, const char *what);
+// Whether the launch fits the kernel.
+int32_t hw_check_launch(const hw_function *function, const xtc_launch *given);
+
+// hw_streams.c
+extern const xtc_streams hw_streams;
+void hw_unmark_all(xtc_device *device); // inside hw_enter
 
 // hw_modules.c
 int32_t hw_load(xtc_device *device, const void *image, uint64_t nbytes, xtc_module *module);

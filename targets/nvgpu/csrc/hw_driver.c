@@ -104,11 +104,8 @@ static int32_t span(xtc_device *device, xtc_address address, xtc_address *start,
 {
     hw_span found = {0, 0};
     int32_t status = XTC_OK;
-    if (hw_memory_find(&device->memory, address, 1, &found)) {
+    if (hw_memory_find(&device->memory, address, 1, &found))
         status = hw_find_foreign(device, address, 1, &found);
-        if (!status)
-            status = hw_wait_for_others(device);
-    }
     *start = found.address;
     *nbytes = found.nbytes;
     return status;
@@ -153,5 +150,6 @@ const xtc_device_ops xtc_device_own = {
     .unload = hw_unload,
     .function = hw_function_of,
     .data = hw_data_of,
+    .streams = &hw_streams,
     .counters = counters,
 };

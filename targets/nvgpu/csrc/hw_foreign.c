@@ -45,13 +45,3 @@ int32_t hw_find(xtc_device *device, uint64_t address, uint64_t nbytes)
         return XTC_OK;
     return hw_find_foreign(device, address, nbytes, &found);
 }
-
-int32_t hw_wait_for_others(xtc_device *device)
-{
-    int32_t status = hw_enter(device);
-    if (status)
-        return status;
-    status = hw_status(device, device->api.context_wait(), XTC_LOST, "cuCtxSynchronize");
-    hw_leave(device);
-    return status;
-}

@@ -29,16 +29,13 @@ static void pause_after(uint64_t waited)
     nanosleep(&(struct timespec){0, (long)nanoseconds}, NULL);
 }
 
-int32_t hw_wait_for_kernel(xtc_device *device, uint64_t slot)
+int32_t hw_wait_for_event(xtc_device *device, hw_handle event, uint64_t begin, const char *what)
 {
-    hw_handle end = device->ends[slot];
-    const char *what = device->names[slot];
-    uint64_t begin = device->begins[slot] > device->idle ? device->begins[slot] : device->idle;
     hw_result result;
-    while ((result = device->api.event_query(end)) == HW_NOT_READY) {
+    while ((result = device->api.event_query(event)) == HW_NOT_READY) {
         uint64_t waited = hw_now() - begin;
         if ((double)waited > device->timeout_s * 1e9) {
-            device->endless = end;
+            device->endless = event;
             return hw_lose(device, xtc_fail(XTC_TIMEOUT,
                                             "%s: it ran for more than %g s\nthe GPU runs it until "
                                             "it ends, or this process does",
@@ -46,8 +43,16 @@ int32_t hw_wait_for_kernel(xtc_device *device, uint64_t slot)
         }
         pause_after(waited);
     }
-    device->idle = hw_now();
     return hw_status(device, result, XTC_FAULT, what);
+}
+
+int32_t hw_wait_for_kernel(xtc_device *device, uint64_t slot)
+{
+    uint64_t begin = device->begins[slot] > device->idle ? device->begins[slot] : device->idle;
+    int32_t status = hw_wait_for_event(device, device->ends[slot], begin, device->names[slot]);
+    if (!device->endless)
+        device->idle = hw_now();
+    return status;
 }
 
 static bool still_runs(xtc_device *device)

@@ -24,6 +24,7 @@ static struct {
     int gpu;
 } memory[64];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of the above and `blocks`
+enum { OWN = 1000 }; // the first stream that is made
 static int retained, streams, events, modules, blocks;
 
 static void note(const char *format, ...)
@@ -227,9 +228,16 @@ result cuMemFree_v2(uint64_t address)
     return 0;
 }
 
+// The device's own streams; 1 and 2 are CUDA's default streams, others are those of a library.
 static const char *stream_name(void *stream)
 {
-    return stream == (void *)1 ? "kernels" : stream == (void *)2 ? "copies" : "?";
+    static char other[32];
+    if (stream == (void *)OWN)
+        return "kernels";
+    if (stream == (void *)(OWN + 1))
+        return "copies";
+    snprintf(other, sizeof other, "stream %d", (int)(uintptr_t)stream);
+    return other;
 }
 
 result cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t nbytes, void *stream)
@@ -268,7 +276,7 @@ result cuStreamCreate(void **stream, unsigned flags)
 {
     BEGIN_IN_CONTEXT();
     streams++;
-    *stream = (void *)(uintptr_t)streams;
+    *stream = (void *)(uintptr_t)(OWN - 1 + streams);
     return flags != 1;
 }
 
@@ -286,31 +294,158 @@ result cuStreamSynchronize(void *stream)
     return stream == NULL;
 }
 
-result cuEventCreate(void **event, unsigned flags)
+// An event, and when it was recorded by the device's clock, which launches advance.
+typedef struct {
+    int has_time;
+    double microseconds;
+} event;
+
+static double clock_us;
+
+result cuEventCreate(void **made, unsigned flags)
 {
     BEGIN_IN_CONTEXT();
-    *event = (void *)(uintptr_t)(++events + 100);
-    return flags != 2;
+    event *new = calloc(1, sizeof *new);
+    new->has_time = flags == 0;
+    events++;
+    *made = new;
+    return flags != 2 && flags != 0;
 }
 
-result cuEventDestroy_v2(void *event)
+result cuEventDestroy_v2(void *made)
 {
     BEGIN_IN_CONTEXT();
-    (void)event;
+    free(made);
     events--;
     return 0;
 }
 
-result cuEventRecord(void *event, void *stream)
+result cuEventRecord(void *made, void *stream)
 {
     BEGIN_IN_CONTEXT();
-    return event == NULL || stream != (void *)1;
+    if (made == NULL || stream == NULL)
+        return 1;
+    event *recorded = made;
+    if (recorded->has_time || stream != (void *)OWN)
+        note("%s %s", recorded->has_time ? "mark" : "record", stream_name(stream));
+    recorded->microseconds = clock_us;
+    return 0;
 }
 
-result cuEventQuery(void *event)
+result cuStreamWaitEvent(void *stream, void *made, unsigned flags)
 {
     BEGIN_IN_CONTEXT();
-    return event == NULL;
+    note("follow %s", stream_name(stream));
+    return made == NULL || flags != 0;
+}
+
+result cuEventElapsedTime(float *milliseconds, void *first, void *second)
+{
+    BEGIN_IN_CONTEXT();
+    const event *begin = first, *end = second;
+    *milliseconds = (float)((end->microseconds - begin->microseconds) * 1e-3);
+    return !begin->has_time || !end->has_time;
+}
+
+result cuEventQuery(void *made)
+{
+    BEGIN_IN_CONTEXT();
+    return made == NULL;
+}
+
+result cuDeviceGetName(char *name, int length, int device)
+{
+    BEGIN();
+    snprintf(name, (size_t)length, "stand-in %d", device - 40);
+    return 0;
+}
+
+// A map whose bytes say what it was made of.
+result cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
+                              const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,
+                              const uint32_t *steps, int interleave, int swizzle, int promotion,
+                              int fill)
+{
+    BEGIN();
+    (void)fill;
+    (void)promotion;
+    if ((uintptr_t)map % 64 || (uintptr_t)address % 16 || rank < 1 || rank > 5 || interleave)
+        return 1;
+    for (uint32_t i = 0; i < rank; i++)
+        if (!sizes[i] || !box[i] || box[i] > 256 || steps[i] != 1 || (i && strides[i - 1] % 16))
+            return 1;
+    memset(map, 0, 128);
+    snprintf(map, 128, "type %d swizzle %d", type, swizzle);
+    note("map type %d rank %u box %u,%u swizzle %d", type, rank, box[0], rank > 1 ? box[1] : 1,
+         swizzle);
+    return 0;
+}
+
+// PTX with entries is loaded, too: its kernels do nothing, and take a microsecond for each block
+// and 128 threads. $STAND_IN_SLOW names a part of a kernel's name of which they take a thousand.
+typedef struct text_kernel {
+    char name[256];
+    uint32_t shape[8];
+    struct text_kernel *next;
+} text_kernel;
+
+typedef struct text_module {
+    text_kernel *kernels;
+    struct text_module *next;
+} text_module;
+
+static text_module *texts;
+
+static void find_shape(const char *image, text_kernel *kernel)
+{
+    char constant[300];
+    snprintf(constant, sizeof constant, " %s_launch[", kernel->name);
+    const char *found = strstr(image, constant);
+    found = found ? strchr(found, '{') : NULL;
+    for (int i = 0; found && i < 32; i++) { // bytes
+        kernel->shape[i / 4] |= (uint32_t)strtoul(found + 1, NULL, 10) << i % 4 * 8;
+        found += 1 + strcspn(found + 1, ",}");
+        found = *found == ',' ? found : NULL; // zeros at the end are left out
+    }
+}
+
+static text_module *open_text(const char *image)
+{
+    text_module *module = calloc(1, sizeof *module);
+    for (const char *at = strstr(image, ".entry "); at; at = strstr(at + 1, ".entry ")) {
+        text_kernel *kernel = calloc(1, sizeof *kernel);
+        sscanf(at, ".entry %255[A-Za-z0-9_$]", kernel->name);
+        find_shape(image, kernel);
+        kernel->next = module->kernels;
+        module->kernels = kernel;
+    }
+    module->next = texts;
+    return texts = module;
+}
+
+static text_module *text_of(const void *module)
+{
+    text_module *found = texts;
+    while (found && found != module)
+        found = found->next;
+    return found;
+}
+
+static text_kernel *kernel_of(const void *function)
+{
+    for (text_module *module = texts; module; module = module->next)
+        for (text_kernel *kernel = module->kernels; kernel; kernel = kernel->next)
+            if (kernel == function)
+                return kernel;
+    return NULL;
+}
+
+static text_kernel *named(const text_module *module, const char *name)
+{
+    text_kernel *kernel = module->kernels;
+    while (kernel && strcmp(kernel->name, name))
+        kernel = kernel->next;
+    return kernel;
 }
 
 static void *open_library(const char *image)
@@ -339,6 +474,11 @@ result cuModuleLoadDataEx(void **module, const void *image, unsigned count, int 
     BEGIN_IN_CONTEXT();
     if (count != 2 || options[0] != 5 || options[1] != 6)
         return 1;
+    if (strstr(image, ".entry ")) {
+        *module = open_text(image);
+        modules++;
+        return 0;
+    }
     if (strncmp(image, ".version", 8) == 0 || strncmp(image, "//", 2) == 0) {
         snprintf(values[0], (size_t)values[1], "ptxas: line 1: no such instruction");
         return 218;
@@ -354,21 +494,28 @@ result cuModuleUnload(void *module)
 {
     BEGIN_IN_CONTEXT();
     modules--;
-    return dlclose(module) != 0;
+    return text_of(module) ? 0 : dlclose(module) != 0;
 }
 
 result cuModuleGetFunction(void **function, void *module, const char *name)
 {
     BEGIN_IN_CONTEXT();
-    *function = dlsym(module, name);
+    *function = text_of(module) ? named(text_of(module), name) : dlsym(module, name);
     return *function ? 0 : 500;
 }
 
 result cuModuleGetGlobal_v2(uint64_t *address, size_t *nbytes, void *module, const char *name)
 {
     BEGIN_IN_CONTEXT();
-    *address = (uintptr_t)dlsym(module, name);
     *nbytes = strncmp(name, "odd", 3) ? 32 : 28;
+    if (text_of(module)) {
+        char kernel[300];
+        snprintf(kernel, sizeof kernel, "%.*s", (int)(strlen(name) - strlen("_launch")), name);
+        text_kernel *found = named(text_of(module), kernel);
+        *address = found ? (uintptr_t)found->shape : 0;
+        return found ? 0 : 500;
+    }
+    *address = (uintptr_t)dlsym(module, name);
     return *address ? 0 : 500;
 }
 
@@ -387,6 +534,14 @@ result cuFuncSetAttribute(void *function, int attribute, int value)
     return function == NULL;
 }
 
+static double duration(const void *function, unsigned blocks, unsigned threads)
+{
+    const text_kernel *kernel = kernel_of(function);
+    const char *slow = getenv("STAND_IN_SLOW");
+    double microseconds = (double)blocks * threads / 128;
+    return kernel && slow && strstr(kernel->name, slow) ? 1000 * microseconds : microseconds;
+}
+
 result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                       void *stream, void **parameters, void **extra)
@@ -394,6 +549,8 @@ result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned
     BEGIN_IN_CONTEXT();
     note("launch %u,%u,%u %u,%u,%u %u %s", grid_x, grid_y, grid_z, block_x, block_y, block_z,
          shared_bytes, stream_name(stream));
-    ((void (*)(void **))function)(parameters);
+    clock_us += duration(function, grid_x * grid_y * grid_z, block_x * block_y * block_z);
+    if (!kernel_of(function))
+        ((void (*)(void **))function)(parameters);
     return extra != NULL;
 }

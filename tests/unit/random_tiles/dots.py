@@ -99,7 +99,7 @@ def _loop(w: Writer, kind: str, tiles: tuple[int, int, int]) -> list[str]:
 def _expected(a: Array, b: Array, tiles: tuple[int, int], scaled: bool) -> Array:
     """In tiles, as each adds its own rows' maxima."""
     wide: Any = np.int64 if a.dtype.kind == "i" else np.float64
-    c = a.astype(wide) @ b.astype(wide)
+    c: Array = a.astype(wide) @ b.astype(wide)
     if not scaled:
         return c
     bm, bn = tiles

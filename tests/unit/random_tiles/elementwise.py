@@ -278,19 +278,17 @@ def branch(w: Writer) -> Tile | None:
         return None
     y = w.other(x)
     a, b, chosen = x.name, y.name, w.name("chosen")
-    condition, holds = w.rng.choice(
-        [
-            ("self.blockIdx.x % 2 == 0", lambda env: env["bx"] % 2 == 0),
-            ("k > 1 and self.blockIdx.y == 0", lambda env: env["k"] > 1 and env["by"] == 0),
-            ("not (k < 2)", lambda env: env["k"] >= 2),
-        ]
-    )
+    conditions: list[tuple[str, Callable[[Env], Any]]] = [
+        ("self.blockIdx.x % 2 == 0", lambda env: env["bx"] % 2 == 0),
+        ("k > 1 and self.blockIdx.y == 0", lambda env: env["k"] > 1 and env["by"] == 0),
+        ("not (k < 2)", lambda env: env["k"] >= 2),
+    ]
+    condition, holds = w.rng.choice(conditions)
+    other: Callable[[Env], Any] = lambda env: env[a]  # noqa: E731
     w.line(f"{chosen} = {a}", f"if {condition}:", f"    {chosen} = {a} - {b}")
     if w.rng.random() < 0.5:
         w.line("else:", f"    {chosen} = {a} + {a}")
         other = lambda env: env[a] + env[a]  # noqa: E731
-    else:
-        other = lambda env: env[a]  # noqa: E731
     most, whole = _sized(x, 2 * x.most + y.most)
     return w.new(
         chosen,

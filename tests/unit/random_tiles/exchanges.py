@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, prod
 from typing import Any
 
@@ -195,7 +196,8 @@ def shared(w: Writer) -> Tile | None:
         w.line(f"{s} = self.shared_tensor(dtype={x.dtype}, shape={list(x.shape)})")
         w.line(f"self.store_shared({s}, {a})", "self.sync()")
         text, shape, compute = f"self.load_shared({s})", x.shape, lambda v: v
-    made = w.new(text, shape, x.dtype, lambda env: compute(env[a]), x.most, x.whole)
+    view: Callable[[Any], Any] = compute
+    made = w.new(text, shape, x.dtype, lambda env: view(env[a]), x.most, x.whole)
     if w.rng.random() < 0.3:
         w.line("self.sync()", f"self.free_shared({s})")
     return made

@@ -121,7 +121,8 @@ def _values(name: str, bits: int, codes: Array) -> Array:
     """The numbers that codes stand for."""
     if name in NARROW_FLOATS:
         kind: Any = NARROW_FLOATS[name][0]
-        return codes.view(kind).astype(np.float32)
+        numbers: Array = codes.view(kind).astype(np.float32)
+        return numbers
     wide = codes.astype(np.int64)
     return wide if name.startswith("u") else wide - ((wide >> (bits - 1)) << bits)
 

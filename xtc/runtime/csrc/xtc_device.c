@@ -185,6 +185,11 @@ static int32_t counters(xtc_device *device, uint32_t *count, const char *const *
     return status ? status : own->counters(device, count, names, values);
 }
 
+static const xtc_streams *streams(void)
+{
+    return own->streams;
+}
+
 static const xtc_driver table = {
     .version = XTC_DRIVER_VERSION,
     .nbytes = sizeof table,
@@ -216,6 +221,7 @@ static const xtc_driver table = {
     .data = data,
     .memories = memories,
     .alloc_sharded = alloc_sharded,
+    .streams = streams,
 };
 
 const xtc_driver *xtc_driver_table(void)

@@ -33,6 +33,8 @@ typedef struct {
     int32_t (*data)(xtc_device *device, xtc_module module, const char *name, xtc_address *address,
                     uint64_t *nbytes); // may be NULL: images have none
 
+    const xtc_streams *streams; // may be NULL
+
     // Also of a device that was lost.
     int32_t (*counters)(xtc_device *device, uint32_t *count, const char *const **names,
                         uint64_t *values);

@@ -59,6 +59,31 @@ typedef struct xtc_launch {
 
 typedef struct xtc_driver xtc_driver;
 
+// A stream of the machine's own library: 0 is the device's, any other number a handle that the
+// library, or another one of the process, has made. For CUDA they are numbered as DLPack does: 1 is
+// the legacy default stream, 2 that of each thread.
+typedef uint64_t xtc_native_stream;
+typedef uint64_t xtc_mark; // a point in a stream, with the time when it was reached
+
+// Launches in order with what others gave a stream, and times that the device measures. All but
+// elapsed() and settle() come after the commands given so far, and wait for nothing else. What a
+// kernel on a stream does wrong is reported by a later call.
+typedef struct xtc_streams {
+    uint32_t nbytes; // of this table
+    int32_t (*launch)(xtc_device *device, xtc_native_stream stream, xtc_function function,
+                      const xtc_launch *launch);
+    int32_t (*fill)(xtc_device *device, xtc_native_stream stream, xtc_address address,
+                    uint32_t byte, uint64_t nbytes);
+    // What `stream` is given from now on starts after what `other` was given so far.
+    int32_t (*after)(xtc_device *device, xtc_native_stream stream, xtc_native_stream other);
+    int32_t (*mark)(xtc_device *device, xtc_native_stream stream, xtc_mark *mark);
+    int32_t (*unmark)(xtc_device *device, xtc_mark mark);
+    // Wait for the second mark; the time between both by the device's clock.
+    int32_t (*elapsed)(xtc_device *device, xtc_mark first, xtc_mark second, double *seconds);
+    // Wait for all that other libraries gave the device.
+    int32_t (*settle)(xtc_device *device);
+} xtc_streams;
+
 // Commands on a queue start in the order they were given, and each returns, where `event` is not
 // NULL, the event of its end. Their errors stay with the queue: after a command that failed it runs
 // nothing more, and wait() reports the failure, so a sequence of commands needs one check at its
@@ -140,6 +165,10 @@ struct xtc_driver {
     int32_t (*memories)(xtc_device *device, uint32_t *count);
     int32_t (*alloc_sharded)(xtc_device *device, xtc_queue queue, uint64_t nbytes,
                              uint64_t shard_bytes, xtc_address *address);
+
+    // Streams of the machine's own library; NULL where it has none, as a simulator. The member
+    // itself may be NULL.
+    const xtc_streams *(*streams)(void);
 };
 
 // A driver library exports this function alone.

@@ -41,7 +41,7 @@ from xtc.tile.interpreter.exchange import Exchange
 from xtc.tile.interpreter.mbarriers import MBarrier
 from xtc.tile.interpreter.memory import Buffer, GlobalChecker, GlobalMemory
 from xtc.tile.interpreter.report import DeadlockError, RaceError, Report, race
-from xtc.tile.interpreter.shared import Array, Checker, SharedMemory, elements
+from xtc.tile.interpreter.shared import Array, Checker, Freed, SharedMemory, elements
 from xtc.tile.interpreter.values import compute, is_computed
 from xtc.tile.interpreter.views import Views
 from xtc.tile.interpreter.whole_tiles import WholeTiles
@@ -190,7 +190,8 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         self.parts: list[tuple[tuple[int, int], Task]] = []
         self.copies: list[_Copy] = []
         self.group = self.begun = self.steps = 0
-        self.freed: list[tuple[int, int, int]] = []
+        self.freed: list[Freed] = []
+        self.alive: dict[Operation, SharedMemory] = {}
 
     def run(self) -> None:
         self.sequence(self.launch.block_of)

@@ -25,6 +25,20 @@ _THREADS, _COPY, _TMA = 0, 1, 2  # how an element was written last
 FENCE = "insert self.fence.proxy_async() after the store, and before the sync"
 
 
+@dataclass(frozen=True)
+class Freed:
+    """The last access of an actor to memory that was given back.
+
+    Attributes:
+        hint: what helps where the access is not over.
+    """
+
+    actor: int
+    time: int
+    op: int
+    hint: str
+
+
 @dataclass
 class Shadow:
     """A tensor that was allocated, as rows of elements, with the last accesses of each.
@@ -40,7 +54,7 @@ class Shadow:
     """
 
     values: Array
-    after_free: list[tuple[int, int, int]]
+    after_free: list[Freed]
     writer: Array = field(init=False)
     write_actor: Array = field(init=False)
     write_time: Array = field(init=False)
@@ -64,22 +78,15 @@ class Shadow:
             self.reads[actor] = np.full(size, _NEVER, np.int64), np.full(size, _NEVER, np.int64)
         return self.reads[actor]
 
-    def last_access(self) -> tuple[int, int, int]:
-        """Actor, time and operation of the last access of any element by threads."""
-        found = [(int(t), int(a), int(o)) for t, a, o in _latest(self)]
-        time, actor, op = max(found, default=(_NEVER, 0, _NEVER))
-        return actor, time, op
-
-
-def _latest(shadow: Shadow) -> list[tuple[Any, Any, Any]]:
-    found = []
-    if shadow.values.size:
-        at = int(np.argmax(shadow.write_time))
-        found.append((shadow.write_time[at], shadow.write_actor[at], shadow.writer[at]))
-        for actor, (ops, times) in shadow.reads.items():
-            at = int(np.argmax(times))
-            found.append((times[at], actor, ops[at]))
-    return found
+    def last_accesses(self) -> list[tuple[int, int, int]]:
+        """Each actor with time and operation of its last write, or read, of any element."""
+        found = []
+        for actor in np.unique(self.write_actor):
+            times = np.where(self.write_actor == actor, self.write_time, _NEVER)
+            found.append((int(actor), self.writer, times))
+        found += [(actor, ops, times) for actor, (ops, times) in self.reads.items()]
+        latest = [(actor, int(np.argmax(times)), ops, times) for actor, ops, times in found]
+        return [(a, int(t[at]), int(o[at])) for a, at, o, t in latest if t[at] != _NEVER]
 
 
 @dataclass
@@ -95,9 +102,7 @@ class SharedMemory:
     positions: Array
 
     @staticmethod
-    def new(
-        shape: tuple[int, ...], dtype: Any, after_free: list[tuple[int, int, int]]
-    ) -> SharedMemory:
+    def new(shape: tuple[int, ...], dtype: Any, after_free: list[Freed]) -> SharedMemory:
         """Memory that nobody has written."""
         size = int(np.prod(shape))
         return SharedMemory(
@@ -304,10 +309,10 @@ class Checker:
         shadow.writer[at], shadow.how[at], shadow.unfenced[at] = op, _TMA, False
         shadow.write_actor[at], shadow.write_time[at] = writer.number, time
 
-    def free(self, memory: SharedMemory) -> tuple[int, int, int]:
-        """The last access of memory that is given back."""
+    def free(self, memory: SharedMemory, hint: str) -> list[Freed]:
+        """The last accesses of memory that is given back; what helps where they are not over."""
         self._require_landed(memory, "free_shared gives a tensor back while a copy writes it")
-        return memory.shadow.last_access()
+        return [Freed(*access, hint) for access in memory.shadow.last_accesses()]
 
     def _require_landed(self, memory: SharedMemory, what: str) -> None:
         flying = memory.shadow.flight[memory.positions] != _NEVER
@@ -324,14 +329,14 @@ class Checker:
     def _require_free(self, memory: SharedMemory, op: int, name: str) -> None:
         self._require_landed(memory, f"{name} writes a tensor while a copy writes it")
         current, shadow, at = self.actors.current, memory.shadow, memory.positions
-        for actor, time, other in shadow.after_free:
-            if current.has_missed(actor, time):
+        for freed in shadow.after_free:
+            if current.has_missed(freed.actor, freed.time):
                 raise self.fail(
                     "freed while used",
                     f"{name} may write memory that was freed, and that other threads still use",
-                    other,
+                    freed.op,
                     "of any",
-                    "insert self.sync() before free_shared",
+                    freed.hint,
                 )
         for number, (ops, times) in shadow.reads.items():
             self._require_read(memory, op, name, number, ops[at], times[at])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xtc.core.errors import UserError
-from xtc.ir.builders.tile import dropped_dimensions
+from xtc.ir.builders.tile import dropped_dimensions, group_of
 from xtc.ir.mlir import (
     DenseI32ArrayAttr,
     DenseI64ArrayAttr,
@@ -18,10 +18,14 @@ from xtc.ir.mlir import (
 )
 from xtc.tile.interpreter.block_part import BlockPart
 from xtc.tile.interpreter.memory import GlobalMemory
-from xtc.tile.interpreter.shared import Checker, SharedMemory
+from xtc.tile.interpreter.shared import Checker, Freed, SharedMemory
 from xtc.tile.interpreter.values import numpy_type
 
 _UNKNOWN = ShapedType.get_dynamic_size()
+_AT_THE_END = (
+    "insert self.sync() at the end of the loop or branch that makes the tensor, or make it before: "
+    "another one gets its memory then"
+)
 
 
 class Views(BlockPart):
@@ -29,8 +33,9 @@ class Views(BlockPart):
 
     checker: Checker
     values: dict[Value, Any]
-    freed: list[tuple[int, int, int]]
+    freed: list[Freed]
     allocated: dict[Operation, Any]
+    alive: dict[Operation, SharedMemory]
 
     def reinterpret(self, op: Operation) -> None:
         source = self.get(op, 0)
@@ -60,12 +65,15 @@ class Views(BlockPart):
 
     def alloc(self, op: Operation) -> None:
         type = MemRefType(op.results[0].type)
+        for other in [other for other in self.alive if _is_over(other, op)]:
+            self.freed += self.checker.free(self.alive.pop(other), _AT_THE_END)
         memory = SharedMemory.new(tuple(type.shape), numpy_type(type.element_type), [*self.freed])
-        self.allocated[op] = memory
+        self.allocated[op] = self.alive[op] = memory
         self.set(op, memory)
 
     def dealloc(self, op: Operation) -> None:
-        self.freed.append(self.checker.free(self.get(op, 0)))
+        self.alive.pop(op.operands[0].owner.operation, None)
+        self.freed += self.checker.free(self.get(op, 0), "insert self.sync() before free_shared")
 
     def part(self, op: Operation) -> None:
         memory: SharedMemory = self.get(op, 0)
@@ -106,3 +114,18 @@ def _order(
         left.remove(found)
         order.append(found[2])
     return order
+
+
+def _is_over(tensor: Operation, now: Operation) -> bool:
+    """Whether the loop or branch that made a shared tensor has ended, or begins anew, where the
+    same threads make one now."""
+    if tensor == now:
+        return True
+    if group_of(tensor) != group_of(now):
+        return False
+    around = now
+    while around.block != tensor.block:
+        if around.name == "func.func":
+            return True
+        around = around.parent.operation
+    return False

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams of a machine's own library over the driver table: launches in order with what other
+libraries do, and times that the device measures."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from ctypes import byref, c_double, c_uint64
+from typing import TYPE_CHECKING, Any
+
+from xtc.runtime.driver import OpenDevice
+
+if TYPE_CHECKING:
+    from xtc.runtime.device import DriverDevice
+
+
+class Mark:
+    """A point in a stream; the device's event goes with it."""
+
+    def __init__(self, opened: OpenDevice, stream: int) -> None:
+        number = c_uint64()
+        opened.stream_call("mark", stream, byref(number))
+        self.opened, self.number = opened, number.value
+        weakref.finalize(self, _unmark, opened, self.number)
+
+
+class DriverStreams:
+    """`Streams` of a device whose driver has them."""
+
+    def __init__(self, device: DriverDevice) -> None:
+        self._device = device
+        self._opened = device.opened()
+
+    def launch(
+        self, stream: int, function: Any, arguments: Sequence[Any], grid: Sequence[int] = ()
+    ) -> None:
+        """Start a device function after what the stream was given; `DriverDevice.launch`."""
+        address, launch = self._device.call_of(function, arguments, grid)
+        self._opened.stream_call("launch", stream, address, launch)
+
+    def fill_zero(self, stream: int, address: int, nbytes: int) -> None:
+        """Set device bytes to zero after what the stream was given."""
+        self._opened.stream_call("fill", stream, address, 0, nbytes)
+
+    def after(self, stream: int, other: int) -> None:
+        """Start what a stream is given from now on after what `other` was given so far."""
+        self._opened.stream_call("after", stream, other)
+
+    def mark(self, stream: int) -> Mark:
+        """A point in a stream, of which the device notes when it is reached."""
+        return Mark(self._opened, stream)
+
+    def seconds(self, first: Mark, second: Mark) -> float:
+        """The time between two marks by the device's clock; waits for the second."""
+        found = c_double()
+        self._opened.stream_call("elapsed", first.number, second.number, byref(found))
+        return found.value
+
+    def wait(self, stream: int) -> None:
+        """Wait for what a stream was given so far. Raises DeviceTimeout as a launch does."""
+        mark = self.mark(stream)
+        self.seconds(mark, mark)
+
+    def settle(self) -> None:
+        """Wait for all that other libraries gave the device."""
+        self._opened.stream_call("settle")
+
+
+def _unmark(opened: OpenDevice, number: int) -> None:
+    """Nothing happens where the device is gone: its events went with it."""
+    streams = opened.driver.streams
+    if streams is not None and not opened.lost:
+        streams["unmark"](opened.address, number)

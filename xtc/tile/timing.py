@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times of launches by a device's clock.
+
+Before each sample the second-level cache is overwritten, which takes longer than a launch: what is
+measured is in the stream before the device gets there, and the host's own time is no part of it.
+Candidates take turns in a shuffled order, so that what slows the device down slows all of them.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xtc.interfaces.runtime import AcceleratorDevice
+from xtc.tile.config import support_of
+
+_MORE = 3  # times the rounds, at most, where samples differ much
+_STEADY = 0.02
+"""Median distance of samples from their median, as a share of it, that needs no more rounds."""
+
+
+class StreamClock:
+    """Measures what calls give to a stream of a device; a context manager."""
+
+    def __init__(self, device: AcceleratorDevice, stream: int, *, flush: bool = True) -> None:
+        """`flush`: overwrite the second-level cache before each sample. `device` has streams."""
+        assert device.streams is not None  # noqa: S101
+        self._device, self._streams, self._stream = device, device.streams, stream
+        self._nbytes = 2 * support_of(device)[2].cache_bytes if flush else 0
+        self._address = device.memory_allocate(self._nbytes) if self._nbytes else 0
+
+    def begin(self, run: Callable[[], Any]) -> tuple[Any, Any]:
+        """Call once; the marks around what it gave to the stream."""
+        if self._nbytes:
+            self._streams.fill_zero(self._stream, self._address, self._nbytes)
+        first = self._streams.mark(self._stream)
+        run()
+        return first, self._streams.mark(self._stream)
+
+    def samples(self, runs: Sequence[Callable[[], Any]], rounds: int) -> list[list[float]]:
+        """Seconds of each call in each round, in which calls take turns."""
+        order = random.Random(rounds)  # noqa: S311
+        marks: list[list[Any]] = [[] for _ in runs]
+        for _ in range(rounds):
+            for number in order.sample(range(len(runs)), len(runs)):
+                marks[number].append(self.begin(runs[number]))
+        return [[self._streams.seconds(*pair) for pair in each] for each in marks]
+
+    def steady_samples(self, runs: Sequence[Callable[[], Any]], rounds: int) -> list[list[float]]:
+        """As `samples`, with more rounds while those of the fastest call differ much."""
+        found = self.samples(runs, rounds)
+        for _ in range(_MORE - 1):
+            if spread(min(found, key=statistics.median)) <= _STEADY:
+                break
+            more = self.samples(runs, rounds)
+            found = [before + after for before, after in zip(found, more, strict=True)]
+        return found
+
+    def close(self) -> None:
+        """Give the memory back."""
+        if self._address:
+            self._device.memory_free(self._address)
+        self._address = 0
+
+    def __enter__(self) -> StreamClock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def spread(samples: Sequence[float]) -> float:
+    """The median distance from the median, as a share of it: single outliers do not count."""
+    middle = statistics.median(samples)
+    return statistics.median(abs(each - middle) for each in samples) / max(middle, 1e-12)
