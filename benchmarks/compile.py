@@ -3,8 +3,9 @@
 cold start of a process, and whole networks.
 
 `make bench-compile`; `make bench-compile ARGS="--networks resnet50 vit_s"` for networks alone, all
-of them where none is named. Every time is also a ratio to `python -c pass`, measured in the same
-run. What must not take longer than it may is judged at the end, by the median.
+of them where none is named; `ARGS=--long` for graphs of up to thousands of nodes alone. Every time
+is also a ratio to `python -c pass`, measured in the same run. What must not take longer than it may
+is judged at the end, by the median.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import xtc
 import xtc.ops as O
 from benchmarks.console import wide_console
 from benchmarks.harness import Report, print_table, run_interleaved, save
+from benchmarks.long_graphs import print_long_graphs
 from benchmarks.networks import NETWORKS
 from benchmarks.networks.compiled import compile_all, print_compiled, save_compiled
 from benchmarks.peers.graphs import graph_of, sample_inputs
@@ -134,7 +136,12 @@ def main() -> None:
     """Print the tables and save the reports."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--networks", nargs="*", choices=list(NETWORKS), help="these alone")
-    chosen = parser.parse_args().networks
+    parser.add_argument("--long", action="store_true", help="graphs of many nodes alone")
+    given = parser.parse_args()
+    if given.long:
+        print_long_graphs()
+        return
+    chosen = given.networks
     if chosen is None:
         operators_and_processes()
     networks(chosen or [])

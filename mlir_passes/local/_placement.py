@@ -10,6 +10,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
 
 Key = Callable[["Extent"], tuple[int, ...]]
 
@@ -84,19 +88,34 @@ def lower_bound(extents: Sequence[Extent]) -> int:
     return most
 
 
+class _Row(IntEnum):
+    """What is known of a placed buffer: the bytes from `start` to `stop` at some times."""
+
+    START = 0
+    STOP = 1
+    BEGIN = 2
+    END = 3
+
+
 def _place(extents: Sequence[Extent], order: Sequence[int]) -> list[int]:
-    offsets: dict[int, int] = {}
-    for number in order:
-        extent = extents[number]
-        taken = sorted(
-            (offset, offset + extents[other].size)
-            for other, offset in offsets.items()
-            if extent.meets(extents[other])
-        )
-        lowest = 0
-        for begin, end in taken:
-            if lowest + extent.size <= begin:
-                break
-            lowest = max(lowest, end)
-        offsets[number] = lowest
-    return [offsets[number] for number in range(len(extents))]
+    offsets = [0] * len(extents)
+    placed = np.empty((len(_Row), len(extents)), np.int64)  # by where they start
+    for count, number in enumerate(order):
+        extent, known = extents[number], placed[:, :count]
+        at_the_time = (known[_Row.BEGIN] <= extent.end) & (known[_Row.END] >= extent.begin)
+        offset = _lowest_gap(known[: _Row.BEGIN, at_the_time], extent.size)
+        offsets[number] = offset
+        position = int(np.searchsorted(known[_Row.START], offset))
+        placed[:, position + 1 : count + 1] = placed[:, position:count]
+        placed[:, position] = (offset, offset + extent.size, extent.begin, extent.end)
+    return offsets
+
+
+def _lowest_gap(taken: np.ndarray[Any, Any], size: int) -> int:
+    """The first of `size` free bytes beside those that are taken, sorted by where they start."""
+    starts, stops = taken
+    if not len(starts):
+        return 0
+    free = np.maximum.accumulate(np.concatenate([[0], stops]))
+    fits = np.flatnonzero(free[:-1] + size <= starts)
+    return int(free[fits[0]] if len(fits) else free[-1])

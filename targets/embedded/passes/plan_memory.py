@@ -41,7 +41,7 @@ from xtc_targets.embedded.passes import ARENA
 PLAN = "xtc.memory_plan"
 """Array on the module: for each buffer its name, offset, bytes, first and last call."""
 _ALIGN = 16  # of the arena
-_SWAPS = 400  # some milliseconds for a network of 30 buffers
+_SWAPS = 400  # a tenth of a second for a network of 30 buffers
 _CARRIERS = ("scf.yield", "scf.condition", "cf.br", "cf.cond_br")
 
 
