@@ -21,6 +21,7 @@ _TENSOR = {
     "nvgpu.WGMMA_BF16": "bfloat16",
     "nvgpu.WGMMA_E4M3": "int8",
     "nvgpu.WGMMA_E5M2": "int8",
+    "nvgpu.WGMMA_TF32": "tfloat32",
 }
 """Events of tensor cores, and the type whose peak rate they have: floats of 8 bits have that of
 integers of 8 bits (NVIDIA, "H100 Tensor Core GPU Architecture")."""

@@ -19,7 +19,7 @@ from tests.unit.tile_mutants import marked, with_line
 from xtc import tile
 from xtc.core.errors import DeviceFault, UserError
 from xtc.interfaces.tile_support import TensorMap
-from xtc.tile import bfloat16, float8_e4m3, float8_e5m2, float16
+from xtc.tile import bfloat16, float8_e4m3, float8_e5m2, float16, tfloat32
 from xtc.tile.interpreter.report import DeadlockError, RaceError
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 from xtc_targets.nvgpu.tensor_maps import tensor_map
@@ -38,6 +38,7 @@ _KINDS = {
     bfloat16: ml_dtypes.bfloat16,
     float8_e4m3: ml_dtypes.float8_e4m3fn,
     float8_e5m2: ml_dtypes.float8_e5m2,
+    tfloat32: np.float32,
 }
 
 
@@ -88,10 +89,25 @@ def test_bulk_copies_of_ragged_tensors(shape: tuple[int, int]) -> None:
         ((64, 256, 64), {"a_transposed": True, "b_transposed": True}),
         ((128, 64, 64), {"dtype": float8_e4m3, "b_transposed": True}),
         ((64, 32, 256), {"dtype": float8_e5m2, "b_transposed": True}),
+        ((128, 64, 64), {"dtype": tfloat32, "b_transposed": True}),
+        ((64, 16, 8), {"dtype": tfloat32, "b_transposed": True}),
     ],
 )
 def test_multiplications_of_warpgroups(shape: tuple[int, int, int], how: Any) -> None:
     agrees(product(tile_bulk, *shape, **how))
+
+
+@pytest.mark.slow
+def test_of_tf32_the_upper_bits_are_multiplied() -> None:
+    """1 + 2^-10 is the number after 1 that TF32 has; what is between is read as 1."""
+    program, (m, n, k, a, b, c), *_ = product(
+        tile_bulk, 64, 16, 8, dtype=tfloat32, b_transposed=True
+    )
+    a[...], b[...] = 1 + 2**-10 + 2**-11, np.eye(16, 8)
+    for run in (program.check, program):
+        c[...] = 0
+        run(m, n, k, a, b, c)
+        assert (c == np.where(np.arange(16) < 8, np.float32(1 + 2**-10), 0)).all()
 
 
 @pytest.mark.slow
@@ -115,6 +131,7 @@ def test_the_instructions_are_those_of_the_machine() -> None:
         double(tile_bulk),
         product(tile_bulk, 64, 128, 64, dtype=float16),
         product(tile_bulk, 64, 128, 64, dtype=float8_e4m3, b_transposed=True),
+        product(tile_bulk, 64, 128, 64, dtype=tfloat32, b_transposed=True),
         chained(tile_bulk, 64, 64, 32),
     )
     for case in cases:
@@ -123,11 +140,12 @@ def test_the_instructions_are_those_of_the_machine() -> None:
     for kernel in kernels:
         needs = kernel.resources
         assert (needs.spilled_bytes, needs.local_bytes, needs.warnings) == (0, 0, ())
-    copies, multiplies, small, chain = (kernel.sass for kernel in kernels)
+    copies, multiplies, small, tf32, chain = (kernel.sass for kernel in kernels)
     assert copies.count("UTMALDG.2D") == 2  # one for each panel of 64 elements
     assert copies.count("UTMASTG.2D") == 2
     assert multiplies.count("HGMMA.64x128x16.F32") == 4
     assert small.count("QGMMA.64x128x32.F32.E4M3.E4M3") == 2
+    assert tf32.count("HGMMA.64x128x8.F32.TF32") == 8
     from_registers = re.findall(r"HGMMA.64x32x16.F32 R\d+, R\d+, gdesc", chain)
     assert len(from_registers) == 4
 

@@ -289,6 +289,8 @@ def _converted(a: Data, dtype: DataType) -> Value:
     if source.is_float() and dtype.is_float():
         return (arith.extf if dtype.bits > source.bits else arith.truncf)(type, a.value)
     if source.is_float():
+        if dtype.bits < int32.bits:  # what does not fit loses its upper bits
+            return _converted(_made(_converted(a, int32), int32, a.shape), dtype)
         return (arith.fptosi if dtype.signed else arith.fptoui)(type, a.value)
     if dtype.is_float():
         return (arith.sitofp if source.signed else arith.uitofp)(type, a.value)

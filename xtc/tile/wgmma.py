@@ -11,7 +11,7 @@ from xtc.tile.memory import require_live
 from xtc.tile.types import float32
 from xtc.tile.values import RegisterTensor, SharedTensor
 
-_OPERANDS = ("float16", "bfloat16", "float8_e4m3", "float8_e5m2")
+_OPERANDS = ("float16", "bfloat16", "float8_e4m3", "float8_e5m2", "tfloat32")
 
 
 class Wgmma:
@@ -34,10 +34,11 @@ class Wgmma:
     def mma(self, a: SharedTensor | RegisterTensor, b: SharedTensor, d: RegisterTensor) -> None:
         """Begin `d += a @ b`; shared operands and the sum are not touched before `wait_group`.
 
-        `k` is a multiple of 16, of 32 for small floats; these are both in shared memory, and `k` is
-        the dimension that is contiguous there. The sums of small floats have fewer bits on a GPU
-        than float32. Raises UserError for other shapes, and for other types than two of float16,
-        bfloat16, float8_e4m3 or float8_e5m2 into float32.
+        `k` is a multiple of 16, of 32 for small floats, of 8 for tfloat32; these are both in shared
+        memory, and `k` is the dimension that is contiguous there. The sums of small floats have
+        fewer bits on a GPU than float32. Of a tfloat32 in memory the upper 19 bits are read: cast
+        to it to round. Raises UserError for other shapes, and for other types than two of float16,
+        bfloat16, float8_e4m3, float8_e5m2 or tfloat32 into float32.
         """
         for value, kinds in ((a, SharedTensor | RegisterTensor), (b, SharedTensor)):
             if not isinstance(value, kinds):
@@ -52,11 +53,11 @@ class Wgmma:
                 f"wgmma.mma of {a!r}, {b!r} and {d!r}",
                 notes=[f"operands are both {', or both '.join(_OPERANDS)}, sums float32"],
             )
-        codes = a.dtype.name if a.dtype.is_coded else ""
+        codes = "" if a.dtype.is_any_float16() else a.dtype.name
         if codes and isinstance(a, RegisterTensor):
             raise UserError(
                 f"wgmma.mma of {a!r}",
-                notes=["small floats in registers are not supported"],
+                notes=[f"{codes} in registers is not supported"],
                 hints=["store it to a shared tensor first"],
             )
         d.value = tile.wgmma(a.value, b.value, d.value, codes)
@@ -72,7 +73,7 @@ def _require_shapes(a: Any, b: Any, d: Any) -> None:
     (m, k), (inner, n), sums = shapes
     if inner != k or tuple(sums) != (m, n):
         raise UserError(f"wgmma.mma of {a!r}, {b!r} and {d!r}: shapes do not fit")
-    step = 32 if a.dtype.bits == 8 else 16
+    step = 256 // a.dtype.bits
     if m % 64 or n % 8 or k % step:
         raise UserError(
             f"wgmma.mma of [{m}, {k}] and [{k}, {n}]",

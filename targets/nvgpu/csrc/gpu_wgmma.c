@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multiply-adds of a warpgroup, from shared memory. Products of 16-bit and 8-bit numbers are exact in
-// float32, in which they are summed; the hardware keeps fewer bits of sums of 8-bit numbers. Matrix descriptors are taken apart as the PTX ISA says for wgmma: start,
-// leading and stride byte offsets in units of 16 bytes, and the swizzle in the last two bits.
+// Multiply-adds of a warpgroup, from shared memory. Products are exact in float32, in which they are
+// summed: those of 16-bit and 8-bit numbers, and of TF32, of which the hardware reads the upper 19
+// bits of a float32. The hardware keeps fewer bits of sums of 8-bit numbers. Matrix descriptors are
+// taken apart as the PTX ISA says for wgmma: start, leading and stride byte offsets in units of 16
+// bytes, and the swizzle in the last two bits.
 #include <math.h>
 #include <string.h>
 
@@ -18,8 +20,9 @@
 #define READINGS 1024 // tiles that a warpgroup has read and not waited for
 #define CHUNK_BYTES 16
 #define CHUNK 8 // elements of 16 bits
+#define TF32_UNREAD 13 // bits of a float32
 
-enum { F16, BF16, E4M3, E5M2, KINDS }; // of operands
+enum { F16, BF16, E4M3, E5M2, TF32, KINDS }; // of operands
 
 // A matrix that was read: `outer` rows of A, or columns of B.
 typedef struct {
@@ -128,7 +131,7 @@ static void remember(warpgroup *group, uint64_t descriptor, uint32_t outer, uint
 
 static inline uint32_t element_bytes(const cuda_wgmma_operands *given)
 {
-    return given->kind >= E4M3 ? 1 : 2;
+    return given->kind == TF32 ? 4 : given->kind >= E4M3 ? 1 : 2;
 }
 
 // A float of 8 bits, `mantissa` of them for its mantissa (OCP "8-bit Floating Point Specification").
@@ -148,6 +151,14 @@ static void widen(uint32_t kind, const void *from, float *to, uint32_t count)
     static float values[2][256];
     if (kind < E4M3) {
         gpu_widen(kind == BF16, from, to, count);
+        return;
+    }
+    if (kind == TF32) {
+        const uint32_t *bits = from;
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t kept = bits[i] & ~((1u << TF32_UNREAD) - 1);
+            memcpy(&to[i], &kept, sizeof kept);
+        }
         return;
     }
     float *known = values[kind - E4M3];
@@ -318,7 +329,7 @@ void cuda_wgmma(const cuda_wgmma_operands *operands, float *d)
         sim_fault(0, "cuda_wgmma of %u columns in %u steps", operands->columns, operands->steps);
     if (operands->kind >= KINDS || (operands->kind >= E4M3 && (operands->transposed_a || operands->transposed_b ||
                                                               operands->a_in_registers)))
-        sim_fault(0, "cuda_wgmma of 8-bit operands that are transposed or in registers");
+        sim_fault(0, "cuda_wgmma of operands of 8 or 32 bits that are transposed or in registers");
     gpu_require_converged("cuda_wgmma");
     memory = gpu_shared_memory();
     group->operands[mine] = operands;

@@ -32,7 +32,7 @@ WARPGROUP = 128
 _ROWS, _STEP_BYTES, _COLUMNS = 64, 32, 256
 """Of one multiplication: rows, bytes of a row of A, and columns of B at most."""
 
-_CODES = {"float8_e4m3": "e4m3", "float8_e5m2": "e5m2"}
+_CODES = {"float8_e4m3": "e4m3", "float8_e5m2": "e5m2", "tfloat32": "tf32"}
 
 _SWIZZLES = {128: 1, 64: 2, 32: 3}
 """Bytes of the pattern, and its number in a matrix descriptor ("PTX ISA", wgmma)."""

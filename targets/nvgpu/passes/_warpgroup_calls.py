@@ -16,8 +16,8 @@ WGMMA = "nvvm.wgmma.mma_async"
 MOST_STEPS = 8
 """Of a call: `STEPS` of `csrc/gpu_wgmma.c`."""
 
-_SHAPE = re.compile(r"m = 64, n = (\d+), k = (?:16|32)")
-_KINDS = ("f16", "bf16", "e4m3", "e5m2")
+_SHAPE = re.compile(r"m = 64, n = (\d+), k = (?:8|16|32)")
+_KINDS = ("f16", "bf16", "e4m3", "e5m2", "tf32")
 """Types of operands, in the order of `csrc/gpu_wgmma.c`."""
 
 _HEAD, _STEP_BYTES, _SUM_BYTES = 48, 8, 512

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import ml_dtypes
+import numpy as np
 
 from xtc.core.errors import UserError
 from xtc.ir.builders.tile import codes_of, location_text, number_of
@@ -305,4 +306,7 @@ def _unfinished(op: Operation, what: str, hint: str) -> KernelError:
 def _decoded(codes: Array, op: Operation) -> Array:
     """The numbers that an operand of a multiplication stands for."""
     name = codes_of(op)
+    if name == "tfloat32":  # of which the lower bits are not read
+        kept: Array = (codes.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+        return kept
     return codes.view(_SMALL_FLOATS[name]) if name else codes
