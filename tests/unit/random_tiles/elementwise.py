@@ -112,6 +112,12 @@ def unary(w: Writer) -> Tile | None:
         (f"self.sqrt(self.abs({a}))", lambda v: _root(np.abs(v)), x.most + 1, False),
         (f"1 / (self.abs({a}) + 1)", lambda v: kind(1) / (np.abs(v) + kind(1)), 1, False),
     ]
+    if w.rough:  # NumPy rounds in another way
+        choices += [
+            (f"self.exp(self.clip({a}, -3, 3))", lambda v: np.exp(np.clip(v, -3, 3)), 21, False),
+            (f"self.exp2(self.clip({a}, -3, 3))", lambda v: np.exp2(np.clip(v, -3, 3)), 9, False),
+            (f"self.log(self.abs({a}) + 1)", lambda v: np.log(np.abs(v) + kind(1)), x.most, False),
+        ]
     text, compute, most, whole = w.rng.choice(choices)
     return w.new(text, x.shape, x.dtype, lambda env: compute(env[a]), most, whole)
 

@@ -3,7 +3,7 @@
 
 An integer has the signed NumPy type of its width, an i1 is a bool, an index an int64. Operations on
 unsigned integers see the same bits as unsigned. Floats are computed in their own type, as the
-machine does; float16 and bfloat16 functions of `math` in float32.
+machine does; float16 and bfloat16 functions of `math` in float32, as the C library has them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from xtc.ir.mlir import (
     Type,
 )
 from xtc.tile.interpreter.fused import fused
+from xtc.tile.interpreter.libm import elementwise
 
 _FLOATS = {
     "f16": np.dtype(np.float16),
@@ -104,12 +105,6 @@ def _in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
     return computed
 
 
-def _erf(value: Any) -> Any:
-    from math import erf
-
-    return np.vectorize(erf, otypes=[np.float64])(value)
-
-
 def _shifted(function: Callable[..., Any]) -> Callable[..., Any]:
     def shift(a: Any, b: Any) -> Any:
         width = np.asarray(a).dtype.itemsize * 8
@@ -143,21 +138,21 @@ _OPERATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "arith.select": np.where,
         "math.absf": np.abs,
         "math.absi": np.abs,
-        "math.exp": _in_float32(np.exp),
-        "math.exp2": _in_float32(np.exp2),
-        "math.log": _in_float32(np.log),
-        "math.log2": _in_float32(np.log2),
+        "math.exp": elementwise("exp"),
+        "math.exp2": elementwise("exp2"),
+        "math.log": elementwise("log"),
+        "math.log2": elementwise("log2"),
         "math.sqrt": _in_float32(np.sqrt),
         "math.rsqrt": _in_float32(lambda x: 1 / np.sqrt(x)),
         "math.roundeven": np.rint,
         "math.fma": fused,
         "math.floor": np.floor,
         "math.ceil": np.ceil,
-        "math.tanh": _in_float32(np.tanh),
-        "math.sin": _in_float32(np.sin),
-        "math.cos": _in_float32(np.cos),
-        "math.erf": _erf,
-        "math.powf": _in_float32(np.power),
+        "math.tanh": elementwise("tanh"),
+        "math.sin": elementwise("sin"),
+        "math.cos": elementwise("cos"),
+        "math.erf": elementwise("erf"),
+        "math.powf": elementwise("pow"),
     }
 )
 
