@@ -15,7 +15,7 @@ from tests.unit.test_nvgpu_arrays import DlTensor, Library
 from xtc.tile.config import device_in_use
 
 
-def no_torch() -> ModuleType:
+def no_torch() -> Any:
     """PyTorch as it is where it sees no GPU."""
     fake: Any = ModuleType("torch")
     fake.__spec__ = SimpleNamespace(name="torch")
@@ -29,6 +29,7 @@ def fake_torch(library: Path, stream: int) -> Any:
     class OfTorch(DlTensor):
         __module__ = "torch"
         device = "cuda:0"
+        kind: Any
 
         def to(self, kind: Any) -> OfTorch:
             return empty(*self._sizes, dtype=kind)

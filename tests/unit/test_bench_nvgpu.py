@@ -81,7 +81,8 @@ def test_products_take_turns_with_those_of_the_library(
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", fake_torch(library, 77))
     monkeypatch.setattr(nvgpu_tiles, "CUBES", ())
-    with NvgpuDevice(nvgpu.first_gpu()) as device:
+    options = NvgpuOptions("hw", driver_library=library, cubins="none")
+    with NvgpuDevice(options) as device:
         tile.use_device(device)
         try:
             nvgpu_tiles.measured(device)

@@ -67,7 +67,7 @@ def lines(device: NvgpuDevice, word: str) -> list[str]:
 
 def test_candidates_are_measured_in_turns_with_a_cold_cache(device: NvgpuDevice) -> None:
     given = arrays(device)
-    ranked = Tuned().candidates(1000, *given)
+    ranked: Any = Tuned().candidates(1000, *given)
     assert [each.parameters["block"] for each in ranked] == [1024, 256, 64]
     assert [each.how for each in ranked] == ["measured"] * 3
     seconds = [each.seconds for each in ranked]
@@ -91,7 +91,7 @@ def test_candidates_are_measured_in_turns_with_a_cold_cache(device: NvgpuDevice)
 def test_candidates_that_fault_or_crash_are_listed_with_their_causes(device: NvgpuDevice) -> None:
     Path(log_file(device) + ".grids").write_text("fault 3\ncrash 47\n")
     given = arrays(device)
-    ranked = Tuned().candidates(3000, *given)
+    ranked: Any = Tuned().candidates(3000, *given)
     errors = {each.parameters["block"]: each.error for each in ranked}
     assert ranked[0].parameters == {"block": 256}
     assert ranked[0].seconds == pytest.approx(12e-6)
@@ -109,10 +109,11 @@ def test_candidates_that_fault_or_crash_are_listed_with_their_causes(device: Nvg
 
 
 def test_without_arrays_nothing_is_measured(device: NvgpuDevice) -> None:
+    device.init_device()
     before = len(lines(device, "launch"))
     tile.use_device(device)
     try:
-        ranked = Tuned().candidates(1000, None, None, None)
+        ranked: Any = Tuned().candidates(1000, None, None, None)
     finally:
         tile.use_device(None)
     assert [each.how for each in ranked] == ["modelled"] * 3
