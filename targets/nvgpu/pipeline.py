@@ -83,12 +83,14 @@ BUFFERIZED = Stage(
 def offloaded(options: NvgpuOptions) -> Stage:
     """Each kernel's grid, and what a thread of it does."""
     machine = options.machine
+    hopper = machine.capability >= (9, 0)
     return Stage(
         "offloaded",
         (
             # While contractions can be told from other loops.
-            UseTensorCores(options.tf32, machine.sms, machine.shared_bytes_sm),
+            UseTensorCores(options.tf32, machine.sms, machine.shared_bytes_sm, hopper),
             # Its kernels are tile kernels with layouts: the rest is done as for the user's.
+            MapTensors(hopper),
             PlaceTileBuffers(machine.shared_bytes_block),
             LowerTiles(),
             # Long rows are shared by the threads of a block.

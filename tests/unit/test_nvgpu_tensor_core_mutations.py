@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import xtc
-from tests.unit.tensor_core_contractions import Shape, product
+from tests.unit.tensor_core_contractions import Shape, product, with_sms
 from xtc.core.errors import DeviceFault
 from xtc.evaluate import MismatchError
 from xtc.ir.mlir import IntegerAttr, IntegerType, Operation, all_operations
@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 COPY, COMMIT, WAIT = (
     f"nvvm.cp.async.{name}" for name in ("shared.global", "commit.group", "wait.group")
 )
+FENCE = "nvvm.fence.proxy"
 LOAD, MMA = "nvvm.ldmatrix", "nvvm.mma.sync"
 NUMBERS = {BARRIER: 4, COPY: 12, COMMIT: 3, WAIT: 2, LOAD: 10, MMA: 8}
 """How many of each there are in the kernel with the smallest tiles: before, in and after a loop."""
@@ -72,6 +73,12 @@ def test_the_kernel_is_what_is_damaged_below(
     assert counts == NUMBERS
 
 
+WARPGROUP_NUMBERS = {BARRIER: 3, COMMIT: 3, WAIT: 1, FENCE: 1}
+"""Of the kernel whose tiles warpgroups multiply. The simulator multiplies at once, when all 128
+threads have come: what a missing wait, or a barrier before or after multiplications, does is seen
+by the interpreter of tile kernels alone."""
+
+
 MUTATIONS = [
     *((BARRIER, number, drop) for number in range(NUMBERS[BARRIER])),
     *((COMMIT, number, drop) for number in range(NUMBERS[COMMIT])),
@@ -90,6 +97,27 @@ def test_nothing_can_be_left_away(
     change: Callable[[Operation], None],
 ) -> None:
     damage(monkeypatch, lambda module: change(found(module, name)[number]))
+    with (
+        xtc.compile(product(SHAPE, "float16"), target=gpu) as module,
+        pytest.raises((MismatchError, DeviceFault)),
+    ):
+        module.check()
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [(BARRIER, 2), *((COMMIT, n) for n in range(3)), (WAIT, 0), (FENCE, 0)],
+)
+def test_nothing_can_be_left_away_by_warpgroups(
+    gpu: NvgpuDevice, monkeypatch: pytest.MonkeyPatch, name: str, number: int
+) -> None:
+    def change(module: Operation) -> None:
+        ops = found(module, name)
+        assert len(ops) == WARPGROUP_NUMBERS[name]
+        drop(ops[number])
+
+    with_sms(monkeypatch, 1)
+    damage(monkeypatch, change)
     with (
         xtc.compile(product(SHAPE, "float16"), target=gpu) as module,
         pytest.raises((MismatchError, DeviceFault)),

@@ -50,6 +50,13 @@ def mma_count(shape: Shape, dtype: str, tile: tuple[int, int] = SMALLEST) -> int
     return batch * blocks * (m // 16) * (n // 8) * steps
 
 
+def wgmma_count(shape: Shape, tile: tuple[int, int]) -> int:
+    """What a warpgroup takes: 64 rows, all columns, and 16 positions of the sum at a time."""
+    m, n = tile
+    blocks = math.ceil(shape.m / m) * math.ceil(shape.n / n) * math.prod(shape.batch_a)
+    return blocks * (m // 64) * math.ceil(shape.k / 64) * 4
+
+
 def run(
     gpu: NvgpuDevice, graph: xtc.Graph, shape: Shape, dtype: str, tile: tuple[int, int] = SMALLEST
 ) -> None:
@@ -61,7 +68,11 @@ def run(
         module.check()
     name = KINDS[dtype][0]
     expected = {f"nvgpu.{event}": 0 for event in EVENTS}
-    expected |= {f"nvgpu.{name}": mma_count(shape, dtype, tile), "nvgpu.LAUNCHES": 1}
+    if tile[0] >= 64 and dtype != "float32":
+        expected |= {f"nvgpu.W{name.replace('MMA', 'GMMA')}": wgmma_count(shape, tile)}
+        expected |= {"nvgpu.LOADED_MATRICES": 0, "nvgpu.LAUNCHES": 1}
+    else:
+        expected |= {f"nvgpu.{name}": mma_count(shape, dtype, tile), "nvgpu.LAUNCHES": 1}
     assert {name: events[name] for name in expected} == expected
     assert gpu.memory_info()[0] == 0
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import unittest
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.unit import tile_compatible
+from tests.unit.nvgpu_code import needs_ptxas
 from tests.unit.tile_kernels import VectorAdd
 from xtc import tile
 from xtc.core import knobs
@@ -103,3 +105,33 @@ def test_types_of_pytorch() -> None:
         tile.utils.dtype_to_torch(tile.int4b)
     with pytest.raises(UserError, match="no type"):
         tile.utils.dtype_from_torch(torch.complex64)
+
+
+@pytest.mark.slow
+def test_functions_are_as_exact_as_cudas() -> None:
+    """To 2 units in the last place ("CUDA C++ Programming Guide", mathematical functions), also of
+    angles up to the largest."""
+    random = np.random.default_rng(0)
+    x = (random.standard_normal(128) * np.logspace(-3, 6, 128)).astype(np.float32)
+    x[:4] = 0, 1e5, 3e38, np.inf
+    wide = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        expected = np.stack(
+            [
+                *(np.sin(wide), np.cos(wide), np.tanh(wide), np.vectorize(math.erf)(wide)),
+                *(np.floor(wide), np.ceil(wide), np.log2(abs(wide)), np.minimum(wide, -wide)),
+                wide == 0,
+            ]
+        )
+    program = tile_compatible.Functions()
+    for run in (program.check, program):
+        y = np.zeros(expected.shape, np.float32)
+        run(len(x), x, y)
+        np.testing.assert_array_max_ulp(y, expected.astype(np.float32), 2)
+
+
+@pytest.mark.slow
+@needs_ptxas
+def test_functions_need_no_local_memory() -> None:
+    needs = tile_compatible.Functions().compile(128, None, None).resources
+    assert (needs.spilled_bytes, needs.local_bytes, needs.warnings) == (0, 0, ())

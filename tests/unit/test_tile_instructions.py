@@ -144,7 +144,9 @@ def ordered(n: int) -> tuple[list[Any], np.ndarray]:
     return [n, x, y], expected
 
 
-@pytest.mark.parametrize("options", [{}, {"sim_schedule": "shuffled", "seed": 3}])
+@pytest.mark.parametrize(
+    "options", [{}, {"sim_schedule": "shuffled", "seed": 3, "sim_races": True}]
+)
 def test_blocks_wait_for_each_other(options: dict[str, Any]) -> None:
     arguments, expected = ordered(9)
     with NvgpuDevice(NvgpuOptions(**options)) as device:

@@ -64,12 +64,8 @@ def test_three_ways_give_the_same(
             agrees(kernel.program, case)
 
 
-def test_kernels_that_wait_give_the_same(is_long: bool) -> None:
+def test_kernels_that_wait_give_the_same(is_long: bool, devices: list[NvgpuDevice]) -> None:
     """By mbarriers, semaphores and for clusters; and plain loops that become such kernels."""
-    with NvgpuDevice(NvgpuOptions(opt_level=0, memory_bytes=MEMORY)) as device:
-        tile.use_device(device)
-        try:
-            for seed in range(LONG_ASYNCHRONOUS if is_long else ASYNCHRONOUS):
-                agrees(*asynchronous(seed))
-        finally:
-            tile.use_device(None)
+    tile.use_device(devices[0])
+    for seed in range(LONG_ASYNCHRONOUS if is_long else ASYNCHRONOUS):
+        agrees(*asynchronous(seed))

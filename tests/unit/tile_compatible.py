@@ -88,3 +88,25 @@ class Total(tile.Script):
         self.store_shared(kept, self.max(loaded), offsets=[2], dims=[])
         self.sync()
         self.store_global(y, kept[2].item(), offsets=[1, 0], dims=[])
+
+
+class Functions(tile.Script):
+    """What functions make of each element, a row of the result each."""
+
+    def __call__(self, n: int, x_ptr: ~float32, y_ptr: ~float32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        x = self.load_global(
+            self.global_view(x_ptr, dtype=float32, shape=[n]), offsets=[0], shape=[n]
+        )
+        y = self.global_view(y_ptr, dtype=float32, shape=[9, n])
+        self.store_global(y, self.sin(x), offsets=[0, 0], dims=[1])
+        self.store_global(y, self.cos(x), offsets=[1, 0], dims=[1])
+        self.store_global(y, self.tanh(x), offsets=[2, 0], dims=[1])
+        self.store_global(y, self.erf(x), offsets=[3, 0], dims=[1])
+        self.store_global(y, self.floor(x), offsets=[4, 0], dims=[1])
+        self.store_global(y, self.ceil(x), offsets=[5, 0], dims=[1])
+        self.store_global(y, self.log2(self.abs(x)), offsets=[6, 0], dims=[1])
+        self.store_global(y, self.minimum(x, self.neg(x)), offsets=[7, 0], dims=[1])
+        is_zero = self.cast(self.logical_not(x), float32)
+        self.store_global(y, is_zero, offsets=[8, 0], dims=[1])

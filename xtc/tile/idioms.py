@@ -9,7 +9,12 @@ from types import MappingProxyType
 
 from xtc.core.errors import close_match
 
-_OF_TILES = frozenset("sum max min any all abs exp exp2 log sqrt rsqrt round square dot".split())
+_OF_TILES = frozenset(
+    (
+        "sum max min any all abs neg exp exp2 log log2 sqrt rsqrt round floor ceil square dot "
+        "sin cos tanh erf"
+    ).split()
+)
 """Instructions that elsewhere are methods of an array."""
 
 _BLOCK = "a kernel says what a whole block does: self.single_thread() lets one of its threads run"

@@ -388,6 +388,14 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         """The larger of both, element by element."""
         return _out(arithmetic.binary("max", lhs, rhs), out)
 
+    def minimum(self, lhs: Any, rhs: Any, out: Any = None) -> Any:
+        """The smaller of both, element by element."""
+        return _out(arithmetic.binary("min", lhs, rhs), out)
+
+    def logical_not(self, x: Any, *, out: Any = None) -> Any:
+        """Whether each element is 0."""
+        return _out(arithmetic.unary("not", x), out)
+
     def where(self, condition: Any, x: Any, y: Any, *, out: Any = None) -> Any:
         """`x` where the condition holds, else `y`."""
         return _out(arithmetic.select(condition, x, y), out)
@@ -411,7 +419,11 @@ def _unary_instruction(name: str) -> Callable[..., Any]:
     return method
 
 
-for _name in ("abs", "exp", "exp2", "log", "round", "sqrt", "rsqrt"):
+_FUNCTIONS = (
+    *("abs", "ceil", "cos", "erf", "exp", "exp2", "floor", "log", "log2", "neg", "round", "rsqrt"),
+    *("sin", "sqrt", "tanh"),
+)
+for _name in _FUNCTIONS:
     setattr(Instructions, _name, _unary_instruction(_name))
 
 

@@ -54,6 +54,10 @@ void cuda_write(const void *address, uint32_t nbytes);
 // an order with others' such accesses. atom, ld.acquire, st.release.
 void cuda_atomic(const void *address, uint32_t nbytes);
 
+// What this block does from here on comes after what others did before they released what it
+// acquires. ld.acquire, atom.acquire.
+void cuda_acquire(void);
+
 // Let others run: what this thread looks for in memory is not there yet. nanosleep.
 void cuda_pause(void);
 

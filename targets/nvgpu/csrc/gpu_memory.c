@@ -102,3 +102,8 @@ void cuda_atomic(const void *address, uint32_t nbytes)
     check(address, nbytes, "atomic access");
     gpu_count(GPU_ATOMICS, 1);
 }
+
+void cuda_acquire(void)
+{
+    gpu_races_acquire();
+}

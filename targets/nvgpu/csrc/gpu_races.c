@@ -44,6 +44,12 @@ void gpu_races_resume(void)
     sim_shadow_forget(&global);
 }
 
+void gpu_races_acquire(void)
+{
+    if (watches)
+        sim_shadow_forget(&global);
+}
+
 void gpu_races_barrier(void)
 {
     phase++;

@@ -122,6 +122,7 @@ void gpu_races_open(void);
 void gpu_races_launch(void);  // begins
 void gpu_races_block(void);   // begins
 void gpu_races_resume(void);  // a block that paused goes on: it has seen what others did
+void gpu_races_acquire(void); // a thread has seen what other blocks did before they released it
 void gpu_races_barrier(void); // opens
 // The running thread reads or writes these bytes; stops where that is a race.
 void gpu_touch(const void *address, uint32_t nbytes, bool writes);

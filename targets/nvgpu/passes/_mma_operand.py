@@ -113,6 +113,11 @@ class OperandSlots:
         plain = tile.tile_type(MemRefType(part.type).shape, type.element_type)
         return tile.load_shared(part, with_layout(plain, layout))
 
+    def whole(self, slot: Number, *, is_a: bool = False) -> Value:
+        """The tile in a slot, a view of shared memory: rows of A, or columns of B."""
+        part = self._part(slot, [0, 0], self._shape)
+        return part if self.operand.along_k == is_a else transposed(part)
+
     def free(self) -> None:
         """The memory is needed no longer."""
         memref.dealloc(self.buffer)

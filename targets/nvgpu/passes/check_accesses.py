@@ -20,7 +20,11 @@ from xtc.ir.passes import Pass
 
 _READ, _WRITE, _ATOMIC = "cuda_read", "cuda_write", "cuda_atomic"
 _CALLED = (_READ, _WRITE, _ATOMIC)
-_DECLARATIONS = "\n".join(f"llvm.func @{name}(!llvm.ptr, i32)" for name in _CALLED)
+_ACQUIRE = "cuda_acquire"
+_ACQUIRING = (4, 6, 7)  # MLIR's numbers of acquire, acq_rel and seq_cst
+_DECLARATIONS = "\n".join(
+    (*(f"llvm.func @{name}(!llvm.ptr, i32)" for name in _CALLED), f"llvm.func @{_ACQUIRE}()")
+)
 _COMBINING = ("llvm.atomicrmw", "llvm.cmpxchg")
 _MEMORIES = ("!llvm.ptr<1>", "!llvm.ptr<3>")  # global and shared
 _WIDEST = 16  # bytes of one access
@@ -75,9 +79,12 @@ def _is_access(op: Operation) -> bool:
 
 
 def _is_atomic(op: Operation) -> bool:
-    return op.name in _COMBINING or (
-        "ordering" in op.attributes and IntegerAttr(op.attributes["ordering"]).value != 0
-    )
+    return op.name in _COMBINING or _ordering(op) != 0
+
+
+def _ordering(op: Operation) -> int:
+    """MLIR's number of how an access is ordered; 0: in no way."""
+    return int(IntegerAttr(op.attributes["ordering"]).value) if "ordering" in op.attributes else 0
 
 
 def _announce(op: Operation) -> None:
@@ -91,6 +98,8 @@ def _announce(op: Operation) -> None:
         )
         width = constant(stored_bytes(type), ip)
         call(_ATOMIC, [plain_address(pointer, ip), width], [], ip)
+        if op.name != "llvm.store" and _ordering(op) in _ACQUIRING:
+            call(_ACQUIRE, [], [], ip)
         return
     reads = op.name == "llvm.load"
     pointer = op.operands[0 if reads else 1]

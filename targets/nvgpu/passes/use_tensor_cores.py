@@ -12,7 +12,7 @@ from xtc.core.errors import CompileError
 from xtc.ir.analysis.effects import is_allocation
 from xtc.ir.analysis.structured import Structured, structured
 from xtc.ir.analysis.views import VIEWS, are_apart, root
-from xtc.ir.attributes import KERNEL, WARPS
+from xtc.ir.attributes import KERNEL, NOTES, WARPS
 from xtc.ir.builders import tile
 from xtc.ir.builders.numbers import (
     Number,
@@ -21,13 +21,16 @@ from xtc.ir.builders.numbers import (
     multiply,
     remainder_unsigned,
 )
+from xtc.ir.builders.tile import location_text
 from xtc.ir.mlir import (
+    ArrayAttr,
     InsertionPoint,
     IntegerAttr,
     IntegerType,
     MemRefType,
     Operation,
     OpResult,
+    StringAttr,
     Value,
     all_operations,
 )
@@ -41,6 +44,7 @@ from xtc_targets.nvgpu.passes._mma_loop import MmaLoop
 from xtc_targets.nvgpu.passes._mma_operand import GlobalOperand, strided
 from xtc_targets.nvgpu.passes._mma_result import Result, write_result
 from xtc_targets.nvgpu.passes._mma_tiling import BLOCKS_SM, WIDEST_COPY, Tiling, choose_tiling
+from xtc_targets.nvgpu.passes._wgmma_loop import WarpgroupLoop, declined
 from xtc_targets.nvgpu.passes.group_contractions import is_zero
 
 _PASSIVE = ("arith.constant", "memref.alloc", "memref.dealloc", *VIEWS)
@@ -67,12 +71,16 @@ class UseTensorCores(Pass):
         tf32: whether operands in float32 may be rounded to TF32.
         sms: multiprocessors of the GPU; each should have work.
         shared_bytes: shared memory of a multiprocessor.
+        warpgroups: whether a GPU has instructions of warpgroups, which multiply 16-bit numbers
+            from shared memory: no fragments are loaded. Where tiles are too small for them, or
+            operands wider, `xtc.notes` of the kernel says so.
     """
 
     name: ClassVar[str] = "use-tensor-cores"
     tf32: bool = False
     sms: int = 108
     shared_bytes: int = 164 << 10
+    warpgroups: bool = False
 
     def __post_init__(self) -> None:
         require_positive(self)
@@ -110,7 +118,10 @@ class UseTensorCores(Pass):
         old = [view.operation for view in block.operations][:-1]
         others = [op for op in old if op not in work.ops]
         with contraction.nest.op.location, InsertionPoint.at_block_terminator(block):
-            _write_block(work, tiling)
+            why = self._write_block(work, tiling)
+        if self.warpgroups and why:
+            text = f"{location_text(contraction.nest.op.location)}: no warpgroups: {why}"
+            kernel.attributes[NOTES] = ArrayAttr.get([StringAttr.get(text)])
         for op in reversed(work.ops):
             op.erase()
         _drop_views(others)
@@ -118,6 +129,20 @@ class UseTensorCores(Pass):
         kernel.attributes[WARPS] = IntegerAttr.get(i64, tiling.threads // WARP)
         i32 = IntegerType.get_signless(32)
         kernel.attributes[_BLOCKS_SM] = IntegerAttr.get(i32, BLOCKS_SM)
+
+    def _write_block(self, work: _Work, tiling: Tiling) -> str:
+        """Write what a block does; returns why warpgroups do not multiply, empty where they do."""
+        contraction = work.contraction
+        batch, row, column = _tile(contraction, tiling, tile.block_id(0))
+        operands = (
+            _operand(contraction, 0, batch, row),
+            _operand(contraction, 1, batch, column),
+        )
+        why = declined(tiling, contraction.kind)
+        loop = WarpgroupLoop if self.warpgroups and not why else MmaLoop
+        accumulators = loop(tiling, operands).write()
+        write_result(tiling, accumulators, Result(work.result, batch, row, column, work.epilogue))
+        return why
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,17 +197,6 @@ def _drop_views(ops: Sequence[Operation]) -> None:
             True for result in op.results for _ in result.uses
         ):
             op.erase()
-
-
-def _write_block(work: _Work, tiling: Tiling) -> None:
-    contraction = work.contraction
-    batch, row, column = _tile(contraction, tiling, tile.block_id(0))
-    operands = (
-        _operand(contraction, 0, batch, row),
-        _operand(contraction, 1, batch, column),
-    )
-    accumulators = MmaLoop(tiling, operands).write()
-    write_result(tiling, accumulators, Result(work.result, batch, row, column, work.epilogue))
 
 
 def _tile(

@@ -120,8 +120,8 @@ class Writer:
         def step(env: Env) -> None:
             with np.errstate(all="ignore"):
                 made = np.asarray(function(env))
-            assert made.shape == tile.shape, (text, made.shape, tile.shape)
-            env[tile.name] = made.astype(NUMPY[dtype])
+                assert made.shape == tile.shape, (text, made.shape, tile.shape)
+                env[tile.name] = made.astype(NUMPY[dtype])
 
         self.steps.append(step)
         self.tiles.append(tile)

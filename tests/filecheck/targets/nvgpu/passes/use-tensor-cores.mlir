@@ -6,6 +6,10 @@
 // RUN:   | FileCheck %s --check-prefix=TF32
 // RUN: xtc-opt %s --use-tensor-cores{sms=4} --place-tile-buffers --lower-tiles \
 // RUN:   | FileCheck %s --check-prefix=LARGE
+// RUN: xtc-opt %s "--use-tensor-cores{sms=4 warpgroups=true}" \
+// RUN:   | FileCheck %s --check-prefix=GROUPS
+// RUN: xtc-opt %s "--use-tensor-cores{sms=256 warpgroups=true tf32=true}" \
+// RUN:   | FileCheck %s --check-prefix=DECLINED
 
 #whole = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (j)>
@@ -105,6 +109,23 @@
 // LARGE-SAME:  nvgpu.block = array<i64: 128, 1, 1>
 // LARGE-SAME:  nvgpu.grid = array<i64: 16, 1, 1>
 // LARGE-SAME:  nvgpu.shared_bytes = 69632 : i64
+
+// Warpgroups multiply what lies in shared memory: no fragments.
+// GROUPS-LABEL: func.func @half(
+// GROUPS-NOT:   xtc.notes
+// GROUPS-NOT:   "tile.dot"
+// GROUPS:       scf.for
+// GROUPS:         "tile.wait_group"() {n = 2 : i64}
+// GROUPS-NEXT:    "tile.fence_proxy"() {space = "shared"}
+// GROUPS-NEXT:    "tile.sync"
+// GROUPS-NEXT:    "tile.wgmma_fence"
+// GROUPS:         "tile.wgmma"{{.*}} -> tensor<128x128xf32, #tile.layout<
+// GROUPS:         "tile.wgmma_commit"
+// GROUPS:         scf.if
+// GROUPS-COUNT-2:   "tile.copy_async"
+// GROUPS:         "tile.commit_group"
+// GROUPS:         "tile.wgmma_wait"() {n = 0 : i64}
+// GROUPS:         scf.yield
 func.func @half(%a: memref<512x512xf16, 1>, %b: memref<512x512xf16, 1>, %x: memref<512xf16, 1>, %c: memref<512x512xf16, 1>) {
   %zero = arith.constant 0.0 : f32
   %s = memref.alloc() : memref<512x512xf32, 1>
@@ -124,6 +145,8 @@ func.func @half(%a: memref<512x512xf16, 1>, %b: memref<512x512xf16, 1>, %x: memr
 
 // Odd sizes, both transposed, a batch: what is outside becomes 0. Rows of B have 10 bytes to the
 // next, of which 2 can be copied at a time, those of A 40, in steps of 8.
+// DECLINED-LABEL: func.func @odd(
+// DECLINED-SAME: xtc.notes = ["{{.*}}: no warpgroups: tiles of 32x32: warpgroups take multiples of 64 rows"]
 // THREAD-LABEL: func.func @odd(
 // THREAD-SAME:  nvgpu.grid = array<i64: 6, 1, 1>
 // THREAD:       nvvm.cp.async.shared.global {{.*}}, 8, cache = ca, %{{.*}} : !llvm.ptr<3>, !llvm.ptr<1>, i32
@@ -145,6 +168,8 @@ func.func @odd(%a: memref<3x17x20xbf16, 1>, %b: memref<3x33x17xbf16, 1>, %c: mem
 }
 
 // ldmatrix cannot transpose elements of 32 bits: those of B are read one by one.
+// DECLINED-LABEL: func.func @wide(
+// DECLINED-SAME: xtc.notes = ["{{.*}}: no warpgroups: operands of tf32"]
 // THREAD-LABEL: func.func @wide(
 // THREAD:       linalg.matmul
 // TF32-LABEL:  func.func @wide(

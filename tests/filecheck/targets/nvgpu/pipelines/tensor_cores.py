@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s sm_80 | FileCheck %s --check-prefixes=CHECK,SM80
 # RUN: %python %s sm_90a | FileCheck %s --check-prefixes=CHECK,SM90
-"""A product with what follows it is one kernel: cp.async, ldmatrix, mma.sync, vector stores."""
+"""A contraction with what follows it is one kernel: cp.async, then ldmatrix and mma.sync, or wgmma; vector stores."""
 
 import sys
 
@@ -31,10 +31,16 @@ print(prepare(graph.graph, target=gpu).stage_text("code"))
 # CHECK:        cp.async.commit_group
 # SM80:         cp.async.wait_group 2
 # SM90:         cp.async.wait_group 1
+# SM90:         fence.proxy.async.shared::cta
 # CHECK:        bar{{(rier)?}}.sync
-# CHECK:        ldmatrix.sync.aligned.m8n8.x4.shared.b16
-# CHECK:        ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
-# CHECK:        mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+# SM80:         ldmatrix.sync.aligned.m8n8.x4.shared.b16
+# SM80:         ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+# SM80:         mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+# SM90-NOT:     ldmatrix
+# SM90:         wgmma.fence.sync.aligned
+# SM90:         wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
+# SM90:         wgmma.commit_group.sync.aligned
+# SM90-NOT:     mma.sync.
 # CHECK:        st.shared.v2
 # CHECK:        ld.shared.v4
 # CHECK:        st.global.v4
