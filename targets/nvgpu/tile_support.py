@@ -13,6 +13,7 @@ from xtc.interfaces.tile_support import Resources, TileSupport
 from xtc.ir.pipeline import Pipeline
 from xtc.system import tool
 from xtc.system.workspace import private_folder
+from xtc_targets.nvgpu.occupancy import resident_blocks
 from xtc_targets.nvgpu.options import NvgpuOptions
 from xtc_targets.nvgpu.pipeline import tile_pipeline
 from xtc_targets.nvgpu.ptx import ptx
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 _MMA_SHARE = 0.63
 """Of the tensor cores' peak, what mma.sync reaches on sm_90a, for the static model only:
 "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture" (Luo et al., 2024)."""
-
-_REGISTER_UNIT = 256
-"""Registers that a warp is given at a time ("CUDA C++ Programming Guide", occupancy)."""
 
 
 @cache
@@ -98,7 +96,7 @@ class GpuCode:
             + _number(said, r"(\d+) bytes spill loads"),
             local_bytes=_number(said, r"(\d+) bytes stack frame"),
             shared_bytes=shared_bytes,
-            blocks=self._blocks(registers, threads, shared_bytes),
+            blocks=resident_blocks(self.options.machine, registers, threads, shared_bytes),
             warnings=tuple(warnings),
         )
 
@@ -106,17 +104,6 @@ class GpuCode:
         file = cubin.with_suffix(".ptx")
         file.write_text(text)
         return assemble(file, self.options.machine.arch, cubin)
-
-    def _blocks(self, registers: int, threads: int, shared_bytes: int) -> int:
-        """Blocks that an SM has room for at the same time."""
-        machine = self.options.machine
-        of_warp = -(-registers * machine.warp_threads // _REGISTER_UNIT) * _REGISTER_UNIT
-        warps = -(-threads // machine.warp_threads)
-        limits = [machine.blocks_sm, machine.threads_sm // threads]
-        limits.append(machine.registers_sm // max(1, of_warp * warps))
-        reserved = machine.shared_bytes_sm - machine.shared_bytes_block
-        limits.append(machine.shared_bytes_sm // (shared_bytes + reserved))
-        return min(limits)
 
 
 def _number(text: str, pattern: str) -> int:

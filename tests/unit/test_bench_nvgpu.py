@@ -7,18 +7,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any
 
-import ml_dtypes
-import numpy as np
 import pytest
 
 from benchmarks import nvgpu, nvgpu_clock, nvgpu_examples, nvgpu_rows, nvgpu_tiles
 from tests.unit.nvgpu_stand_in import log, stand_in
-from tests.unit.test_nvgpu_arrays import DlTensor, Library
+from tests.unit.nvgpu_torch import fake_torch, no_torch
 from xtc import tile
-from xtc.tile.config import device_in_use
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = [
@@ -75,49 +70,10 @@ def test_every_table_is_measured(
     assert log(library)[-1].endswith("0 streams, 0 events, 0 modules, 0 allocations")
 
 
-def no_torch() -> Any:
-    """PyTorch as it is where it sees no GPU."""
-    fake: Any = ModuleType("torch")
-    fake.__spec__ = type("Spec", (), {"name": "torch"})()
-    fake.cuda = type("cuda", (), {"is_available": lambda: False, "is_initialized": lambda: False})
-    return fake
-
-
 def test_a_wrong_result_ends_the_benchmark(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", no_torch())
     with pytest.raises(AssertionError):
         nvgpu.main()
-
-
-def fake_torch(library: Path, stream: int) -> Any:
-    """What the benchmark uses of PyTorch, on the stand-in's memory."""
-    fake = no_torch()
-
-    class OfTorch(DlTensor):
-        __module__ = "torch"
-        device = "cuda:0"
-
-        def to(self, kind: type) -> DlTensor:
-            return empty(*self._sizes, dtype=kind)
-
-    def empty(*shape: int, device: str = "cuda", dtype: Any = np.float32) -> OfTorch:
-        assert device == "cuda"
-        tensor = Library(library).tensor(np.zeros(shape, dtype))
-        return OfTorch(tensor, code=4 if dtype is ml_dtypes.bfloat16 else 2)
-
-    def matmul(a: DlTensor, b: DlTensor, out: DlTensor) -> None:
-        device_in_use().streams.copy_within(stream, out._head.data, a._head.data, 4096)  # type: ignore[union-attr]
-
-    fake.randn, fake.empty, fake.matmul = empty, empty, matmul
-    fake.float16, fake.bfloat16 = np.float16, ml_dtypes.bfloat16
-    fake.testing = SimpleNamespace(assert_close=lambda *_, **__: None)
-    fake.cuda = SimpleNamespace(
-        is_available=lambda: True,
-        is_initialized=lambda: True,
-        current_device=lambda: 0,
-        current_stream=lambda *_: SimpleNamespace(cuda_stream=stream),
-    )
-    return fake
 
 
 def test_products_take_turns_with_those_of_the_library(
@@ -125,7 +81,8 @@ def test_products_take_turns_with_those_of_the_library(
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", fake_torch(library, 77))
     monkeypatch.setattr(nvgpu_tiles, "CUBES", ())
-    with NvgpuDevice(nvgpu.first_gpu()) as device:  # type: ignore[attr-defined]
+    options = NvgpuOptions("hw", driver_library=library, cubins="none")
+    with NvgpuDevice(options) as device:
         tile.use_device(device)
         try:
             nvgpu_tiles.measured(device)

@@ -109,6 +109,7 @@ def test_candidates_that_fault_or_crash_are_listed_with_their_causes(device: Nvg
 
 
 def test_without_arrays_nothing_is_measured(device: NvgpuDevice) -> None:
+    device.init_device()
     before = len(lines(device, "launch"))
     tile.use_device(device)
     try:

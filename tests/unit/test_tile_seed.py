@@ -3,15 +3,22 @@
 
 from __future__ import annotations
 
+import ast
 import math
+import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.unit.tile_seed import DOCUMENT, document, kernel_module
+from tests.unit.nvgpu_stand_in import log, stand_in
+from tests.unit.nvgpu_torch import fake_torch
+from tests.unit.tile_seed import DOCUMENT, document, kernel_module, script
+from xtc.tile import config
 from xtc.tile.interpreter.report import RaceError
+from xtc_targets.nvgpu import build, hardware
 
 pytestmark = [
     pytest.mark.slow,
@@ -80,3 +87,32 @@ def test_what_is_missing_is_named(tmp_path: Path, removed: str, kind: str, line:
     assert caught.value.kind == kind
     number = int(caught.value.second.split(":")[1])
     assert lines[number - 1].strip().startswith(line)
+
+
+def test_the_whole_script_prints_its_table_on_a_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Driver, PyTorch and pandas are stand-ins; the kernel is compiled, and timed by the driver."""
+    pandas: Any = ModuleType("pandas")
+    pandas.DataFrame = lambda rows, columns: [dict(zip(columns, row, strict=True)) for row in rows]
+    monkeypatch.setitem(sys.modules, "pandas", pandas)
+    library = stand_in(tmp_path, monkeypatch)
+    monkeypatch.setattr(hardware, "LIBRARY", str(library))
+    monkeypatch.setattr(build, "find", lambda _: None)
+    monkeypatch.setitem(sys.modules, "torch", fake_torch(library, 77))
+    program = script(tmp_path)
+    monkeypatch.setattr(program.MatmulV3, "debug_schedule", SCHEDULE)
+    try:
+        program.main()
+    finally:
+        config.close_default()
+    table = ast.literal_eval(capsys.readouterr().out)
+    assert [row["name"] for row in table] == ["torch", "tilus"]
+    launches = [line for line in log(library) if line.startswith("launch")]
+    blocks, threads = (int(launches[0].split()[at].split(",")[0]) for at in (1, 2))
+    latency = blocks * threads / 128 * 1e-3  # by the stand-in's clock
+    assert table[1]["latency (ms)"] == pytest.approx(latency)
+    assert table[1]["gflops"] == pytest.approx(2 * 4096**3 / latency * 1e-9)
+    assert len(launches) == 1 + 5 + 20
+    assert {line.split()[-1] for line in launches} == {"77"}
+    assert "wait for all" not in log(library)

@@ -38,6 +38,40 @@ def kernel_module(folder: Path) -> ModuleType:
     return module
 
 
+def script(folder: Path) -> ModuleType:
+    """The document's whole program, with its imports changed, as a module in `folder`."""
+    path = document()
+    assert path is not None
+    text = path.read_text()
+    begin = text.index('@tilus.autotune("num_warps"')
+    middle, end = text.index("def main():"), text.index('if __name__ == "__main__":')
+    target = folder / "seed_script.py"
+    head = HEAD + "import math\n\nimport pandas\nimport torch\n"
+    head += "from xtc.tile.utils import benchmark_func\n\n"
+    target.write_text(head + indented(text[begin:middle]) + indented_main(text[middle:end]))
+    spec = importlib.util.spec_from_file_location("seed_script", target)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def indented_main(text: str) -> str:
+    """The main function, whose loops end where it makes its table."""
+    lines: list[str] = []
+    depth = brackets = 0
+    for line in text.splitlines():
+        words = line.strip()
+        if words.startswith("df ="):
+            depth = 1
+        lines.append("    " * depth + words if words else "")
+        brackets += sum(map(words.count, "([{")) - sum(map(words.count, ")]}"))
+        if not brackets and words.endswith(":"):
+            depth += 1
+    return "\n".join(lines) + "\n"
+
+
 def indented(text: str) -> str:
     """A class whose lines lost their indentation; its loop ends where tensors are freed."""
     lines: list[str] = []
