@@ -19,6 +19,7 @@ import xtc
 from benchmarks.console import wide_console
 from benchmarks.networks import NETWORKS
 from benchmarks.networks.peak_memory import peak_bytes
+from xtc.driver.checking import samples
 
 GOALS = {
     "resnet50": 10.0,
@@ -29,13 +30,15 @@ GOALS = {
 }
 """Seconds on two cores."""
 _COLUMNS = ("", "nodes", "cold: s", "CPU s", "goal", "cached: s", "CPU s", "MB: weights")
-_SIZES = ("artefact", "peak", "cached peak", "arena", "at least")
+_SIZES = ("artefact", "peak", "cached peak", "arena", "at least", "faults a call")
+_FIRST_CALLS, _CALLS = 3, 10
 
 
 def compile_network(name: str, *, small: bool = False) -> dict[str, float]:
     """Compile one network, or load it from the cache, in this process; sizes in bytes.
 
-    The CPU time is that of all threads, and of the linker.
+    The CPU time is that of all threads, and of the linker. "faults" are page faults of a call after
+    the first ones.
     """
     graph = NETWORKS[name](small)
     weights = sum(tensor.const.nbytes for tensor in graph.constants if tensor.const is not None)
@@ -45,6 +48,8 @@ def compile_network(name: str, *, small: bool = False) -> dict[str, float]:
         seconds, cpu = time.perf_counter() - start, _cpu_seconds() - cpu
         folder, toolchain = module.artifact.folder, module.artifact.manifest.toolchain
         files = [] if folder is None else [path.stat().st_size for path in folder.iterdir()]
+        peak = peak_bytes()
+        faults = _faults(module)
     return {
         "cached": float(module.cached),
         "nodes": len(graph.nodes),
@@ -53,10 +58,23 @@ def compile_network(name: str, *, small: bool = False) -> dict[str, float]:
         "weights": weights,
         "artefact": sum(files),
         "before": before,
-        "peak": peak_bytes(),
+        "peak": peak,
+        "faults": faults,
         "arena": int(toolchain.get("arena_bytes", 0)),
         "arena_least": int(toolchain.get("arena_least_bytes", 0)),
     }
+
+
+def _faults(module: xtc.Module) -> float:
+    """Page faults of a call on samples that writes to arrays that were written before."""
+    inputs = samples(module.artifact.manifest, 0)
+    results = module(*inputs)
+    for _ in range(_FIRST_CALLS):
+        module(*inputs, out=results)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(_CALLS):
+        module(*inputs, out=results)
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / _CALLS
 
 
 def _cpu_seconds() -> float:
@@ -112,7 +130,7 @@ def print_compiled(found: Compiled) -> None:
         sizes = [cold["weights"], cold["artefact"], cold["peak"], cached["peak"]]
         sizes += [cold["arena"], cold["arena_least"]]
         megabytes = (f"{size / 1e6:,.1f}" for size in sizes)
-        table.add_row(name, f"{cold['nodes']:g}", *times, *megabytes)
+        table.add_row(name, f"{cold['nodes']:g}", *times, *megabytes, f"{cold['faults']:g}")
     wide_console().print(table)
 
 

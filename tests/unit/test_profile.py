@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ import xtc.ops as O
 from benchmarks.networks import NETWORKS
 from xtc.core.errors import UserError
 from xtc.driver.operator_times import fused_nodes
-from xtc.evaluate.call_times import median_ratio, middle_half
+from xtc.evaluate.call_times import median_ratio, middle_half, require_calls
 from xtc.evaluate.profile import (
     Copies,
     DeviceProfile,
@@ -136,6 +137,19 @@ def test_the_middle_half_leaves_out_as_many_fast_calls_as_slow_ones() -> None:
     assert middle_half([5, 1, 9, 3, 4, 100, 2, 3]) == [0, 3, 4, 7]
     assert middle_half([7]) == [0]
     assert middle_half([2, 3, 1]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("repeat", "text"),
+    [
+        (0, "repeat=0 is not 1 or more"),
+        ("5", "repeat='5' is no whole number"),
+        (2.5, "repeat=2.5 is no whole number"),
+    ],
+)
+def test_a_number_of_calls_that_nobody_can_make(repeat: object, text: str) -> None:
+    with pytest.raises(UserError, match=re.escape(text)):
+        require_calls(repeat)
 
 
 def test_the_cost_of_recording_is_a_median_with_its_noise() -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xtc.core.errors import UserError
 from xtc.driver.operator_times import main_type, operator_time
+from xtc.evaluate.call_times import require_calls
 from xtc.evaluate.profile import Copies, DeviceProfile, OperatorTime, Profile, Span
 from xtc.interfaces.offload import Kernel
 from xtc.interfaces.runtime import AcceleratorDevice
@@ -37,8 +37,7 @@ def profile_devices(
     `plain` is a call of it, `record` one that runs each command alone. The times of simulators are
     their models', the same in every call: where all devices are simulators one call is enough.
     """
-    if repeat < 1:
-        raise UserError(f"repeat={repeat} is not 1 or more")
+    require_calls(repeat)
     plain()  # what only the first call does is not counted
     if all(device.is_modelled for device in devices.values()):
         repeat = 1

@@ -17,7 +17,7 @@ from xtc.driver.argument_memory import argument_addresses
 from xtc.driver.cached import build_or_fetch
 from xtc.driver.default_schedules import default_schedules
 from xtc.driver.operator_times import fused_nodes, main_type, operator_time
-from xtc.evaluate.call_times import median_ratio, middle_half
+from xtc.evaluate.call_times import median_ratio, middle_half, require_calls
 from xtc.evaluate.profile import OperatorTime, Profile, spans_of
 from xtc.interfaces.runtime import (
     LoadedModule,
@@ -49,8 +49,7 @@ def profile(
     With `cache` that program may come from the cache, which keeps it then.
     Raises UserError where the target records no kernels.
     """
-    if repeat < 1:
-        raise UserError(f"repeat={repeat} is not 1 or more")
+    require_calls(repeat)
     with _recording(compilation, arrays, cache) as (host, recorder, call):
         call()
         plain()

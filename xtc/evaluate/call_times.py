@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from xtc.core.errors import UserError
+
 _NOTCH = 1.57
 """Half of a confidence interval of a median, of about 95 %, in quartile ranges over the root of the
 number of samples (R. McGill, J. W. Tukey, W. A. Larsen, Variations of Box Plots, 1978)."""
@@ -27,3 +29,11 @@ def median_ratio(above: Sequence[float], below: Sequence[float]) -> tuple[float,
     ratios = np.array(above) / np.array(below)
     low, middle, high = np.percentile(ratios, (25, 50, 75))
     return float(middle), float(_NOTCH * (high - low) / np.sqrt(len(ratios)))
+
+
+def require_calls(repeat: object) -> None:
+    """Raise UserError for a number of calls that nobody can make."""
+    if not isinstance(repeat, int | np.integer):
+        raise UserError(f"repeat={repeat!r} is no whole number")
+    if repeat < 1:
+        raise UserError(f"repeat={repeat} is not 1 or more")
