@@ -22,6 +22,8 @@ _TENSOR = {
     "nvgpu.WGMMA_E4M3": "int8",
     "nvgpu.WGMMA_E5M2": "int8",
     "nvgpu.WGMMA_TF32": "tfloat32",
+    "nvgpu.WGMMA_S8": "int8",
+    "nvgpu.WGMMA_U8": "int8",
 }
 """Events of tensor cores, and the type whose peak rate they have: floats of 8 bits have that of
 integers of 8 bits (NVIDIA, "H100 Tensor Core GPU Architecture")."""

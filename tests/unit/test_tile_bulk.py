@@ -19,7 +19,7 @@ from tests.unit.tile_mutants import marked, with_line
 from xtc import tile
 from xtc.core.errors import DeviceFault, UserError
 from xtc.interfaces.tile_support import TensorMap
-from xtc.tile import bfloat16, float8_e4m3, float8_e5m2, float16, tfloat32
+from xtc.tile import bfloat16, float8_e4m3, float8_e5m2, float16, int8, tfloat32, uint8
 from xtc.tile.interpreter.report import DeadlockError, RaceError
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 from xtc_targets.nvgpu.tensor_maps import tensor_map
@@ -39,16 +39,19 @@ _KINDS = {
     float8_e4m3: ml_dtypes.float8_e4m3fn,
     float8_e5m2: ml_dtypes.float8_e5m2,
     tfloat32: np.float32,
+    int8: np.int8,
+    uint8: np.uint8,
 }
 
 
 def product(module: ModuleType, m: int, n: int, k: int, **how: Any) -> Any:
     kind = _KINDS.get(how.get("dtype", float16), np.float16)
-    a, b = (RNG.integers(-4, 5, shape).astype(kind) for shape in ((m, k), (k, n)))
-    c = np.zeros((m, n), np.float32)
+    low, high = (-128, 128) if kind is np.int8 else (0, 256) if kind is np.uint8 else (-4, 5)
+    a, b = (RNG.integers(low, high, shape).astype(kind) for shape in ((m, k), (k, n)))
+    c = np.zeros((m, n), np.int32 if high > 5 else np.float32)
     given_a = np.ascontiguousarray(a.T) if how.get("a_transposed") else a
     given_b = np.ascontiguousarray(b.T) if how.get("b_transposed") else b
-    expected = a.astype(np.float32) @ b.astype(np.float32)
+    expected = a.astype(c.dtype) @ b.astype(c.dtype)
     return module.WgmmaProduct(**how), (m, n, k, given_a, given_b, c), c, expected
 
 
@@ -91,6 +94,8 @@ def test_bulk_copies_of_ragged_tensors(shape: tuple[int, int]) -> None:
         ((64, 32, 256), {"dtype": float8_e5m2, "b_transposed": True}),
         ((128, 64, 64), {"dtype": tfloat32, "b_transposed": True}),
         ((64, 16, 8), {"dtype": tfloat32, "b_transposed": True}),
+        ((128, 64, 512), {"dtype": int8, "b_transposed": True}),
+        ((64, 8, 384), {"dtype": uint8, "b_transposed": True}),
     ],
 )
 def test_multiplications_of_warpgroups(shape: tuple[int, int, int], how: Any) -> None:
@@ -132,6 +137,7 @@ def test_the_instructions_are_those_of_the_machine() -> None:
         product(tile_bulk, 64, 128, 64, dtype=float16),
         product(tile_bulk, 64, 128, 64, dtype=float8_e4m3, b_transposed=True),
         product(tile_bulk, 64, 128, 64, dtype=tfloat32, b_transposed=True),
+        product(tile_bulk, 64, 128, 64, dtype=int8, b_transposed=True),
         chained(tile_bulk, 64, 64, 32),
     )
     for case in cases:
@@ -140,12 +146,13 @@ def test_the_instructions_are_those_of_the_machine() -> None:
     for kernel in kernels:
         needs = kernel.resources
         assert (needs.spilled_bytes, needs.local_bytes, needs.warnings) == (0, 0, ())
-    copies, multiplies, small, tf32, chain = (kernel.sass for kernel in kernels)
+    copies, multiplies, small, tf32, integers, chain = (kernel.sass for kernel in kernels)
     assert copies.count("UTMALDG.2D") == 2  # one for each panel of 64 elements
     assert copies.count("UTMASTG.2D") == 2
     assert multiplies.count("HGMMA.64x128x16.F32") == 4
     assert small.count("QGMMA.64x128x32.F32.E4M3.E4M3") == 2
     assert tf32.count("HGMMA.64x128x8.F32.TF32") == 8
+    assert integers.count("IGMMA.64x128x32.S8.S8") == 2
     from_registers = re.findall(r"HGMMA.64x32x16.F32 R\d+, R\d+, gdesc", chain)
     assert len(from_registers) == 4
 

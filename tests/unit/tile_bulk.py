@@ -46,21 +46,22 @@ class WgmmaProduct(tile.Script):
         self.dtype, self.warps = dtype, warps
         self.a_transposed, self.b_transposed = a_transposed, b_transposed
 
-    def __call__(self, m: int, n: int, k: int, a_ptr: void_p, b_ptr: void_p, c_ptr: ~float32):
+    def __call__(self, m: int, n: int, k: int, a_ptr: void_p, b_ptr: void_p, c_ptr: void_p):
         self.attrs.blocks = 1
         self.attrs.warps = self.warps
+        sums = float32 if self.dtype.is_float() else int32
         a_shape = [k, m] if self.a_transposed else [m, k]
         b_shape = [n, k] if self.b_transposed else [k, n]
         ga = self.global_view(a_ptr, dtype=self.dtype, shape=a_shape)
         gb = self.global_view(b_ptr, dtype=self.dtype, shape=b_shape)
-        gc = self.global_view(c_ptr, dtype=float32, shape=[m, n])
+        gc = self.global_view(c_ptr, dtype=sums, shape=[m, n])
         sa = self.shared_tensor(dtype=self.dtype, shape=a_shape)
         sb = self.shared_tensor(dtype=self.dtype, shape=b_shape)
         self.store_shared(sa, self.load_global(ga, offsets=[0, 0], shape=a_shape))
         self.store_shared(sb, self.load_global(gb, offsets=[0, 0], shape=b_shape))
         self.fence.proxy_async()  # shown
         self.sync()  # met
-        acc = self.register_tensor(dtype=float32, shape=[m, n], init=0.0)
+        acc = self.register_tensor(dtype=sums, shape=[m, n], init=0)
         self.wgmma.fence()  # ordered
         self.wgmma.mma(
             sa.transpose() if self.a_transposed else sa,

@@ -8,10 +8,10 @@ from typing import Any
 from xtc.core.errors import UserError
 from xtc.ir.builders import tile
 from xtc.tile.memory import require_live
-from xtc.tile.types import float32
+from xtc.tile.types import float32, int32
 from xtc.tile.values import RegisterTensor, SharedTensor
 
-_OPERANDS = ("float16", "bfloat16", "float8_e4m3", "float8_e5m2", "tfloat32")
+_OPERANDS = ("float16", "bfloat16", "float8_e4m3", "float8_e5m2", "tfloat32", "int8", "uint8")
 
 
 class Wgmma:
@@ -34,11 +34,12 @@ class Wgmma:
     def mma(self, a: SharedTensor | RegisterTensor, b: SharedTensor, d: RegisterTensor) -> None:
         """Begin `d += a @ b`; shared operands and the sum are not touched before `wait_group`.
 
-        `k` is a multiple of 16, of 32 for small floats, of 8 for tfloat32; these are both in shared
-        memory, and `k` is the dimension that is contiguous there. The sums of small floats have
-        fewer bits on a GPU than float32. Of a tfloat32 in memory the upper 19 bits are read: cast
-        to it to round. Raises UserError for other shapes, and for other types than two of float16,
-        bfloat16, float8_e4m3, float8_e5m2 or tfloat32 into float32.
+        `k` is a multiple of 16, of 32 for elements of 8 bits, of 8 for tfloat32; these are both in
+        shared memory, and `k` is the dimension that is contiguous there. The sums of small floats
+        have fewer bits on a GPU than float32. Of a tfloat32 in memory the upper 19 bits are read:
+        cast to it to round. Raises UserError for other shapes, and for other types than two of
+        float16, bfloat16, float8_e4m3, float8_e5m2 or tfloat32 into float32, or of int8 or uint8
+        into int32.
         """
         for value, kinds in ((a, SharedTensor | RegisterTensor), (b, SharedTensor)):
             if not isinstance(value, kinds):
@@ -48,10 +49,14 @@ class Wgmma:
         if not isinstance(d, RegisterTensor):
             raise UserError(f"wgmma.mma adds to a register tensor, not {d!r}")
         _require_shapes(a, b, d)
-        if a.dtype != b.dtype or a.dtype.name not in _OPERANDS or d.dtype != float32:
+        sums = float32 if a.dtype.is_float() else int32
+        if a.dtype != b.dtype or a.dtype.name not in _OPERANDS or d.dtype != sums:
             raise UserError(
                 f"wgmma.mma of {a!r}, {b!r} and {d!r}",
-                notes=[f"operands are both {', or both '.join(_OPERANDS)}, sums float32"],
+                notes=[
+                    f"operands are both {', or both '.join(_OPERANDS)}, sums float32, those of "
+                    "integers int32"
+                ],
             )
         codes = "" if a.dtype.is_any_float16() else a.dtype.name
         if codes and isinstance(a, RegisterTensor):

@@ -31,8 +31,9 @@ typedef struct {
     X(MBARRIER_ARRIVALS) X(MBARRIER_WAITS) X(PROXY_FENCES)                                         \
     X(CLUSTER_SYNCS) X(TMA_LOADS) X(TMA_LOAD_BYTES) X(TMA_STORES) X(TMA_STORE_BYTES)               \
     X(WGMMA_F16) X(WGMMA_BF16) X(WGMMA_E4M3) X(WGMMA_E5M2) X(WGMMA_TF32)                           \
+    X(WGMMA_S8) X(WGMMA_U8)                                                                        \
     X(WGMMA_F16_MACS) X(WGMMA_BF16_MACS) X(WGMMA_E4M3_MACS) X(WGMMA_E5M2_MACS)                     \
-    X(WGMMA_TF32_MACS)
+    X(WGMMA_TF32_MACS) X(WGMMA_S8_MACS) X(WGMMA_U8_MACS)
 
 #define GPU_ENUM(name) GPU_##name,
 enum gpu_event { GPU_EVENTS(GPU_ENUM) GPU_EVENT_COUNT };

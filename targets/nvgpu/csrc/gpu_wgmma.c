@@ -22,7 +22,7 @@
 #define CHUNK 8 // elements of 16 bits
 #define TF32_UNREAD 13 // bits of a float32
 
-enum { F16, BF16, E4M3, E5M2, TF32, KINDS }; // of operands
+enum { F16, BF16, E4M3, E5M2, TF32, S8, U8, KINDS }; // of operands
 
 // A matrix that was read: `outer` rows of A, or columns of B.
 typedef struct {
@@ -161,6 +161,11 @@ static void widen(uint32_t kind, const void *from, float *to, uint32_t count)
         }
         return;
     }
+    if (kind == S8 || kind == U8) {
+        for (uint32_t i = 0; i < count; i++)
+            to[i] = kind == S8 ? (float)((const int8_t *)from)[i] : (float)((const uint8_t *)from)[i];
+        return;
+    }
     float *known = values[kind - E4M3];
     if (known[1] == 0) // the smallest number
         for (uint32_t code = 0; code < 256; code++)
@@ -269,13 +274,32 @@ static bool has_vectors(void)
 }
 #endif
 
+static inline bool is_integer(const cuda_wgmma_operands *given)
+{
+    return given->kind == S8 || given->kind == U8;
+}
+
+// Sums of a call, of 256 products at most, are exact in float32; those of a thread are int32.
+static void add_integers(float *mine, const float *added, bool back)
+{
+    for (uint32_t i = 0; back && i < 2; i++) {
+        uint32_t sum;
+        memcpy(&sum, &mine[i], sizeof sum);
+        sum += (uint32_t)(int32_t)added[i];
+        memcpy(&mine[i], &sum, sizeof sum);
+    }
+}
+
 static void move_sums(warpgroup *group, uint32_t columns, bool back)
 {
     for (uint32_t thread = 0; thread < GROUP; thread++) {
         uint32_t row = thread / 32 * 16 + thread % 32 / 4, column = thread % 4 * 2;
         for (uint32_t i = 0; i < columns / 2; i += 2) {
             float *position = &c[row + i / 2 % 2 * 8][column + i / 4 * 8], *mine = &group->sums[thread][i];
-            memcpy(back ? mine : position, back ? position : mine, 2 * sizeof *mine);
+            if (is_integer(group->operands[0]))
+                add_integers(mine, position, back);
+            else
+                memcpy(back ? mine : position, back ? position : mine, 2 * sizeof *mine);
         }
     }
 }

@@ -32,7 +32,13 @@ WARPGROUP = 128
 _ROWS, _STEP_BYTES, _COLUMNS = 64, 32, 256
 """Of one multiplication: rows, bytes of a row of A, and columns of B at most."""
 
-_CODES = {"float8_e4m3": "e4m3", "float8_e5m2": "e5m2", "tfloat32": "tf32"}
+_CODES = {
+    "float8_e4m3": "e4m3",
+    "float8_e5m2": "e5m2",
+    "tfloat32": "tf32",
+    "int8": "s8",
+    "uint8": "u8",
+}
 
 _SWIZZLES = {128: 1, 64: 2, 32: 3}
 """Bytes of the pattern, and its number in a matrix descriptor ("PTX ISA", wgmma)."""
@@ -89,7 +95,7 @@ def multiply_add(
                     continue
                 here = left.descriptor(row, step)
                 total = _multiplied(left, right, here, there, columns, total)
-            elements[at : at + count] = _unpacked(total, count)
+            elements[at : at + count] = _unpacked(total, count, elements[0].type)
     return vector.from_elements(sums.type, elements)
 
 
@@ -163,6 +169,7 @@ def _multiplied(
 ) -> Value:
     type = Attribute.parse(f"#nvvm.wgmma_type<{left.element}>")
     scale = Attribute.parse("#nvvm.wgmma_scale_in<one>")
+    sums = "s32" if left.element in ("s8", "u8") else "f32"
     return nvvm.wgmma_mma_async(
         total.type,
         total,
@@ -173,7 +180,7 @@ def _multiplied(
         ),
         type,
         type,
-        Attribute.parse("#nvvm.wgmma_type<f32>"),
+        Attribute.parse(f"#nvvm.wgmma_type<{sums}>"),
         Attribute.parse("#nvvm.wgmma_scale_out<one>"),
         scale,
         scale,
@@ -183,12 +190,12 @@ def _multiplied(
 
 
 def _packed(elements: list[Value]) -> Value:
-    type = Type.parse(f"!llvm.struct<({', '.join(['f32'] * len(elements))})>")
+    type = Type.parse(f"!llvm.struct<({', '.join([str(elements[0].type)] * len(elements))})>")
     found: Value = llvm.mlir_undef(type)
     for at, element in enumerate(elements):
         found = llvm.insertvalue(found, element, [at])
     return found
 
 
-def _unpacked(total: Value, count: int) -> list[Value]:
-    return [llvm.extractvalue(Type.parse("f32"), total, [at]) for at in range(count)]
+def _unpacked(total: Value, count: int, type: Type) -> list[Value]:
+    return [llvm.extractvalue(type, total, [at]) for at in range(count)]

@@ -17,7 +17,7 @@ MOST_STEPS = 8
 """Of a call: `STEPS` of `csrc/gpu_wgmma.c`."""
 
 _SHAPE = re.compile(r"m = 64, n = (\d+), k = (?:8|16|32)")
-_KINDS = ("f16", "bf16", "e4m3", "e5m2", "tf32")
+_KINDS = ("f16", "bf16", "e4m3", "e5m2", "tf32", "s8", "u8")
 """Types of operands, in the order of `csrc/gpu_wgmma.c`."""
 
 _HEAD, _STEP_BYTES, _SUM_BYTES = 48, 8, 512
@@ -70,7 +70,8 @@ def _kind(op: Operation) -> tuple[int, int, bool, bool]:
     type = str(op.attributes["typeA"])
     kinds = [at for at, name in enumerate(_KINDS) if f"<{name}>" in type]
     known = bool(kinds) and type == str(op.attributes["typeB"])
-    if shape is None or not known or "f32" not in str(op.attributes["typeD"]):
+    sums = "s32" if kinds and _KINDS[kinds[0]] in ("s8", "u8") else "f32"
+    if shape is None or not known or f"<{sums}>" not in str(op.attributes["typeD"]):
         raise CompileError(f"the simulator has no {op}", where=str(op.location))
     transposed = "col" in str(op.attributes["layoutA"]), "row" in str(op.attributes["layoutB"])
     return int(shape[1]), kinds[0], *transposed

@@ -309,4 +309,6 @@ def _decoded(codes: Array, op: Operation) -> Array:
     if name == "tfloat32":  # of which the lower bits are not read
         kept: Array = (codes.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
         return kept
+    if name in ("int8", "uint8"):
+        return codes.view(name)
     return codes.view(_SMALL_FLOATS[name]) if name else codes
