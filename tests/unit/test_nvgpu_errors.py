@@ -40,7 +40,8 @@ def one_operator() -> xtc.Graph:
     return graph.graph
 
 
-def test_ptx_that_the_driver_refuses(device: NvgpuDevice) -> None:
+def test_ptx_that_the_driver_refuses(device: NvgpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STAND_IN_FAILS", "cuModuleLoadDataEx=218")
     with pytest.raises(ArtifactError) as error:
         xtc.compile(one_operator(), target=device, cubins="none")
     assert str(error.value) == (

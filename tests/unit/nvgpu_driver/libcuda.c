@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stand-in for NVIDIA's driver, whose device is this process. Device code is a shared library;
-// what begins with ".version" or a comment is PTX, which its assembler refuses. Calls that say
+// A stand-in for NVIDIA's driver, whose device is this process. Device code is a shared library, or
+// PTX, which begins with ".version" or a comment and is refused where it has no entry. Calls that say
 // something are noted, one a line, in the file $STAND_IN_LOG. $STAND_IN_FAILS is
 // "cuLaunchKernel=700": the call and what it returns.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -472,17 +473,18 @@ static void *open_library(const char *image)
 result cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options,
                           void **values)
 {
-    BEGIN_IN_CONTEXT();
+    bool is_text = strncmp(image, ".version", 8) == 0 || strncmp(image, "//", 2) == 0;
     if (count != 2 || options[0] != 5 || options[1] != 6)
         return 1;
-    if (strstr(image, ".entry ")) {
+    if (is_text) // what the assembler says, should it refuse the code
+        snprintf(values[0], (size_t)values[1], "ptxas: line 1: no such instruction");
+    BEGIN_IN_CONTEXT();
+    if (is_text && !strstr(image, ".entry "))
+        return 218;
+    if (is_text) {
         *module = open_text(image);
         modules++;
         return 0;
-    }
-    if (strncmp(image, ".version", 8) == 0 || strncmp(image, "//", 2) == 0) {
-        snprintf(values[0], (size_t)values[1], "ptxas: line 1: no such instruction");
-        return 218;
     }
     if (strncmp(image, "\177ELF", 4) != 0)
         return 200;
