@@ -208,7 +208,14 @@ def _vectors(shape: ContractionShape, processor: Processor) -> list[int]:
         return [min(-(-shape.columns // lanes), _ACCUMULATORS // shape.shared)]
     even = [count for count in _WIDE if shape.columns % (count * lanes) == 0]
     least = _MANY_PARTS if processor.parallel else 1
-    shared = [count for count in even if shape.columns >= least * count * lanes]
+    column = shape.size(shape.reduction) * shape.bytes
+    shared = [
+        count
+        for count in even
+        if shape.columns >= least * count * lanes
+        # A panel, and the next one, which is fetched meanwhile, stay in the second-level cache.
+        and (not shape.is_constant or column * count * lanes <= processor.l2_bytes // 3)
+    ]
     return shared or [_VECTORS]
 
 
