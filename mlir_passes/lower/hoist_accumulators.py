@@ -119,7 +119,7 @@ class _Body:
         return _Body(tuple(accesses), tuple(buffers))
 
     def is_alone(self, read: Access, write: Access) -> bool:
-        """Whether nothing else here touches the place, in this thread or another.
+        """Whether nothing else here touches the location, in this thread or another.
 
         Between two barriers, threads touch elements of their own of what one of them writes; behind
         a barrier, elements that are apart for one thread may be another's.
@@ -127,7 +127,7 @@ class _Body:
         same = self._near(write.memref)
         if same is None or len(same.barriers) != 1:
             return False
-        others = (access for place, access in same.first.items() if place != write.location)
+        others = (access for location, access in same.first.items() if location != write.location)
         return same.counts[write.location] == len((read, write)) and all(
             access.is_apart(write) for access in others
         )
@@ -165,7 +165,7 @@ class _Near:
 
 
 def _is_outside(access: Access, loop: Operation) -> bool:
-    """Whether the place does not depend on what `loop` computes."""
+    """Whether the location does not depend on what `loop` computes."""
     operands = [value for value in access.op.operands if value != access.value]
     return not any(_is_inside(value, loop) for value in operands)
 

@@ -20,6 +20,7 @@ from xtc.ir.mlir import (
     MemRefType,
     Operation,
     RankedTensorType,
+    ShapedType,
     StringAttr,
     Type,
     Value,
@@ -225,11 +226,12 @@ def even_part(extent: int, most: int) -> int:
 
 def element_bits(value: Value) -> int:
     """The width of a value's elements; index counts as 64 bits."""
-    return type_bits(value.type.element_type)
+    return type_bits(value.type)
 
 
-def type_bits(element: Type) -> int:
-    """The width of a number; index counts as 64 bits."""
+def type_bits(type: Type) -> int:
+    """The width of a number, or of an element of a shaped type; index counts as 64 bits."""
+    element = type.element_type if isinstance(type, ShapedType) else type
     return 64 if isinstance(element, IndexType) else int(element.width)
 
 
