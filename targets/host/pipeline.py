@@ -38,6 +38,8 @@ from xtc_targets.host.passes.fuse_attention import FuseAttention
 from xtc_targets.host.passes.fuse_epilogues import FuseEpilogues
 from xtc_targets.host.passes.fuse_reductions import FuseReductions
 from xtc_targets.host.passes.fuse_rows import FuseRows
+from xtc_targets.host.passes.hoist_scales import HoistScales
+from xtc_targets.host.passes.inline_producers import InlineProducers
 from xtc_targets.host.passes.interleave_operands import InterleaveOperands
 from xtc_targets.host.passes.keep_arenas import KeepArenas
 from xtc_targets.host.passes.order_loops import OrderLoops
@@ -117,6 +119,8 @@ def _scheduled(
             "canonicalize",
             # While what a loop packs is a slice of a whole constant.
             PackConstants(),
+            # Once the constants that they read are packed.
+            InlineProducers(),
             # What follows decides for operations that still have none.
             *relaxed,
             FuseRows(parallel=parallel, lanes=description.vector_bits // _FLOAT_BITS),
@@ -177,6 +181,8 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             "cse",
             "loop-invariant-code-motion",
             HoistAccumulators(),
+            # A sum is a value of its loop by then.
+            HoistScales(),
             # Before anything else is made of a sum.
             BlockReductions(),
             # Rows next to each other, so that sums along them need no other order.

@@ -12,7 +12,8 @@ TOMS 34(3), 2008, has the same blocks with both operands copied. Where few rows 
 as in a vector times a matrix, memory is the limit: long parts of some rows of the panel are then
 read side by side, and nothing twice.
 A panel that is computed from fewer bytes, such as weights of few bits, is computed block by block
-in the loops that read it, so that memory is read as narrow as it is.
+in the loops that read it, so that memory is read as narrow as it is; where few rows read it, in
+registers (`inline-producers`).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ _VECTORS = 2  # of a row of the register tile at least
 _WIDE = (_VECTORS, 3, 4)  # where many rows share them: fewer loads for as many multiply-adds
 _ACCUMULATORS = 8  # vectors of the register tile at least: multiply-adds in flight
 _ENOUGH_ROWS = 6  # of a register tile: a vector of the panel is then read for six multiply-adds
+_SHARING_ROWS = 8  # that read a vector of a computed panel from registers, at most
 _FEW_TILES = 4  # register tiles along the rows below which a copy of the panel does not pay
 _STREAMS = 16  # rows of a large panel that are read side by side
 _STREAM_BYTES = 2048  # of a row that are read at a stretch, where nothing else limits them
@@ -175,14 +177,12 @@ def _blocks(shape: ContractionShape, processor: Processor) -> _Blocks:
     lanes = processor.lanes(8 * shape.bytes)
     rows, vectors = processor.tile(shape.height, _vectors(shape, processor))
     width = min(shape.columns, vectors * lanes)
-    parts = _MANY_PARTS if processor.parallel else 1
-    if shape.is_computed and shape.shared < _ENOUGH_ROWS:
-        columns = max(width, min(_STREAM_BYTES // shape.bytes, -(-shape.columns // parts)))
-        columns = columns // width * width
-        return _Blocks(rows, width, columns, False, *_split_reduction(shape, _STREAMS))
+    if shape.is_computed and shape.shared <= min(rows, _SHARING_ROWS):
+        return _Blocks(rows, width, width, False, *_split_reduction(shape, _STREAMS))
     if shape.is_constant and shape.columns > width:
         is_small = shape.held <= processor.l2_bytes // 8
         return _Blocks(rows, width, 0 if is_small else width, True, (), 0)
+    parts = _MANY_PARTS if processor.parallel else 1
     if _pays_to_copy(shape, rows, width, processor):
         panel = processor.l2_bytes // 4 // shape.bytes
         most = min(_PANEL_VECTORS * lanes, shape.columns // max(parts, 2))

@@ -130,10 +130,10 @@ func.func @unnamed(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>, %c: tensor<
 }
 
 // A panel that is computed from fewer bytes is computed in the loop that reads it: of one row in
-// streams, of many rows in blocks.
+// vectors, of many rows in blocks.
 
 // CHECK-LABEL: func.func @narrow_row
-// CHECK: linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = [{axis = "j", parallelize}, {axis = "k", fuse = array<i64: 1>}, {axis = "j", tile = 512 : i64}, {axis = "k", tile = 16 : i64}, {axis = "j", tile = 128 : i64, vectorize}]}
+// CHECK: linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = [{axis = "j", parallelize}, {axis = "k", fuse = array<i64: 1>}, {axis = "k", tile = 16 : i64}, {axis = "j", tile = 128 : i64, vectorize}]}
 // CHECK-LABEL: func.func @narrow_rows
 // CHECK: linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = [{axis = "j", parallelize}, {axis = "k", fuse = array<i64: 1>},
 #map = affine_map<(d0, d1) -> (d0, d1)>
