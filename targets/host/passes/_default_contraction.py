@@ -28,7 +28,7 @@ from xtc.ir.analysis.structured import Structured, element_bits, even_part
 from xtc.ir.attributes import LOOP_DIMS
 from xtc.ir.mlir import ArrayAttr, FloatType, StringAttr
 from xtc.loops import ALL, NestLoop
-from xtc_targets.host.passes._register_tiles import Processor
+from xtc_targets.host.passes._register_tiles import Processor, rows_side_by_side
 from xtc_targets.host.passes._unpacked import is_unpacked
 
 _VECTORS = 2  # of a row of the register tile at least
@@ -62,6 +62,7 @@ class ContractionShape:
         reduction: loops that are summed over, outermost first.
         panel: the number of the operand with the vectors.
         bytes: of what one column has of it in one iteration of the reduction.
+        row_bytes: from what a row reads of the other operand to what the next one reads.
         is_copied: whether the panel is copied in any case, at best where it is read.
         is_constant: whether the panel's values are known, so that copying it costs nothing.
         is_computed: whether the panel is computed from fewer bytes, at best where it is read.
@@ -76,6 +77,7 @@ class ContractionShape:
     reduction: tuple[int, ...]
     panel: int
     bytes: int
+    row_bytes: int
     is_copied: bool = False
     is_constant: bool = False
     is_computed: bool = False
@@ -137,6 +139,7 @@ def _shape(nest: Structured) -> ContractionShape | None:
         nest.reductions,
         panel,
         element_bits(nest.op.operands[panel]) // 8,
+        0 if row is None else nest.step_bytes(found.a, row),
         is_constant=is_constant(nest.op.operands[panel]),
         is_computed=is_unpacked(nest.op.operands[panel]),
     )
@@ -175,7 +178,9 @@ class _Blocks:
 
 def _blocks(shape: ContractionShape, processor: Processor) -> _Blocks:
     lanes = processor.lanes(8 * shape.bytes)
-    rows, vectors = processor.tile(shape.height, _vectors(shape, processor))
+    rows, vectors = processor.tile(
+        shape.height, _vectors(shape, processor), rows_side_by_side(shape.row_bytes)
+    )
     width = min(shape.columns, vectors * lanes)
     if shape.is_computed and shape.shared <= min(rows, _SHARING_ROWS):
         return _Blocks(rows, width, width, False, *_split_reduction(shape, _STREAMS))

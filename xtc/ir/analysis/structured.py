@@ -97,6 +97,14 @@ class Structured:
         """True where the operand's elements change with `loop`."""
         return any(index.factor(loop) for index in self.indices[operand])
 
+    def step_bytes(self, operand: int, loop: int) -> int:
+        """Bytes from what one iteration of `loop` touches of a row-major operand to the next."""
+        value, row = self.op.operands[operand], self.indices[operand]
+        shape = shape_of(value)
+        units = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+        steps = sum(index.factor(loop) * unit for index, unit in zip(row, units, strict=True))
+        return steps * element_bits(value) // 8
+
     def touched_bytes(self, operand: int, still: Collection[int]) -> int:
         """Bytes of the part of an operand that is touched while the loops `still` stand still."""
         value = self.op.operands[operand]
