@@ -61,6 +61,7 @@ from xtc_targets.host.passes.transpose_row_reductions import TransposeRowReducti
 from xtc_targets.host.passes.use_dot_products import UseDotProducts
 from xtc_targets.host.passes.widen_operands import WidenOperands
 from xtc_targets.host.passes.winograd_convolutions import WinogradConvolutions
+from xtc_targets.host.steady_counter import steady_counter
 
 Codegen = Literal["llvm", "c"]
 """What generates the code: LLVM in this process, or a C compiler from C that is printed."""
@@ -212,7 +213,7 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             DefineArenas(huge_pages="linux" in machine.triple),
             # Calls of parallel bodies go through the pool, whose address the runtime writes.
             DispatchParallelCalls(),
-            *((RecordKernels(),) if profile else ()),
+            *((RecordKernels(steady_counter(machine)),) if profile else ()),
         ),
     )
 

@@ -60,7 +60,7 @@ static struct {
   int64_t number; // of loops so far
 
   // Where parts are written down, if somebody wants to know, and how many were.
-  struct xtc_parallel_piece *pieces;
+  struct xtc_parallel_part *parts;
   int64_t capacity;
   atomic_int_fast64_t recorded;
 
@@ -121,32 +121,40 @@ static bool begin(int64_t piece) {
          atomic_exchange(&pool.begun[piece], pool.number) != pool.number;
 }
 
-static void compute(int64_t thread, int64_t first, int64_t last) {
-  if (!pool.pieces) {
-    pool.loop(pool.context, first, last);
-    return;
-  }
-  struct xtc_parallel_piece done = {.thread = thread, .begin = now()};
-  pool.loop(pool.context, first, last);
-  done.end = now();
-  int64_t number = atomic_fetch_add(&pool.recorded, 1);
-  if (number < pool.capacity)
-    pool.pieces[number] = done;
-}
-
-static void run_piece(int64_t thread, int64_t chunk, int64_t piece) {
+static bool run_piece(int64_t chunk, int64_t piece) {
   int64_t start = chunk_start(chunk), length = chunk_start(chunk + 1) - start;
   int64_t first = start + length * piece / PIECES, last = start + length * (piece + 1) / PIECES;
-  if (first < last && begin(chunk * PIECES + piece))
-    compute(thread, first, last);
+  bool is_ours = first < last && begin(chunk * PIECES + piece);
+  if (is_ours)
+    pool.loop(pool.context, first, last);
+  return is_ours;
 }
 
-static void run_pieces(int64_t thread) {
+// Returns whether there was any left to compute.
+static bool run_pieces(int64_t thread) {
+  bool has_run = false;
   for (int64_t piece = 0; piece < PIECES; ++piece)
-    run_piece(thread, thread % pool.chunks, piece);
+    has_run |= run_piece(thread % pool.chunks, piece);
   for (int64_t i = 1; i < pool.chunks; ++i)
     for (int64_t piece = PIECES; piece-- > 0;)
-      run_piece(thread, (thread + i) % pool.chunks, piece);
+      has_run |= run_piece((thread + i) % pool.chunks, piece);
+  return has_run;
+}
+
+// A thread's part of the loop; the clock is read twice in a part, not in each of its pieces, since
+// a loop may be over in microseconds.
+static void run_part(int64_t thread) {
+  if (!pool.parts) {
+    run_pieces(thread);
+    return;
+  }
+  struct xtc_parallel_part part = {.thread = thread, .begin = now()};
+  if (!run_pieces(thread))
+    return;
+  part.end = now();
+  int64_t number = atomic_fetch_add(&pool.recorded, 1);
+  if (number < pool.capacity)
+    pool.parts[number] = part;
 }
 
 // Become one of the workers that the loop wants, if it wants more.
@@ -182,7 +190,7 @@ static void *work(void *thread) {
     if (!has_work())
       sleep_until_woken();
     if (enter_loop()) {
-      run_pieces((intptr_t)thread);
+      run_part((intptr_t)thread);
       leave_loop();
     }
   }
@@ -308,7 +316,7 @@ void xtc_parallel_run(xtc_loop *loop, void *context, int64_t count, int64_t thre
     start_workers(chunks - 1);
   avoid_callers_core();
   open_loop(loop, context, count, chunks);
-  run_pieces(0);
+  run_part(0);
   close_loop();
   pthread_mutex_unlock(&pool.owner);
 }
@@ -317,12 +325,12 @@ void xtc_parallel_spin(int64_t microseconds) {
   atomic_store(&pool.spin_ns, microseconds * 1000);
 }
 
-int64_t xtc_parallel_record(struct xtc_parallel_piece *pieces, int64_t capacity) {
+int64_t xtc_parallel_record(struct xtc_parallel_part *parts, int64_t capacity) {
   pthread_mutex_lock(&pool.owner);
   int64_t recorded = atomic_exchange(&pool.recorded, 0);
   int64_t written = recorded < pool.capacity ? recorded : pool.capacity;
-  pool.pieces = pieces;
-  pool.capacity = pieces ? capacity : 0;
+  pool.parts = parts;
+  pool.capacity = parts ? capacity : 0;
   pthread_mutex_unlock(&pool.owner);
   return written;
 }
