@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xtc.ir.analysis.accesses import Access, are_distinct
+from xtc.ir.analysis.structured import body_operations
 from xtc.ir.builders import numbers
 from xtc.ir.builders.rebuild import rebuilt
 from xtc.ir.fast_math import allow, allows, deny
@@ -72,18 +73,21 @@ class HoistAccumulators(Pass):
 
 def _accumulators(loop: Operation) -> list[tuple[Access, Access]]:
     """Reads and writes that can move out of `loop`, in the order of the writes."""
-    body = _Body.of(loop)
-    if body is None:
-        return []
+    pairs = _replaced(loop)
+    body = _Body.of(loop) if pairs else None
+    return [] if body is None else [pair for pair in pairs if body.is_alone(*pair)]
+
+
+def _replaced(loop: Operation) -> list[tuple[Access, Access]]:
+    """Reads of the loop's own body with the writes of the same locations, which stay the same."""
     pairs = []
     first: dict[tuple[object, ...], Access] = {}
-    for access, _ in body.accesses:
-        if access.op.parent != loop:
-            continue
-        read = first.setdefault(access.location, access)
-        replaces = access.is_write and not read.is_write
-        if replaces and _is_outside(access, loop) and body.is_alone(read, access):
-            pairs.append((read, access))
+    for op in body_operations(loop):
+        access = Access.of(op)
+        if access is not None:
+            read = first.setdefault(access.location, access)
+            if access.is_write and not read.is_write and _is_outside(access, loop):
+                pairs.append((read, access))
     return pairs
 
 
