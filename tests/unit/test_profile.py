@@ -133,6 +133,19 @@ def test_what_is_read_from_caches_is_no_part_of_a_roofline() -> None:
     assert "       0%       16.0     cached  relu" in found.table()
 
 
+@pytest.mark.parametrize(
+    ("origins", "text"),
+    [
+        ((), "  relu\n"),
+        (("/a", "/b"), "  relu  of /a, /b\n"),
+        (tuple("abcdef"), "  relu  of a, b, c, d, 2 more\n"),
+    ],
+)
+def test_a_row_names_the_first_operators_of_a_file(origins: tuple[str, ...], text: str) -> None:
+    operator = OperatorTime("a", ("relu",), (), 1e-3, 1000, 1000, origins=origins)
+    assert text in replace(_profile(), operators=(operator,)).table()
+
+
 def test_the_middle_half_leaves_out_as_many_fast_calls_as_slow_ones() -> None:
     assert middle_half([5, 1, 9, 3, 4, 100, 2, 3]) == [0, 3, 4, 7]
     assert middle_half([7]) == [0]

@@ -105,7 +105,10 @@ def _recording(
     if not hasattr(compilation.options, "profile"):
         raise UserError(
             f"programs for {target.name} record no times",
-            hints=["module.measure() times whole calls and shows what a simulator models"],
+            hints=[
+                "module.measure() times whole calls and shows what a simulator models",
+                "module.host.counters() after a call has what a simulator counted by operator",
+            ],
         )
     options = replace(compilation.options, profile=True)
     recording = replace(compilation, options=options, runner=PassRunner())

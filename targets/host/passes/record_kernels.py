@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from xtc.core.errors import UserError, shown
 from xtc.interfaces.runtime import RecordedKernel
 from xtc.ir.attributes import NODE, NODES, OPERATIONS, PROFILE
 from xtc.ir.builders.functions import define
@@ -119,6 +120,13 @@ class RecordKernels(Pass):
 
     name: ClassVar[str] = "record-kernels"
     counter: str = ""
+
+    def __post_init__(self) -> None:
+        if self.counter not in _READINGS:
+            raise UserError(
+                f"option 'counter' of pass '{self.name}' is {shown(self.counter)}",
+                hints=["tsc, cntvct, or nothing for the clock"],
+            )
 
     def run(self, module: Operation) -> None:
         calls = [

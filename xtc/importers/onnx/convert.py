@@ -171,7 +171,8 @@ class Converter:
     def _name(
         self, node: onnx.NodeProto, results: Sequence[Value | None], start: int, number: int
     ) -> None:
-        where = SourceLocation(self.file, number)
+        own = node.name or next(filter(None, node.output), "")
+        where = SourceLocation(self.file, number, name=own)
         for written in self.builder.nodes[start:]:
             written.where = written.output.where = where
         for name, value in zip(node.output, results, strict=False):

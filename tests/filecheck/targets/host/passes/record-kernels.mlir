@@ -2,6 +2,10 @@
 // RUN: xtc-opt %s --record-kernels | FileCheck %s --check-prefixes=CHECK,CLOCK
 // RUN: xtc-opt %s --record-kernels{counter=tsc} | FileCheck %s --check-prefixes=CHECK,TSC
 // RUN: xtc-opt %s --record-kernels{counter=cntvct} | FileCheck %s --check-prefixes=CHECK,CNTVCT
+// RUN: not xtc-opt %s --record-kernels{counter=hpet} 2>&1 | FileCheck %s --check-prefix=HPET
+
+// HPET: error: option 'counter' of pass 'record-kernels' is 'hpet'
+// HPET-NEXT: hint: tsc, cntvct, or nothing for the clock
 
 // A counter is read before the first kernel and after each, where the window has its number; other
 // calls take no part.
