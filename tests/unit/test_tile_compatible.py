@@ -131,6 +131,26 @@ def test_functions_are_as_exact_as_cudas() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "dtype", [tile.float16, tile.bfloat16, tile.float32, tile.float64], ids=str
+)
+def test_functions_have_the_same_bits_in_interpreter_and_simulator(dtype: tile.DataType) -> None:
+    """Of any bits: subnormal numbers, infinities and what is no number are among them."""
+    count, width = 1024, dtype.bits
+    bits = np.random.default_rng(0).integers(0, 1 << width, (2, count), np.uint64, endpoint=False)
+    x = bits.astype(f"u{width // 8}").view(dtype.numpy)
+    x[:, : count // 2] = np.random.default_rng(1).standard_normal((2, count // 2))
+    program = tile_compatible.EveryFunction(dtype)
+    found = []
+    for run in (program.check, program):
+        y = np.zeros((15, count), dtype.numpy)
+        run(count, x, y)
+        is_none = np.isnan(y.astype(np.float64))
+        found.append(np.where(is_none, 0, y.view(f"u{width // 8}")) + is_none)
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+@pytest.mark.slow
 @needs_ptxas
 def test_functions_need_no_local_memory() -> None:
     needs = tile_compatible.Functions().compile(128, None, None).resources
