@@ -150,6 +150,52 @@ def test_functions_have_the_same_bits_in_interpreter_and_simulator(dtype: tile.D
     np.testing.assert_array_equal(found[0], found[1])
 
 
+def _integer(value: float, least: int, most: int) -> int:
+    """A float towards zero, at the next limit where it is beyond, 0 for what is no number."""
+    if math.isnan(value):
+        return 0
+    return most if value > most else least if value < least else int(value)
+
+
+def _wrapped(value: int, bits: int, signed: bool = True) -> int:
+    low = value & ((1 << bits) - 1)
+    return low - (1 << bits) if signed and low >> (bits - 1) else low
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [tile.float16, tile.bfloat16, tile.f32, tile.f64], ids=str)
+def test_floats_become_the_nearest_integers_and_integers_lose_bits(dtype: tile.DataType) -> None:
+    """As conversions of a GPU, which gives integers of fewer than 32 bits by way of int32."""
+    count = 256
+    random = np.random.default_rng(0)
+    wide = random.standard_normal(count) * 10.0 ** random.integers(-1, 22, count)
+    special = [0.0, -0.9, 127.5, -129, 2**31, -(2**31), 2**32, 2**63, -(2**63), 2**64]
+    wide[:13] = [*special, np.inf, -np.inf, np.nan]
+    with np.errstate(all="ignore"):
+        x = wide.astype(dtype.numpy)
+    expected = []
+    for kind in tile_compatible.Chained.TYPES:
+        direct = []
+        for value in map(float, x):
+            bits = max(kind.bits, 32)
+            signed = kind.signed or kind.bits < 32
+            least, most = (
+                (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, 2**bits - 1)
+            )
+            direct.append(_wrapped(_integer(value, least, most), kind.bits, kind.signed))
+        expected.append([_wrapped(number, 64) for number in direct])
+        expected.append([_wrapped(number, 8) for number in direct])
+    program = tile_compatible.Chained(dtype)
+    for run in (program.check, program):
+        y = np.zeros((14, count), np.int64)
+        run(count, x, y)
+        np.testing.assert_array_equal(y, expected)
+    tensor = tile.Tensor(dtype, [count], x)
+    for row, kind in enumerate(tile_compatible.Chained.TYPES):
+        found = tensor.to(kind).values().astype(np.int64)
+        np.testing.assert_array_equal(found, expected[2 * row])
+
+
 @pytest.mark.slow
 @needs_ptxas
 def test_functions_need_no_local_memory() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from xtc.core.errors import UserError
 from xtc.tile import packed_codes as codes
 from xtc.tile.foreign import over
+from xtc.tile.saturation import converted
 from xtc.tile.types import DataType, float32, int32
 from xtc.tile.utils import dtype_from_numpy, dtype_from_torch, dtype_to_torch
 
@@ -74,7 +75,7 @@ class Tensor:
         values = self.values()
         if dtype.is_packed or dtype.is_coded:
             return Tensor(dtype, self.shape, _like(self.storage, codes.packed(values, dtype)))
-        cast = np.ascontiguousarray(values.astype(dtype.numpy))
+        cast = np.ascontiguousarray(converted(values, dtype.numpy))
         return Tensor(dtype, self.shape, _like(self.storage, cast.reshape(-1).view(np.uint8)))
 
     def view(self, *, dtype: DataType | None = None, shape: Sequence[int] | None = None) -> Tensor:
