@@ -56,6 +56,7 @@ from xtc_targets.host.passes.separate_empties import SeparateEmpties
 from xtc_targets.host.passes.separate_reads import SeparateReads
 from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
 from xtc_targets.host.passes.share_buffers import ShareBuffers
+from xtc_targets.host.passes.skip_padded_taps import SkipPaddedTaps
 from xtc_targets.host.passes.transpose_by_blocks import TransposeByBlocks
 from xtc_targets.host.passes.transpose_row_reductions import TransposeRowReductions
 from xtc_targets.host.passes.use_dot_products import UseDotProducts
@@ -89,6 +90,8 @@ def _scheduled(
         (
             # While what computes on a result is a few operations without schedules.
             *fewer,
+            # While what pads an image is next to what reads it.
+            SkipPaddedTaps(),
             # Reshapes that cancel out, as around a sum that keeps its dimension, part a chain.
             "canonicalize",
             # While the reshape of computed weights is next to what reads them.
