@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Literal
 
 from xtc.codegen.llvm import Machine
-from xtc.ir.pipeline import Pipeline, Stage
+from xtc.ir.pipeline import Pipeline, Stage, Step
 from xtc_passes.lower._sequences import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM, TO_MEMREFS
 from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.lower.copy_by_loops import CopyByLoops
@@ -77,6 +77,14 @@ def _dots(machine: Machine, codegen: Codegen) -> tuple[str, ...]:
     return HostDescription.of(machine).dots if codegen == "llvm" else ()
 
 
+def _convolutions(caches: Caches, *, parallel: bool, winograd: bool) -> tuple[Step, ...]:
+    """With fewer multiplications."""
+    # While what computes on a result is a few operations without schedules.
+    fewer = (WinogradConvolutions(caches.l2_bytes, parallel),) if winograd else ()
+    # While what pads an image is next to what reads it.
+    return (*fewer, SkipPaddedTaps())
+
+
 def _scheduled(
     machine: Machine, caches: Caches, codegen: Codegen, *, parallel: bool, winograd: bool
 ) -> Stage:
@@ -84,14 +92,10 @@ def _scheduled(
     dots = _dots(machine, codegen)
     # C has no way to let single sums be reordered: `block-reductions` does it there.
     relaxed = (RelaxReductions(),) if codegen == "llvm" else ()
-    fewer = (WinogradConvolutions(caches.l2_bytes, parallel),) if winograd else ()
     return Stage(
         "scheduled",
         (
-            # While what computes on a result is a few operations without schedules.
-            *fewer,
-            # While what pads an image is next to what reads it.
-            SkipPaddedTaps(),
+            *_convolutions(caches, parallel=parallel, winograd=winograd),
             # Reshapes that cancel out, as around a sum that keeps its dimension, part a chain.
             "canonicalize",
             # While the reshape of computed weights is next to what reads them.
