@@ -38,6 +38,8 @@ from xtc_targets.host.passes.fuse_attention import FuseAttention
 from xtc_targets.host.passes.fuse_epilogues import FuseEpilogues
 from xtc_targets.host.passes.fuse_reductions import FuseReductions
 from xtc_targets.host.passes.fuse_rows import FuseRows
+from xtc_targets.host.passes.hoist_scales import HoistScales
+from xtc_targets.host.passes.inline_producers import InlineProducers
 from xtc_targets.host.passes.interleave_operands import InterleaveOperands
 from xtc_targets.host.passes.keep_arenas import KeepArenas
 from xtc_targets.host.passes.order_loops import OrderLoops
@@ -54,6 +56,7 @@ from xtc_targets.host.passes.separate_empties import SeparateEmpties
 from xtc_targets.host.passes.separate_reads import SeparateReads
 from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
 from xtc_targets.host.passes.share_buffers import ShareBuffers
+from xtc_targets.host.passes.skip_padded_taps import SkipPaddedTaps
 from xtc_targets.host.passes.transpose_by_blocks import TransposeByBlocks
 from xtc_targets.host.passes.transpose_row_reductions import TransposeRowReductions
 from xtc_targets.host.passes.use_dot_products import UseDotProducts
@@ -87,6 +90,8 @@ def _scheduled(
         (
             # While what computes on a result is a few operations without schedules.
             *fewer,
+            # While what pads an image is next to what reads it.
+            SkipPaddedTaps(),
             # Reshapes that cancel out, as around a sum that keeps its dimension, part a chain.
             "canonicalize",
             # While the reshape of computed weights is next to what reads them.
@@ -118,6 +123,8 @@ def _scheduled(
             "canonicalize",
             # While what a loop packs is a slice of a whole constant.
             PackConstants(),
+            # Once the constants that they read are packed.
+            InlineProducers(),
             # What follows decides for operations that still have none.
             *relaxed,
             FuseRows(parallel=parallel, lanes=description.vector_bits // _FLOAT_BITS),
@@ -178,6 +185,8 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             "cse",
             "loop-invariant-code-motion",
             HoistAccumulators(),
+            # A sum is a value of its loop by then.
+            HoistScales(),
             # Before anything else is made of a sum.
             BlockReductions(),
             # Rows next to each other, so that sums along them need no other order.

@@ -12,6 +12,7 @@ from xtc_targets.host.build import CLOCKS, STAMPS, WINDOW
 
 _APART_NS = 2_000_000
 """Between two readings of both clocks, each good to some 30 ns: rates are good to 3 in 100,000."""
+_READINGS = 8
 
 
 class _Clocks(NamedTuple):
@@ -55,8 +56,12 @@ class Stamps:
         return found
 
     def _clocks(self) -> _Clocks:
-        """The counter is read before the clock and after it, and the middle counts."""
-        times = (ctypes.c_int64 * 3)()
-        self._read(times)
-        before, nanoseconds, after = times
+        """The counter is read before the clock and after it, and the middle counts.
+
+        Of several readings the shortest is taken: others may have been interrupted.
+        """
+        times = [(ctypes.c_int64 * 3)() for _ in range(_READINGS)]
+        for each in times:
+            self._read(each)
+        before, nanoseconds, after = min(times, key=lambda each: each[2] - each[0])
         return _Clocks((before + after) // 2, nanoseconds)
