@@ -65,6 +65,7 @@ def operator_time(
         tuple(f"{n.name}: {schedules[n.name]}" for n in nodes if n.name in schedules),
         executed,
         tuple(dict.fromkeys(node.where.name for node in nodes if node.where and node.where.name)),
+        tuple(node.name for node in nodes),
     )
 
 

@@ -35,6 +35,7 @@ class OperatorTime:
         executed: floating-point operations that its code executes, fewer or more than `flops`; None
             where these are not known.
         origins: the names of the operators that a model's file has for it, where it has any.
+        nodes: of the graph that it computes, by name, in order.
     """
 
     name: str
@@ -46,6 +47,7 @@ class OperatorTime:
     schedule: tuple[str, ...] = ()
     executed: int | None = None
     origins: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
 
     @property
     def work(self) -> int:

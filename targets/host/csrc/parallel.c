@@ -8,8 +8,8 @@
 // wakes late.
 //
 // To put a thread to sleep and to wake it takes longer than many a loop. So it stays awake for a
-// while; soon it offers its core to others each time it looks, and it sleeps at once where others
-// took the core, or where there are fewer cores than threads.
+// while; soon a worker offers its core to others each time it looks. Who waits sleeps at once where
+// others took the core, or where there are fewer cores than threads.
 //
 // The system likes to wake a thread on the core of who wakes it; there it would run only when the
 // caller waits, when all is done. So workers may run on all cores but that of the caller.
@@ -96,12 +96,12 @@ static bool has_work(void) {
 
 static bool is_done(void) { return atomic_load(&pool.state) == 0; }
 
-// Stay awake for a while, until something holds.
-static void spin_until(bool (*holds)(void)) {
+// Stay awake for a while, until something holds; `offers` the core to others soon.
+static void spin_until(bool (*holds)(void), bool offers) {
   int64_t spin = atomic_load(&pool.is_crowded) ? 0 : atomic_load(&pool.spin_ns);
   int64_t start = now(), before = start, time = start;
   while (!holds() && time - start < spin && time - before < TAKEN_NS) {
-    if (time - start < EAGER_NS)
+    if (!offers || time - start < EAGER_NS)
       pause_core();
     else
       sched_yield();
@@ -186,7 +186,7 @@ static void sleep_until_woken(void) {
 
 static void *work(void *thread) {
   while (!atomic_load(&pool.stopping)) {
-    spin_until(has_work);
+    spin_until(has_work, true);
     if (!has_work())
       sleep_until_woken();
     if (enter_loop()) {
@@ -290,10 +290,11 @@ static void open_loop(xtc_loop *loop, void *context, int64_t count, int64_t chun
     wake(wanted - awake);
 }
 
-// Every piece was begun; wait for those that are not done yet.
+// Every piece was begun; wait for those that are not done yet. The caller keeps its core meanwhile: a
+// neighbour to whom it offers the core may keep that for milliseconds, long after the last piece.
 static void close_loop(void) {
   atomic_fetch_and(&pool.state, WANTED - 1);
-  spin_until(is_done);
+  spin_until(is_done, false);
   if (is_done())
     return;
   pthread_mutex_lock(&pool.lock);
