@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ import pytest
 
 from tests.unit.tile_kernels import VectorAdd
 from xtc import tile
-from xtc.core.errors import UserError
+from xtc.core import knobs
+from xtc.core.errors import ToolError, UserError
 
 X = np.ones(8, np.float32)
 KERNEL = "the kernel is VectorAdd(n: int32, x_ptr: ~float32, y_ptr: ~float32, z_ptr: ~float32)"
@@ -128,6 +130,22 @@ def test_wrong_tuning() -> None:
         "  note: block=0: load_global: 0 is no size; it is an integer, 1 or more",
         "  note: block=-1: load_global: -1 is no size; it is an integer, 1 or more",
     ]
+
+
+@pytest.mark.slow
+def test_machine_code_needs_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of no toolkit here; the code in PTX needs none."""
+    monkeypatch.setenv(knobs.CUDA_ROOT.name, str(tmp_path))
+    kernel: Any = VectorAdd(8).compile(8, None, None, None)
+    assert ".visible .entry" in kernel.ptx
+    for question in ("sass", "resources"):
+        with pytest.raises(ToolError) as caught:
+            getattr(kernel, question)
+        first, hint = str(caught.value).splitlines()
+        assert re.fullmatch(
+            rf"{knobs.CUDA_ROOT.name} is \S+, which has no program 'bin/\w+'", first
+        )
+        assert hint.startswith("  hint: unset it, or name the folder of a CUDA toolkit: ")
 
 
 @pytest.mark.slow
