@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from tests.unit.nvgpu_code import needs_ptxas
 from tests.unit.tile_dots import Dot
 from xtc import tile
 from xtc.core.errors import UserError
@@ -32,8 +35,10 @@ def _operand(dtype: tile.DataType, columns: int) -> tile.Tensor:
         (tile.float8_e5m2, tile.float8_e4m3, float32, True),
         (tile.float6_e3m2, tile.float4_e2m1, float32, True),
         (tile.tfloat32, tile.tfloat32, float32, True),
-        (tile.int4b, tile.int7b, int32, False),
-        (tile.uint7b, int8, int32, False),
+        (tile.int4b, tile.int7b, int32, True),
+        (tile.uint7b, int8, int32, True),
+        (int8, int8, int32, True),
+        (int8, int8, tile.int64, False),
         (tile.uint8, tile.uint8, int32, False),
         (tile.uint16, tile.uint16, tile.uint32, False),
     ],
@@ -51,6 +56,17 @@ def test_operands_of_each_type(
         run(a, b, c)
         np.testing.assert_array_equal(c, expected)
     assert ("mma.sync" in program.compile(None, None, None).ptx) == on_tensor_cores
+
+
+@needs_ptxas
+@pytest.mark.parametrize(("dtype", "total"), [(tile.tfloat32, float32), (int8, int32)], ids=str)
+def test_machine_code_of_other_types_multiplies_on_tensor_cores(
+    dtype: tile.DataType, total: tile.DataType
+) -> None:
+    kernel: Any = Dot(dtype, dtype, total, shared=True).compile(None, None, None)
+    assert "IMMA" in kernel.sass if dtype == int8 else "HMMA" in kernel.sass
+    needs = kernel.resources
+    assert (needs.spilled_bytes, needs.local_bytes, needs.warnings) == (0, 0, ())
 
 
 @pytest.mark.parametrize("shared", [False, True])

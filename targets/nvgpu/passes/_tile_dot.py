@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 
 from xtc.core.tile_layout import (
     RegisterLayout,
@@ -21,6 +22,9 @@ from xtc_targets.nvgpu.passes._kernels import WARP
 
 M_STEP, N_STEP, K_STEP = 16, 8, 16
 """What an mma.sync of 16-bit operands multiplies."""
+
+_PACKED = MappingProxyType({("f16", "f32"): 2, ("bf16", "f32"): 2, ("i8", "i32"): 4})
+"""Of operands and sums that mma.sync takes: elements of a register."""
 
 _SIMT_ROWS, _SIMT_COLUMNS = 4, 4  # of a thread's part of the result
 
@@ -44,7 +48,7 @@ def dot_layouts(op: Operation, threads: int, rows_only: bool) -> DotLayouts:
     a, b, c = (RankedTensorType(value.type) for value in op.operands)
     m, k, n = a.shape[0], a.shape[1], b.shape[1]
     types = str(a.element_type), str(c.element_type)
-    packed = {("f16", "f32"): 2, ("bf16", "f32"): 2}.get(types, 1 if TF32 in op.attributes else 0)
+    packed = _PACKED.get(types, 1 if TF32 in op.attributes else 0)
     step = packed * K_STEP // 2
     fits = step and m % M_STEP == 0 and n % N_STEP == 0 and k % step == 0
     warps = threads // WARP
