@@ -213,6 +213,9 @@ def test_parallel_loops_are_recorded_by_thread() -> None:
         assert [kernel.node for kernel in loaded.kernels] == ["a", "b"]
         assert [kernel.operations for kernel in loaded.kernels] == [2 * 512**3] * 2
         assert loaded.vector_bits >= 128
+        with pytest.raises(ZeroDivisionError):
+            loaded.pieces(lambda: 1 // 0)  # type: ignore[arg-type, return-value]
+        assert 0 < len(loaded.pieces(lambda: module(array))) <= 4  # two loops on two threads
 
 
 def _device_profile() -> Profile:
