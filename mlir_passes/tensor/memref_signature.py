@@ -53,9 +53,10 @@ class MemrefSignature(Pass):
     name: ClassVar[str] = "memref-signature"
 
     def run(self, module: Operation) -> None:
+        functions = [op for op in all_operations(module) if op.name == "func.func"]
         with module.context, module.location:
-            for op in all_operations(module):
-                if op.name == "func.func" and len(op.regions[0].blocks) == 1 and _needs_it(op):
+            for op in functions:
+                if len(op.regions[0].blocks) == 1 and _needs_it(op):
                     _check_types(op)
                     _Rewriting(op).run()
 
