@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import itertools
-import random
 import resource
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,10 +13,9 @@ import numpy as np
 import pytest
 
 import xtc
-import xtc.ops as O
 from benchmarks.networks import NETWORKS
+from tests.unit.random_networks import random_network
 from xtc.core.errors import UserError
-from xtc.graph.tensor import Tensor
 from xtc.ir.builders.numbers import constant, index_constant
 from xtc.ir.mlir import (
     Attribute,
@@ -39,31 +36,7 @@ from xtc_targets.host.passes.fuse_epilogues import FuseEpilogues
 from xtc_targets.host.passes.fuse_rows import FuseRows
 from xtc_targets.host.passes.plan_arena import PlanArena
 
-_UNARY: tuple[Callable[[Tensor], Tensor], ...] = (O.relu, O.tanh, O.sigmoid, O.softmax)
-_BINARY: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (O.add, O.mul, O.maximum, O.matmul)
 _FUSIONS: tuple[type[Pass], ...] = (FuseElementwise, FuseEpilogues, FuseRows)
-
-
-def random_graph(seed: int) -> xtc.Graph:
-    """20 to 200 operators on matrices, whose results are read near and far."""
-    rng = random.Random(seed)  # noqa: S311
-    size = rng.choice((4, 8, 13))
-    alive = [O.tensor((size, size), name=f"input{n}") for n in range(rng.randint(1, 3))]
-    count = rng.randint(20, 200 if seed >= 2 else 40)
-    with O.graph(name="random") as gb:
-        for _ in range(count):
-            operands = [rng.choice(alive[-6:]), rng.choice(alive)]
-            kind = rng.random()
-            if kind < 0.45:
-                alive.append(rng.choice(_UNARY)(operands[0]))
-            elif kind < 0.9:
-                alive.append(rng.choice(_BINARY)(*operands))
-            elif kind < 0.95:
-                alive.append(O.transpose(operands[0]))
-            else:
-                both = O.concat(*operands, axis=0)
-                alive.append(O.slice(both, (size // 2, 0), (size // 2 + size, size)))
-    return gb.graph
 
 
 @dataclass(frozen=True)
@@ -107,13 +80,15 @@ def _is_odd_call(module: Operation) -> Value:
     return arith.trunci(IntegerType.get_signless(1), now)
 
 
-def _results(graph: xtc.Graph, plan: Pass, patch: pytest.MonkeyPatch) -> list[list[bytes]]:
+def _results(
+    graph: xtc.Graph, plan: Pass, patch: pytest.MonkeyPatch, threads: int = 1
+) -> list[list[bytes]]:
     """Of four calls: arena, fresh buffers, arena, fresh buffers."""
     rng = np.random.default_rng(1)
-    inputs = [rng.random(t.type.sizes, np.float32) for t in graph.inputs]
+    inputs = [rng.random(t.type.sizes, np.float32) - np.float32(0.5) for t in graph.inputs]
     with patch.context() as patched:
         patched.setattr(PlanArena, "run", lambda _, module: plan.run(module))
-        with xtc.compile(graph, in_memory=True, threads=1, opt_level=0) as module:
+        with xtc.compile(graph, in_memory=True, threads=threads, opt_level=0) as module:
             return [_bytes(module(*inputs)) for _ in range(4)]
 
 
@@ -124,18 +99,19 @@ def _bytes(result: object) -> list[bytes]:
 
 @pytest.mark.slow
 def test_arenas_change_no_byte(is_long: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in range(1000 if is_long else 2):
+    for seed in range(1000 if is_long else 3):
         if seed % 10:  # kernels as they are, so that most of the time is not theirs
             for fusion in _FUSIONS:
                 monkeypatch.setattr(fusion, "run", lambda _, module: None)
-        arena, *others = _results(random_graph(seed), _TwoPlans(), monkeypatch)
+        network = random_network(seed, 200 if is_long else 40)
+        arena, *others = _results(network, _TwoPlans(), monkeypatch, threads=seed % 3 + 1)
         monkeypatch.undo()
         assert others == [arena] * 3, seed
 
 
 @pytest.mark.slow
 def test_plans_that_overlap_change_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    arena, fresh, *_ = _results(random_graph(1), _TwoPlans(wrong=True), monkeypatch)
+    arena, fresh, *_ = _results(random_network(1, 40), _TwoPlans(wrong=True), monkeypatch)
     assert arena != fresh
 
 
@@ -178,10 +154,38 @@ def test_calls_at_once_have_an_arena_each_and_close_waits(network: xtc.Graph) ->
 
 
 @pytest.mark.slow
-def test_later_calls_touch_no_new_pages(network: xtc.Graph) -> None:
-    image = np.zeros((1, 32, 32, 3), np.float32)
-    out = np.empty((1, 10), np.float32)
-    with xtc.compile(network, threads=1) as module, module._bound([image], [out]) as call:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_random_networks_called_at_once_and_after_errors(threads: int) -> None:
+    """Calls give the bytes of the first, beside another call and after a refused one too."""
+    network = random_network(3, 40)
+    rng = np.random.default_rng(0)
+    arrays = [[rng.random(t.type.sizes, np.float32) for t in network.inputs] for _ in range(2)]
+    wrong: list[int] = []
+    with xtc.compile(network, threads=threads, opt_level=0) as module:
+        expected = [_bytes(module(*inputs)) for inputs in arrays]
+
+        def call_again(number: int) -> None:
+            for _ in range(50):
+                with pytest.raises(UserError):
+                    module(*arrays[number], arrays[number][0])
+                if _bytes(module(*arrays[number])) != expected[number]:
+                    wrong.append(number)
+
+        callers = [threading.Thread(target=call_again, args=(n,)) for n in range(2)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+    assert not wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_random", [False, True])
+def test_later_calls_touch_no_new_pages(network: xtc.Graph, is_random: bool) -> None:
+    graph = random_network(3, 40) if is_random else network
+    inputs = [np.zeros(tensor.type.sizes, np.float32) for tensor in graph.inputs]
+    outputs = [np.empty(tensor.type.sizes, np.float32) for tensor in graph.outputs]
+    with xtc.compile(graph, threads=1) as module, module._bound(inputs, outputs) as call:
         for _ in range(3):
             call()
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
