@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -67,10 +68,50 @@ def _numpy(threads: int, shape: tuple[int, int, int]) -> Callable[[], object]:
     return lambda: np.matmul(x, w, out=result)
 
 
+def _onnxruntime(threads: int, shape: tuple[int, int, int]) -> Callable[[], object]:
+    """ONNX Runtime on arrays that it keeps; its threads spin after calls, as it sets them up."""
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
+
+    rows, columns, depth = shape
+    rng = np.random.default_rng(0)
+    w = numpy_helper.from_array(rng.standard_normal((depth, columns), np.float32), "w")
+    types = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, sizes)
+        for name, sizes in (("x", [rows, depth]), ("y", [rows, columns]))
+    ]
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])], "g", types[:1], types[1:], [w]
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    providers = ["CPUExecutionProvider"]
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers)
+    binding = session.io_binding()
+    x = onnxruntime.OrtValue.ortvalue_from_numpy(rng.standard_normal((rows, depth), np.float32))
+    y = onnxruntime.OrtValue.ortvalue_from_numpy(np.empty((rows, columns), np.float32))
+    binding.bind_ortvalue_input("x", x)
+    binding.bind_ortvalue_output("y", y)
+
+    def run(_alive: object = (x, y)) -> None:
+        session.run_with_iobinding(binding)
+
+    return run
+
+
 LIBRARIES: dict[str, Callable[[int, tuple[int, int, int]], Callable[[], object]]] = {
     "xtc": _ours,
     "numpy": _numpy,
+    "onnxruntime": _onnxruntime,
 }
+
+
+def _installed() -> list[str]:
+    """The libraries that can be asked; ONNX Runtime takes two packages."""
+    missing = not (find_spec("onnxruntime") and find_spec("onnx"))
+    return [name for name in LIBRARIES if not (missing and name == "onnxruntime")]
 
 
 def serve(library: str, threads: int) -> None:
@@ -138,7 +179,7 @@ def measure(threads: int, rounds: int, busy: bool) -> dict[str, list[float]]:
     """Seconds of calls, by "library shape pause"."""
     found: dict[str, list[float]] = {}
     with contextlib.ExitStack() as stack:
-        servers = {name: stack.enter_context(_serving(name, threads)) for name in LIBRARIES}
+        servers = {name: stack.enter_context(_serving(name, threads)) for name in _installed()}
         stack.enter_context(_neighbour(busy))
         for _ in range(rounds):
             for shape in SHAPES:
@@ -152,18 +193,19 @@ def measure(threads: int, rounds: int, busy: bool) -> dict[str, list[float]]:
 def print_calls(found: dict[str, list[float]], title: str) -> None:
     """Medians, with the tenth and the ninetieth part of a hundred."""
     table = Table(title=title)
-    for heading in ("product", "pause", *LIBRARIES, "numpy / xtc"):
+    libraries = _installed()
+    for heading in ("product", "pause", *libraries, "best other / xtc"):
         table.add_column(heading, justify="left" if heading == "product" else "right")
     for shape in SHAPES:
         for pause in PAUSES:
             words = "x".join(map(str, shape)), f"{pause * 1e3:g} ms"
-            samples = [found[" ".join((name, *words))] for name in LIBRARIES]
-            medians = [statistics.median(seconds) for seconds in samples]
+            samples = [found[" ".join((name, *words))] for name in libraries]
+            ours, *others = [statistics.median(seconds) for seconds in samples]
             cells = [
                 f"{seconds_text(median)} ({seconds_text(float(np.percentile(seconds, 90)))})"
-                for median, seconds in zip(medians, samples, strict=True)
+                for median, seconds in zip((ours, *others), samples, strict=True)
             ]
-            table.add_row(*words, *cells, f"{medians[1] / medians[0]:.2f}")
+            table.add_row(*words, *cells, f"{min(others) / ours:.2f}")
     wide_console().print(table)
 
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from xtc.ir.analysis.structured import type_bits
 from xtc.ir.fast_math import allow
-from xtc.ir.mlir import FloatType, Operation, ShapedType, all_operations
+from xtc.ir.mlir import Operation, all_operations
 from xtc.ir.passes import Pass
 
 
@@ -33,15 +34,8 @@ class ContractMultiplyAdds(Pass):
 
     def run(self, module: Operation) -> None:
         for op in all_operations(module):
-            if op.name == "arith.mulf" and _bits(op) >= self.least_bits:
+            if op.name == "arith.mulf" and type_bits(op.results[0].type) >= self.least_bits:
                 uses = list(op.results[0].uses)
                 if len(uses) == 1 and uses[0].owner.name == "arith.addf":
                     allow(op, "contract")
                     allow(uses[0].owner, "contract")
-
-
-def _bits(op: Operation) -> int:
-    """Of an element."""
-    type = op.results[0].type
-    element = type.element_type if isinstance(type, ShapedType) else type
-    return int(FloatType(element).width)

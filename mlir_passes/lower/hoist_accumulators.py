@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xtc.ir.analysis.accesses import Access, are_distinct
+from xtc.ir.analysis.structured import body_operations
 from xtc.ir.builders import numbers
 from xtc.ir.builders.rebuild import rebuilt
 from xtc.ir.fast_math import allow, allows, deny
@@ -72,18 +73,21 @@ class HoistAccumulators(Pass):
 
 def _accumulators(loop: Operation) -> list[tuple[Access, Access]]:
     """Reads and writes that can move out of `loop`, in the order of the writes."""
-    body = _Body.of(loop)
-    if body is None:
-        return []
+    pairs = _replaced(loop)
+    body = _Body.of(loop) if pairs else None
+    return [] if body is None else [pair for pair in pairs if body.is_alone(*pair)]
+
+
+def _replaced(loop: Operation) -> list[tuple[Access, Access]]:
+    """Reads of the loop's own body with the writes of the same locations, which stay the same."""
     pairs = []
     first: dict[tuple[object, ...], Access] = {}
-    for access, _ in body.accesses:
-        if access.op.parent != loop:
-            continue
-        read = first.setdefault(access.location, access)
-        replaces = access.is_write and not read.is_write
-        if replaces and _is_outside(access, loop) and body.is_alone(read, access):
-            pairs.append((read, access))
+    for op in body_operations(loop):
+        access = Access.of(op)
+        if access is not None:
+            read = first.setdefault(access.location, access)
+            if access.is_write and not read.is_write and _is_outside(access, loop):
+                pairs.append((read, access))
     return pairs
 
 
@@ -119,7 +123,7 @@ class _Body:
         return _Body(tuple(accesses), tuple(buffers))
 
     def is_alone(self, read: Access, write: Access) -> bool:
-        """Whether nothing else here touches the place, in this thread or another.
+        """Whether nothing else here touches the location, in this thread or another.
 
         Between two barriers, threads touch elements of their own of what one of them writes; behind
         a barrier, elements that are apart for one thread may be another's.
@@ -127,7 +131,7 @@ class _Body:
         same = self._near(write.memref)
         if same is None or len(same.barriers) != 1:
             return False
-        others = (access for place, access in same.first.items() if place != write.location)
+        others = (access for location, access in same.first.items() if location != write.location)
         return same.counts[write.location] == len((read, write)) and all(
             access.is_apart(write) for access in others
         )
@@ -165,7 +169,7 @@ class _Near:
 
 
 def _is_outside(access: Access, loop: Operation) -> bool:
-    """Whether the place does not depend on what `loop` computes."""
+    """Whether the location does not depend on what `loop` computes."""
     operands = [value for value in access.op.operands if value != access.value]
     return not any(_is_inside(value, loop) for value in operands)
 

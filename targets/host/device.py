@@ -19,10 +19,11 @@ from xtc.interfaces.artifact import VECTOR_BITS, Artifact
 from xtc.interfaces.runtime import HostRuntime, LoadedModule, Piece, RecordedKernel
 from xtc.system.cores import usable_cores
 from xtc_targets.host import pool_library
-from xtc_targets.host.build import ARENAS, EXTERNALS, KERNELS, LIBRARY, RELEASE, STAMPS
+from xtc_targets.host.build import ARENAS, EXTERNALS, KERNELS, LIBRARY, RELEASE
 from xtc_targets.host.external_signature import STATUS
 from xtc_targets.host.pool import Pool, pool
 from xtc_targets.host.separate_library import SeparateLibrary
+from xtc_targets.host.stamps import Stamps
 from xtc_targets.host.threads import threads_to_use
 
 _numbers = Numbering()
@@ -44,6 +45,7 @@ class HostModule:
     _objects: LoadedObjects | None = None
     _pool: Pool | None = None
     _status: ctypes.c_int32 | None = None
+    _recorded: Stamps | None = None
 
     def use_pool(self, table: Callable[[], int]) -> None:
         """Run parallel loops, where there are any, on threads; `table` looks its address up."""
@@ -87,11 +89,22 @@ class HostModule:
         return int(self.artifact.manifest.toolchain.get(VECTOR_BITS, 0))
 
     def stamps(self) -> list[int]:
-        """When the last call started and each kernel ended, in nanoseconds."""
+        """When the recorded kernels of the last call started and when each ended, in nanoseconds.
+
+        Of kernels that `record_only` left out there are no times.
+        """
+        return self._stamps().read()
+
+    def record_only(self, first: int, count: int) -> None:
+        """Record the ends of `count` kernels from number `first` in the next calls."""
+        self._stamps().choose(first, count)
+
+    def _stamps(self) -> Stamps:
         if self._library is None:
             _closed()
-        count = len(self.kernels) + 1
-        return list((ctypes.c_int64 * count).from_address(_address(self._library, STAMPS)))
+        if self._recorded is None:
+            self._recorded = Stamps(self._library, len(self.kernels))
+        return self._recorded
 
     def pieces(self, call: Callable[[], None]) -> Sequence[Piece]:
         """Make a call, and return the parts of parallel loops that threads computed meanwhile."""
@@ -122,6 +135,7 @@ class HostModule:
     def close(self) -> None:
         """Unmap the code, and let its threads go where no other module uses them."""
         self._release_arenas()
+        self._recorded = None
         if self._library is not None:
             self._library.close()
             self._library = None

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Literal
 
 from xtc.codegen.llvm import Machine
-from xtc.ir.pipeline import Pipeline, Stage
+from xtc.ir.pipeline import Pipeline, Stage, Step
 from xtc_passes.lower._sequences import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM, TO_MEMREFS
 from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.lower.copy_by_loops import CopyByLoops
@@ -38,6 +38,8 @@ from xtc_targets.host.passes.fuse_attention import FuseAttention
 from xtc_targets.host.passes.fuse_epilogues import FuseEpilogues
 from xtc_targets.host.passes.fuse_reductions import FuseReductions
 from xtc_targets.host.passes.fuse_rows import FuseRows
+from xtc_targets.host.passes.hoist_scales import HoistScales
+from xtc_targets.host.passes.inline_producers import InlineProducers
 from xtc_targets.host.passes.interleave_operands import InterleaveOperands
 from xtc_targets.host.passes.keep_arenas import KeepArenas
 from xtc_targets.host.passes.order_loops import OrderLoops
@@ -54,11 +56,13 @@ from xtc_targets.host.passes.separate_empties import SeparateEmpties
 from xtc_targets.host.passes.separate_reads import SeparateReads
 from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
 from xtc_targets.host.passes.share_buffers import ShareBuffers
+from xtc_targets.host.passes.skip_padded_taps import SkipPaddedTaps
 from xtc_targets.host.passes.transpose_by_blocks import TransposeByBlocks
 from xtc_targets.host.passes.transpose_row_reductions import TransposeRowReductions
 from xtc_targets.host.passes.use_dot_products import UseDotProducts
 from xtc_targets.host.passes.widen_operands import WidenOperands
 from xtc_targets.host.passes.winograd_convolutions import WinogradConvolutions
+from xtc_targets.host.steady_counter import steady_counter
 
 Codegen = Literal["llvm", "c"]
 """What generates the code: LLVM in this process, or a C compiler from C that is printed."""
@@ -73,6 +77,14 @@ def _dots(machine: Machine, codegen: Codegen) -> tuple[str, ...]:
     return HostDescription.of(machine).dots if codegen == "llvm" else ()
 
 
+def _convolutions(caches: Caches, *, parallel: bool, winograd: bool) -> tuple[Step, ...]:
+    """With fewer multiplications."""
+    # While what computes on a result is a few operations without schedules.
+    fewer = (WinogradConvolutions(caches.l2_bytes, parallel),) if winograd else ()
+    # While what pads an image is next to what reads it.
+    return (*fewer, SkipPaddedTaps())
+
+
 def _scheduled(
     machine: Machine, caches: Caches, codegen: Codegen, *, parallel: bool, winograd: bool
 ) -> Stage:
@@ -80,12 +92,10 @@ def _scheduled(
     dots = _dots(machine, codegen)
     # C has no way to let single sums be reordered: `block-reductions` does it there.
     relaxed = (RelaxReductions(),) if codegen == "llvm" else ()
-    fewer = (WinogradConvolutions(caches.l2_bytes, parallel),) if winograd else ()
     return Stage(
         "scheduled",
         (
-            # While what computes on a result is a few operations without schedules.
-            *fewer,
+            *_convolutions(caches, parallel=parallel, winograd=winograd),
             # Reshapes that cancel out, as around a sum that keeps its dimension, part a chain.
             "canonicalize",
             # While the reshape of computed weights is next to what reads them.
@@ -117,6 +127,8 @@ def _scheduled(
             "canonicalize",
             # While what a loop packs is a slice of a whole constant.
             PackConstants(),
+            # Once the constants that they read are packed.
+            InlineProducers(),
             # What follows decides for operations that still have none.
             *relaxed,
             FuseRows(parallel=parallel, lanes=description.vector_bits // _FLOAT_BITS),
@@ -177,6 +189,8 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             "cse",
             "loop-invariant-code-motion",
             HoistAccumulators(),
+            # A sum is a value of its loop by then.
+            HoistScales(),
             # Before anything else is made of a sum.
             BlockReductions(),
             # Rows next to each other, so that sums along them need no other order.
@@ -206,7 +220,7 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             DefineArenas(huge_pages="linux" in machine.triple),
             # Calls of parallel bodies go through the pool, whose address the runtime writes.
             DispatchParallelCalls(),
-            *((RecordKernels(),) if profile else ()),
+            *((RecordKernels(steady_counter(machine)),) if profile else ()),
         ),
     )
 

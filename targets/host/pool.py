@@ -26,7 +26,7 @@ class _Table(ctypes.Structure):
 
 
 class _Piece(ctypes.Structure):
-    """`struct xtc_parallel_piece`."""
+    """`struct xtc_parallel_part`."""
 
     _fields_ = tuple((name, ctypes.c_int64) for name in ("thread", "begin", "end"))
 

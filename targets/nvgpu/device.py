@@ -76,6 +76,10 @@ class NvgpuDevice(DriverDevice):
     def peak_flops(self, dtype: str) -> float:
         return 2 * self.machine.peak_macs_per_second(element_type(dtype).name)
 
+    def memory_bandwidth(self) -> float:
+        """The description's, of the GPU that code is compiled for."""
+        return self.machine.memory_bytes_per_second
+
     def borrowed(self, value: object, stream: int | None = None) -> DeviceArray | None:
         return borrowed(self, value, self.is_modelled, stream)
 

@@ -35,6 +35,7 @@ from xtc_targets.nvgpu.passes.place_thread_buffers import PlaceThreadBuffers
 from xtc_targets.nvgpu.passes.place_tile_buffers import PlaceTileBuffers
 from xtc_targets.nvgpu.passes.prefetch_tiles import PrefetchTiles
 from xtc_targets.nvgpu.passes.reduce_in_blocks import ReduceInBlocks
+from xtc_targets.nvgpu.passes.saturate_conversions import SaturateConversions
 from xtc_targets.nvgpu.passes.schedule_contractions import ScheduleContractions
 from xtc_targets.nvgpu.passes.split_reductions import SplitReductions
 from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
@@ -147,6 +148,7 @@ def lowered(platform: Platform) -> Stage:
             # Before the llvm dialect has operations for them, which LLVM cannot select for a GPU.
             *(() if simulated else (CallLibdevice(),)),
             *NO_BF16,
+            *((SaturateConversions(),) if simulated else ()),
             "affine-expand-index-ops",
             *TO_BRANCHES,
             *TO_LLVM,

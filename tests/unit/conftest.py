@@ -73,8 +73,9 @@ def is_long(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture
 def artifact_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a cache of the test's own, which compilations use."""
+    """The folder of a cache of the test's own, which compilations use, as is a tuning database."""
     monkeypatch.setenv("XTC_CACHE", "1")
+    monkeypatch.setenv("XTC_TUNING_DB", str(tmp_path / "tuning.db"))
     monkeypatch.setenv("XTC_CACHE_DIR", str(tmp_path / "artifacts"))
     return tmp_path / "artifacts"
 

@@ -14,7 +14,7 @@ import pytest
 
 import xtc
 from benchmarks.networks import NETWORKS
-from tests.unit.random_networks import random_network
+from tests.unit.arena_graphs import arena_graph
 from xtc.core.errors import UserError
 from xtc.ir.builders.numbers import constant, index_constant
 from xtc.ir.mlir import (
@@ -103,15 +103,15 @@ def test_arenas_change_no_byte(is_long: bool, monkeypatch: pytest.MonkeyPatch) -
         if seed % 10:  # kernels as they are, so that most of the time is not theirs
             for fusion in _FUSIONS:
                 monkeypatch.setattr(fusion, "run", lambda _, module: None)
-        network = random_network(seed, 200 if is_long else 40)
-        arena, *others = _results(network, _TwoPlans(), monkeypatch, threads=seed % 3 + 1)
+        threads = 1 + (seed % 4 == 1)
+        arena, *others = _results(arena_graph(seed), _TwoPlans(), monkeypatch, threads)
         monkeypatch.undo()
         assert others == [arena] * 3, seed
 
 
 @pytest.mark.slow
 def test_plans_that_overlap_change_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    arena, fresh, *_ = _results(random_network(1, 40), _TwoPlans(wrong=True), monkeypatch)
+    arena, fresh, *_ = _results(arena_graph(1), _TwoPlans(wrong=True), monkeypatch)
     assert arena != fresh
 
 
@@ -157,7 +157,7 @@ def test_calls_at_once_have_an_arena_each_and_close_waits(network: xtc.Graph) ->
 @pytest.mark.parametrize("threads", [1, 2])
 def test_random_networks_called_at_once_and_after_errors(threads: int) -> None:
     """Calls give the bytes of the first, beside another call and after a refused one too."""
-    network = random_network(3, 40)
+    network = arena_graph(1)
     rng = np.random.default_rng(0)
     arrays = [[rng.random(t.type.sizes, np.float32) for t in network.inputs] for _ in range(2)]
     wrong: list[int] = []
@@ -182,7 +182,7 @@ def test_random_networks_called_at_once_and_after_errors(threads: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("is_random", [False, True])
 def test_later_calls_touch_no_new_pages(network: xtc.Graph, is_random: bool) -> None:
-    graph = random_network(3, 40) if is_random else network
+    graph = arena_graph(1) if is_random else network
     inputs = [np.zeros(tensor.type.sizes, np.float32) for tensor in graph.inputs]
     outputs = [np.empty(tensor.type.sizes, np.float32) for tensor in graph.outputs]
     with xtc.compile(graph, threads=1) as module, module._bound(inputs, outputs) as call:

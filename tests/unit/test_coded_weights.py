@@ -51,6 +51,29 @@ def test_products_are_those_of_the_numbers(bits: int, rows: int, threads: int) -
     assert stored < 256 * 640 * bits // 8 + 200_000
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 650), (2, 100), (8, 640), (9, 644)])
+def test_codes_around_the_middle_make_the_same_products(bits: int, rows: int, columns: int) -> None:
+    codes, scales, _ = drawn(192, columns, 6, bits)
+    with O.graph(name="g") as gb:
+        O.matmul(O.tensor((rows, 192), name="x"), O.coded_weights(codes, scales, bits=bits))
+    values = RNG.random((rows, 192), np.float32) - np.float32(0.5)
+    with xtc.compile(gb.graph, threads=1) as module:
+        wanted = values @ numbers(codes, scales, 1 << bits - 1)
+        np.testing.assert_allclose(module(values), wanted, rtol=1e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_numbers_that_few_rows_read_are_in_no_buffer(bits: int, threads: int) -> None:
+    codes, scales, zeros = drawn(256, 640, 8, bits)
+    with O.graph(name="g") as gb:
+        O.matmul(O.tensor((4, 256), name="x"), O.coded_weights(codes, scales, zeros, bits=bits))
+    with xtc.compile(gb.graph, threads=threads) as module:
+        assert "memref.alloc" not in module.ir("bufferized")
+
+
 def test_a_scale_may_be_of_whole_columns_and_zero_points_are_the_middle() -> None:
     codes, scales, _ = drawn(6, 4, 1, 4)
     with O.graph(name="g") as gb:

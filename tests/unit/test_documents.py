@@ -69,7 +69,7 @@ def test_the_examples_of_the_page_of_tile_kernels_run(tmp_path: Path) -> None:
 
 
 def test_the_picture_of_a_layout_is_what_is_drawn() -> None:
-    (picture,) = blocks("docs/tile.md", "text")
+    picture, _ = blocks("docs/tile.md", "text")
     assert picture.rstrip() == drawn(layout.spatial(8, 4) * layout.local(1, 2)).rstrip()
 
 

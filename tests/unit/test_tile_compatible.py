@@ -131,6 +131,72 @@ def test_functions_are_as_exact_as_cudas() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "dtype", [tile.float16, tile.bfloat16, tile.float32, tile.float64], ids=str
+)
+def test_functions_have_the_same_bits_in_interpreter_and_simulator(dtype: tile.DataType) -> None:
+    """Of any bits: subnormal numbers, infinities and what is no number are among them."""
+    count, width = 1024, dtype.bits
+    bits = np.random.default_rng(0).integers(0, 1 << width, (2, count), np.uint64, endpoint=False)
+    x = bits.astype(f"u{width // 8}").view(dtype.numpy)
+    x[:, : count // 2] = np.random.default_rng(1).standard_normal((2, count // 2))
+    program = tile_compatible.EveryFunction(dtype)
+    found = []
+    for run in (program.check, program):
+        y = np.zeros((15, count), dtype.numpy)
+        run(count, x, y)
+        is_none = np.isnan(y.astype(np.float64))
+        found.append(np.where(is_none, 0, y.view(f"u{width // 8}")) + is_none)
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def _integer(value: float, least: int, most: int) -> int:
+    """A float towards zero, at the next limit where it is beyond, 0 for what is no number."""
+    if math.isnan(value):
+        return 0
+    return most if value > most else least if value < least else int(value)
+
+
+def _wrapped(value: int, bits: int, signed: bool = True) -> int:
+    low = value & ((1 << bits) - 1)
+    return low - (1 << bits) if signed and low >> (bits - 1) else low
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [tile.float16, tile.bfloat16, tile.f32, tile.f64], ids=str)
+def test_floats_become_the_nearest_integers_and_integers_lose_bits(dtype: tile.DataType) -> None:
+    """As conversions of a GPU, which gives integers of fewer than 32 bits by way of int32."""
+    count = 256
+    random = np.random.default_rng(0)
+    wide = random.standard_normal(count) * 10.0 ** random.integers(-1, 22, count)
+    special = [0.0, -0.9, 127.5, -129, 2**31, -(2**31), 2**32, 2**63, -(2**63), 2**64]
+    wide[:13] = [*special, np.inf, -np.inf, np.nan]
+    with np.errstate(all="ignore"):
+        x = wide.astype(dtype.numpy)
+    expected = []
+    for kind in tile_compatible.Chained.TYPES:
+        direct = []
+        for value in map(float, x):
+            bits = max(kind.bits, 32)
+            signed = kind.signed or kind.bits < 32
+            least, most = (
+                (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, 2**bits - 1)
+            )
+            direct.append(_wrapped(_integer(value, least, most), kind.bits, kind.signed))
+        expected.append([_wrapped(number, 64) for number in direct])
+        expected.append([_wrapped(number, 8) for number in direct])
+    program = tile_compatible.Chained(dtype)
+    for run in (program.check, program):
+        y = np.zeros((14, count), np.int64)
+        run(count, x, y)
+        np.testing.assert_array_equal(y, expected)
+    tensor = tile.Tensor(dtype, [count], x)
+    for row, kind in enumerate(tile_compatible.Chained.TYPES):
+        found = tensor.to(kind).values().astype(np.int64)
+        np.testing.assert_array_equal(found, expected[2 * row])
+
+
+@pytest.mark.slow
 @needs_ptxas
 def test_functions_need_no_local_memory() -> None:
     needs = tile_compatible.Functions().compile(128, None, None).resources

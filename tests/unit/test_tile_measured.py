@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import pytest
 from tests.unit.nvgpu_stand_in import log, stand_in
 from tests.unit.tile_kernels import VectorAdd
 from xtc import tile
+from xtc.cli.tune_report import results_text
 from xtc.core.errors import ChildDied, DeviceFault
+from xtc.search.store import Store
 from xtc.system.cache import configured_cache
 from xtc.system.cache.fingerprint import CodeFingerprint
 from xtc.system.sandbox import Workers
@@ -41,6 +44,7 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NvgpuDevice]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XTC_CACHE", "1")
         patch.setenv("XTC_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XTC_TUNING_DB", str(tmp_path_factory.mktemp("tuning") / "tuning.db"))
         library = stand_in(tmp_path_factory.mktemp("driver"), patch)
         workers = Workers("xtc.tile.measure_worker")
         patch.setattr(measured, "_workers", workers)
@@ -106,6 +110,31 @@ def test_candidates_that_fault_or_crash_are_listed_with_their_causes(device: Nvg
     assert Tuned().compile(3000, *given).schedule == {"block": 256}
     assert len(configured_cache().entries()) == entries
     assert given[0].numpy().tolist() == [1.0] * 3000
+
+
+def test_a_candidate_that_hangs_is_ended_and_the_others_are_measured(
+    device: NvgpuDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measured, "LIMITS", replace(measured.LIMITS, seconds=2.0))
+    grids = Path(log_file(device) + ".grids")
+    grids.write_text("hang 20\n")
+    try:
+        given = arrays(device)
+        chosen: Any = Tuned().compile(5000, *given)
+    finally:
+        grids.unlink()
+    assert chosen.schedule == {"block": 1024}
+    with Store(create=False) as store:
+        run = store.run()
+        results = {each.schedule: each for each in store.results(run.number)}
+        listed = results_text(run, list(results.values())).splitlines()
+    assert (run.name, run.finished, run.machine) == ("Tuned", False, device.device_chip)
+    assert results["block=256"].status == "timeout"
+    assert "measuring the kernel took longer than" in results["block=256"].message
+    assert results["block=64"].samples == pytest.approx([79e-6] * 5)
+    assert listed[0].startswith("run ")
+    assert listed[1] == "  5 us  block=1024"
+    assert listed[-1].startswith("  timeout  block=256: measuring the kernel took longer than ")
 
 
 def test_without_arrays_nothing_is_measured(device: NvgpuDevice) -> None:

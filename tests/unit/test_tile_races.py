@@ -78,7 +78,7 @@ def test_what_is_assumed_must_hold() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((1.5, np.zeros(8, np.float32)), "'n' is a int32, not 1.5"),
+        ((1.5, np.zeros(8, np.float32)), "'n' is an int32, not 1.5"),
         ((2**40, np.zeros(8, np.float32)), "does not fit in int32"),
         ((8, np.zeros(8, np.float64)), "has elements of float64, and the kernel takes float32"),
         ((8, np.zeros((8, 2), np.float32)[:, 0]), "is not contiguous"),

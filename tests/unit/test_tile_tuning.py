@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.unit.tile_kernels import VectorAdd
 from xtc import tile
+from xtc.cli.tune_report import results_text, runs_text
 from xtc.core.errors import ChildDied, ChildTimeout, CompileError, UserError
+from xtc.search.store import Store
 from xtc.system.cache import configured_cache
 from xtc.system.cache.fingerprint import CodeFingerprint
 from xtc.system.sandbox import Limits, Workers
@@ -64,6 +67,45 @@ def test_a_kernel_that_no_candidate_compiles_says_why_for_each() -> None:
     assert [note.split(":")[0] for note in caught.value.notes] == ["block=128", "block=512"]
     # Nothing is chosen for later: a compiler that crashed once may not do so again.
     assert configured_cache().entries() == []
+
+
+@pytest.mark.usefixtures("spoiled_workers", "artifact_cache")
+def test_searches_are_in_the_tuning_database_with_their_failures(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(CodeFingerprint, "unchanged", lambda _: True)
+    kernel: Any = Mixed().compile(700, None, None, None)
+    assert kernel.schedule == {"block": 64}
+    with Store(create=False) as store:
+        run = store.run()
+        results = store.results(run.number)
+        assert runs_text(store).startswith("1: Mixed on nvgpu arch=sm_")
+        assert ": 4 estimates in " in runs_text(store)
+        assert runs_text(store).rstrip().endswith("ns (modelled), not finished")
+    assert (run.strategy, run.machine) == ("tile schedules", "static model")
+    assert "func.func @Mixed" in run.text
+    assert [(each.parameters["block"], each.status) for each in results] == [
+        (64, "ok"),
+        (128, "crashed"),
+        (256, "timeout"),
+        (512, "failed"),
+    ]
+    lines = results_text(run, results).splitlines()
+    assert lines[1].endswith(" ns (modelled)  block=64")
+    assert lines[3] == ("  timeout  block=256: compiling Mixed took longer than 3 s and was ended")
+
+
+@pytest.mark.usefixtures("artifact_cache")
+def test_a_database_that_cannot_be_used_is_told_and_the_kernel_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(CodeFingerprint, "unchanged", lambda _: True)
+    monkeypatch.setenv("XTC_TUNING_DB", str(tmp_path))
+    kernel: Any = Tuned().compile(700, None, None, None)
+    assert kernel.schedule["block"] in (64, 1024)
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+    assert "tuning Tuned again: cannot use the tuning database" in caplog.text
+    assert "the search for Tuned is not kept: cannot use" in caplog.text
 
 
 @pytest.mark.usefixtures("artifact_cache")

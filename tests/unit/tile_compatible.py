@@ -110,3 +110,47 @@ class Functions(tile.Script):
         self.store_global(y, self.minimum(x, self.neg(x)), offsets=[7, 0], dims=[1])
         is_zero = self.cast(self.logical_not(x), float32)
         self.store_global(y, is_zero, offsets=[8, 0], dims=[1])
+
+
+class EveryFunction(tile.Script):
+    """Each function of one and of two operands, a row of the result each."""
+
+    NAMES = ("sin", "cos", "tanh", "erf", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "round")
+
+    def __init__(self, dtype: tile.DataType):
+        super().__init__()
+        self.dtype = dtype
+
+    def __call__(self, n: int, x_ptr: void_p, y_ptr: void_p):
+        self.attrs.blocks = 1
+        self.attrs.warps = 4
+        x = self.global_view(x_ptr, dtype=self.dtype, shape=[2, n])
+        y = self.global_view(y_ptr, dtype=self.dtype, shape=[15, n])
+        a = self.load_global(x, offsets=[0, 0], shape=[n], dims=[1])
+        b = self.load_global(x, offsets=[1, 0], shape=[n], dims=[1])
+        made = [getattr(self, name)(a) for name in self.NAMES]
+        made += [a / b, a % b, a * b - a, a**b]
+        for row, result in enumerate(made):
+            self.store_global(y, result, offsets=[row, 0], dims=[1])
+
+
+class Chained(tile.Script):
+    """Floats cast to integers, and these to bytes and back."""
+
+    TYPES = (tile.int32, uint32, tile.int64, tile.uint64, tile.int8, tile.uint8, tile.int4b)
+
+    def __init__(self, dtype: tile.DataType):
+        super().__init__()
+        self.dtype = dtype
+
+    def __call__(self, n: int, x_ptr: void_p, y_ptr: ~tile.int64):
+        self.attrs.blocks = 1
+        self.attrs.warps = 4
+        x = self.global_view(x_ptr, dtype=self.dtype, shape=[n])
+        y = self.global_view(y_ptr, dtype=tile.int64, shape=[14, n])
+        loaded = self.load_global(x, offsets=[0], shape=[n])
+        for row, kind in enumerate(self.TYPES):
+            made = self.cast(loaded, kind)
+            self.store_global(y, self.cast(made, tile.int64), offsets=[2 * row, 0], dims=[1])
+            byte = self.cast(made, tile.int8)
+            self.store_global(y, self.cast(byte, tile.int64), offsets=[2 * row + 1, 0], dims=[1])

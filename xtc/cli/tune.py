@@ -22,7 +22,7 @@ from xtc.cli.common import (
     write_output,
 )
 from xtc.cli.tune_progress import TuneProgress
-from xtc.cli.tune_report import csv_text, outcome_text, replay_text, runs_text
+from xtc.cli.tune_report import csv_text, outcome_text, replay_text, results_text, runs_text
 from xtc.core.errors import UserError
 from xtc.driver import prepare
 from xtc.interfaces.target import DEFAULT_TARGET
@@ -61,11 +61,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--jobs", "-j", type=int, help="processes that compile (default: cores less one, 2 to 4)")
     add("--workers", help="number of processes, or dask://host:port, that measure")
     add("--db", type=Path, help="the database (default: the user's own, or XTC_TUNING_DB)")
-    add("--run", type=int, metavar="N", help="the run that --resume, --replay or --csv is about")
+    add("--run", type=int, metavar="N", help="the run that --resume, --replay, --csv, --list is of")
     add("--resume", action="store_true", help="go on with a run of this graph")
     add("--replay", type=int, metavar="COUNT", help="measure the best of a run again")
     add("--csv", type=Path, metavar="FILE", help="write the results of a run as CSV")
-    add("--list", action="store_true", help="list the runs in the database")
+    add("--list", action="store_true", help="list the runs of the database, or results of --run")
     add("--show", action="store_true", help="print the strategy as YAML, and search nothing")
     add("--quiet", "-q", action="store_true", help="show no progress")
     add("--compile-timeout", type=float, default=usual.compile_seconds, metavar="SECONDS")
@@ -135,8 +135,11 @@ def _look(args: argparse.Namespace) -> int:
     with Store(args.db, create=False) as store:
         if args.csv is not None:
             _write_csv(args.csv, store, store.run(args.run).number)
-        if args.list:
+        if args.list and args.run is None:
             sys.stdout.write(runs_text(store))
+        elif args.list:
+            run = store.run(args.run)
+            sys.stdout.write(results_text(run, store.results(run.number)))
     return 0
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from xtc.evaluate.units import time_unit
-from xtc.search.records import Result, Run
+from xtc.search.records import MODELLED, Result, Run
 from xtc.search.store import Store
 
 _COLUMNS = (
@@ -83,15 +83,38 @@ def runs_text(store: Store) -> str:
     lines = []
     for run in store.runs():
         results = store.results(run.number)
-        times = [result.seconds for result in results if result.seconds is not None]
-        best = time_text(min(times)) if times else "nothing right"
+        right = [result for result in results if result.seconds is not None]
+        best = result_text(min(right, key=_seconds)) if right else "nothing right"
+        is_modelled = any(result.kind == MODELLED for result in results)
+        what = "estimates" if is_modelled else "measurements"
         state = "" if run.finished else ", not finished"
         lines.append(
             f"{run.number}: {run.name} on {run.target} {run.options}, "
             f"{run.strategy}, {run.sampler} seed {run.seed}, {run.started}: "
-            f"{len(results)} measurements in {run.seconds:.0f} s, best {best}{state}"
+            f"{len(results)} {what} in {run.seconds:.0f} s, best {best}{state}"
         )
     return "".join(f"{line}\n" for line in lines) or "no runs\n"
+
+
+def results_text(run: Run, results: Sequence[Result]) -> str:
+    """One line for each candidate of a run, the fastest first, then those with causes."""
+    lines = [f"run {run.number}: {run.name} on {run.target} {run.options}, {run.machine}"]
+    for result in sorted(results, key=lambda each: (each.seconds is None, _seconds(each))):
+        cause = f": {result.message}" if result.message else ""
+        lines.append(f"  {result_text(result)}  {result.schedule or 'default'}{cause}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def result_text(result: Result) -> str:
+    """The time of a result, and whether it is a model's; how it ended where it has none."""
+    if result.seconds is None:
+        return result.status
+    label = f" ({MODELLED})" if result.kind == MODELLED else ""
+    return f"{time_text(result.seconds)}{label}"
+
+
+def _seconds(result: Result) -> float:
+    return result.seconds or 0.0
 
 
 def csv_text(run: Run, results: Sequence[Result]) -> str:

@@ -17,11 +17,15 @@ _COMMANDS = "xtc.cli."
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """A file, a line (from 1) and, where known, a column (from 1)."""
+    """A file, a line (from 1) and, where known, a column (from 1).
+
+    `name` is what a file that is no text, as a model's, calls what is there; `line` is its number.
+    """
 
     file: str
     line: int
     column: int | None = None
+    name: str = ""
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}"

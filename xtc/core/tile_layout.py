@@ -80,6 +80,16 @@ class RegisterLayout:
         """How many elements a thread holds."""
         return math.prod(self.modes[mode] for mode in self.local_modes)
 
+    @property
+    def mode_shape(self) -> tuple[int, ...]:
+        """The sizes of all modes."""
+        return self.modes
+
+    @property
+    def local_shape(self) -> list[int]:
+        """The sizes of the digits of a position among a thread's elements."""
+        return [self.modes[mode] for mode in self.local_modes]
+
     def factor(self, mode: int) -> tuple[int, int]:
         """The dimension of a mode, and the distance in it that one step of its digit makes."""
         for dim, group in enumerate(self.groups):
@@ -132,22 +142,53 @@ class RegisterLayout:
         first, behind = self.thread_offset(thread), self.local_offsets[position]
         return tuple(a + b for a, b in zip(first, behind, strict=True))
 
+    def get_global(self, *, spatial_index: int, local_index: int) -> list[int]:
+        """The index of an element, by its thread and its position there."""
+        return list(self.element(spatial_index, local_index))
+
+    def get_spatial(self, global_indices: Sequence[int]) -> list[int]:
+        """The threads that hold an element, in order."""
+        digits = self._digits(global_indices)
+        sizes = self.spatial_shape
+        threads = [0]
+        for size, mode in zip(sizes, self.spatial_modes, strict=True):
+            steps = range(size) if mode < 0 else (digits[mode],)
+            threads = [thread * size + step for thread in threads for step in steps]
+        return threads
+
+    def get_local(self, global_indices: Sequence[int]) -> int:
+        """The position of an element among those of its thread."""
+        digits = self._digits(global_indices)
+        position = 0
+        for mode in self.local_modes:
+            position = position * self.modes[mode] + digits[mode]
+        return position
+
+    def _digits(self, index: Sequence[int]) -> list[int]:
+        """The digit of each mode at an index. Raises UserError for one outside of the tile."""
+        if len(index) != len(self.shape) or any(
+            not 0 <= at < size for at, size in zip(index, self.shape, strict=True)
+        ):
+            raise UserError(f"{list(index)} is no index of a tile of shape {list(self.shape)}")
+        factors = [self.factor(mode) for mode in range(len(self.modes))]
+        return [
+            index[dim] // step % size for (dim, step), size in zip(factors, self.modes, strict=True)
+        ]
+
     def __mul__(self, inner: RegisterLayout) -> RegisterLayout:
-        """Each element of this layout becomes a tile of `inner`."""
-        if len(self.shape) != len(inner.shape):
-            raise UserError(
-                f"layouts of ranks {len(self.shape)} and {len(inner.shape)} cannot be multiplied"
-            )
+        """Each element of this layout becomes a tile of `inner`; the layout of fewer dimensions
+        gets leading ones of size 1."""
+        rank = max(len(self.shape), len(inner.shape))
+        both = (self.of_rank(rank), inner.of_rank(rank))
         order = [
             (which, mode)
-            for groups in zip(self.groups, inner.groups, strict=True)
+            for groups in zip(both[0].groups, both[1].groups, strict=True)
             for which, group in enumerate(groups)
             for mode in group
         ]
         rank_of = {key: number for number, key in enumerate(order)}
-        both = (self, inner)
         return RegisterLayout(
-            tuple(a * b for a, b in zip(self.shape, inner.shape, strict=True)),
+            tuple(a * b for a, b in zip(both[0].shape, both[1].shape, strict=True)),
             tuple(both[which].modes[mode] for which, mode in order),
             tuple(
                 mode if mode < 0 else rank_of[which, mode]
@@ -156,6 +197,11 @@ class RegisterLayout:
             ),
             tuple(rank_of[which, mode] for which in (0, 1) for mode in both[which].local_modes),
         )
+
+    def of_rank(self, rank: int) -> RegisterLayout:
+        """The layout with leading dimensions of size 1, up to `rank` dimensions."""
+        shape = (1,) * (rank - len(self.shape)) + self.shape
+        return RegisterLayout(shape, self.modes, self.spatial_modes, self.local_modes)
 
     @property
     def size(self) -> int:

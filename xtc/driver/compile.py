@@ -24,6 +24,7 @@ from xtc.graph.builder import GraphBuilder
 from xtc.graph.family import GraphFamily
 from xtc.graph.fold_constants import fold_constants
 from xtc.graph.graph import Graph
+from xtc.graph.share_constants import share_constants
 from xtc.interfaces.runtime import AcceleratorDevice, ProgramRuntime
 from xtc.interfaces.target import DEFAULT_TARGET
 from xtc.ir.pass_filter import PassFilter
@@ -196,7 +197,7 @@ def prepare(
     given = given_schedule(assignment.graph, schedule, trusted=not tuned)
     texts = given.texts()
     return Compilation(
-        fold_constants(assignment.graph, kept=texts),
+        share_constants(fold_constants(assignment.graph, kept=texts)),
         assignment.target,
         assignment.options,
         (ir or IrOptions()).runner(),

@@ -64,6 +64,8 @@ def operator_time(
         sum(tensor.type.nbytes for tensor in outside | written),
         tuple(f"{n.name}: {schedules[n.name]}" for n in nodes if n.name in schedules),
         executed,
+        tuple(dict.fromkeys(node.where.name for node in nodes if node.where and node.where.name)),
+        tuple(node.name for node in nodes),
     )
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +16,11 @@ from xtc.driver.argument_memory import argument_addresses
 from xtc.driver.cached import build_or_fetch
 from xtc.driver.default_schedules import default_schedules
 from xtc.driver.operator_times import fused_nodes, main_type, operator_time
+from xtc.driver.recorded_calls import RecordedCall, timed, windows
 from xtc.evaluate.call_times import median_ratio, middle_half, require_calls
 from xtc.evaluate.profile import OperatorTime, Profile, spans_of
 from xtc.interfaces.runtime import (
     LoadedModule,
-    Piece,
     ProgramRuntime,
     RecordedKernel,
     RecordedKernels,
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
+_FIRST_CALLS = 3  # of which the fastest says how long a call takes
+
 
 def profile(
     compilation: Compilation,
@@ -46,45 +47,27 @@ def profile(
 ) -> Profile:
     """Run the recording program `repeat` times on arrays, in turns with the call `plain`.
 
+    Where a call takes microseconds each of its times is put together of several calls.
+
     With `cache` that program may come from the cache, which keeps it then.
     Raises UserError where the target records no kernels.
     """
     require_calls(repeat)
     with _recording(compilation, arrays, cache) as (host, recorder, call):
+        seconds = min(timed(plain) for _ in range(_FIRST_CALLS))
         call()
-        plain()
         if not recorder.kernels:
             raise UserError(f"'{compilation.graph.name}' has no operators that can be told apart")
-        calls = [_Call.of(recorder, call, plain, number) for number in range(repeat)]
+        chosen = windows(len(recorder.kernels), seconds)
+        calls = [RecordedCall.of(recorder, call, plain, chosen, number) for number in range(repeat)]
         return _profile(compilation, recorder, host, calls)
-
-
-@dataclass(frozen=True)
-class _Call:
-    """A recorded call, and one of the program that records nothing next to it."""
-
-    seconds: float
-    plain_seconds: float
-    stamps: Sequence[int]
-    pieces: Sequence[Piece]
-
-    @staticmethod
-    def of(
-        recorder: RecordedKernels, call: Callable[[], None], plain: Callable[[], None], number: int
-    ) -> _Call:
-        """Make both; which is the first one alternates with `number`."""
-        before = _timed(plain) if number % 2 else None
-        seconds: list[float] = []
-        pieces = recorder.pieces(lambda: seconds.append(_timed(call)))
-        stamps = recorder.stamps()
-        return _Call(seconds[0], _timed(plain) if before is None else before, stamps, pieces)
 
 
 def _profile(
     compilation: Compilation,
     recorder: RecordedKernels,
     host: ProgramRuntime,
-    calls: Sequence[_Call],
+    calls: Sequence[RecordedCall],
 ) -> Profile:
     """What calls in the middle half, by their length, have in common; spans of the median one."""
     seconds = [call.seconds for call in calls]
@@ -113,12 +96,6 @@ def _profile(
     )
 
 
-def _timed(call: Callable[[], None]) -> float:
-    start = perf_counter_ns()
-    call()
-    return (perf_counter_ns() - start) / 1e9
-
-
 @contextmanager
 def _recording(
     compilation: Compilation, arrays: Sequence[Array], cache: bool
@@ -128,7 +105,10 @@ def _recording(
     if not hasattr(compilation.options, "profile"):
         raise UserError(
             f"programs for {target.name} record no times",
-            hints=["module.measure() times whole calls and shows what a simulator models"],
+            hints=[
+                "module.measure() times whole calls and shows what a simulator models",
+                "module.host.counters() after a call has what a simulator counted by operator",
+            ],
         )
     options = replace(compilation.options, profile=True)
     recording = replace(compilation, options=options, runner=PassRunner())

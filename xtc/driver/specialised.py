@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +18,13 @@ from xtc.driver.states import States
 from xtc.graph.family import GraphFamily
 from xtc.graph.graph import Graph
 
+if TYPE_CHECKING:
+    from xtc.evaluate.profile import Profile
+
 KEPT = 32  # modules; the one used longest ago is closed for a new one
 Array = np.ndarray[Any, Any]
+Chosen = tuple[Module, Mapping[str, Any], Callable[[Any], Any]]
+"""What runs for a call, its inputs by name, and what makes the call's results of its results."""
 Key = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, bytes, tuple[int, ...]], ...]]
 
 
@@ -83,6 +88,23 @@ class SpecialisedModule(Closing):
 
     def __call__(self, *args: Any, **arrays: Any) -> Any:
         """Run on arrays. Raises UserError where they fit the family's inputs in no size."""
+        module, inputs, finish = self._chosen(args, arrays)
+        return finish(module(**inputs))
+
+    def profile(self, *args: Any, repeat: int = 20, **arrays: Any) -> Profile:
+        """Where the time of a call on these arrays goes: `Module.profile` of what is run for them.
+
+        Raises UserError as a call does, and where there are no arrays: sizes are unknown then.
+        """
+        if not args and not arrays:
+            raise UserError(
+                f"'{self.family.name}' has free sizes, so a profile takes arrays",
+                hints=["module.specialise(...).profile() takes samples of sizes by name"],
+            )
+        module, inputs, _ = self._chosen(args, arrays)
+        return module.profile(repeat=repeat, **inputs)
+
+    def _chosen(self, args: Sequence[Any], arrays: Mapping[str, Any]) -> Chosen:
         family = self.family
         names = [given.name for given in family.inputs]
         given = match_names(f"'{family.name}'", names, args, arrays)
@@ -90,7 +112,7 @@ class SpecialisedModule(Closing):
         module = self._module(*family.sizes_of(values))
         names_of = family.input_names(module.graph)
         inputs = {ours: family.carried(values[theirs]) for ours, theirs in names_of.items()}
-        return family.results(module(**inputs))
+        return module, inputs, family.results
 
     def _module(self, dims: Mapping[str, int], values: Mapping[str, Array]) -> Module:
         key = (

@@ -34,6 +34,8 @@ class OperatorTime:
         schedule: the loop nests that were chosen for it, a line of text each.
         executed: floating-point operations that its code executes, fewer or more than `flops`; None
             where these are not known.
+        origins: the names of the operators that a model's file has for it, where it has any.
+        nodes: of the graph that it computes, by name, in order.
     """
 
     name: str
@@ -44,6 +46,8 @@ class OperatorTime:
     nbytes: int
     schedule: tuple[str, ...] = ()
     executed: int | None = None
+    origins: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
 
     @property
     def work(self) -> int:

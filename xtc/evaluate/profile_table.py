@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _HEADINGS = ("time", "share", "GFLOP/s", "of peak", "GB/s", "roofline", "computes")
 _CACHED = "cached"
+_NAMES = 4
+"""Of a model's file that a row has room for: a fused operator may have dozens."""
 _NONE: Mapping[int, float] = MappingProxyType({})
 
 
@@ -106,12 +108,22 @@ def _rows(
             f"{of_peak:.0%}" if of_peak else "-",
             f"{operator.byte_rate / 1e9:.1f}",
             passes or (f"{bound:.0%}" if bound else "-"),
-            "+".join(operator.computes),
+            _computed(operator),
         )
     left = len(operators) - len(shown)
     if left:
         rest = total - sum(operator.seconds for operator in shown)
         yield _line(f"{left} others", seconds_text(rest), _percent(rest, total), "", "", "", "", "")
+
+
+def _computed(operator: OperatorTime) -> str:
+    """What an operator computes, and what the file of a model calls that: the first names."""
+    text = "+".join(operator.computes)
+    if not operator.origins:
+        return text
+    shown, left = operator.origins[:_NAMES], len(operator.origins[_NAMES:])
+    more = [f"{left} more"] if left else []
+    return f"{text}  of {', '.join([*shown, *more])}"
 
 
 def _sum(operators: Sequence[OperatorTime], peak_flops: float) -> str:

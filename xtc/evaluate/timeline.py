@@ -38,6 +38,7 @@ def _event(span: Span, tid: int, about: dict[str, OperatorTime]) -> dict[str, An
     arguments = {
         "kernel": span.kernel,
         "computes": " ".join(operator.computes),
+        "of the file": " ".join(operator.origins),
         "FLOP": operator.flops,
         "bytes": operator.nbytes,
         "schedule": "; ".join(operator.schedule),

@@ -408,9 +408,21 @@ def _const(value: object, type: TensorType) -> np.ndarray | None:
             f"the constant is {array.dtype}, not {type.element}",
             hints=[f"convert it: array.astype({str(type.element.numpy)!r})"],
         )
+    if _is_immutable(array):
+        return array
     copy = np.array(array, order="C", copy=True)
     copy.flags.writeable = False
     return copy
+
+
+def _is_immutable(array: np.ndarray) -> bool:
+    """Whether an array is a view of Python's bytes in row-major order: nothing can change it."""
+    base: object = array
+    while isinstance(base, np.ndarray):
+        if base.flags.writeable:
+            return False
+        base = base.base
+    return isinstance(base, bytes) and array.flags.c_contiguous and array.flags.aligned
 
 
 def _infer(op: Operator, types: tuple[TensorType, ...]) -> TensorType:

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from xtc.graph.graph import Graph
 from xtc.graph.node import Node
 from xtc.graph.operator import Array
+from xtc.graph.rewritten import rewritten
 from xtc.graph.tensor import Tensor
 
 VIEWS = frozenset({"reshape", "slice", "transpose"})
@@ -37,7 +38,7 @@ def fold_constants(graph: Graph, kept: Collection[str] = ()) -> Graph:
         for tensor in node.inputs
         if folding.is_rewritten(tensor)
     }
-    return _rewritten(graph, {tensor: folding.constant(tensor) for tensor in read})
+    return rewritten(graph, {tensor: folding.constant(tensor) for tensor in read})
 
 
 @dataclass
@@ -82,38 +83,3 @@ class _Folding:
 
     def _value(self, tensor: Tensor) -> Array:
         return self.values[tensor] if tensor.const is None else tensor.const
-
-
-def _rewritten(graph: Graph, constants: Mapping[Tensor, Tensor]) -> Graph:
-    """The graph on these constants, without the nodes that nothing reads any more."""
-    if not constants:
-        return graph
-    live = _live(graph, constants)
-    known = dict(constants)
-    nodes = []
-    for node in graph.nodes:
-        if node in live:
-            output = replace(node.output)
-            inputs = tuple(known.get(tensor, tensor) for tensor in node.inputs)
-            output.producer = replace(node, inputs=inputs, output=output)
-            known[node.output] = output
-            nodes.append(output.producer)
-    return replace(
-        graph,
-        nodes=tuple(nodes),
-        outputs=tuple(known[tensor] for tensor in graph.outputs),
-        updates=tuple((state, known[value]) for state, value in graph.updates),
-    )
-
-
-def _live(graph: Graph, constants: Mapping[Tensor, Tensor]) -> set[Node]:
-    """The nodes whose results are read, or given back."""
-
-    def needed() -> Iterator[Node]:
-        read = {*graph.outputs, *(value for _, value in graph.updates)}
-        for node in reversed(graph.nodes):
-            if node.output in read and node.output not in constants:
-                read.update(node.inputs)
-                yield node
-
-    return set(needed())

@@ -48,8 +48,8 @@ def from_onnx(
         raise UserError(
             "xtc.from_onnx needs the package onnx", hints=["pip install 'onnx>=1.21'"]
         ) from None
-    proto, file = load_model(source)
-    return model_of(proto, file, dims or {}, values or {}, states or {}, device)
+    proto, arrays, file = load_model(source)
+    return model_of(proto, arrays, file, dims or {}, values or {}, states or {}, device)
 
 
 def from_yaml(path: str | Path) -> Graph:

@@ -78,7 +78,10 @@ class RecordedKernels(Protocol):
         """The calls of kernels, in their order."""
 
     def stamps(self) -> Sequence[int]:
-        """When the last call started and when each kernel ended, in nanoseconds."""
+        """When the recorded kernels of a call started and when each ended, in nanoseconds."""
+
+    def record_only(self, first: int, count: int) -> None:
+        """Record `count` kernels from number `first` in the next calls: all of them at first."""
 
     def pieces(self, call: Callable[[], None]) -> Sequence[Piece]:
         """Make a call, and return what threads computed meanwhile; the same clock as `stamps`."""

@@ -206,6 +206,10 @@ K_STEP = "xtc.k_step"
 Without it, each product is rounded, and each sum. Written by passes that choose the instruction,
 read by the interpreter."""
 
+TF32 = "xtc.tf32"
+"""Unit attribute on a `tile.dot` of float32: operands are tfloat32, of which the lower 13 bits are
+rounded away. Written by the front end, read by passes and by the interpreter."""
+
 # --- Marks: within one pass --------------------------------------------------------------------
 
 MARK_PREFIX = "xtc.mark."

@@ -84,7 +84,7 @@ class Pipeline:
     def _position(self, stage: str) -> int:
         names = [stage.name for stage in self.stages]
         if stage not in names:
-            raise UserError(f"there is no stage '{stage}'", hints=did_you_mean(stage, names))
+            raise UserError(f"there is no stage '{stage}'", hints=did_you_mean(str(stage), names))
         return names.index(stage)
 
 

@@ -43,13 +43,12 @@ def coded_weights(
     bits.
     """
     k, n, groups = _check(codes, scales, bits)
-    zeros = np.full((1, 1), 1 << (bits - 1)) if zero_points is None else zero_points
-    if zero_points is not None and zeros.shape != (groups, n):
-        raise UserError(f"zero points have the shape of scales, not {zeros.shape}")
+    if zero_points is not None and zero_points.shape != (groups, n):
+        raise UserError(f"zero points have the shape of scales, not {zero_points.shape}")
     parts = codes.reshape(groups, 1, k // groups, n)
-    stored = _bytes(parts) if bits == 8 else _halves(parts)
-    s, z = (_constant(np.asarray(a, np.float32)[:, None, None]) for a in (scales, zeros))
-    return reshape(mul(sub(stored, z), s), (k, n), name=name)
+    zeros = None if zero_points is None else _by_groups(zero_points)
+    weights = _bytes(parts, zeros) if bits == 8 else _halves(parts, zeros)
+    return reshape(mul(weights, _constant(_by_groups(scales))), (k, n), name=name)
 
 
 def _check(codes: Array, scales: Array, bits: int) -> tuple[int, int, int]:
@@ -72,19 +71,27 @@ def _check(codes: Array, scales: Array, bits: int) -> tuple[int, int, int]:
     return k, n, groups
 
 
-def _bytes(codes: Array) -> Tensor:
-    """Codes as numbers, a byte each."""
-    return cast(_constant(codes), "float32")
+def _by_groups(array: Array) -> Array:
+    return np.asarray(array, np.float32)[:, None, None]
 
 
-def _halves(codes: Array) -> Tensor:
-    """Codes as numbers: a byte has one of the first half of a group and one of the second."""
+def _bytes(codes: Array, zeros: Array | None) -> Tensor:
+    """Codes as numbers without their zero points, a byte each."""
+    if zeros is None:
+        return cast(_constant((codes ^ 0x80).view(np.int8)), "float32")
+    return sub(cast(_constant(codes), "float32"), _constant(zeros))
+
+
+def _halves(codes: Array, zeros: Array | None) -> Tensor:
+    """The same of a byte that has a code of the first half of a group and one of the second."""
     low, high = np.split(codes, 2, axis=2)
     masks = np.array([0x0F, 0xF0], np.uint8).reshape(1, 2, 1, 1)
     found = bitwise_and(_constant(low | high << 4), _constant(masks))
-    # The higher one counts sixteenfold, which is taken back exactly.
-    parts = np.array([1, 1 / 16], np.float32).reshape(1, 2, 1, 1)
-    return mul(cast(found, "float32"), _constant(parts))
+    # The higher one counts sixteenfold, and so must its zero point; both are taken back exactly.
+    times = np.array([1, 16], np.float32).reshape(1, 2, 1, 1)
+    middle = np.float32(8) if zeros is None else zeros
+    numbers = sub(cast(found, "float32"), _constant(middle * times))
+    return mul(numbers, _constant(1 / times))
 
 
 def _constant(array: Array) -> Tensor:

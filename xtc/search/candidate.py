@@ -103,10 +103,15 @@ class CandidateRunner:
         self._runners.kill()
 
 
-def _failure(candidate: Candidate, error: XtcError) -> Outcome:
+def status_of(error: XtcError) -> tuple[str, str]:
+    """How a candidate ended that failed, one of STATUSES, and the message about it."""
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
     notes = "; ".join(error.notes)
-    return Outcome(candidate, status, f"{error.what}; {notes}" if notes else error.what)
+    return status, f"{error.what}; {notes}" if notes else error.what
+
+
+def _failure(candidate: Candidate, error: XtcError) -> Outcome:
+    return Outcome(candidate, *status_of(error))
 
 
 _STATUS: tuple[tuple[type[XtcError], str], ...] = (

@@ -13,6 +13,10 @@ schedule of this graph; failed: the compiler gave an error; crashed: compiler or
 process, or used up its memory; timeout: so did the clock."""
 
 
+MODELLED = "modelled"
+"""The kind of results whose seconds a static model says: they order candidates, no more."""
+
+
 @dataclass(frozen=True)
 class Run:
     """One search.
@@ -77,7 +81,7 @@ class Result:
         compile_seconds: wall time of the compilation.
         at: seconds of the run when the result was there.
         worker: what measured it, "" for this process.
-        kind: "search", or "replay" for one of the best that was measured again.
+        kind: "search", "replay" for one of the best that was measured again, or MODELLED.
         number: its position in the run, from 0; the same candidate measured again has another.
     """
 

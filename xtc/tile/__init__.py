@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from xtc.tile import layout, testing, utils
+from xtc.tile import hidet, ir, kernels, layout, logging, target, testing, utils
 from xtc.tile import settings as option
 from xtc.tile.classes import Class
 from xtc.tile.config import use_device, use_stream
-from xtc.tile.cuda import SharedLayout
 from xtc.tile.host_tensors import (
     Tensor,
     empty,
@@ -26,7 +25,10 @@ from xtc.tile.instructions import Dim3
 from xtc.tile.layout import RegisterLayout
 from xtc.tile.pipeline import Pipeline
 from xtc.tile.program import Program
+from xtc.tile.program import Program as InstantiatedScript
 from xtc.tile.script import Script, autotune
+from xtc.tile.shared_layouts import SharedLayout
+from xtc.tile.target import get_current_target
 from xtc.tile.types import (
     TYPES,
     DataType,
@@ -74,6 +76,7 @@ __all__ = [
     "DataType",
     "Dim3",
     "GlobalTensor",
+    "InstantiatedScript",
     "Pipeline",
     "PointerType",
     "Program",
@@ -101,6 +104,8 @@ __all__ = [
     "float64",
     "from_torch",
     "full",
+    "get_current_target",
+    "hidet",
     "i8",
     "i16",
     "i32",
@@ -109,12 +114,16 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "ir",
+    "kernels",
     "layout",
+    "logging",
     "ones",
     "option",
     "rand",
     "randint",
     "randn",
+    "target",
     "testing",
     "tf32",
     "tfloat32",

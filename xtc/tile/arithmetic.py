@@ -134,6 +134,8 @@ def unary(name: str, a: Any) -> Data:
         raise UserError(
             f"{name} does not take values of type {value.dtype}", hints=["cast to float32 first"]
         )
+    if name == "rsqrt" and value.dtype.is_any_float16():  # a root and a quotient: rounded once
+        return cast(unary(name, cast(value, float32)), value.dtype)  # type: ignore[no-any-return]
     return _like(value, _UNARY[name](value.value))
 
 

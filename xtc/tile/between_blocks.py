@@ -10,6 +10,7 @@ from xtc.core.errors import UserError
 from xtc.ir.builders import tile
 from xtc.ir.mlir import InsertionPoint, Location, Value
 from xtc.tile import arithmetic, memory
+from xtc.tile.global_layouts import GlobalLayout
 from xtc.tile.types import DataType, int32
 from xtc.tile.values import GlobalTensor, Pointer
 
@@ -18,9 +19,14 @@ class BetweenBlocks:
     """Instructions for several blocks of a launch."""
 
     def global_tensor(
-        self, dtype: DataType, shape: Sequence[Any], *, requires_clean: bool = False
+        self,
+        dtype: DataType,
+        shape: Sequence[Any],
+        *,
+        layout: GlobalLayout | None = None,
+        requires_clean: bool = False,
     ) -> GlobalTensor:
-        """Global memory that all blocks of a launch share.
+        """Global memory that all blocks of a launch share, dense in the order of `layout`.
 
         With `requires_clean` it holds 0 when the launch begins, and the kernel leaves 0 there.
         """
@@ -33,7 +39,8 @@ class BetweenBlocks:
             [arithmetic.cast(arithmetic.data(size), int32).value for size in sizes],
             requires_clean,
         )
-        return memory.global_view(Pointer(buffer, dtype), dtype, shape, None)
+        strides = None if layout is None else layout.strides
+        return memory.global_view(Pointer(buffer, dtype), dtype, shape, strides)
 
     def lock_semaphore(self, semaphore: Any, value: Any) -> None:
         """Wait until a semaphore has a value: then all threads see what its releaser had seen."""

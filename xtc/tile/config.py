@@ -29,6 +29,10 @@ def use_device(device: AcceleratorDevice | None) -> None:
     """
     global _used
     if device is not None:
+        if not isinstance(device, AcceleratorDevice):
+            raise UserError(
+                f"use_device({device!r}) takes a device", hints=["a device of a target, or None"]
+            )
         support_of(device)
     _used = device
 

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from xtc.core.errors import UserError
 from xtc.core.tile_layout import (
@@ -17,7 +15,10 @@ from xtc.core.tile_layout import (
     local,
     spatial,
 )
-from xtc.tile.types import DataType
+from xtc.tile.gpu_properties import runtime as runtime
+from xtc.tile.shared_layouts import SharedLayout
+from xtc.tile.shared_layouts import shared_layout as shared_layout
+from xtc.tile.types import DataType, bfloat16, float16, float32
 
 _M, _N, _K = 16, 8, 16
 _WARP, _ACCESS_BYTES = 32, 16
@@ -30,10 +31,20 @@ class DotConfig:
     Fragments are those of mma.sync.m16n8k16 (PTX ISA, "Matrix Fragments for mma.m16n8k16").
     """
 
+    operand_dtype: DataType
+    accumulator_dtype: DataType
+    m: int
+    n: int
+    k: int
+    num_warps: int
     la: RegisterLayout
     lb: RegisterLayout
     lc: RegisterLayout
-    num_warps: int
+
+    @property
+    def lb_T(self) -> RegisterLayout:  # noqa: N802
+        """The layout of the second operand, transposed."""
+        return self.lb.permuted([1, 0])
 
 
 @dataclass(frozen=True)
@@ -41,6 +52,8 @@ class AtomicMma:
     """A multiplication that a warp does at once, and the fragments of its operands and result."""
 
     name: str
+    operand_type: DataType
+    acc_type: DataType
     m: int
     n: int
     k: int
@@ -49,36 +62,29 @@ class AtomicMma:
     lc: RegisterLayout
 
 
-def _atomic(name: str) -> AtomicMma:
+def _atomic(name: str, operand: DataType) -> AtomicMma:
     a = column_local(2, 2) * spatial(8, 4) * local(1, 2)
     b = local(2, 1) * column_spatial(4, 8) * local(2, 1)
     c = local(2, 1) * spatial(8, 4) * local(1, 2)
-    return AtomicMma(name, _M, _N, _K, a.merged(), b.merged(), c.merged())
+    return AtomicMma(name, operand, float32, _M, _N, _K, a.merged(), b.merged(), c.merged())
 
 
 class atomic_mma_configs:  # noqa: N801
     """The multiplications that `dot` uses; names say shape, operands and result."""
 
-    m16n8k16_f16_f32 = _atomic("m16n8k16_f16_f32")
-    m16n8k16_bf16_f32 = _atomic("m16n8k16_bf16_f32")
+    m16n8k16_f16_f32 = _atomic("m16n8k16_f16_f32", float16)
+    m16n8k16_bf16_f32 = _atomic("m16n8k16_bf16_f32", bfloat16)
 
-
-@dataclass(frozen=True)
-class SharedLayout:
-    """The shape of a shared tensor. Where its elements lie the compiler decides: for each tensor
-    such that rows and columns of 16 bytes meet no bank twice."""
-
-    shape: tuple[int, ...]
-
-    @property
-    def size(self) -> int:
-        """Elements of the tensor."""
-        return math.prod(self.shape)
-
-
-def shared_layout(shape: Sequence[int]) -> SharedLayout:
-    """A layout of a shared tensor of this shape."""
-    return SharedLayout(tuple(shape))
+    @classmethod
+    def from_dtypes(cls, operand_dtype: DataType, accumulator_dtype: DataType) -> AtomicMma:
+        """The multiplication of these types. Raises UserError where there is none."""
+        for known in (cls.m16n8k16_f16_f32, cls.m16n8k16_bf16_f32):
+            if (known.operand_type, known.acc_type) == (operand_dtype, accumulator_dtype):
+                return known
+        raise UserError(
+            f"no dot of {operand_dtype} into {accumulator_dtype} runs on tensor cores",
+            hints=["float16 or bfloat16 into float32"],
+        )
 
 
 def swizzled_shared_layout(dtype: DataType, shape: Sequence[int]) -> SharedLayout:
@@ -95,7 +101,17 @@ def mma_dot_config(
     a = grid.reduced([1]) * local(m, k) * atomic_mma.la
     b = grid.reduced([0]) * local(k, n) * atomic_mma.lb
     c = grid * local(m, n) * atomic_mma.lc
-    return DotConfig(a.merged(), b.merged(), c.merged(), rows * columns)
+    return DotConfig(
+        operand_dtype=atomic_mma.operand_type,
+        accumulator_dtype=atomic_mma.acc_type,
+        m=atomic_mma.m * rows * m,
+        n=atomic_mma.n * columns * n,
+        k=atomic_mma.k * k,
+        num_warps=rows * columns,
+        la=a.merged(),
+        lb=b.merged(),
+        lc=c.merged(),
+    )
 
 
 def resolve_dot_config(
@@ -105,30 +121,42 @@ def resolve_dot_config(
     m: int,
     n: int,
     k: int,
-    warp_m: int,
-    warp_n: int,
+    num_warps: int | None = None,
+    warp_m: int | None = None,
+    warp_n: int | None = None,
 ) -> DotConfig:
-    """Layouts for a dot of m x k and k x n by warp_m x warp_n warps.
+    """Layouts for a dot of m x k and k x n by warp_m x warp_n warps, or by `num_warps` in the grid
+    in which a warp holds the fewest elements.
 
     Raises UserError for types and sizes that tensor cores do not take.
     """
-    if not operand_dtype.is_any_float16() or acc_dtype.name != "float32":
+    atomic = atomic_mma_configs.from_dtypes(operand_dtype, acc_dtype)
+    if num_warps is None:
+        if warp_m is None or warp_n is None:
+            raise UserError("resolve_dot_config needs num_warps=, or warp_m= and warp_n=")
+        num_warps = warp_m * warp_n
+    grids = [
+        (rows, num_warps // rows)
+        for rows in range(1, num_warps + 1)
+        if num_warps % rows == 0
+        and warp_m in (None, rows)
+        and warp_n in (None, num_warps // rows)
+        and not (m % (rows * _M) or n % (num_warps // rows * _N) or k % _K)
+    ]
+    if not grids:
+        warps = f"{warp_m} x {warp_n}" if warp_m and warp_n else f"{num_warps}"
         raise UserError(
-            f"no dot of {operand_dtype} into {acc_dtype} runs on tensor cores",
-            hints=["float16 or bfloat16 into float32"],
-        )
-    if m % (warp_m * _M) or n % (warp_n * _N) or k % _K:
-        raise UserError(
-            f"{warp_m} x {warp_n} warps cannot share a dot of {m} x {k} and {k} x {n}",
+            f"{warps} warps cannot share a dot of {m} x {k} and {k} x {n}",
             notes=[f"a warp multiplies {_M} x {_K} and {_K} x {_N} at a time"],
         )
-    repeats = m // warp_m // _M, n // warp_n // _N, k // _K
-    return mma_dot_config(atomic_mma_configs.m16n8k16_f16_f32, (warp_m, warp_n), repeats)
+    rows, columns = min(grids, key=lambda grid: k * (m // grid[0] + n // grid[1]))
+    return mma_dot_config(atomic, (rows, columns), (m // rows // _M, n // columns // _N, k // _K))
 
 
 def default_register_layout(
-    num_warps: int, dtype: DataType, shape: Sequence[int], **_: Any
+    num_warps: int, dtype: DataType, shape: Sequence[int], vector_size: int | None = None
 ) -> RegisterLayout:
-    """The layout in which neighbouring threads access neighbouring 16 bytes."""
-    packed = max(1, _ACCESS_BYTES * 8 // dtype.bits)
+    """The layout in which neighbouring threads access neighbouring 16 bytes, or neighbouring
+    vectors of `vector_size` elements."""
+    packed = vector_size or max(1, _ACCESS_BYTES * 8 // dtype.bits)
     return blocked(num_warps * _WARP, shape, packed)

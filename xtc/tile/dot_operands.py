@@ -9,20 +9,24 @@ from xtc.core.errors import UserError
 from xtc.ir.builders import tile
 from xtc.tile.arithmetic import cast
 from xtc.tile.shapes import fitted, tensor_of
-from xtc.tile.types import DataType
+from xtc.tile.types import DataType, float16, int8, tfloat32
 from xtc.tile.values import RegisterTensor
 
 
 def dot_result(a: Any, b: Any, c: Any, acc_dtype: DataType | None) -> RegisterTensor:
     """`a @ b + c`. Raises UserError for shapes or types that do not fit."""
-    left, right = tensor_of(a, "dot"), tensor_of(b, "dot")
+    left, right = _widened(tensor_of(a, "dot")), _widened(tensor_of(b, "dot"))
     _check(left, right)
+    tf32 = left.dtype == tfloat32
     shape = (left.shape[0], right.shape[1])
     if c is None:
         if acc_dtype is None:
             raise UserError("dot needs acc_dtype= where it has no third operand")
+        _check_accumulator(left, acc_dtype)
         start = fitted(cast(0, acc_dtype), shape, "dot")
-        return RegisterTensor(tile.dot(left.value, right.value, start.value), acc_dtype, shape)
+        left, right = _signed(left, acc_dtype), _signed(right, acc_dtype)
+        made = tile.dot(left.value, right.value, start.value, tf32=tf32)
+        return RegisterTensor(made, acc_dtype, shape)
     total = tensor_of(c, "dot")
     if total.shape != shape:
         raise UserError(
@@ -32,7 +36,27 @@ def dot_result(a: Any, b: Any, c: Any, acc_dtype: DataType | None) -> RegisterTe
     if acc_dtype not in (None, total.dtype):
         raise UserError(f"dot: acc_dtype={acc_dtype} and {total!r} differ")
     _check_accumulator(left, total.dtype)
-    return RegisterTensor(tile.dot(left.value, right.value, total.value), total.dtype, shape)
+    left, right = _signed(left, total.dtype), _signed(right, total.dtype)
+    made = tile.dot(left.value, right.value, total.value, tf32=tf32)
+    return RegisterTensor(made, total.dtype, shape)
+
+
+def _widened(operand: RegisterTensor) -> RegisterTensor:
+    """A float of at most 8 bits as a float16, an integer of fewer than 8 as a byte: exact, and what
+    multiplications take."""
+    dtype = operand.dtype
+    if dtype.is_coded:
+        return cast(operand, float16)  # type: ignore[no-any-return]
+    if dtype.is_packed:
+        return cast(operand, int8)  # type: ignore[no-any-return]
+    return operand
+
+
+def _signed(operand: RegisterTensor, total: DataType) -> RegisterTensor:
+    """An unsigned integer in the type of the sums: multiplications extend bits by their sign."""
+    if operand.dtype.kind != "int" or operand.dtype.signed or operand.dtype.bits == total.bits:
+        return operand
+    return cast(operand, total)  # type: ignore[no-any-return]
 
 
 def _check(left: RegisterTensor, right: RegisterTensor) -> None:

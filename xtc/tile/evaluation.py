@@ -20,6 +20,7 @@ from xtc.tile.errors import Source, shown_at
 from xtc.tile.idioms import name_hints
 from xtc.tile.instructions import Instructions
 from xtc.tile.ranges import Range
+from xtc.tile.scalar_math import math_function
 from xtc.tile.slots import Lost, Names, Unset
 from xtc.tile.values import BINARY, Data, Scalar
 
@@ -254,7 +255,7 @@ class Expressions:
         if getattr(function, "__module__", "") == "math" and any(
             isinstance(value, Data) for value in arguments
         ):
-            return arithmetic.unary(function.__name__, *arguments)
+            return math_function(function.__name__, arguments)
         if function is range:
             return Range.of(*arguments)
         return function(*arguments, **named)

@@ -46,8 +46,8 @@ def without_exits(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> list[ast.
         if isinstance(statement, kinds):
             result.append(_set(_FLAGS[type(statement)], statement))
             return result
-        found = exits([statement], *kinds) if isinstance(statement, ast.If) else set()
-        if not found:
+        found = exits([statement], *kinds)
+        if isinstance(statement, ast.With) or not found:
             result.append(statement)
             continue
         result.append(_rewritten(statement, kinds))
@@ -56,6 +56,14 @@ def without_exits(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> list[ast.
             result.append(_unless([_FLAGS[kind] for kind in sorted(found, key=str)], rest))
         return result
     return result
+
+
+def left_in_group(body: Sequence[ast.stmt]) -> ast.stmt | None:
+    """A statement that leaves a group of threads from inside of it; None where none does."""
+    for statement in (node for each in body for node in ast.walk(each)):
+        if isinstance(statement, ast.With) and exits(statement.body, *_FLAGS):
+            return statement
+    return None
 
 
 def returns_value(body: Sequence[ast.stmt]) -> bool:
@@ -91,7 +99,9 @@ def flag_names(kinds: set[type[ast.stmt]]) -> list[str]:
 
 
 def _rewritten(statement: ast.stmt, kinds: tuple[type[ast.stmt], ...]) -> ast.stmt:
-    assert isinstance(statement, ast.If)  # noqa: S101
+    """A branch without exits; a loop as it is, which sees to its own."""
+    if not isinstance(statement, ast.If):
+        return statement
     made = ast.If(
         statement.test,
         without_exits(statement.body, *kinds),

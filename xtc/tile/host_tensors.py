@@ -15,8 +15,9 @@ import numpy as np
 from xtc.core.errors import UserError
 from xtc.tile import packed_codes as codes
 from xtc.tile.foreign import over
+from xtc.tile.saturation import converted
 from xtc.tile.types import DataType, float32, int32
-from xtc.tile.utils import dtype_from_torch, dtype_to_torch
+from xtc.tile.utils import dtype_from_numpy, dtype_from_torch, dtype_to_torch
 
 Array = np.ndarray[Any, Any]
 
@@ -74,7 +75,7 @@ class Tensor:
         values = self.values()
         if dtype.is_packed or dtype.is_coded:
             return Tensor(dtype, self.shape, _like(self.storage, codes.packed(values, dtype)))
-        cast = np.ascontiguousarray(values.astype(dtype.numpy))
+        cast = np.ascontiguousarray(converted(values, dtype.numpy))
         return Tensor(dtype, self.shape, _like(self.storage, cast.reshape(-1).view(np.uint8)))
 
     def view(self, *, dtype: DataType | None = None, shape: Sequence[int] | None = None) -> Tensor:
@@ -93,13 +94,19 @@ class Tensor:
         copy = stored.clone() if hasattr(stored, "clone") else stored.copy()
         return Tensor(self.dtype, self.shape, copy)
 
+    def fill_from(self, other: Tensor) -> None:
+        """Copy the memory of a tensor of the same type and shape."""
+        _bytes_of(self.storage)[:] = _bytes_of(other.storage)
+
     def data_ptr(self) -> int:
         """The address of the memory."""
         return int(_bytes_of(self.storage).ctypes.data)
 
 
 def from_torch(tensor: Any) -> Tensor:
-    """A PyTorch tensor, over its memory."""
+    """A PyTorch tensor, or a NumPy array, over its memory; in new memory unless it is dense."""
+    if isinstance(tensor, np.ndarray):
+        return Tensor(dtype_from_numpy(tensor.dtype), tensor.shape, np.ascontiguousarray(tensor))
     return Tensor(dtype_from_torch(tensor.dtype), tensor.shape, tensor.contiguous())
 
 

@@ -23,6 +23,7 @@ from xtc.tile.mbarriers import Fence, MBarrier
 from xtc.tile.printing import Printing
 from xtc.tile.random_numbers import RandomNumbers
 from xtc.tile.ranges import Range
+from xtc.tile.shared_layouts import SharedLayout
 from xtc.tile.tma import Tma
 from xtc.tile.types import DataType, boolean, int32
 from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
@@ -44,7 +45,14 @@ class Dim3:
         return Scalar(self._make("xyz".index(name)), int32)
 
     def __iter__(self) -> Iterator[Scalar]:
-        return iter((self.x, self.y, self.z))
+        return iter(self.to_tuple())
+
+    def __len__(self) -> int:
+        return 3
+
+    def to_tuple(self) -> tuple[Scalar, Scalar, Scalar]:
+        """The numbers of x, y and z."""
+        return self.x, self.y, self.z
 
 
 class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
@@ -154,11 +162,11 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         return memory.reshaped(_shared(tensor, "reshape_shared"), shape)
 
     def annotate_layout(
-        self, tensor: RegisterTensor | SharedTensor, layout: RegisterLayout | cuda.SharedLayout
+        self, tensor: RegisterTensor | SharedTensor, layout: RegisterLayout | SharedLayout
     ) -> None:
         """Give a register tensor this layout, also where it was used before. A shared tensor keeps
         the layout that the compiler chooses."""
-        if isinstance(tensor, SharedTensor) and isinstance(layout, cuda.SharedLayout):
+        if isinstance(tensor, SharedTensor) and isinstance(layout, SharedLayout):
             if layout.shape != tensor.shape:
                 raise UserError(f"annotate_layout: {tensor!r} has not shape {list(layout.shape)}")
             return

@@ -128,14 +128,20 @@ class _Launch:
         self._made.append(array)
         if written:
             if not word.flags.writeable:
-                raise UserError(f"{self._kernel.name} writes an array that is read-only")
+                raise UserError(
+                    f"{self._kernel.name} writes an array that is read-only",
+                    hints=["pass a copy: array.copy()"],
+                )
             self._copies.append((array, plain))
         return array
 
     def _check(self, found: DeviceArray, kind: PointerType, written: bool) -> None:
         element = kind.element
         if written and found.read_only:
-            raise UserError(f"{self._kernel.name} writes an array that is read-only")
+            raise UserError(
+                f"{self._kernel.name} writes an array that is read-only",
+                hints=["pass a copy: array.copy()"],
+            )
         if element is None or element.is_coded or element.is_packed:
             return
         if found.dtype != element.numpy:

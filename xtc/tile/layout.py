@@ -3,6 +3,19 @@
 
 from collections.abc import Sequence
 
+from xtc.core.errors import UserError
+from xtc.core.layout_algebra import (
+    auto_local_spatial,
+    compose,
+    flatten,
+    permute,
+    reduce_to,
+    reshape,
+    squeeze,
+    unsqueeze,
+)
+from xtc.core.layout_algebra import divided as divide
+from xtc.core.layout_algebra import left_divided as left_divide
 from xtc.core.tile_layout import (
     RegisterLayout,
     column_local,
@@ -13,17 +26,29 @@ from xtc.core.tile_layout import (
     replicated,
     spatial,
 )
+from xtc.tile.drawing import drawn
 
 __all__ = [
     "RegisterLayout",
+    "auto_local_spatial",
     "column_local",
     "column_spatial",
+    "compose",
     "concat",
+    "divide",
+    "flatten",
+    "left_divide",
     "local",
+    "permute",
     "reduce",
+    "reduce_to",
     "register_layout",
     "replicated",
+    "reshape",
     "spatial",
+    "squeeze",
+    "unsqueeze",
+    "visualize_layout",
 ]
 
 
@@ -41,4 +66,18 @@ def register_layout(
         spatial_modes: the modes that number the threads; -n for n threads that hold the same.
         local_modes: the modes that number the elements of a thread.
     """
-    return RegisterLayout(tuple(shape), tuple(mode_shape), tuple(spatial_modes), tuple(local_modes))
+    if any(not 0 <= mode < len(mode_shape) for mode in (*spatial_modes, *local_modes) if mode >= 0):
+        raise UserError(f"register_layout: there are {len(mode_shape)} modes, from 0 on")
+    kept = [mode for mode, size in enumerate(mode_shape) if size != 1]
+    rank_of = {mode: number for number, mode in enumerate(kept)}
+    return RegisterLayout(
+        tuple(shape),
+        tuple(mode_shape[mode] for mode in kept),
+        tuple(rank_of.get(mode, mode) for mode in spatial_modes if mode < 0 or mode in rank_of),
+        tuple(rank_of[mode] for mode in local_modes if mode in rank_of),
+    )
+
+
+def visualize_layout(layout: RegisterLayout) -> str:
+    """A picture of the layout: the thread and the position of each element."""
+    return drawn(layout)

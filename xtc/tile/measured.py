@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from xtc.tile.compiled import Kernel
 
 LIMITS = Limits(seconds=60.0, memory_bytes=1 << 46)
-"""Of all candidates of a kernel; a GPU's driver reserves more addresses than any machine has."""
+"""Of a process that measures; a GPU's driver reserves more addresses than any machine has."""
+
+_SECONDS_EACH = 1.0
+"""That each further candidate may take, beside the seconds of `LIMITS`."""
 
 PROGRESS = "progress"
 """The file that names the candidate that runs, for whoever finds the process dead."""
@@ -66,7 +69,8 @@ def measured(
 
 
 def _samples(job: dict[str, Any]) -> dict[int, tuple[float, ...]]:
-    reply = _workers.ask(job, LIMITS, what="measuring the kernel")
+    limits = replace(LIMITS, seconds=LIMITS.seconds + _SECONDS_EACH * len(job["launches"]))
+    reply = _workers.ask(job, limits, what="measuring the kernel")
     return {int(number): tuple(samples) for number, samples in json.loads(reply).items()}
 
 

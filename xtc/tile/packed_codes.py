@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from xtc.tile.saturation import converted
 from xtc.tile.types import DataType
 
 Array = np.ndarray[Any, Any]
@@ -36,7 +37,8 @@ def unpacked(stored: Array, dtype: DataType, shape: tuple[int, ...]) -> Array:
 
 def _codes(values: Array, dtype: DataType) -> Array:
     if not dtype.is_float():
-        return (values.astype(np.int64) & ((1 << dtype.bits) - 1)).astype(np.uint8)
+        whole = converted(values, np.dtype(np.int32))
+        return (whole & ((1 << dtype.bits) - 1)).astype(np.uint8)
     sizes = _values(np.arange(1 << (dtype.bits - 1)), dtype)
     finite = sizes[np.isfinite(sizes)].astype(np.float64)
     wanted = np.minimum(np.abs(values.astype(np.float64)), finite[-1])

@@ -8,19 +8,15 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from xtc.core.errors import UserError, XtcError, did_you_mean, shown
-from xtc.core.types import element_type
+from xtc.core.errors import UserError, XtcError, shown
 from xtc.tile import config
+from xtc.tile.arguments import bound, constructed
 from xtc.tile.compiled import Kernel
-from xtc.tile.foreign import over
-from xtc.tile.host_tensors import Tensor
 from xtc.tile.methods import method
 from xtc.tile.script import Script
 from xtc.tile.source import Parameter, parameters
 from xtc.tile.tuning import Candidate, Schedule, Tuning
-from xtc.tile.types import TYPES, DataType, PointerType
+from xtc.tile.types import DataType
 
 
 @method("program")
@@ -48,6 +44,11 @@ class Program:
     def schedules(self) -> tuple[Schedule, ...]:
         """The combinations of tuning parameters that are tried."""
         if self._cls.debug_schedule is not None:
+            if not isinstance(self._cls.debug_schedule, Mapping):
+                raise UserError(
+                    f"{self._cls.__name__}.debug_schedule is {shown(self._cls.debug_schedule)}",
+                    hints=["dict(block=64): the tuning parameters by name"],
+                )
             return (self._schedule(dict(self._cls.debug_schedule)),)
         axes = [
             [dict(zip(names, row, strict=True)) for row in rows]
@@ -61,8 +62,11 @@ class Program:
             found.append(self._schedule(merged))
         return tuple(found)
 
-    def _schedule(self, tuned: dict[str, Any]) -> Schedule:
-        return self._args, tuple(sorted({**tuned, **self._kwargs}.items()))
+    def _schedule(self, tuned: Mapping[str, Any]) -> Schedule:
+        named = {**tuned, **self._kwargs}
+        chosen = ", ".join(f"{name}={value!r}" for name, value in tuned.items())
+        constructed(self._cls, self._args, named, f"tuned: {chosen}" if chosen else "")
+        return self._args, tuple(sorted(named.items()))
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Run the kernel and wait for it. Raises KernelError, UserError and DeviceError."""
@@ -98,23 +102,7 @@ class Program:
     def _bound(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], arrays: bool = True
     ) -> dict[str, Any]:
-        known = self.parameters
-        names = [parameter.name for parameter in known]
-        if len(args) > len(names):
-            raise UserError(f"{self._cls.__name__} takes {len(names)} arguments, not {len(args)}")
-        given = dict(zip(names, args, strict=False))
-        for name, value in kwargs.items():
-            if name not in names or name in given:
-                problem = "twice" if name in given else "which it does not take"
-                hints = did_you_mean(name, names)
-                raise UserError(f"{self._cls.__name__} is given '{name}' {problem}", hints=hints)
-            given[name] = value
-        for parameter in known:
-            if parameter.name not in given:
-                if parameter.default is None:
-                    raise UserError(f"{self._cls.__name__} needs '{parameter.name}'")
-                given[parameter.name] = parameter.default
-        return {p.name: checked(p, given[p.name], arrays) for p in known}
+        return bound(self._cls.__name__, self.parameters, args, kwargs, arrays=arrays)
 
     def _pick(self, values: dict[str, Any], device: Any) -> Kernel:
         key = (self._constants(values), config.support_of(device)[1], self._magnitudes(values))
@@ -158,50 +146,3 @@ def _hashable(value: Any) -> Any:
     if isinstance(value, Mapping):
         value = sorted(value.items())
     return tuple(map(_hashable, value)) if isinstance(value, list | tuple) else value
-
-
-def checked(parameter: Parameter, value: Any, arrays: bool) -> Any:
-    """An argument in the type of its parameter. Raises UserError where it does not fit."""
-    kind, name = parameter.kind, parameter.name
-    if isinstance(kind, PointerType):
-        return _array(name, kind, value) if arrays or value is not None else None
-    if isinstance(kind, DataType):
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-            raise UserError(f"'{name}' is a {kind}, not {shown(value)}")
-        if not kind.is_float() and not kind.least <= int(value) <= kind.greatest:
-            raise UserError(f"'{name}' = {value} does not fit in {kind}")
-        if not kind.is_float() and int(value) != value:
-            raise UserError(f"'{name}' is a {kind}, not {value}")
-        return float(value) if kind.is_float() else int(value)
-    if isinstance(value, np.generic):
-        value = value.item()
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if type(value) is not kind:
-        raise UserError(f"'{name}' is a constant of type {kind.__name__}, not {shown(value)}")
-    return value
-
-
-def _array(name: str, kind: PointerType, value: Any) -> Any:
-    if isinstance(value, Tensor):
-        value = value.numpy() if value.is_on_host else value.storage
-    value = over(value)
-    dtype = getattr(value, "dtype", None)
-    if not hasattr(value, "__dlpack__") and (dtype is None or not hasattr(value, "shape")):
-        raise UserError(
-            f"'{name}' is an array, not {shown(value)}",
-            hints=["NumPy arrays, device arrays, and tensors of libraries that speak DLPack"],
-        )
-    if isinstance(value, np.ndarray):
-        if not value.flags.c_contiguous:
-            raise UserError(
-                f"'{name}' is not contiguous, and a pointer has no strides",
-                hints=["pass numpy.ascontiguousarray(x)"],
-            )
-        is_small = any(dtype.is_coded and dtype.numpy == value.dtype for dtype in TYPES)
-        found: Any = value.dtype if is_small else element_type(value.dtype).numpy
-    else:
-        found = np.dtype(dtype) if isinstance(dtype, np.dtype) else None
-    if kind.element is not None and found is not None and found != kind.element.numpy:
-        raise UserError(f"'{name}' has elements of {found}, and the kernel takes {kind.element}")
-    return value

@@ -70,6 +70,11 @@ def autotune(names: str, values: Sequence[Any]) -> Callable[[type[Script]], type
     Several decorators on a class try every combination. Raises UserError for values that do not fit
     the names, and for names that `__init__` does not take.
     """
+    if not isinstance(names, str) or isinstance(values, str) or not isinstance(values, Sequence):
+        raise UserError(
+            f"autotune({names!r}, {values!r}) takes names and a list of values",
+            hints=['autotune("block_m, block_n", [(64, 64), (128, 64)])'],
+        )
     parsed = tuple(name.strip() for name in names.split(","))
     rows = tuple(values)
     for row in rows:

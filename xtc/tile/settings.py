@@ -36,19 +36,23 @@ def cache_dir(dir_path: str | Path) -> None:
 
 def parallel_workers(n: int) -> None:
     """How many candidates of a kernel are compiled at a time, at most."""
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise UserError(f"parallel_workers({n!r})", hints=["1 or more"])
-    _values["parallel_workers"] = n
+    _values["parallel_workers"] = _count("parallel_workers", n, 1)
+
+
+def _count(name: str, n: Any, least: int) -> int:
+    if isinstance(n, bool) or not isinstance(n, int) or n < least:
+        raise UserError(f"{name}({n!r})", hints=[f"a whole number, {least} or more"])
+    return n
 
 
 def bench_warmup(n: int) -> None:
     """Runs before those that a measurement of candidates counts."""
-    _values["bench_warmup"] = n
+    _values["bench_warmup"] = _count("bench_warmup", n, 0)
 
 
 def bench_repeat(n: int) -> None:
     """Runs of which a measurement of candidates takes the median."""
-    _values["bench_repeat"] = n
+    _values["bench_repeat"] = _count("bench_repeat", n, 1)
 
 
 class debug:  # noqa: N801

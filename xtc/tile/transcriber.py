@@ -7,8 +7,9 @@ import ast
 import inspect
 import itertools
 import textwrap
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial, reduce
 from types import FunctionType
 from typing import Any
 
@@ -26,6 +27,7 @@ from xtc.tile.exits import (
     VALUE,
     exits,
     flag_names,
+    left_in_group,
     returns_value,
     with_values,
     without_exits,
@@ -38,6 +40,11 @@ from xtc.tile.values import BINARY, Data, GlobalTensor, RegisterTensor, Scalar, 
 
 _DEEPEST = 64
 _MOST_ITERATIONS = 4096
+_EXITS = (ast.Break, ast.Continue, ast.Return)
+_COUNTER = ".counter"
+_OF_LOOPS = (LEFT, SKIPPED, _COUNTER)
+_ENDS = frozenset((LEFT, RETURNED))
+"""The flags that end a loop."""
 
 
 class Transcriber(Expressions):
@@ -65,12 +72,16 @@ class Transcriber(Expressions):
     def _function(self, node: ast.FunctionDef) -> None:
         body = node.body
         conditional = exits([s for s in body if not isinstance(s, ast.Return)], ast.Return)
+        if (group := left_in_group(body)) is not None:
+            with self.at(group):
+                raise UserError(
+                    "a group of threads cannot be left by return, break or continue",
+                    notes=["the other threads of the block would not know of it"],
+                    hints=["make what follows in the group conditional"],
+                )
         if conditional:
-            for statement in body:
-                if isinstance(statement, ast.For | ast.While) and exits([statement], ast.Return):
-                    with self.at(statement):
-                        raise UserError("a loop of a kernel has no return", hints=["use break"])
             if returns_value(body) and len(self.frames) > 1:
+                self._refuse_values_of_loops(body)
                 self.frame.names[VALUE] = None
                 self.block(with_values(body))
                 self.frame.returned = self.frame.names[VALUE]
@@ -78,6 +89,12 @@ class Transcriber(Expressions):
             self.frame.names[RETURNED] = False
             body = without_exits(body, ast.Return)
         self.block(body)
+
+    def _refuse_values_of_loops(self, body: Sequence[ast.stmt]) -> None:
+        for statement in body:
+            if isinstance(statement, ast.For | ast.While) and exits([statement], ast.Return):
+                with self.at(statement):
+                    raise UserError("a loop of a kernel returns no value", hints=["use break"])
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
         """Transcribe statements, up to a return."""
@@ -183,23 +200,40 @@ class Transcriber(Expressions):
     def _while_statement(self, node: ast.While) -> None:
         if node.orelse:
             raise UserError("a loop of a kernel has no else")
-        if not exits(node.body, ast.Break, ast.Continue) and self._while_constant(node):
+        if not exits(node.body, *_EXITS) and self._while_constant(node):
             return
-        body, flags = self._exits_of(node)
-        left = LEFT in flags
-        test = (
-            (lambda: self._unless_left(node.test))
-            if left
-            else (lambda: _truth(self.evaluate(node.test)))
-        )
-        branches.while_loop(
-            self._names(), stored([node, *body]) | flags, test, lambda: self._body(body, flags)
-        )
+        with self._own_flags():
+            body, flags = self._exits_of(node)
+            test = (
+                (lambda: self._unless_left(node.test, flags))
+                if flags & _ENDS
+                else (lambda: _truth(self.evaluate(node.test)))
+            )
+            branches.while_loop(
+                self._names(), stored([node, *body]) | flags, test, lambda: self._body(body, flags)
+            )
 
-    def _unless_left(self, test: ast.expr) -> Value:
+    @contextmanager
+    def _own_flags(self) -> Iterator[None]:
+        """What a loop around this one has in the names that each loop uses stays."""
+        names = self.frame.names
+        kept = {name: names.pop(name) for name in _OF_LOOPS if name in names}
+        try:
+            yield
+        finally:
+            for name in _OF_LOOPS:
+                names.pop(name, None)
+            names.update(kept)
+
+    def _unless_left(self, test: ast.expr, flags: set[str]) -> Value:
         holds = arithmetic.data(self.evaluate(test))
-        going = arithmetic.unary("not", self.frame.names[LEFT])
+        going = self._going(flags)
         return _truth(arithmetic.binary("and", arithmetic.cast(holds, going.dtype), going))
+
+    def _going(self, flags: set[str]) -> Data:
+        """Whether nothing has ended a loop."""
+        ended = [self.frame.names[name] for name in sorted(flags & _ENDS)]
+        return arithmetic.unary("not", reduce(partial(arithmetic.binary, "or"), ended))
 
     def _while_constant(self, node: ast.While) -> bool:
         """Write out the iterations while the condition is constant; False where it is not."""
@@ -218,14 +252,14 @@ class Transcriber(Expressions):
         )
 
     def _exits_of(self, node: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
-        """The body of a loop without break and continue, and the flags that it sets."""
-        kinds = exits(node.body, ast.Break, ast.Continue)
+        """The body of a loop without its exits, and the flags that it sets."""
+        kinds = exits(node.body, *_EXITS)
         flags = set(flag_names(kinds))
-        for name in sorted(flags):
+        for name in sorted(flags - {RETURNED}):
             self.frame.names[name] = False
         if not kinds:
             return node.body, flags
-        return without_exits(node.body, ast.Break, ast.Continue), flags
+        return without_exits(node.body, *_EXITS), flags
 
     def _body(self, body: list[ast.stmt], flags: set[str]) -> None:
         """An iteration of a loop of run time."""
@@ -243,12 +277,17 @@ class Transcriber(Expressions):
         if not isinstance(items, Range) or items.unroll == "all":
             self._unrolled(node, constant_items(items))
             return
+        with self._own_flags():
+            self._loop(node, items)
+
+    def _loop(self, node: ast.For, items: Range) -> None:
+        """A loop of run time."""
         body, flags = self._exits_of(node)
         if not isinstance(node.target, ast.Name):
             raise UserError("a loop of run time has one variable")
         variable = node.target.id
         self.frame.names.pop(variable, None)
-        if LEFT in flags:
+        if flags & _ENDS:
             self._left_early(node, items, body, flags)
             return
         bounds, position = self._counted(items)
@@ -262,9 +301,9 @@ class Transcriber(Expressions):
         branches.for_loop(self._names(), names, bounds, iteration)
 
     def _unrolled(self, node: ast.For, items: list[Any]) -> None:
-        if exits(node.body, ast.Break, ast.Continue):
+        if exits(node.body, *_EXITS):
             raise UserError(
-                "a loop over constants has no break or continue",
+                "a loop over constants has no break, continue or return",
                 hints=["loop over a range, or make the statements conditional"],
             )
         for item in items:
@@ -276,13 +315,12 @@ class Transcriber(Expressions):
     ) -> None:
         """A loop with break: it counts, and runs while nothing has ended it."""
         (start, stop, step), position = self._counted(items)
-        counter = ".counter"
+        counter = _COUNTER
         self.frame.names[counter] = start
 
         def holds() -> Value:
             inside = arithmetic.binary("lt", self.frame.names[counter], stop)
-            going = arithmetic.unary("not", self.frame.names[LEFT])
-            return _truth(arithmetic.binary("and", inside, going))
+            return _truth(arithmetic.binary("and", inside, self._going(flags)))
 
         def iteration() -> None:
             self.bind(node.target, position(self.frame.names[counter]))
@@ -291,7 +329,6 @@ class Transcriber(Expressions):
             self.frame.names[counter] = arithmetic.binary("add", self.frame.names[counter], step)
 
         branches.while_loop(self._names(), stored(body) | flags | {counter}, holds, iteration)
-        del self.frame.names[counter]
 
     def _counted(self, items: Range) -> tuple[list[Data], Callable[[Data], Data]]:
         """Bounds with a step above 0, and what the loop's variable is for each number."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
@@ -24,6 +25,7 @@ from xtc.tile.kept import Files, found, keep
 from xtc.tile.measured import is_measurable, measured
 from xtc.tile.model import modelled_seconds
 from xtc.tile.settings import get_option
+from xtc.tile.tuning_record import Outcome, Search
 
 Schedule = tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
 
@@ -32,6 +34,11 @@ LIMITS = Limits(seconds=60.0)
 
 _CHOICE = "choice"
 _workers = Workers("xtc.tile.compile_worker")
+
+
+def schedule_text(schedule: Schedule) -> str:
+    """The parameters of a schedule by name, as text."""
+    return ", ".join(f"{name}={value}" for name, value in schedule[1]) or "no parameters"
 
 
 @dataclass(frozen=True)
@@ -58,10 +65,19 @@ class Candidate:
         """The tuning parameters by name."""
         return dict(self.schedule[1])
 
+    @property
+    def outcome(self) -> Outcome:
+        """What the tuning database keeps of it."""
+        numbers = {name: n for name, n in self.schedule[1] if isinstance(n, int)}
+        samples = self.samples or (() if self.seconds is None else (self.seconds,))
+        is_measured = self.how == "measured"
+        text = schedule_text(self.schedule)
+        return Outcome(text, numbers, samples, self.error, is_measured)
+
     def __str__(self) -> str:
-        names = ", ".join(f"{name}={value}" for name, value in self.schedule[1])
+        names = schedule_text(self.schedule)
         result = f"{self.seconds * 1e6:.3g} us ({self.how})" if self.seconds is not None else ""
-        return f"{names or 'no parameters'}: {self.error.what if self.error else result}"
+        return f"{names}: {self.error.what if self.error else result}"
 
 
 @dataclass(frozen=True)
@@ -99,19 +115,31 @@ class Tuning:
         return sorted(candidates, key=lambda each: (each.seconds is None, each.seconds or 0.0))
 
     def choice(self) -> Schedule:
-        """The schedule to run, which the cache may know. Raises UserError where none compiles."""
-        schedules = [schedule for schedule, _ in self.kernels]
-        key = self._key()
-        kept = found(key)
-        if kept is not None:
-            return schedules[int(kept[_CHOICE])]
+        """The schedule to run, which the tuning database may know. Raises UserError where none
+        compiles."""
+        search = self._search()
+        chosen = search and search.choice()
+        for schedule, _ in self.kernels:
+            if schedule_text(schedule) == chosen:
+                return schedule
+        start = time.perf_counter()
         ranked = self.ranked()
+        if search is not None:
+            # What died may live next time.
+            died = any(isinstance(each.error, ChildDied | DeviceError) for each in ranked)
+            outcomes = [each.outcome for each in ranked]
+            search.keep(outcomes, time.perf_counter() - start, is_final=not died)
         if ranked[0].seconds is None:
             raise self._no_schedule(ranked)
-        # What died may live next time.
-        if not any(isinstance(each.error, ChildDied | DeviceError) for each in ranked):
-            keep(key, {_CHOICE: str(schedules.index(ranked[0].schedule)).encode()})
         return ranked[0].schedule
+
+    def _search(self) -> Search | None:
+        """The search for these candidates; None where nothing may be kept."""
+        key = self._key()
+        texts = [kernel.source for _, kernel in self.kernels if isinstance(kernel, Kernel)]
+        if key is None:
+            return None
+        return Search(key, self.name, texts[0], self.device, self._is_measured)
 
     def _key(self) -> CompilationKey | None:
         """The key of the choice: of all that was tried, and of what the model is told."""

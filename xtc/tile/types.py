@@ -215,3 +215,11 @@ TYPES = (
     *(int8, int16, int32, int64, uint8, uint16, uint32, uint64, boolean),
     *_SMALL.values(),
 )
+
+
+def type_named(name: str, module: str) -> DataType:
+    """The type of this name. Raises AttributeError, of a module that has it as an attribute."""
+    found = globals().get(name, small_type(name))
+    if not isinstance(found, DataType):
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    return found

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
 import time
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NoReturn
 
 from xtc.core.errors import UserError
-from xtc.tile import config
+from xtc.tile import config, settings
 from xtc.tile.timing import StreamClock
-from xtc.tile.types import TYPES, DataType
+from xtc.tile.types import TYPES, DataType, tfloat32
 from xtc.tile.values import Data
 
 
@@ -55,6 +57,58 @@ def idiv(a: int, b: int) -> int:
     return a // b
 
 
+def round_up_to_multiple(a: Any, b: Any) -> Any:
+    """The smallest multiple of `b` that is not below `a`."""
+    return cdiv(a, b) * b
+
+
+def floor_log2(n: int) -> int:
+    """The greatest power of two that is not above a constant, as its exponent."""
+    if n < 1:
+        raise UserError(f"floor_log2: {n} has no logarithm")
+    return n.bit_length() - 1
+
+
+def nbytes_from_nbits(nbits: int) -> int:
+    """Bytes of so many bits. Raises UserError where they are no whole number of bytes."""
+    return idiv(nbits, 8)
+
+
+def same_list(lhs: Sequence[Any], rhs: Sequence[Any]) -> bool:
+    """Whether two sequences have equal elements in the same order."""
+    return list(lhs) == list(rhs)
+
+
+def to_snake_case(name: str) -> str:
+    """`MatmulV2` as `matmul_v2`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def parallel_map(
+    func: Callable[[Any], Any], jobs: Sequence[Any], num_workers: int | None = None
+) -> list[Any]:
+    """What a function makes of each job, by several threads."""
+    return list(parallel_imap(func, jobs, num_workers))
+
+
+def parallel_imap(
+    func: Callable[[Any], Any], jobs: Sequence[Any], num_workers: int | None = None
+) -> Iterator[Any]:
+    """What a function makes of each job, in their order, by several threads."""
+    with ThreadPoolExecutor(num_workers or settings.get_option("parallel_workers")) as workers:
+        yield from workers.map(func, jobs)
+
+
+def ncu_run(*_: Any, **__: Any) -> NoReturn:
+    """Raises UserError: profilers are started from the shell."""
+    raise UserError("ncu_run is not supported", hints=["start the program by `ncu python ...`"])
+
+
+def nsys_run(*_: Any, **__: Any) -> NoReturn:
+    """Raises UserError: profilers are started from the shell."""
+    raise UserError("nsys_run is not supported", hints=["start the program by `nsys profile ...`"])
+
+
 def clear_cache(*_: str) -> None:
     """Nothing: what is in the cache is found by its contents, and is never out of date."""
 
@@ -68,6 +122,14 @@ def dtype_to_torch(dtype: DataType) -> Any:
     if not isinstance(found, torch.dtype):
         raise UserError(f"PyTorch has no type of {dtype}")
     return found
+
+
+def dtype_from_numpy(dtype: Any) -> DataType:
+    """The type of a NumPy array's elements. Raises UserError where there is none."""
+    for known in TYPES:
+        if not known.is_packed and known != tfloat32 and known.numpy == dtype:
+            return known
+    raise UserError(f"there is no type of NumPy's {dtype}")
 
 
 def dtype_from_torch(dtype: Any) -> DataType:

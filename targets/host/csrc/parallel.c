@@ -8,8 +8,8 @@
 // wakes late.
 //
 // To put a thread to sleep and to wake it takes longer than many a loop. So it stays awake for a
-// while; soon it offers its core to others each time it looks, and it sleeps at once where others
-// took the core, or where there are fewer cores than threads.
+// while; soon a worker offers its core to others each time it looks. Who waits sleeps at once where
+// others took the core, or where there are fewer cores than threads.
 //
 // The system likes to wake a thread on the core of who wakes it; there it would run only when the
 // caller waits, when all is done. So workers may run on all cores but that of the caller.
@@ -60,7 +60,7 @@ static struct {
   int64_t number; // of loops so far
 
   // Where parts are written down, if somebody wants to know, and how many were.
-  struct xtc_parallel_piece *pieces;
+  struct xtc_parallel_part *parts;
   int64_t capacity;
   atomic_int_fast64_t recorded;
 
@@ -96,12 +96,12 @@ static bool has_work(void) {
 
 static bool is_done(void) { return atomic_load(&pool.state) == 0; }
 
-// Stay awake for a while, until something holds.
-static void spin_until(bool (*holds)(void)) {
+// Stay awake for a while, until something holds; `offers` the core to others soon.
+static void spin_until(bool (*holds)(void), bool offers) {
   int64_t spin = atomic_load(&pool.is_crowded) ? 0 : atomic_load(&pool.spin_ns);
   int64_t start = now(), before = start, time = start;
   while (!holds() && time - start < spin && time - before < TAKEN_NS) {
-    if (time - start < EAGER_NS)
+    if (!offers || time - start < EAGER_NS)
       pause_core();
     else
       sched_yield();
@@ -121,32 +121,40 @@ static bool begin(int64_t piece) {
          atomic_exchange(&pool.begun[piece], pool.number) != pool.number;
 }
 
-static void compute(int64_t thread, int64_t first, int64_t last) {
-  if (!pool.pieces) {
-    pool.loop(pool.context, first, last);
-    return;
-  }
-  struct xtc_parallel_piece done = {.thread = thread, .begin = now()};
-  pool.loop(pool.context, first, last);
-  done.end = now();
-  int64_t number = atomic_fetch_add(&pool.recorded, 1);
-  if (number < pool.capacity)
-    pool.pieces[number] = done;
-}
-
-static void run_piece(int64_t thread, int64_t chunk, int64_t piece) {
+static bool run_piece(int64_t chunk, int64_t piece) {
   int64_t start = chunk_start(chunk), length = chunk_start(chunk + 1) - start;
   int64_t first = start + length * piece / PIECES, last = start + length * (piece + 1) / PIECES;
-  if (first < last && begin(chunk * PIECES + piece))
-    compute(thread, first, last);
+  bool is_ours = first < last && begin(chunk * PIECES + piece);
+  if (is_ours)
+    pool.loop(pool.context, first, last);
+  return is_ours;
 }
 
-static void run_pieces(int64_t thread) {
+// Returns whether there was any left to compute.
+static bool run_pieces(int64_t thread) {
+  bool has_run = false;
   for (int64_t piece = 0; piece < PIECES; ++piece)
-    run_piece(thread, thread % pool.chunks, piece);
+    has_run |= run_piece(thread % pool.chunks, piece);
   for (int64_t i = 1; i < pool.chunks; ++i)
     for (int64_t piece = PIECES; piece-- > 0;)
-      run_piece(thread, (thread + i) % pool.chunks, piece);
+      has_run |= run_piece((thread + i) % pool.chunks, piece);
+  return has_run;
+}
+
+// A thread's part of the loop; the clock is read twice in a part, not in each of its pieces, since
+// a loop may be over in microseconds.
+static void run_part(int64_t thread) {
+  if (!pool.parts) {
+    run_pieces(thread);
+    return;
+  }
+  struct xtc_parallel_part part = {.thread = thread, .begin = now()};
+  if (!run_pieces(thread))
+    return;
+  part.end = now();
+  int64_t number = atomic_fetch_add(&pool.recorded, 1);
+  if (number < pool.capacity)
+    pool.parts[number] = part;
 }
 
 // Become one of the workers that the loop wants, if it wants more.
@@ -178,11 +186,11 @@ static void sleep_until_woken(void) {
 
 static void *work(void *thread) {
   while (!atomic_load(&pool.stopping)) {
-    spin_until(has_work);
+    spin_until(has_work, true);
     if (!has_work())
       sleep_until_woken();
     if (enter_loop()) {
-      run_pieces((intptr_t)thread);
+      run_part((intptr_t)thread);
       leave_loop();
     }
   }
@@ -282,10 +290,11 @@ static void open_loop(xtc_loop *loop, void *context, int64_t count, int64_t chun
     wake(wanted - awake);
 }
 
-// Every piece was begun; wait for those that are not done yet.
+// Every piece was begun; wait for those that are not done yet. The caller keeps its core meanwhile: a
+// neighbour to whom it offers the core may keep that for milliseconds, long after the last piece.
 static void close_loop(void) {
   atomic_fetch_and(&pool.state, WANTED - 1);
-  spin_until(is_done);
+  spin_until(is_done, false);
   if (is_done())
     return;
   pthread_mutex_lock(&pool.lock);
@@ -308,7 +317,7 @@ void xtc_parallel_run(xtc_loop *loop, void *context, int64_t count, int64_t thre
     start_workers(chunks - 1);
   avoid_callers_core();
   open_loop(loop, context, count, chunks);
-  run_pieces(0);
+  run_part(0);
   close_loop();
   pthread_mutex_unlock(&pool.owner);
 }
@@ -317,12 +326,12 @@ void xtc_parallel_spin(int64_t microseconds) {
   atomic_store(&pool.spin_ns, microseconds * 1000);
 }
 
-int64_t xtc_parallel_record(struct xtc_parallel_piece *pieces, int64_t capacity) {
+int64_t xtc_parallel_record(struct xtc_parallel_part *parts, int64_t capacity) {
   pthread_mutex_lock(&pool.owner);
   int64_t recorded = atomic_exchange(&pool.recorded, 0);
   int64_t written = recorded < pool.capacity ? recorded : pool.capacity;
-  pool.pieces = pieces;
-  pool.capacity = pieces ? capacity : 0;
+  pool.parts = parts;
+  pool.capacity = parts ? capacity : 0;
   pthread_mutex_unlock(&pool.owner);
   return written;
 }

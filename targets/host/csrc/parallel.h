@@ -32,14 +32,15 @@ void xtc_parallel_run(xtc_loop *loop, void *context, int64_t count, int64_t thre
 // before it sleeps; where there are fewer cores than threads they sleep at once.
 void xtc_parallel_spin(int64_t microseconds);
 
-// A part of a loop: who computed it, 0 being the caller, and when, in nanoseconds of CLOCK_MONOTONIC.
-struct xtc_parallel_piece {
+// What one thread computed of a loop: who, 0 being the caller, and when, in nanoseconds of
+// CLOCK_MONOTONIC.
+struct xtc_parallel_part {
   int64_t thread, begin, end;
 };
 
 // Write down the next `capacity` parts that are computed; NULL ends that. Returns how many were
 // written since the call before. For when no loop runs.
-int64_t xtc_parallel_record(struct xtc_parallel_piece *pieces, int64_t capacity);
+int64_t xtc_parallel_record(struct xtc_parallel_part *parts, int64_t capacity);
 
 enum { XTC_PARALLEL_SPIN_US = 1000 }; // where nothing else was said
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import shape_of
@@ -22,7 +22,8 @@ from xtc.ir.mlir import (
 )
 from xtc_targets.host.passes._multiples import divisor
 
-_LINKS = ("tensor.extract_slice", "linalg.transpose")
+_SLICE, _TRANSPOSE, _COLLAPSE = "tensor.extract_slice", "linalg.transpose", "tensor.collapse_shape"
+_LINKS = (_SLICE, _TRANSPOSE, _COLLAPSE)
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Tiles:
     Attributes:
         symbol: of the constant.
         loaded: the tensor that it is.
-        windows: where a tile begins, in dimensions where that is not always the same place.
+        windows: where a tile begins, in dimensions where that is not always the same place; those
+            that outer loops move come first, so that tiles are read in the order of memory.
         start: of the first tile, in elements.
         shape: of a tile.
         strides: of a tile's elements in the constant.
@@ -78,7 +80,10 @@ class Tiles:
 
 
 def tiles_of(value: Value, symbols: Collection[str]) -> Tiles | None:
-    """What a tensor is of one of these constants, through slices and transposes; else None."""
+    """What a tensor is of one of these constants, through slices and transposes; else None.
+
+    Reshapes may drop dimensions of one element.
+    """
     links = []
     while (producer := owner(value)) is not None and producer.name in _LINKS:
         links.append(producer)
@@ -97,8 +102,26 @@ def _view(symbol: str, loaded: Value, links: list[Operation]) -> Tiles | None:
     tiles: Tiles | None = Tiles(symbol, loaded, (), 0, shape_of(loaded), _row_major(loaded))
     for link in links:
         if tiles is not None:
-            tiles = _slice(tiles, link) if link.name == _LINKS[0] else _transpose(tiles, link)
+            tiles = _VIEWS[link.name](tiles, link)
     return tiles
+
+
+def _collapse(tiles: Tiles, op: Operation) -> Tiles | None:
+    """The tiles without dimensions of one element; None where others are joined."""
+    kept = [
+        (size, stride) for size, stride in zip(tiles.shape, tiles.strides, strict=True) if size != 1
+    ]
+    left = list(kept)
+    dims = []
+    for size in shape_of(op.results[0]):
+        if size == 1:
+            dims.append((1, 1))
+        elif left and left[0][0] == size:
+            dims.append(left.pop(0))
+        else:
+            return None
+    shape, strides = tuple(size for size, _ in dims), tuple(stride for _, stride in dims)
+    return replace(tiles, shape=shape, strides=strides)
 
 
 def _transpose(tiles: Tiles, op: Operation) -> Tiles:
@@ -124,7 +147,19 @@ def _slice(tiles: Tiles, op: Operation) -> Tiles | None:
         if step < size:
             return None
         windows.append(Window(offset, step, (most - size) // step + 1, stride))
+    windows.sort(key=lambda window: _depth(window.offset))
     return Tiles(tiles.symbol, tiles.loaded, tuple(windows), start, shape, tiles.strides)
+
+
+def _depth(value: Value) -> int:
+    """How many regions the innermost of the loop counters is in that an index is computed from."""
+    producer = owner(value)
+    if producer is not None:
+        return max((_depth(operand) for operand in producer.operands), default=0)
+    around, depth = value.owner.owner, 0
+    while around is not None:
+        around, depth = around.operation.parent, depth + 1
+    return depth
 
 
 def _row_major(value: Value) -> tuple[int, ...]:
@@ -132,3 +167,10 @@ def _row_major(value: Value) -> tuple[int, ...]:
     for size in reversed(shape_of(value)[1:]):
         strides.insert(0, strides[0] * size)
     return tuple(strides)
+
+
+_VIEWS: dict[str, Callable[[Tiles, Operation], Tiles | None]] = {
+    _SLICE: _slice,
+    _TRANSPOSE: _transpose,
+    _COLLAPSE: _collapse,
+}

@@ -12,7 +12,8 @@ TOMS 34(3), 2008, has the same blocks with both operands copied. Where few rows 
 as in a vector times a matrix, memory is the limit: long parts of some rows of the panel are then
 read side by side, and nothing twice.
 A panel that is computed from fewer bytes, such as weights of few bits, is computed block by block
-in the loops that read it, so that memory is read as narrow as it is.
+in the loops that read it, so that memory is read as narrow as it is; where few rows read it, in
+registers (`inline-producers`).
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ from xtc.ir.analysis.structured import Structured, element_bits, even_part
 from xtc.ir.attributes import LOOP_DIMS
 from xtc.ir.mlir import ArrayAttr, FloatType, StringAttr
 from xtc.loops import ALL, NestLoop
-from xtc_targets.host.passes._register_tiles import Processor
+from xtc_targets.host.passes._register_tiles import Processor, rows_side_by_side
 from xtc_targets.host.passes._unpacked import is_unpacked
 
 _VECTORS = 2  # of a row of the register tile at least
 _WIDE = (_VECTORS, 3, 4)  # where many rows share them: fewer loads for as many multiply-adds
 _ACCUMULATORS = 8  # vectors of the register tile at least: multiply-adds in flight
 _ENOUGH_ROWS = 6  # of a register tile: a vector of the panel is then read for six multiply-adds
+_SHARING_ROWS = 8  # that read a vector of a computed panel from registers, at most
 _FEW_TILES = 4  # register tiles along the rows below which a copy of the panel does not pay
 _STREAMS = 16  # rows of a large panel that are read side by side
 _STREAM_BYTES = 2048  # of a row that are read at a stretch, where nothing else limits them
@@ -60,6 +62,7 @@ class ContractionShape:
         reduction: loops that are summed over, outermost first.
         panel: the number of the operand with the vectors.
         bytes: of what one column has of it in one iteration of the reduction.
+        row_bytes: from what a row reads of the other operand to what the next one reads.
         is_copied: whether the panel is copied in any case, at best where it is read.
         is_constant: whether the panel's values are known, so that copying it costs nothing.
         is_computed: whether the panel is computed from fewer bytes, at best where it is read.
@@ -74,6 +77,7 @@ class ContractionShape:
     reduction: tuple[int, ...]
     panel: int
     bytes: int
+    row_bytes: int
     is_copied: bool = False
     is_constant: bool = False
     is_computed: bool = False
@@ -135,6 +139,7 @@ def _shape(nest: Structured) -> ContractionShape | None:
         nest.reductions,
         panel,
         element_bits(nest.op.operands[panel]) // 8,
+        0 if row is None else nest.step_bytes(found.a, row),
         is_constant=is_constant(nest.op.operands[panel]),
         is_computed=is_unpacked(nest.op.operands[panel]),
     )
@@ -173,16 +178,16 @@ class _Blocks:
 
 def _blocks(shape: ContractionShape, processor: Processor) -> _Blocks:
     lanes = processor.lanes(8 * shape.bytes)
-    rows, vectors = processor.tile(shape.height, _vectors(shape, processor))
+    rows, vectors = processor.tile(
+        shape.height, _vectors(shape, processor), rows_side_by_side(shape.row_bytes)
+    )
     width = min(shape.columns, vectors * lanes)
-    parts = _MANY_PARTS if processor.parallel else 1
-    if shape.is_computed and shape.shared < _ENOUGH_ROWS:
-        columns = max(width, min(_STREAM_BYTES // shape.bytes, -(-shape.columns // parts)))
-        columns = columns // width * width
-        return _Blocks(rows, width, columns, False, *_split_reduction(shape, _STREAMS))
+    if shape.is_computed and shape.shared <= min(rows, _SHARING_ROWS):
+        return _Blocks(rows, width, width, False, *_split_reduction(shape, _STREAMS))
     if shape.is_constant and shape.columns > width:
         is_small = shape.held <= processor.l2_bytes // 8
         return _Blocks(rows, width, 0 if is_small else width, True, (), 0)
+    parts = _MANY_PARTS if processor.parallel else 1
     if _pays_to_copy(shape, rows, width, processor):
         panel = processor.l2_bytes // 4 // shape.bytes
         most = min(_PANEL_VECTORS * lanes, shape.columns // max(parts, 2))

@@ -54,6 +54,7 @@ def _items(contraction: NarrowContraction, group: int, processor: Processor) -> 
         reduction=(contraction.k,),
         panel=_PANEL,
         bytes=_BYTES,
+        row_bytes=nest.step_bytes(1 - _PANEL, row),
         is_copied=True,
     )
     k = names[contraction.k]

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 
+from xtc.ir.analysis.indices import index_of
 from xtc.ir.analysis.linalg_ops import owner
-from xtc.ir.mlir import BlockArgument, IntegerAttr, Operation, Value
+from xtc.ir.mlir import AffineMapAttr, BlockArgument, IntegerAttr, Operation, Value
 
 
 def divisor(offset: Value) -> int:
@@ -20,7 +21,17 @@ def divisor(offset: Value) -> int:
         return math.prod(divisor(value) for value in op.operands)
     if op.name == "arith.addi":
         return math.gcd(*(divisor(value) for value in op.operands))
-    return 1
+    return _of_map(op) if op.name == "affine.apply" else 1
+
+
+def _of_map(op: Operation) -> int:
+    (result,) = AffineMapAttr(op.attributes["map"]).value.results
+    index = index_of(result)
+    if index is None:
+        return 1
+    values = list(op.operands)
+    terms = (factor * divisor(values[dim]) for dim, factor in index.factors)
+    return math.gcd(index.offset, *terms)
 
 
 def _of_counter(value: Value) -> int:

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xtc.ir.analysis.function_view import FunctionView
-from xtc.ir.analysis.linalg_ops import is_constant, owner
+from xtc.ir.analysis.linalg_ops import is_constant, is_zero_fill, owner
 from xtc.ir.analysis.structured import Structured, shape_of
-from xtc.ir.mlir import F32Type, FloatAttr, Operation, Value
+from xtc.ir.mlir import F32Type, Operation, Value
 
 TILE = 2  # results along each dimension of a tile
 READ = 4  # what a tile reads along each dimension: products of a tile too
@@ -99,20 +99,9 @@ def convolution(view: FunctionView, nest: Structured) -> Convolution | None:
         return None  # a stride, or a dilation
     buffer, begins = owner(values[1]), view.producers.get(values[2])
     load = None if buffer is None or not buffer.operands else owner(buffer.operands[0])
-    if load is None or load.name != "memref.get_global" or not _is_zero(begins):
+    if load is None or load.name != "memref.get_global" or not is_zero_fill(begins):
         return None
     return Convolution(nest, load)
-
-
-def _is_zero(fill: Operation | None) -> bool:
-    if fill is None or fill.name != "linalg.fill":
-        return False
-    scalar = owner(fill.operands[0])
-    return (
-        scalar is not None
-        and scalar.name == "arith.constant"
-        and FloatAttr(scalar.attributes["value"]).value == 0
-    )
 
 
 def bands(found: Convolution, l2_bytes: int, *, parallel: bool) -> Bands | None:

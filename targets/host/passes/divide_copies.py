@@ -61,7 +61,7 @@ class DivideCopies(Pass):
         source, target = copy.operands
         shape = tuple(MemRefType(source.type).shape)
         outer = len(shape) - _dense_dims(source, target)
-        run = prod(shape[outer:]) * type_bits(source.type.element_type) // 8
+        run = prod(shape[outer:]) * type_bits(source.type) // 8
         is_shared = self.parallel and prod(shape[:outer]) * run >= self.shared
         if run < _RUN or not (outer or is_shared) or _is_in_parallel(copy):
             return

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import owner
-from xtc.ir.analysis.structured import element_bits, structured
+from xtc.ir.analysis.structured import element_bits, is_shaped, shape_of, structured
 from xtc.ir.attributes import PACKED
 from xtc.ir.builders.numbers import binary
 from xtc.ir.builders.slices import Offset, extract_slice, slice_offsets, tensor_type
@@ -36,6 +37,7 @@ _READS = (
     "memref.get_global",
     "bufferization.to_tensor",
     _SLICE,
+    "tensor.collapse_shape",
     "tensor.empty",
     *_COPIES,
 )
@@ -107,14 +109,17 @@ def _tiles(op: Operation, globals: dict[str, Operation]) -> Tiles | None:
 
 
 def _is_widened(op: Operation) -> bool:
-    """Whether a tile in a loop is read by an elementwise operation alone, which makes it wider."""
+    """Whether a tile in a loop is read by an elementwise operation alone, which makes it wider.
+
+    Or it makes another one wider, as it does where this is the scale of weights of few bits.
+    """
     uses = list(op.results[0].uses)
     nest = structured(uses[0].owner.operation) if len(uses) == 1 else None
-    return (
-        nest is not None
-        and not nest.reductions
-        and any(not isinstance(offset, int) for offset in slice_offsets(op))
-        and element_bits(op.results[0]) < element_bits(nest.result)
+    if nest is None or nest.reductions or math.prod(shape_of(op.results[0])) == 1:
+        return False
+    read = [value for value in list(nest.op.operands)[: nest.destination] if is_shaped(value)]
+    return any(not isinstance(offset, int) for offset in slice_offsets(op)) and any(
+        element_bits(value) < element_bits(nest.result) for value in read
     )
 
 

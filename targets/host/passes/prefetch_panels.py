@@ -89,7 +89,7 @@ def _constant_bytes(module: Operation) -> int:
 
 def _type_bytes(type: MemRefType) -> int:
     elements: int = math.prod(type.shape)
-    return elements * type_bits(type.element_type) // 8
+    return elements * type_bits(type) // 8
 
 
 @dataclass(frozen=True)

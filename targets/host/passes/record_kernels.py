@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from xtc.core.errors import UserError, shown
 from xtc.interfaces.runtime import RecordedKernel
 from xtc.ir.attributes import NODE, NODES, OPERATIONS, PROFILE
 from xtc.ir.builders.functions import define
@@ -23,19 +24,29 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.partition import symbol_of
 from xtc.ir.passes import Pass
-from xtc_targets.host.build import STAMPS
+from xtc_targets.host.build import CLOCKS, STAMPS, WINDOW
 
 _STAMP = "xtc.stamp"
+_READ = "xtc.read"
 _CLOCK_MONOTONIC = 1  # <linux/time.h>
 _UNKNOWN = -1  # operations
 
+_READINGS = {
+    "tsc": 'llvm.call_intrinsic "llvm.readcyclecounter"() : () -> i64',
+    "cntvct": 'llvm.inline_asm has_side_effects "mrs $0, CNTVCT_EL0", "=r" : () -> i64',
+    "": "llvm.call @xtc.monotonic() : () -> i64",
+}
+"""What reads the counters that `steady_counter` names."""
+
 _TEXT = """\
 llvm.func @clock_gettime(i32, !llvm.ptr) -> i32
+llvm.mlir.global external protected @{window}(dense<[0, {count}]> : tensor<2xi32>)
+  : !llvm.array<2 x i32>
 llvm.mlir.global external protected @{stamps}() : !llvm.array<{count} x i64> {{
   %none = llvm.mlir.zero : !llvm.array<{count} x i64>
   llvm.return %none : !llvm.array<{count} x i64>
 }}
-llvm.func internal @{stamp}(%number: i32) attributes {{no_inline}} {{
+llvm.func internal @xtc.monotonic() -> i64 attributes {{no_inline}} {{
   %one = llvm.mlir.constant(1 : i64) : i64
   %clock = llvm.mlir.constant({clock} : i32) : i32
   %second = llvm.mlir.constant(1000000000 : i64) : i64
@@ -46,9 +57,42 @@ llvm.func internal @{stamp}(%number: i32) attributes {{no_inline}} {{
   %rest = llvm.extractvalue %both[1] : !llvm.struct<(i64, i64)>
   %whole = llvm.mul %seconds, %second : i64
   %sum = llvm.add %whole, %rest : i64
+  llvm.return %sum : i64
+}}
+llvm.func internal @{read}() -> i64 attributes {{always_inline}} {{
+  %time = {reading}
+  llvm.return %time : i64
+}}
+llvm.func internal @{stamp}(%number: i32) attributes {{always_inline}} {{
+  %window = llvm.mlir.addressof @{window} : !llvm.ptr
+  %behind = llvm.getelementptr %window[1] : (!llvm.ptr) -> !llvm.ptr, i32
+  %first = llvm.load %window : !llvm.ptr -> i32
+  %count = llvm.load %behind : !llvm.ptr -> i32
+  %index = llvm.sub %number, %first : i32
+  %is_recorded = llvm.icmp "ult" %index, %count : i32
+  llvm.cond_br %is_recorded, ^record, ^end
+^record:
+  llvm.call @{stamp}.write(%number) : (i32) -> ()
+  llvm.br ^end
+^end:
+  llvm.return
+}}
+llvm.func internal @{stamp}.write(%number: i32) attributes {{no_inline}} {{
+  %time = llvm.call @{read}() : () -> i64
   %stamps = llvm.mlir.addressof @{stamps} : !llvm.ptr
-  %place = llvm.getelementptr %stamps[%number] : (!llvm.ptr, i32) -> !llvm.ptr, i64
-  llvm.store %sum, %place : i64, !llvm.ptr
+  %slot = llvm.getelementptr %stamps[%number] : (!llvm.ptr, i32) -> !llvm.ptr, i64
+  llvm.store %time, %slot : i64, !llvm.ptr
+  llvm.return
+}}
+llvm.func @{clocks}(%times: !llvm.ptr) {{
+  %second = llvm.getelementptr %times[1] : (!llvm.ptr) -> !llvm.ptr, i64
+  %third = llvm.getelementptr %times[2] : (!llvm.ptr) -> !llvm.ptr, i64
+  %before = llvm.call @{read}() : () -> i64
+  %time = llvm.call @xtc.monotonic() : () -> i64
+  %after = llvm.call @{read}() : () -> i64
+  llvm.store %before, %times : i64, !llvm.ptr
+  llvm.store %time, %second : i64, !llvm.ptr
+  llvm.store %after, %third : i64, !llvm.ptr
   llvm.return
 }}
 """
@@ -56,7 +100,7 @@ llvm.func internal @{stamp}(%number: i32) attributes {{no_inline}} {{
 
 @dataclass(frozen=True)
 class RecordKernels(Pass):
-    """Read the clock before the first call of a kernel, and after each, in the llvm dialect.
+    """Read a counter before the first call of a kernel, and after each, in the llvm dialect.
 
     Before:
         llvm.call @net.kernel.a(..) {xtc.node = "a"}
@@ -66,12 +110,23 @@ class RecordKernels(Pass):
         llvm.call @net.kernel.a(..) {xtc.node = "a"}; llvm.call @xtc.stamp(1)
         llvm.call @net.kernel.b(..) {xtc.node = "b"}; llvm.call @xtc.stamp(2)
 
-    The variable `xtc.stamps` has the times of the last call; a program that runs in several
-    threads at once mixes them. The module's attribute `xtc.profile` has node, kernel, all nodes and
-    executed operations of each.
+    `counter` is the processor's counter of steady rate, "tsc" or "cntvct"; without one the program
+    reads the monotonic clock, which takes longer. The variable `xtc.stamps` has the counts of the
+    last call; a program that runs in several threads at once mixes them. The variable `xtc.window`
+    has the number of the first one that is recorded, and how many are. The function `xtc.clocks`
+    writes a count, the monotonic clock, and a count again. The module's attribute `xtc.profile` has
+    node, kernel, all nodes and executed operations of each call.
     """
 
     name: ClassVar[str] = "record-kernels"
+    counter: str = ""
+
+    def __post_init__(self) -> None:
+        if self.counter not in _READINGS:
+            raise UserError(
+                f"option 'counter' of pass '{self.name}' is {shown(self.counter)}",
+                hints=["tsc, cntvct, or nothing for the clock"],
+            )
 
     def run(self, module: Operation) -> None:
         calls = [
@@ -89,8 +144,13 @@ class RecordKernels(Pass):
             module.attributes[PROFILE] = ArrayAttr.get([_named(op) for op in calls])
         functions = [op.operation for op in module.regions[0].blocks[0].operations]
         known = [symbol_of(op) for op in functions if op.name == "llvm.func"]
-        numbers = {"count": len(calls) + 1, "clock": _CLOCK_MONOTONIC}
-        define(module, _TEXT.format(stamp=_STAMP, stamps=STAMPS, **numbers), skip=known)
+        define(module, self._definitions(len(calls) + 1), skip=known)
+
+    def _definitions(self, count: int) -> str:
+        """What is called and written; `count`: of stamps."""
+        names = {"stamp": _STAMP, "stamps": STAMPS, "window": WINDOW, "clocks": CLOCKS}
+        numbers = {"count": count, "clock": _CLOCK_MONOTONIC}
+        return _TEXT.format(read=_READ, reading=_READINGS[self.counter], **names, **numbers)
 
 
 def _named(op: Operation) -> ArrayAttr:

@@ -358,6 +358,30 @@ void gpu_widen(bool bfloat, const uint16_t *from, float *to, uint32_t count)
         (has_vectors() ? widen_half_by_vectors : widen_half)(from, to, count);
 }
 
+// A register has four neighbours of a row of A, or of a column of B; sums lose their upper bits.
+static void multiply_bytes(uint32_t *const *lanes)
+{
+    int8_t a[MAX_ROWS][MAX_INNER], b[COLUMNS][MAX_INNER];
+    for (uint32_t lane = 0; lane < CUDA_WARP; lane++) {
+        const uint32_t *words = lanes[lane];
+        uint32_t row = lane / 4, at = lane % 4 * 4;
+        memcpy(&a[row][at], &words[0], 4);
+        memcpy(&a[row + 8][at], &words[1], 4);
+        memcpy(&a[row][at + 16], &words[2], 4);
+        memcpy(&a[row + 8][at + 16], &words[3], 4);
+        memcpy(&b[row][at], &words[4], 4);
+        memcpy(&b[row][at + 16], &words[5], 4);
+    }
+    for (uint32_t lane = 0; lane < CUDA_WARP; lane++)
+        for (uint32_t i = 0; i < 4; i++) {
+            const int8_t *row = a[lane / 4 + i / 2 * 8], *column = b[lane % 4 * 2 + i % 2];
+            int32_t sum = 0; // at most 32 * 2^14
+            for (uint32_t at = 0; at < MAX_INNER; at++)
+                sum += row[at] * column[at];
+            lanes[lane][6 + i] += (uint32_t)sum;
+        }
+}
+
 static void multiply_batch(void *const *arguments, uint32_t lanes)
 {
     static floats all;
@@ -369,6 +393,12 @@ static void multiply_batch(void *const *arguments, uint32_t lanes)
     for (uint32_t lane = 0; lane < CUDA_WARP; lane++)
         words[lane] = ((const batch *)arguments[lane])->words;
     for (uint32_t number = 0; number < count; number++) {
+        if (kinds[any->kind].factor == S8) {
+            multiply_bytes(words);
+            for (uint32_t lane = 0; lane < CUDA_WARP; lane++)
+                words[lane] += CUDA_MMA_WORDS;
+            continue;
+        }
         gather(words, kinds[any->kind].factor, by_vectors, &all);
         (by_vectors ? multiply_by_vectors : multiply)(&all, inner);
         for (uint32_t lane = 0; lane < CUDA_WARP; lane++) {
@@ -386,7 +416,7 @@ void cuda_mma_batch(cuda_mma_kind kind, uint32_t count, uint32_t *words)
 {
     static const gpu_collective collective = {"cuda_mma", true, multiply_batch};
     if (kind != CUDA_M16N8K16_F32_F16 && kind != CUDA_M16N8K16_F32_BF16 &&
-        kind != CUDA_M16N8K8_F32_TF32)
+        kind != CUDA_M16N8K8_F32_TF32 && kind != CUDA_M16N8K32_S32_S8)
         sim_fault(0, "cuda_mma of the unknown kind %u", (uint32_t)kind);
     batch all = {words, kind, count};
     gpu_run_collective(&collective, (uint32_t)kind | count << 8, CUDA_ALL_LANES, &all);

@@ -45,6 +45,10 @@ _KINDS: Mapping[str, Kind] = MappingProxyType(
 )
 
 
+BYTES = Kind("s8", 1)
+"""Integers of 8 bits, summed up in 32; tile kernels alone multiply them so."""
+
+
 def kind_of(element: Type) -> Kind:
     """How tensor cores take elements of this type, float32 as TF32."""
     return _KINDS[str(element)]

@@ -57,9 +57,9 @@ llvm.func @cuda_wgmma_wait(i32)
 """A flag is an i32 of 0 or 1: in a register that is a C `bool` too."""
 
 _MMA_KINDS = MappingProxyType(
-    {"m16n8k16.f16": 0, "m16n8k16.bf16": 2, "m16n8k8.tf32": 6},
+    {"m16n8k16.f16": 0, "m16n8k16.bf16": 2, "m16n8k8.tf32": 6, "m16n8k32.s8": 8},
 )
-"""Shapes and operand types, with results in float32: their numbers in `CUDA_MMA_KINDS`."""
+"""Shapes and operand types, with sums of 32 bits: their numbers in `CUDA_MMA_KINDS`."""
 
 _SHAPE = re.compile(r"m = (\d+), n = (\d+), k = (\d+)")
 _TYPE = re.compile(r"<(\w+)>")
@@ -197,12 +197,17 @@ def _load_kind(op: Operation) -> int:
 
 def _mma_kind(op: Operation) -> int:
     _require(op, layoutA="row", layoutB="col")
-    _refuse(op, "b1Op", "intOverflowBehavior")
+    _refuse(op, "b1Op")
     shape = _SHAPE.search(str(op.attributes["shape"]))
     type = _TYPE.search(str(op.attributes["multiplicandAPtxType"]))
     name = "" if shape is None or type is None else "m{}n{}k{}.{}".format(*shape.groups(), type[1])
-    if name not in _MMA_KINDS or "f32" not in str(op.results[0].type):
+    is_integer = name.endswith(".s8")
+    if name not in _MMA_KINDS or ("i32" if is_integer else "f32") not in str(op.results[0].type):
         raise _unknown(op)
+    if is_integer:
+        _require(op, intOverflowBehavior="wrapped")
+    else:
+        _refuse(op, "intOverflowBehavior")
     return _MMA_KINDS[name]
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 
 from xtc.core.tile_layout import (
     RegisterLayout,
@@ -15,11 +16,15 @@ from xtc.core.tile_layout import (
     local,
     spatial,
 )
+from xtc.ir.attributes import TF32
 from xtc.ir.mlir import Operation, RankedTensorType
 from xtc_targets.nvgpu.passes._kernels import WARP
 
 M_STEP, N_STEP, K_STEP = 16, 8, 16
 """What an mma.sync of 16-bit operands multiplies."""
+
+_PACKED = MappingProxyType({("f16", "f32"): 2, ("bf16", "f32"): 2, ("i8", "i32"): 4})
+"""Of operands and sums that mma.sync takes: elements of a register."""
 
 _SIMT_ROWS, _SIMT_COLUMNS = 4, 4  # of a thread's part of the result
 
@@ -29,10 +34,10 @@ class DotLayouts:
     """The layouts of `a @ b + c`.
 
     Attributes:
-        by_mma: whether warps multiply by mma.sync; otherwise each thread by itself.
+        step: the extent of K that mma.sync multiplies at once; 0 where threads multiply one by one.
     """
 
-    by_mma: bool
+    step: int
     a: RegisterLayout
     b: RegisterLayout
     c: RegisterLayout
@@ -42,11 +47,13 @@ def dot_layouts(op: Operation, threads: int, rows_only: bool) -> DotLayouts:
     """The layouts that suit a dot; with `rows_only`, no two warps share rows, where that works."""
     a, b, c = (RankedTensorType(value.type) for value in op.operands)
     m, k, n = a.shape[0], a.shape[1], b.shape[1]
-    fits = m % M_STEP == 0 and n % N_STEP == 0 and k % K_STEP == 0
-    taken = str(a.element_type) in ("f16", "bf16") and str(c.element_type) == "f32"
+    types = str(a.element_type), str(c.element_type)
+    packed = _PACKED.get(types, 1 if TF32 in op.attributes else 0)
+    step = packed * K_STEP // 2
+    fits = step and m % M_STEP == 0 and n % N_STEP == 0 and k % step == 0
     warps = threads // WARP
-    if fits and taken and warps:
-        return _mma(m, n, k, _warps(m, n, warps, rows_only), warps)
+    if fits and warps:
+        return _mma(m, n, k, _warps(m, n, warps, rows_only), warps, packed)
     return _simt(m, n, k, threads)
 
 
@@ -70,12 +77,13 @@ def _warps(m: int, n: int, warps: int, rows_only: bool) -> tuple[int, int]:
 
 
 @cache
-def _mma(m: int, n: int, k: int, warps: tuple[int, int], count: int) -> DotLayouts:
+def _mma(m: int, n: int, k: int, warps: tuple[int, int], count: int, packed: int) -> DotLayouts:
     rows, columns = warps
     grid = spatial(rows, columns)
     spare = count // (rows * columns)
-    a, b, c = _fragments(grid, m // rows, n // columns, k, 2)
-    return DotLayouts(True, _spared(a, spare), _spared(b, spare), _spared(c, spare))
+    a, b, c = _fragments(grid, m // rows, n // columns, k, packed)
+    step = packed * K_STEP // 2
+    return DotLayouts(step, _spared(a, spare), _spared(b, spare), _spared(c, spare))
 
 
 @cache
@@ -87,7 +95,7 @@ def step_layouts(m: int, n: int, warps: tuple[int, int], element_bytes: int) -> 
     rows, columns = warps
     grid, packed = column_spatial(rows, columns), 4 // element_bytes
     a, b, c = _fragments(grid, m // rows, n // columns, 8 * packed, packed)
-    return DotLayouts(True, a.merged(), b.merged(), c.merged())
+    return DotLayouts(8 * packed, a.merged(), b.merged(), c.merged())
 
 
 def _fragments(
@@ -111,7 +119,7 @@ def _simt(m: int, n: int, k: int, threads: int) -> DotLayouts:
     c = (blocked(threads, (m // rows, n // columns), 1) * local(rows, columns)).merged()
     a = c.reduced([1]) * local(1, k)
     b = local(k, 1) * c.reduced([0])
-    return DotLayouts(False, a.merged(), b.merged(), c)
+    return DotLayouts(0, a.merged(), b.merged(), c)
 
 
 def _spared(layout: RegisterLayout, threads: int) -> RegisterLayout:

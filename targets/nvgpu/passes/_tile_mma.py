@@ -24,7 +24,7 @@ from xtc.ir.mlir_math import math
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._kernels import WARP
-from xtc_targets.nvgpu.passes._mma_contraction import Kind, kind_of
+from xtc_targets.nvgpu.passes._mma_contraction import BYTES, Kind, kind_of
 from xtc_targets.nvgpu.passes._tile_exchange import permuted, with_elements
 from xtc_targets.nvgpu.passes._tile_memory import SharedView, thread_base
 from xtc_targets.nvgpu.passes._warp_instructions import load_matrices, mma, multiplicand
@@ -91,7 +91,7 @@ def _word_dim(layout: RegisterLayout, nbytes: int) -> int | None:
 
 def _by_mma(layouts: Sequence[RegisterLayout], a: Value, b: Value, c: Value) -> Value:
     element = VectorType(a.type).element_type
-    kind = kind_of(element)
+    kind = BYTES if element == IntegerType.get_signless(8) else kind_of(element)
     steps = layouts[0].shape[1] // kind.step
     words_a, words_b = _words(a, kind), _words(b, kind)
     rows, columns = len(words_a) // (4 * steps), len(words_b) // (2 * steps)

@@ -18,7 +18,6 @@ NARROWEST_ASYNC = 4
 ACCUMULATORS = 4
 """Accumulators of a lane for each 16 x 8: two neighbours in a row, and two 8 rows below."""
 
-_SUMS = "!llvm.struct<(f32, f32, f32, f32)>"
 _MATRICES = {1: "i32", 2: "!llvm.struct<(i32, i32)>", 4: "!llvm.struct<(i32, i32, i32, i32)>"}
 
 
@@ -48,7 +47,7 @@ def load_matrices(address: Value, count: int, transposed: bool) -> list[Value]:
 
 def multiplicand(kind: Kind, word: Value) -> Value:
     """A register of 32 bits as mma.sync takes it; float32 is rounded to the nearest TF32."""
-    if kind.name == "bf16":
+    if kind.name in ("bf16", "s8"):
         return word
     if kind.name == "f16":
         return llvm.bitcast(Type.parse("vector<2xf16>"), word)
@@ -57,13 +56,19 @@ def multiplicand(kind: Kind, word: Value) -> Value:
     return nvvm.convert_float_to_tf32(word.type, number, rnd=rounding)
 
 
+def _wrapped() -> Attribute:
+    return Attribute.parse("#nvvm.mma_int_overflow<wrapped>")
+
+
 def mma(
     kind: Kind, a: Sequence[Value], b: Sequence[Value], accumulators: Sequence[Value]
 ) -> list[Value]:
     """The accumulators of 16 x 8 after one step."""
     type = Attribute.parse(f"#nvvm.mma_type<{kind.name}>")
+    is_integer = kind.name == "s8"
+    total: Type = IntegerType.get_signless(32) if is_integer else F32Type.get()
     made = nvvm.mma_sync(
-        Type.parse(_SUMS),
+        Type.parse(f"!llvm.struct<({', '.join([str(total)] * ACCUMULATORS)})>"),
         Attribute.parse(f"#nvvm.shape<m = 16, n = 8, k = {kind.step}>"),
         Attribute.parse("#nvvm.mma_layout<row>"),
         Attribute.parse("#nvvm.mma_layout<col>"),
@@ -72,5 +77,6 @@ def mma(
         list(accumulators),
         multiplicand_a_ptx_type=type,
         multiplicand_b_ptx_type=type,
+        int_overflow_behavior=_wrapped() if is_integer else None,
     )
-    return [llvm.extractvalue(F32Type.get(), made, [number]) for number in range(ACCUMULATORS)]
+    return [llvm.extractvalue(total, made, [number]) for number in range(ACCUMULATORS)]

@@ -31,7 +31,6 @@ from xtc.ir.tile_dialect import layout_of, with_layout
 from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._tile_bits import view_layouts
 from xtc_targets.nvgpu.passes._tile_classes import Classes, is_tile
-from xtc_targets.nvgpu.passes._tile_dot import K_STEP as STEP_OF_K
 from xtc_targets.nvgpu.passes._tile_dot import DotLayouts, dot_layouts
 from xtc_targets.nvgpu.passes._tile_numbers import Numbers, packed_elements
 from xtc_targets.nvgpu.passes._tile_wgmma import layout_of_sums
@@ -235,8 +234,8 @@ class _Inference:
             for number, wanted in enumerate((dot.a, dot.b, dot.c)):
                 _convert_operand(op, number, wanted)
             _convert_result(op, dot.c)
-            if dot.by_mma:
-                op.attributes[K_STEP] = IntegerAttr.get(IntegerType.get_signless(64), STEP_OF_K)
+            if dot.step:
+                op.attributes[K_STEP] = IntegerAttr.get(IntegerType.get_signless(64), dot.step)
         elif op.name == "tile.wgmma":
             layout = layout_of_sums(op, self._threads_of(op))
             if is_tile(op.operands[0]):

@@ -384,7 +384,7 @@ result cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
 
 // PTX with entries is loaded, too: its kernels do nothing, and take a microsecond for each block
 // and 128 threads. The file $STAND_IN_LOG.grids says which launches do more, by their blocks in x:
-// "fault 7", or "crash 8", which ends the process.
+// "fault 7", "crash 8", which ends the process, or "hang 9", which never returns.
 typedef struct text_kernel {
     char name[256];
     uint32_t shape[8];
@@ -560,6 +560,8 @@ result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned
          shared_bytes, stream_name(stream));
     if (is_grid("crash", grid_x))
         abort();
+    while (is_grid("hang", grid_x))
+        sleep(1);
     if (is_grid("fault", grid_x))
         return 700;
     clock_us += (double)(grid_x * grid_y * grid_z) * (block_x * block_y * block_z) / 128;

@@ -134,8 +134,8 @@ def write_tables(
     strings = len(sections) + 2
     rows: list[tuple[int, ...]] = [(0,) * 10]
     for each in sections:
-        place = (0, each.start, each.size, 0, 0, each.align, 0)
-        rows.append((name(each.name), each.kind, each.flags, *place))
+        location = (0, each.start, each.size, 0, 0, each.align, 0)
+        rows.append((name(each.name), each.kind, each.flags, *location))
     rows += [
         # All symbols but the first are global.
         (name(".symtab"), _SYMTAB, 0, 0, offsets[0], len(symbols), strings, 1, 8, _SYMBOL.size),

@@ -16,7 +16,7 @@ from xtc.driver.buckets.extents import Extent, valid
 from xtc.driver.buckets.plan import Plan, planned
 from xtc.driver.buckets.step import InexactPaddingError
 from xtc.driver.module import Module
-from xtc.driver.specialised import KEPT, SpecialisedModule
+from xtc.driver.specialised import KEPT, Chosen, SpecialisedModule
 from xtc.graph.family import GraphFamily
 from xtc.graph.graph import Graph
 
@@ -48,8 +48,7 @@ class BucketedModule(SpecialisedModule):
         self._padded: OrderedDict[object, Module] = OrderedDict()
         self._bucket_graph: tuple[object, Graph] | None = None
 
-    def __call__(self, *args: Any, **arrays: Any) -> Any:
-        """Run on arrays. Raises UserError where they fit the family's inputs in no size."""
+    def _chosen(self, args: Sequence[Any], arrays: Mapping[str, Any]) -> Chosen:
         family = self.family
         names = [given.name for given in family.inputs]
         given = match_names(f"'{family.name}'", names, args, arrays)
@@ -57,12 +56,11 @@ class BucketedModule(SpecialisedModule):
         sizes, values = family.sizes_of(found)
         larger = {name: self._bucket(name, size) for name, size in sizes.items()}
         if larger == sizes:
-            return super().__call__(**found)
+            return super()._chosen((), found)
         planned = self._plan(sizes, larger, values)
         if planned is None:
-            return super().__call__(**found)
-        plan, names_of = planned
-        return family.results(self._run(plan, names_of, (tuple(larger.items()), found)))
+            return super()._chosen((), found)
+        return self._padded_call(*planned, (tuple(larger.items()), found))
 
     def _bucket(self, name: str, size: int) -> int:
         """The smallest listed size that holds `size`, or `size` itself."""
@@ -93,7 +91,7 @@ class BucketedModule(SpecialisedModule):
             listed = ", ".join(f"{name}={size}" for name, size in sizes.items())
             warnings.warn(
                 f"'{family.name}' is compiled for {listed} as it is: padding is not exact: {error}",
-                stacklevel=4,
+                stacklevel=5,
             )
             return None
 
@@ -107,9 +105,10 @@ class BucketedModule(SpecialisedModule):
             self._bucket_graph = (key, self.family.bind(sizes, values))
         return self._bucket_graph[1]
 
-    def _run(self, plan: Plan, names: Names, call: tuple[object, Mapping[str, Array]]) -> Any:
+    def _padded_call(
+        self, plan: Plan, names: Names, call: tuple[object, Mapping[str, Array]]
+    ) -> Chosen:
         larger, found = call
-        module = self._module_of(plan, larger)
         given = {}
         for tensor in plan.graph.inputs:
             name = str(tensor.name)
@@ -119,10 +118,13 @@ class BucketedModule(SpecialisedModule):
                 array = self.family.carried(found[names[name]])
                 ends = zip(tensor.type.sizes, array.shape, strict=True)
                 given[name] = np.pad(array, [(0, large - size) for large, size in ends])
-        results = module(**given)
-        listed = results if isinstance(results, tuple) else (results,)
-        cut = tuple(_cut(x, e) for x, e in zip(listed, plan.outputs, strict=True))
-        return cut if isinstance(results, tuple) else cut[0]
+
+        def finish(results: Any) -> Any:
+            listed = results if isinstance(results, tuple) else (results,)
+            cut = tuple(_cut(x, e) for x, e in zip(listed, plan.outputs, strict=True))
+            return self.family.results(cut if isinstance(results, tuple) else cut[0])
+
+        return self._module_of(plan, larger), given, finish
 
     def _module_of(self, plan: Plan, larger: object) -> Module:
         """The module of a plan's graph: calls of other sizes with the same masks share it."""

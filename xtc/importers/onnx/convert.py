@@ -19,6 +19,7 @@ from xtc.importers.names import plain_name
 from xtc.importers.onnx import ops as _  # noqa: F401  fills the table
 from xtc.importers.onnx.call import Call
 from xtc.importers.onnx.fold import evaluated, fold, foldable
+from xtc.importers.onnx.large_constants import is_taken
 from xtc.importers.onnx.load import attributes_of
 from xtc.importers.onnx.table import TABLE, Entry, versions_of
 from xtc.importers.values import Array, Unsupported, Value, ValueNeeded, is_sequence
@@ -46,12 +47,14 @@ class Converter:
         builder: the open graph.
         opsets: versions of the model's operator sets, by domain.
         file: the model's, for locations.
+        arrays: of constants that have no data in the model, by name.
         problems: what went wrong, in the order of the nodes.
     """
 
     builder: GraphBuilder
     opsets: Mapping[str, int]
     file: str
+    arrays: Mapping[str, Array] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     _number: int = 0
@@ -59,7 +62,7 @@ class Converter:
 
     def graph(self, graph: onnx.GraphProto, known: Mapping[str, Value]) -> dict[str, Value]:
         """All values of a graph by name, starting from those `known`."""
-        values: dict[str, Value] = {**known, **initializers(graph)}
+        values: dict[str, Value] = {**known, **initializers(graph, self.arrays)}
         for number, node in enumerate(graph.node, start=1):
             self._number = number
             self._node(node, values)
@@ -168,7 +171,8 @@ class Converter:
     def _name(
         self, node: onnx.NodeProto, results: Sequence[Value | None], start: int, number: int
     ) -> None:
-        where = SourceLocation(self.file, number)
+        own = node.name or next(filter(None, node.output), "")
+        where = SourceLocation(self.file, number, name=own)
         for written in self.builder.nodes[start:]:
             written.where = written.output.where = where
         for name, value in zip(node.output, results, strict=False):
@@ -193,11 +197,14 @@ def _listed(results: Any) -> list[Value | None]:
     return list(results)
 
 
-def initializers(graph: onnx.GraphProto) -> dict[str, Value]:
-    """The constants of a graph by name."""
+def initializers(graph: onnx.GraphProto, arrays: Mapping[str, Array]) -> dict[str, Value]:
+    """The constants of a graph by name; `arrays` are those that have no data there."""
     if graph.sparse_initializer:
         raise Unsupported("sparse constants")
-    return {entry.name: _array(entry) for entry in graph.initializer}
+    return {
+        entry.name: arrays[entry.name] if is_taken(entry, arrays) else _array(entry)
+        for entry in graph.initializer
+    }
 
 
 def _array(entry: onnx.TensorProto) -> Array:

@@ -3,38 +3,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import onnx
 
 from xtc.core.errors import UserError
+from xtc.importers.onnx.large_constants import is_repeated, with_inputs, without_data
 from xtc.importers.onnx.sort_nodes import sort_nodes
+from xtc.importers.values import Array
 
 _DOMAINS = ("", "ai.onnx")
 
 
-def load_model(source: Any) -> tuple[onnx.ModelProto, str | None]:
-    """The checked model and its file, if any. Raises UserError for anything that is none.
+def load_model(source: Any) -> tuple[onnx.ModelProto, dict[str, Array], str | None]:
+    """The checked model, arrays of constants that have no data in it, and its file, if any.
 
     Nodes that stand before what they read, as converters leave them, are put behind it. What other
     readers take as well is made valid: "ai.onnx" as the name of the standard operator set, and
     constants that are no inputs in files of the first versions.
 
     Data of constants beside the file is read too; it must lie in the file's folder.
+
+    Raises UserError for anything that is no model.
     """
-    if isinstance(source, onnx.ModelProto):
-        model = onnx.ModelProto()
-        model.CopyFrom(source)
-        file = None
-    elif isinstance(source, str | Path):
-        file = str(source)
-        model = _read(Path(source))
-    else:
+    if not isinstance(source, onnx.ModelProto | str | Path):
         raise UserError(f"xtc.from_onnx takes a path or a model, not {type(source).__name__}")
+    is_model = isinstance(source, onnx.ModelProto)
+    file = None if is_model else str(source)
+    whole = source if is_model else _read(Path(source))
+    with _refused(file):
+        _check_texts(whole)
+    model, arrays = without_data(whole)
     _make_valid(model)
-    _check(model, file)
-    return model, file
+    with _refused(file):
+        sort_nodes(model.graph)
+        onnx.checker.check_model(with_inputs(model, arrays))
+    return model, arrays, file
 
 
 def _make_valid(model: onnx.ModelProto) -> None:
@@ -84,11 +91,11 @@ def _external_hint(error: Exception) -> list[str]:
     return []
 
 
-def _check(model: onnx.ModelProto, file: str | None) -> None:
+@contextmanager
+def _refused(file: str | None) -> Iterator[None]:
+    """What a check raises becomes a UserError."""
     try:
-        _check_texts(model)
-        sort_nodes(model.graph)
-        onnx.checker.check_model(model)
+        yield
     except Exception as error:
         raise UserError(
             "the model does not hold to ONNX's rules", where=file, notes=[_first_line(error)]
@@ -99,16 +106,12 @@ def _check_texts(message: Any) -> None:
     """Raise ValueError where a text is no UTF-8: it reads as bytes, which nobody expects."""
     for field, value in message.ListFields():
         if field.type == field.TYPE_MESSAGE:
-            for item in value if _is_repeated(field) else [value]:
+            for item in value if is_repeated(field) else [value]:
                 _check_texts(item)
         elif field.type == field.TYPE_STRING:
-            for text in value if _is_repeated(field) else [value]:
+            for text in value if is_repeated(field) else [value]:
                 if not isinstance(text, str):
                     raise ValueError(f"the text {text!r} is not UTF-8")
-
-
-def _is_repeated(field: Any) -> bool:
-    return bool(getattr(field, "is_repeated", False))
 
 
 def _first_line(error: Exception) -> str:

@@ -26,6 +26,7 @@ from xtc.importers.names import graph_name, plain_name
 from xtc.importers.onnx.convert import Converter, Problem
 from xtc.importers.onnx.expected import expected
 from xtc.importers.onnx.inline import inlined
+from xtc.importers.onnx.large_constants import with_data
 from xtc.importers.onnx.load import opsets
 from xtc.importers.onnx.narrow import (
     carried,
@@ -64,6 +65,7 @@ class OnnxModel:
     outputs: tuple[str, ...]
     dims: Mapping[str, int]
     _proto: onnx.ModelProto = field(repr=False)
+    _arrays: Mapping[str, Array] = field(default_factory=dict, repr=False)
     _file: str | None = field(default=None, repr=False)
     _device: object = field(default=None, repr=False)
     _values: tuple[str, ...] = field(default=(), repr=False)
@@ -105,7 +107,8 @@ class OnnxModel:
         sizes = self._free.chosen(dims or {})
         given = {name: np.asarray(value) for name, value in (values or {}).items()}
         with O.graph(name=self.name) as builder:
-            converter = Converter(builder, opsets(self._proto), self._file or f"<{self.name}>")
+            file = self._file or f"<{self.name}>"
+            converter = Converter(builder, opsets(self._proto), file, self._arrays)
             known = self._leaves(converter, sizes, given)
             found = self._converted(converter, known, sizes)
             if converter.problems:
@@ -136,7 +139,7 @@ class OnnxModel:
         Raises UserError where that refuses the model or the arrays.
         """
         given = {name: np.asarray(value) for name, value in arrays.items()}
-        results, who = expected(self._proto, given)
+        results, who = expected(with_data(self._proto, self._arrays), given)
         return dict(zip(self.outputs, results, strict=True)), who
 
     def _leaves(
@@ -314,6 +317,7 @@ def _leaves_of(tensor: Tensor) -> set[Tensor]:
 
 def model_of(
     proto: onnx.ModelProto,
+    arrays: Mapping[str, Array],
     file: str | None,
     dims: Mapping[str, int],
     values: Mapping[str, Any],
@@ -322,6 +326,7 @@ def model_of(
 ) -> OnnxModel:
     """The model that a checked file holds; inputs among `values` become constants.
 
+    `arrays` are constants that have no data in `proto`.
     `states` has inputs that become states, and the outputs that they are next.
 
     Raises UserError where an input is no tensor.
@@ -338,7 +343,7 @@ def model_of(
     outputs = tuple(name for name in names if name not in states.values())
     stem = Path(file).stem if file else graph.name
     model = OnnxModel(
-        graph_name(stem), inputs, outputs, dict(dims), proto, file, device, states=kept
+        graph_name(stem), inputs, outputs, dict(dims), proto, arrays, file, device, states=kept
     )
     model._free.check_names(dims)
     return model

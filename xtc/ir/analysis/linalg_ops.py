@@ -16,6 +16,7 @@ from xtc.ir.mlir import (
     AffineMapAttr,
     AffineMulExpr,
     Attribute,
+    FloatAttr,
     Operation,
     OpResult,
     StringAttr,
@@ -53,6 +54,17 @@ def remove_attributes(module: Operation, *prefixes: str) -> None:
 def owner(value: Value) -> Operation | None:
     """The operation that computes a value; None for an argument."""
     return value.owner.operation if isinstance(value, OpResult) else None
+
+
+def is_zero_fill(op: Operation | None) -> bool:
+    """Whether an operation fills with the float 0.0."""
+    if op is None or op.name != "linalg.fill":
+        return False
+    scalar = owner(op.operands[0])
+    if scalar is None or scalar.name != "arith.constant":
+        return False
+    number = scalar.attributes["value"]
+    return isinstance(number, FloatAttr) and number.value == 0
 
 
 def is_constant(value: Value) -> bool:

@@ -20,6 +20,7 @@ from xtc.ir.mlir import (
     MemRefType,
     Operation,
     RankedTensorType,
+    ShapedType,
     StringAttr,
     Type,
     Value,
@@ -95,6 +96,14 @@ class Structured:
     def uses_loop(self, operand: int, loop: int) -> bool:
         """True where the operand's elements change with `loop`."""
         return any(index.factor(loop) for index in self.indices[operand])
+
+    def step_bytes(self, operand: int, loop: int) -> int:
+        """Bytes from what one iteration of `loop` touches of a row-major operand to the next."""
+        value, row = self.op.operands[operand], self.indices[operand]
+        shape = shape_of(value)
+        units = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+        steps = sum(index.factor(loop) * unit for index, unit in zip(row, units, strict=True))
+        return steps * element_bits(value) // 8
 
     def touched_bytes(self, operand: int, still: Collection[int]) -> int:
         """Bytes of the part of an operand that is touched while the loops `still` stand still."""
@@ -225,11 +234,12 @@ def even_part(extent: int, most: int) -> int:
 
 def element_bits(value: Value) -> int:
     """The width of a value's elements; index counts as 64 bits."""
-    return type_bits(value.type.element_type)
+    return type_bits(value.type)
 
 
-def type_bits(element: Type) -> int:
-    """The width of a number; index counts as 64 bits."""
+def type_bits(type: Type) -> int:
+    """The width of a number, or of an element of a shaped type; index counts as 64 bits."""
+    element = type.element_type if isinstance(type, ShapedType) else type
     return 64 if isinstance(element, IndexType) else int(element.width)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from xtc.core.tile_layout import RegisterLayout
-from xtc.ir.attributes import CLUSTER, WARPS
+from xtc.ir.attributes import CLUSTER, TF32, WARPS
 from xtc.ir.mlir import (
     Attribute,
     BlockArgument,
@@ -21,6 +21,7 @@ from xtc.ir.mlir import (
     RankedTensorType,
     StringAttr,
     Type,
+    UnitAttr,
     Value,
     scf,
 )
@@ -107,9 +108,11 @@ def sync() -> None:
     _make("sync")
 
 
-def dot(a: Value, b: Value, c: Value) -> Value:
-    """`a @ b + c`, accumulated in the type of `c`."""
-    return _result("dot", [a, b, c], RankedTensorType.get(c.type.shape, c.type.element_type))
+def dot(a: Value, b: Value, c: Value, *, tf32: bool = False) -> Value:
+    """`a @ b + c`, accumulated in the type of `c`; with `tf32`, float32 operands are tfloat32."""
+    marks: dict[str, Attribute] = {TF32: UnitAttr.get()} if tf32 else {}
+    type = RankedTensorType.get(c.type.shape, c.type.element_type)
+    return _result("dot", [a, b, c], type, **marks)
 
 
 def indices(dim: int, type: Type) -> Value:

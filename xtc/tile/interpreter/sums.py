@@ -97,6 +97,12 @@ def scanned(value: Array, dim: int, combine: Any) -> Array:
     return np.moveaxis(total, 0, dim).astype(value.dtype)
 
 
+def rounded_to_tf32(a: Array) -> Array:
+    """float32 to the nearest tfloat32, of two the one further from 0 (cvt.rna)."""
+    bits = (a.view(np.int32) + (1 << 12)) & np.int32(-(1 << 13))
+    return np.where(np.isfinite(a), bits.view(np.float32), a)
+
+
 def multiplied(a: Array, b: Array, c: Array, step: int = 1) -> Array:
     """`a @ b + c`, of which `step` neighbours along K are added before the sum is rounded; by
     multiply-adds that round once where that is 1."""

@@ -27,6 +27,7 @@ from xtc.ir.mlir import (
 )
 from xtc.tile.interpreter.fused import fused
 from xtc.tile.interpreter.libm import elementwise
+from xtc.tile.saturation import saturated
 
 _FLOATS = {
     "f16": np.dtype(np.float16),
@@ -53,7 +54,8 @@ def element_of(type: Type) -> Type:
 
 def is_computed(op: Operation) -> bool:
     """Whether `compute` knows an operation."""
-    return op.name in _OPERATIONS or op.name in _CASTS or op.name in _SPECIAL
+    tables = (_OPERATIONS, _CASTS, _TO_INTEGERS, _SPECIAL)
+    return any(op.name in table for table in tables)
 
 
 def compute(op: Operation, operands: Sequence[Any]) -> Any:
@@ -63,6 +65,8 @@ def compute(op: Operation, operands: Sequence[Any]) -> Any:
     if op.name in _SPECIAL:
         return _SPECIAL[op.name](op, operands)
     with np.errstate(all="ignore"):
+        if op.name in _TO_INTEGERS:
+            return saturated(operands[0], dtype, signed=_TO_INTEGERS[op.name])
         if op.name in _CASTS:
             return _cast(_CASTS[op.name], operands[0], dtype)
         found = _OPERATIONS[op.name](*operands)
@@ -159,11 +163,15 @@ _OPERATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
 _CASTS: Mapping[str, bool] = MappingProxyType(
     {
         # name: whether the operand's integers are unsigned
-        **dict.fromkeys(("arith.extf", "arith.truncf", "arith.fptosi", "arith.fptoui"), False),
+        **dict.fromkeys(("arith.extf", "arith.truncf"), False),
         **dict.fromkeys(("arith.sitofp", "arith.extsi", "arith.trunci", "arith.index_cast"), False),
         **dict.fromkeys(("arith.uitofp", "arith.extui", "arith.index_castui"), True),
     }
 )
+
+
+_TO_INTEGERS = MappingProxyType({"arith.fptosi": True, "arith.fptoui": False})
+"""Whether the integers are signed."""
 
 
 def _cast(unsigned: bool, value: Any, dtype: np.dtype[Any]) -> Any:
@@ -172,8 +180,6 @@ def _cast(unsigned: bool, value: Any, dtype: np.dtype[Any]) -> Any:
         found = -found.astype(np.int8)  # a signed i1 is 0 or -1
     elif unsigned and found.dtype != bool:
         found = found.view(f"u{found.dtype}")
-    if found.dtype.kind not in "iub" and dtype.kind == "i":
-        found = np.nan_to_num(found.astype(np.float64)).astype(np.int64)
     return found.astype(dtype)[()]
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from xtc.ir.attributes import K_STEP
+from xtc.ir.attributes import K_STEP, TF32
 from xtc.ir.builders.tile import dims_of, number_of
 from xtc.ir.mlir import BoolAttr, Operation, RankedTensorType
 from xtc.ir.tile_dialect import known_layout
 from xtc.tile.interpreter.block_part import BlockPart
 from xtc.tile.interpreter.combining import scanned, viewed
-from xtc.tile.interpreter.sums import multiplied, summed
+from xtc.tile.interpreter.sums import multiplied, rounded_to_tf32, summed
 from xtc.tile.interpreter.values import numpy_type
 
 
@@ -23,6 +23,8 @@ class WholeTiles(BlockPart):
     def dot(self, op: Operation) -> None:
         a, b, c = (self.get(op, number) for number in range(3))
         step = number_of(op, K_STEP) if K_STEP in op.attributes else 1
+        if TF32 in op.attributes and step > 1:  # tensor cores; threads take what there is
+            a, b = rounded_to_tf32(a), rounded_to_tf32(b)
         self.set(op, multiplied(a, b, c, step))
 
     def indices(self, op: Operation) -> None:

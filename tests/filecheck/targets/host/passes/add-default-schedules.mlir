@@ -68,10 +68,11 @@ func.func @few_filters(%x: tensor<1x58x58x16xf32>, %w: tensor<3x3x16x64xf32>, %y
   return %0 : tensor<1x56x56x64xf32>
 }
 
-// Many filters: a panel of them is copied for all pixels, as much of the sum as the caches hold.
+// Many filters: a panel of them is copied for all pixels, as much of the sum as the caches hold. Every
+// other pixel of 512 channels is 4 KiB on, where lines share a set of the cache: eight rows at most.
 
 // CHECK-LABEL: func.func @many_filters
-// CHECK: loop.schedule = [{axis = "f", parallelize}, {axis = "r", pack = array<i64: 1>}, {axis = "h"}, {axis = "s"}, {axis = "c"}, {axis = "w", unroll = -1 : i64}, {axis = "f", tile = 32 : i64, vectorize}]
+// CHECK: loop.schedule = [{axis = "f", parallelize}, {axis = "r", pack = array<i64: 1>}, {axis = "h"}, {axis = "w"}, {axis = "s"}, {axis = "c"}, {axis = "w", tile = 7 : i64, unroll = -1 : i64}, {axis = "f", tile = 32 : i64, vectorize}]
 func.func @many_filters(%x: tensor<1x29x29x512xf32>, %w: tensor<3x3x512x256xf32>, %y: tensor<1x14x14x256xf32>) -> tensor<1x14x14x256xf32> {
   %0 = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>, loop.dims = ["n", "h", "w", "f", "r", "s", "c"]} ins(%x, %w : tensor<1x29x29x512xf32>, tensor<3x3x512x256xf32>) outs(%y : tensor<1x14x14x256xf32>) -> tensor<1x14x14x256xf32>
   return %0 : tensor<1x14x14x256xf32>
@@ -130,10 +131,10 @@ func.func @unnamed(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>, %c: tensor<
 }
 
 // A panel that is computed from fewer bytes is computed in the loop that reads it: of one row in
-// streams, of many rows in blocks.
+// vectors, of many rows in blocks.
 
 // CHECK-LABEL: func.func @narrow_row
-// CHECK: linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = [{axis = "j", parallelize}, {axis = "k", fuse = array<i64: 1>}, {axis = "j", tile = 512 : i64}, {axis = "k", tile = 16 : i64}, {axis = "j", tile = 128 : i64, vectorize}]}
+// CHECK: linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = [{axis = "j", parallelize}, {axis = "k", fuse = array<i64: 1>}, {axis = "k", tile = 16 : i64}, {axis = "j", tile = 128 : i64, vectorize}]}
 // CHECK-LABEL: func.func @narrow_rows
 // CHECK: linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = [{axis = "j", parallelize}, {axis = "k", fuse = array<i64: 1>},
 #map = affine_map<(d0, d1) -> (d0, d1)>

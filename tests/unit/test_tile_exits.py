@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops and kernels that end early, and functions of numbers, as Python has them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tests.unit import tile_exits
+from xtc.core.errors import UserError
+
+pytestmark = pytest.mark.slow
+
+
+def _counted(n: int) -> int:
+    count = i = 0
+    while i < 4:
+        i += 1
+        j = 0
+        while j < 5:
+            j += 1
+            if j == i:
+                break
+            if j == 2:
+                continue
+            count += 1
+        for k in range(5):
+            if k > i:
+                break
+            count += 10
+        if i == n:
+            break
+    return count
+
+
+def test_a_loop_breaks_inside_of_one_that_breaks() -> None:
+    program = tile_exits.Nested()
+    for run in (program.check, program):
+        for n in (1, 3, 9):
+            y = np.zeros(1, np.int32)
+            run(n, y)
+            assert y[0] == _counted(n)
+
+
+def test_loops_return_from_methods_and_kernels() -> None:
+    program = tile_exits.Returning()
+    for run in (program.check, program):
+        for n in (3, 6, 99):
+            y = np.zeros(21, np.int32)
+            run(n, y)
+            passed = [number for number in range(16) if number < n]
+            rows = [16 + row for row in range(4) if row * 4 + 3 < n]
+            ends = [] if n <= 5 else [20]
+            assert list(np.flatnonzero(y)) == [*passed, *rows, *ends]
+
+
+def test_a_group_of_threads_does_not_return() -> None:
+    with pytest.raises(UserError) as caught:
+        tile_exits.GroupLeft().compile(1)
+    text = str(caught.value)
+    assert "a group of threads cannot be left by return, break or continue" in text
+    assert "note: the other threads of the block would not know of it" in text
+    assert "hint: make what follows in the group conditional" in text
+
+
+def test_functions_of_numbers() -> None:
+    program = tile_exits.NumberFunctions()
+    for run in (program.check, program):
+        y = np.zeros(7, np.float32)
+        run(1.75, y)
+        np.testing.assert_allclose(y, [1, -1, 1.75, 1.75**2, math.tan(1.75), 0, 1], rtol=1e-5)
+    with pytest.raises(UserError, match=r"a kernel has no math\.acos of a number of run time"):
+        tile_exits.NoFunction().compile(1.0)

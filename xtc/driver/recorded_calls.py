@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of a program that records its kernels, next to calls of the program that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from time import perf_counter_ns
+
+import numpy as np
+
+from xtc.interfaces.runtime import Piece, RecordedKernels
+
+Window = tuple[int, int]
+"""Kernels that a call records: the number of the first one, and how many."""
+
+_READING_SECONDS = 20e-9
+"""Of one look at the clock, at most twice what the counter of an x86 processor takes."""
+_RECORDING_PART = 0.01
+"""Of a call's time that looks at the clock may take."""
+
+
+def windows(kernels: int, seconds: float) -> list[Window]:
+    """Which kernels each call of a round records, where a call takes `seconds`.
+
+    All at once where looks at the clock are a hundredth of a call; those of a call of microseconds
+    would change what they measure, so that each call records some of the kernels.
+    """
+    looks = int(seconds * _RECORDING_PART / _READING_SECONDS)
+    length = min(kernels, max(1, looks - 1))
+    count = -(-kernels // length)
+    starts = [kernels * number // count for number in range(count + 1)]
+    return [(first, last - first) for first, last in pairwise(starts)]
+
+
+@dataclass(frozen=True)
+class RecordedCall:
+    """A recorded call, and one of the program that records nothing next to it.
+
+    Attributes:
+        seconds: of the recorded one from outside, and the mean of those that it is put together of.
+        plain_seconds: the same of the other program's.
+        stamps: when its first kernel started and when each ended, in nanoseconds.
+        pieces: parts of parallel loops, by the same clock.
+    """
+
+    seconds: float
+    plain_seconds: float
+    stamps: Sequence[int]
+    pieces: Sequence[Piece]
+
+    @staticmethod
+    def of(
+        recorder: RecordedKernels,
+        call: Callable[[], None],
+        plain: Callable[[], None],
+        chosen: Sequence[Window],
+        number: int,
+    ) -> RecordedCall:
+        """Make a pair of calls for each window; which is the first one alternates with `number`.
+
+        The second one follows a call of its own program that is not counted: caches have the arrays
+        of the program that ran last.
+        """
+        made = []
+        for turn, window in enumerate(chosen, number * len(chosen)):
+            if len(chosen) > 1:
+                recorder.record_only(*window)
+            made.append(RecordedCall._pair(recorder, call, plain, is_plain_first=turn % 2 == 1))
+        return _joined(made)
+
+    @staticmethod
+    def _pair(
+        recorder: RecordedKernels,
+        call: Callable[[], None],
+        plain: Callable[[], None],
+        *,
+        is_plain_first: bool,
+    ) -> RecordedCall:
+        plain_seconds, seconds = [], []
+        if is_plain_first:
+            plain_seconds.append(timed(plain))
+            call()
+        pieces = recorder.pieces(lambda: seconds.append(timed(call)))
+        stamps = recorder.stamps()
+        if not is_plain_first:
+            plain()
+            plain_seconds.append(timed(plain))
+        return RecordedCall(seconds[0], plain_seconds[0], stamps, pieces)
+
+
+def timed(call: Callable[[], None]) -> float:
+    """The seconds of a call."""
+    start = perf_counter_ns()
+    call()
+    return (perf_counter_ns() - start) / 1e9
+
+
+def _joined(calls: Sequence[RecordedCall]) -> RecordedCall:
+    """One call of the kernels that each of these records, one window after another."""
+    if len(calls) == 1:
+        return calls[0]
+    lengths = [np.diff(call.stamps).tolist() for call in calls]
+    start = calls[0].stamps[0]
+    starts = accumulate((sum(window) for window in lengths), initial=start)
+    pieces = [
+        piece._replace(begin=piece.begin + shift, end=piece.end + shift)
+        for call, begin in zip(calls, starts, strict=False)
+        for shift in [begin - call.stamps[0]]
+        for piece in call.pieces
+        if call.stamps[0] <= piece.begin and piece.end <= call.stamps[-1]
+    ]
+    return RecordedCall(
+        float(np.mean([call.seconds for call in calls])),
+        float(np.mean([call.plain_seconds for call in calls])),
+        list(accumulate((length for window in lengths for length in window), initial=start)),
+        pieces,
+    )

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layouts of global tensors: a shape, and the distance of neighbours in each dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xtc.core.errors import UserError
+
+
+@dataclass(frozen=True)
+class GlobalLayout:
+    """Sizes of a global tensor, and strides in elements; both may be of run time."""
+
+    shape: tuple[Any, ...]
+    strides: tuple[Any, ...]
+
+
+def global_row_major(*shape: Any) -> GlobalLayout:
+    """Elements of a row side by side."""
+    return GlobalLayout(shape, tuple(reversed(_products(shape[::-1]))))
+
+
+def global_column_major(*shape: Any) -> GlobalLayout:
+    """Elements of a column side by side."""
+    return GlobalLayout(shape, tuple(_products(shape)))
+
+
+def global_strides(shape: Sequence[Any], strides: Sequence[Any]) -> GlobalLayout:
+    """These strides, in elements. Raises UserError unless there is one for each dimension."""
+    if len(shape) != len(strides):
+        raise UserError(f"global_strides: {len(shape)} sizes and {len(strides)} strides")
+    return GlobalLayout(tuple(shape), tuple(strides))
+
+
+def _products(sizes: Sequence[Any]) -> list[Any]:
+    """For each size the product of those before it."""
+    found: list[Any] = []
+    for at in range(len(sizes)):
+        found.append(found[-1] * sizes[at - 1] if found else 1)
+    return found

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of run time, for annotations."""
+
+from xtc.tile.values import Scalar
+
+Expr = Var = Scalar
+
+__all__ = ["Expr", "Var"]

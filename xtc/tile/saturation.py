@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Floats as integers, as a GPU converts them ("Parallel Thread Execution ISA", cvt)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def saturated(value: Any, dtype: np.dtype[Any], *, signed: bool) -> Any:
+    """Floats rounded towards zero; what no integer of the type is becomes the nearest one, and what
+    is no number 0. `dtype` is signed, as all of the interpreter's; its bits may be unsigned ones.
+    """
+    kind = dtype if signed else np.dtype(f"u{dtype}")
+    limits = np.iinfo(kind)
+    found = np.trunc(np.asarray(value).astype(np.float64))
+    above, below = found >= float(int(limits.max) + 1), found < float(limits.min)
+    inside = np.where(above | below | np.isnan(found), 0.0, found).astype(kind)
+    made = np.where(above, limits.max, np.where(below, limits.min, inside))
+    return made.astype(kind).view(dtype)[()]
+
+
+def converted(values: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Values in another NumPy type, as a kernel casts them.
+
+    Floats become integers of fewer than 32 bits by way of int32, and lose their upper bits there,
+    as integers do.
+    """
+    if values.dtype.kind in "iub" or dtype.kind not in "iu":
+        return values.astype(dtype)
+    wide = dtype if dtype.itemsize >= np.dtype(np.int32).itemsize else np.dtype(np.int32)
+    whole = saturated(values, np.dtype(f"i{wide.itemsize}"), signed=wide.kind == "i")
+    return np.asarray(whole).view(wide).astype(dtype)
