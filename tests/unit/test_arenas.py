@@ -85,7 +85,7 @@ def _results(
 ) -> list[list[bytes]]:
     """Of four calls: arena, fresh buffers, arena, fresh buffers."""
     rng = np.random.default_rng(1)
-    inputs = [rng.random(t.type.sizes, np.float32) for t in graph.inputs]
+    inputs = [rng.random(t.type.sizes, np.float32) - np.float32(0.5) for t in graph.inputs]
     with patch.context() as patched:
         patched.setattr(PlanArena, "run", lambda _, module: plan.run(module))
         with xtc.compile(graph, in_memory=True, threads=threads, opt_level=0) as module:
@@ -154,10 +154,38 @@ def test_calls_at_once_have_an_arena_each_and_close_waits(network: xtc.Graph) ->
 
 
 @pytest.mark.slow
-def test_later_calls_touch_no_new_pages(network: xtc.Graph) -> None:
-    image = np.zeros((1, 32, 32, 3), np.float32)
-    out = np.empty((1, 10), np.float32)
-    with xtc.compile(network, threads=1) as module, module._bound([image], [out]) as call:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_random_networks_called_at_once_and_after_errors(threads: int) -> None:
+    """Calls give the bytes of the first, beside another call and after a refused one too."""
+    network = arena_graph(1)
+    rng = np.random.default_rng(0)
+    arrays = [[rng.random(t.type.sizes, np.float32) for t in network.inputs] for _ in range(2)]
+    wrong: list[int] = []
+    with xtc.compile(network, threads=threads, opt_level=0) as module:
+        expected = [_bytes(module(*inputs)) for inputs in arrays]
+
+        def call_again(number: int) -> None:
+            for _ in range(50):
+                with pytest.raises(UserError):
+                    module(*arrays[number], arrays[number][0])
+                if _bytes(module(*arrays[number])) != expected[number]:
+                    wrong.append(number)
+
+        callers = [threading.Thread(target=call_again, args=(n,)) for n in range(2)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+    assert not wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_random", [False, True])
+def test_later_calls_touch_no_new_pages(network: xtc.Graph, is_random: bool) -> None:
+    graph = arena_graph(1) if is_random else network
+    inputs = [np.zeros(tensor.type.sizes, np.float32) for tensor in graph.inputs]
+    outputs = [np.empty(tensor.type.sizes, np.float32) for tensor in graph.outputs]
+    with xtc.compile(graph, threads=1) as module, module._bound(inputs, outputs) as call:
         for _ in range(3):
             call()
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
