@@ -51,9 +51,8 @@ def _share(function: Operation) -> bool:
 
 def _narrow(function: Operation) -> None:
     """Make buffers as large as the only part of them that is used."""
-    for op in [op.operation for op in function.regions[0].blocks[0].operations]:
-        if op.name != "memref.alloc" or len(op.operands):
-            continue
+    ops = [op.operation for op in function.regions[0].blocks[0].operations]
+    for op in [op for op in ops if op.name == "memref.alloc" and not len(op.operands)]:
         parts = [use.owner.operation for use in op.results[0].uses]
         if len(parts) != 1 or parts[0].name != "memref.subview" or len(parts[0].operands) > 1:
             continue
