@@ -57,9 +57,10 @@ class FillByVectors(Pass):
         require_positive(self)
 
     def run(self, module: Operation) -> None:
+        fills = [op for op in all_operations(module) if op.name == "linalg.fill"]
         with module.context:
-            for op in all_operations(module):
-                if op.name == "linalg.fill" and _is_for_vectors(op):
+            for op in fills:
+                if _is_for_vectors(op):
                     with op.location:
                         self._rewrite(op)
 
