@@ -17,7 +17,9 @@ Platform = Literal["sim", "hw"]
 PLATFORMS = ("sim", "hw")
 SCHEDULES = ("sequential", "shuffled")
 _HARDWARE_ONLY = ("device_index", "driver_library")
-_SIMULATOR_ONLY = ("sim_schedule", "sim_races", "seed", "memory_bytes")
+_SIMULATOR_ONLY = ("sim_schedule", "sim_races", "sim_cores", "seed", "memory_bytes")
+MAX_CORES = 64
+"""`GPU_MAX_WORKERS` of `csrc/gpu_block.h`."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,14 @@ class NvgpuOptions:
         device_index: of the GPU among those that the driver shows, for "hw".
         driver_library: NVIDIA's driver, as the system's loader finds it, for "hw".
         sim_schedule: "sequential" runs blocks and threads by their numbers, "shuffled" in a random
-            order, which exposes races; for the simulator alone, as the next three are.
+            order, which exposes races; for the simulator alone, as the next four are.
         sim_races: whether accesses that no barrier keeps apart are faults, in whatever order they
             run: between threads of a block and between blocks. Takes 16 bytes for each byte that
             a kernel touches.
+        sim_cores: cores on which blocks of a launch run at the same time, 1 to 64; None: all that
+            this process may use. Results, counts and faults are the same. Blocks run one after
+            another with "shuffled" or `sim_races`, in clusters, and where a kernel has atomic
+            instructions on global memory or waits for other blocks.
         seed: of that order; the same seed gives the same order.
         memory_bytes: size of the simulated global memory.
         timeout_s: seconds that one kernel may take. A simulator stops it then; a GPU cannot be
@@ -56,6 +62,7 @@ class NvgpuOptions:
     driver_library: Path | str = of_device("libcuda.so.1")
     sim_schedule: Literal["sequential", "shuffled"] = of_device("sequential")
     sim_races: bool = of_device(False)
+    sim_cores: int | None = of_device(None)
     seed: int = of_device(0)
     memory_bytes: int = of_device(GIB)
     timeout_s: float = of_device(60.0)
@@ -71,6 +78,8 @@ class NvgpuOptions:
         one_of("sim_schedule", self.sim_schedule, SCHEDULES)
         if not isinstance(self.sim_races, bool):
             raise UserError(f"sim_races={shown(self.sim_races)} is neither True nor False")
+        if self.sim_cores is not None:
+            whole("sim_cores", self.sim_cores, 1, MAX_CORES)
         whole("device_index", self.device_index, 0, 255)
         whole("seed", self.seed, 0, 2**64 - 1)
         whole("memory_bytes", self.memory_bytes, MIB, self.machine.memory_bytes)

@@ -12,10 +12,14 @@ from pathlib import Path
 from xtc.core.errors import DeviceNotFound
 from xtc.runtime import NativeUnit, OpenDevice, built_driver
 from xtc.runtime.simulator import simulator_unavailable, simulator_units
+from xtc.system.cores import usable_cores
 from xtc_targets.nvgpu.description import GpuDescription
-from xtc_targets.nvgpu.options import NvgpuOptions
+from xtc_targets.nvgpu.options import MAX_CORES, NvgpuOptions
 
 OWN_CSRC = Path(__file__).parent / "csrc"
+ALONE_NS = 1_000_000
+"""How long a launch runs on one core before it takes all of them."""
+
 PROCESSORS = ("x86_64", "aarch64")
 """Those that the simulator's threads are written for."""
 
@@ -32,6 +36,8 @@ class Machine(ctypes.Structure):
         ("shuffled", c_uint32),
         ("races", c_uint32),
         ("seed", c_uint64),
+        ("cores", c_uint32),
+        ("alone_ns", c_uint64),
     )
 
 
@@ -90,4 +96,6 @@ def _machine(options: NvgpuOptions, machine: GpuDescription) -> Machine:
         shuffled=options.sim_schedule == "shuffled",
         races=options.sim_races,
         seed=options.seed,
+        cores=min(options.sim_cores or usable_cores(), MAX_CORES),
+        alone_ns=ALONE_NS,
     )

@@ -4,8 +4,8 @@
 // A kernel is an exported function of type cuda_kernel, which the host launches. It starts one grid
 // with cuda_launch; everything else here is called by the threads of that grid. A thread is a fiber:
 // it runs until it waits for others, so what threads do to memory between two waits is not
-// interleaved. Blocks run one after another; while all threads of a block wait for what another
-// block does, others run.
+// interleaved. Blocks run one after another, but those that are independent; while all threads of a
+// block wait for what another block does, others run.
 //
 // A thread calls cuda_read or cuda_write before each access to global or shared memory; only what is
 // announced is checked to the byte, and counted. Memory of its own (its stack) is not announced.
@@ -35,6 +35,11 @@ typedef struct {
 
 // Run thread(arguments) once for each thread of the grid, and wait for all.
 void cuda_launch(cuda_thread *thread, const uint64_t *arguments, const cuda_shape *shape);
+// The same, where no block depends on what another one does: blocks may run at the same time, in processes
+// of their own, which have the device's memory in common and no other. Atomic accesses to global memory,
+// whose order would differ from one launch to the next, and pauses are faults.
+void cuda_launch_independent(cuda_thread *thread, const uint64_t *arguments,
+                             const cuda_shape *shape);
 
 // The place of the thread; 0, 1 and 2 are x, y and z. %tid, %ctaid, %ntid, %nctaid, %laneid.
 __attribute__((const)) uint32_t cuda_thread_id(uint32_t dimension);

@@ -19,6 +19,9 @@ static int32_t configure(const void *given, sim_options *options, const char **e
     if (config->machine.max_block_threads > GPU_MAX_THREADS)
         return xtc_fail(XTC_USAGE, "blocks of %u threads are more than the simulator has",
                         config->machine.max_block_threads);
+    if (config->machine.cores < 1 || config->machine.cores > GPU_MAX_WORKERS)
+        return xtc_fail(XTC_USAGE, "blocks run on 1 to %u cores, not on %u", GPU_MAX_WORKERS,
+                        config->machine.cores);
     *options = (sim_options){config->timeout_s, config->memory_address, config->memory_bytes,
                              sizeof(gpu_block)};
     *executable = config->executable;

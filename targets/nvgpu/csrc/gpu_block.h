@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #define GPU_MAX_THREADS 1024 // of a block
+#define GPU_MAX_WORKERS 64   // processes that run blocks of a launch
 
 // The machine, as its description says; the runtime fills it in.
 typedef struct {
@@ -16,6 +17,8 @@ typedef struct {
     uint32_t shuffled;       // whether the order of blocks and threads is random
     uint32_t races;          // whether accesses whose order nothing settles are faults
     uint64_t seed;
+    uint32_t cores;          // on which blocks of a launch run at the same time
+    uint64_t alone_ns;       // that a launch runs on one core before others join
 } gpu_machine;
 
 // Exact, for the whole device. Warp instructions are counted once for a warp, barriers once for

@@ -120,15 +120,16 @@ static void resume_until(uint32_t most)
         }
 }
 
-void gpu_run_clusters(uint64_t clusters, uint64_t (*number_of)(uint64_t))
+void gpu_run_clusters(bool (*next)(uint64_t *cluster))
 {
     uint32_t size = gpu_cluster_size();
+    uint64_t taken;
     waiting = NULL;
     last = &waiting;
     waiting_count = 0;
-    for (uint64_t at = 0; at < clusters; at++) {
+    while (next(&taken)) {
         resume_until(RESIDENT_BLOCKS - size);
-        gpu_cluster *cluster = gpu_cluster_begin(number_of(at));
+        gpu_cluster *cluster = gpu_cluster_begin(taken);
         for (uint32_t rank = 0; rank < size; rank++) {
             uint64_t number = gpu_cluster_block(cluster->number, rank);
             gpu_begin_block(number);

@@ -92,9 +92,16 @@ void gpu_cluster_leave(uint64_t block)
         free(current);
 }
 
+void gpu_cluster_abandon(void)
+{
+    free(current);
+    current = NULL;
+}
+
 void cuda_cluster_sync(void)
 {
     gpu_require_thread("barrier.cluster");
+    gpu_require_order("barrier.cluster");
     gpu_cluster *cluster = current;
     uint64_t generation = cluster->generation;
     if (++cluster->came == gpu_cluster_size() * gpu_thread_count) {

@@ -18,6 +18,7 @@ uint64_t gpu_cluster_block(uint64_t cluster, uint32_t rank); // the number of a 
 gpu_cluster *gpu_cluster_begin(uint64_t number);
 void gpu_cluster_enter(gpu_cluster *cluster); // the block that runs now is of it
 void gpu_cluster_leave(uint64_t block);       // it has ended
+void gpu_cluster_abandon(void);               // forget the current one
 
 // Set where a block did more than to wait again.
 extern bool gpu_went_on;

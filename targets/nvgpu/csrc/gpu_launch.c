@@ -19,12 +19,18 @@ uint32_t gpu_block_position[3], gpu_thread_count;
 static sim_stack_pool stacks = {.stack_bytes = STACK_BYTES};
 static cuda_thread *code;
 static const uint64_t *code_arguments;
-static bool in_grid;
+static bool in_grid, independent;
 
 void gpu_require_thread(const char *call)
 {
     if (!gpu_running)
         sim_fault(0, "%s called outside a thread", call);
+}
+
+void gpu_require_order(const char *call)
+{
+    if (independent)
+        sim_fault(0, "%s in a launch whose blocks are independent", call);
 }
 
 void gpu_wait(gpu_state state)
@@ -115,6 +121,8 @@ static bool run_ready(uint32_t *ended)
     bool ran = false;
     sim_order(order, gpu_thread_count);
     for (uint32_t i = 0; i < gpu_thread_count; i++) {
+        if (i % CUDA_WARP == 0)
+            gpu_workers_join();
         gpu_thread *thread = &gpu_threads[order[i]];
         if (thread->state != GPU_READY || thread->number / CUDA_WARP == lagging)
             continue;
@@ -184,9 +192,17 @@ void gpu_begin_block(uint64_t number)
     begin_block();
 }
 
+void gpu_abandon_block(void)
+{
+    for (uint32_t i = 0; i < gpu_thread_count; i++)
+        sim_fiber_abandon(&gpu_threads[i].fiber, &stacks);
+    gpu_cluster_abandon();
+}
+
 void cuda_pause(void)
 {
     gpu_require_thread("cuda_pause");
+    gpu_require_order("cuda_pause");
     gpu_count(GPU_PAUSES, 1);
     gpu_wait(GPU_PAUSED);
 }
@@ -206,7 +222,7 @@ void gpu_pause_deadlock(void)
 // The clusters by their numbers, or in an order that is random within runs of this many.
 #define SHUFFLED 1024
 
-static uint64_t cluster_count;
+static uint64_t cluster_count, clusters_taken;
 
 static uint64_t cluster_in_order(uint64_t at)
 {
@@ -217,6 +233,22 @@ static uint64_t cluster_in_order(uint64_t at)
         sim_order(order, left < SHUFFLED ? (uint32_t)left : SHUFFLED);
     }
     return first + order[at - first];
+}
+
+static bool next_cluster(uint64_t *cluster)
+{
+    if (clusters_taken == cluster_count)
+        return false;
+    *cluster = cluster_in_order(clusters_taken++);
+    return true;
+}
+
+// Whether the blocks of this launch may run at the same time.
+static bool may_share(void)
+{
+    const gpu_machine *machine = &gpu->machine;
+    return independent && machine->cores > 1 && !machine->shuffled && !machine->races &&
+           gpu_cluster_size() == 1;
 }
 
 static void require_dimensions(const char *what, const uint32_t *sizes, const uint32_t *limits)
@@ -241,7 +273,19 @@ static void require_shape(const cuda_shape *shape)
                   machine->shared_bytes);
 }
 
-void cuda_launch(cuda_thread *thread, const uint64_t *arguments, const cuda_shape *shape)
+static void number_threads(const uint32_t *block)
+{
+    gpu_thread_count = block[0] * block[1] * block[2];
+    for (uint32_t i = 0; i < gpu_thread_count; i++) {
+        gpu_threads[i].number = i;
+        gpu_threads[i].position[0] = i % block[0];
+        gpu_threads[i].position[1] = i / block[0] % block[1];
+        gpu_threads[i].position[2] = i / block[0] / block[1];
+    }
+}
+
+static void launch(cuda_thread *thread, const uint64_t *arguments, const cuda_shape *shape,
+                   bool blocks_are_independent)
 {
     if (in_grid)
         sim_fault(0, "cuda_launch called by a thread");
@@ -250,18 +294,28 @@ void cuda_launch(cuda_thread *thread, const uint64_t *arguments, const cuda_shap
         memcpy(gpu_shape.grid, gpu_given_grid, sizeof gpu_shape.grid);
     require_shape(&gpu_shape);
     in_grid = true;
+    independent = blocks_are_independent;
     code = thread;
     code_arguments = arguments;
-    gpu_thread_count = shape->block[0] * shape->block[1] * shape->block[2];
-    for (uint32_t i = 0; i < gpu_thread_count; i++) {
-        gpu_threads[i].number = i;
-        gpu_threads[i].position[0] = i % shape->block[0];
-        gpu_threads[i].position[1] = i / shape->block[0] % shape->block[1];
-        gpu_threads[i].position[2] = i / shape->block[0] / shape->block[1];
-    }
+    number_threads(shape->block);
     gpu_count(GPU_LAUNCHES, 1);
     gpu_races_launch();
     cluster_count = gpu_cluster_count();
-    gpu_run_clusters(cluster_count, cluster_in_order);
+    clusters_taken = 0;
+    if (may_share())
+        gpu_workers_run(cluster_count);
+    else
+        gpu_run_clusters(next_cluster);
     in_grid = false;
+}
+
+void cuda_launch(cuda_thread *thread, const uint64_t *arguments, const cuda_shape *shape)
+{
+    launch(thread, arguments, shape, false);
+}
+
+void cuda_launch_independent(cuda_thread *thread, const uint64_t *arguments,
+                             const cuda_shape *shape)
+{
+    launch(thread, arguments, shape, true);
 }

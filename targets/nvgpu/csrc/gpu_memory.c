@@ -100,6 +100,8 @@ void cuda_write(const void *address, uint32_t nbytes)
 void cuda_atomic(const void *address, uint32_t nbytes)
 {
     check(address, nbytes, "atomic access");
+    if (!is_shared(address))
+        gpu_require_order("atomic access to global memory");
     gpu_count(GPU_ATOMICS, 1);
 }
 

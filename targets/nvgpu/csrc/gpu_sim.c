@@ -6,6 +6,7 @@
 #include "sim_order.h"
 
 gpu_block *gpu;
+uint64_t *gpu_counters;
 
 static void append_position(sim_text *text, const char *what, const uint32_t *position)
 {
@@ -38,6 +39,7 @@ int main(void)
     static const sim_device_ops ops = {.launch = launch, .where = where};
     sim_device_attach(&ops);
     gpu = sim_device_block();
+    gpu_counters = gpu->counters;
     gpu_shared_map();
     gpu_races_open();
     sim_order_init(gpu->machine.shuffled, gpu->machine.seed);

@@ -60,6 +60,7 @@ typedef struct {
 } gpu_warp;
 
 extern gpu_block *gpu;
+extern uint64_t *gpu_counters; // of this process
 extern gpu_thread gpu_threads[GPU_MAX_THREADS], *gpu_running; // NULL: no thread runs
 extern gpu_warp gpu_warps[GPU_MAX_WARPS];
 extern cuda_shape gpu_shape; // of the launch
@@ -69,7 +70,7 @@ extern uint32_t gpu_thread_count; // of a block
 
 static inline void gpu_count(enum gpu_event event, uint64_t count)
 {
-    gpu->counters[event] += count;
+    gpu_counters[event] += count;
 }
 
 static inline gpu_warp *gpu_warp_of(const gpu_thread *thread)
@@ -85,6 +86,8 @@ static inline uint32_t gpu_lane_bit(const gpu_thread *thread)
 // gpu_launch.c
 // Stop where no thread runs.
 void gpu_require_thread(const char *call);
+// Stop where the launch says that its blocks do not depend on each other.
+void gpu_require_order(const char *call);
 // Let others run until somebody makes this thread ready.
 void gpu_wait(gpu_state state);
 
@@ -128,8 +131,8 @@ void gpu_races_barrier(void); // opens
 void gpu_touch(const void *address, uint32_t nbytes, bool writes);
 
 // gpu_blocks.c: blocks that wait for others.
-// Run all clusters of the launch, whose numbers `number_of` gives in their order.
-void gpu_run_clusters(uint64_t clusters, uint64_t (*number_of)(uint64_t));
+// Run the clusters whose numbers `next` gives, until it returns false.
+void gpu_run_clusters(bool (*next)(uint64_t *cluster));
 // gpu_launch.c
 void gpu_begin_block(uint64_t number);
 void gpu_place_block(uint64_t number);
@@ -137,6 +140,15 @@ void gpu_place_block(uint64_t number);
 // `*worked` is set where a thread did more than to pause again.
 bool gpu_run_block(uint32_t *live, bool *worked);
 _Noreturn void gpu_pause_deadlock(void);
+
+// Forget the block that runs, where another process goes on with it.
+void gpu_abandon_block(void);
+
+// gpu_workers.c: blocks that run at the same time, in processes of their own.
+// Run the blocks of a launch that are independent.
+void gpu_workers_run(uint64_t blocks);
+// Where such a launch has been on one core for long, start workers; called while no thread runs.
+void gpu_workers_join(void);
 
 // gpu_copy.c
 void gpu_copies_begin(gpu_thread *thread);

@@ -24,6 +24,7 @@ from xtc.ir.mlir_llvm import llvm
 from xtc.ir.partition import symbol_of, top_level
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes import _simulator_calls as simulated
+from xtc_targets.nvgpu.passes._independent_blocks import has_independent_blocks
 from xtc_targets.nvgpu.passes._kernels import (
     BLOCK_ID,
     GRID_SIZE,
@@ -47,6 +48,7 @@ _POSITIONS = {
 }
 """Special registers, with the function that reads each and its argument."""
 _PRINT = "cuda_print"
+_LAUNCH, _LAUNCH_INDEPENDENT = "cuda_launch", "cuda_launch_independent"
 _CONTRACT = """
 llvm.func @cuda_block_id(i32) -> i32
 llvm.func @cuda_thread_id(i32) -> i32
@@ -55,6 +57,7 @@ llvm.func @cuda_shared() -> !llvm.ptr
 llvm.func @cuda_barrier()
 llvm.func @cuda_next_barrier(i32)
 llvm.func @cuda_launch(!llvm.ptr, !llvm.ptr, !llvm.ptr)
+llvm.func @cuda_launch_independent(!llvm.ptr, !llvm.ptr, !llvm.ptr)
 """
 
 
@@ -68,7 +71,11 @@ class CallSimulator(Pass):
     After:
         llvm.func internal @f.nvgpu0.0(%a: !llvm.ptr<1>) { %t = llvm.call @cuda_thread_id(0) }
         llvm.func internal @f.nvgpu0.0.thread(%words) { llvm.call @f.nvgpu0.0(%words[0]) }
-        llvm.func @f_nvgpu0_0(%words) { llvm.call @cuda_launch(@f.nvgpu0.0.thread, %words, shape) }
+        llvm.func @f_nvgpu0_0(%words) {
+          llvm.call @cuda_launch_independent(@f.nvgpu0.0.thread, %words, shape) }
+
+    A kernel whose blocks wait for each other, or have atomic accesses to global memory, calls
+    `cuda_launch`, which runs one block at a time.
 
     Raises CompileError for an operation of the nvvm dialect, or a form of one, that the simulator
     does not have.
@@ -83,12 +90,16 @@ class CallSimulator(Pass):
         with module.context:
             declare(module, _CONTRACT)
             simulated.declare(module)
-            for kernel in found:
+            launches = [
+                _LAUNCH_INDEPENDENT if has_independent_blocks(module, kernel) else _LAUNCH
+                for kernel in found
+            ]
+            for kernel, launch in zip(found, launches, strict=True):
                 for op in all_operations(kernel):
                     with op.location:
                         _replace(op)
                 simulated.replace(kernel)
-                _export(module, kernel)
+                _export(module, kernel, launch)
             for op in all_operations(module):
                 if op.name == "llvm.call" and str(op.attributes.get("callee")) == f"@{PRINT}":
                     op.attributes["callee"] = FlatSymbolRefAttr.get(_PRINT)
@@ -120,19 +131,19 @@ def _is_shared_memory(op: Operation) -> bool:
     return bool(FlatSymbolRefAttr(op.attributes["global_name"]).value == SHARED_SYMBOL)
 
 
-def _export(module: Operation, kernel: Operation) -> None:
+def _export(module: Operation, kernel: Operation, launch: str) -> None:
     name = symbol_of(kernel)
     types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]
     numbers = [*(size for sizes in shape(kernel) for size in sizes), shared_bytes(kernel)]
     numbers += cluster_of(kernel)
     with InsertionPoint(module.regions[0].blocks[0]):
-        for op in Module.parse(_entry(name, types, numbers)).body.operations:
+        for op in Module.parse(_entry(name, types, numbers, launch)).body.operations:
             if op.operation.name != "llvm.func" or op.operation.regions[0].blocks:
                 op.operation.clone()
     kernel.attributes["linkage"] = Attribute.parse("#llvm.linkage<internal>")
 
 
-def _entry(name: str, types: list[str], numbers: list[int]) -> str:
+def _entry(name: str, types: list[str], numbers: list[int], launch: str) -> str:
     """The function that each thread runs, the launch's shape, and the function that is launched."""
     loads = [
         line
@@ -158,7 +169,7 @@ def _entry(name: str, types: list[str], numbers: list[int]) -> str:
         f"llvm.func @{kernel_symbol(name)}(%words: !llvm.ptr) {{",
         f"%thread = llvm.mlir.addressof @{name}.thread : !llvm.ptr",
         f"%shape = llvm.mlir.addressof @{name}.shape : !llvm.ptr",
-        "llvm.call @cuda_launch(%thread, %words, %shape)",
+        f"llvm.call @{launch}(%thread, %words, %shape)",
         "  : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()",
         "llvm.return",
         "}",

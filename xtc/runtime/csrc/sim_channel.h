@@ -49,6 +49,13 @@ typedef struct {
     uint64_t offset, nbytes;
 } sim_room;
 
+// Why a process ended.
+typedef struct {
+    _Atomic int32_t status; // of enum xtc_status, written last
+    char text[2 * SIM_TEXT];
+    char report[XTC_REPORT_PATH]; // the file with the whole of it, or ""
+} sim_failure;
+
 typedef struct {
     uint32_t magic;
     uint32_t nbytes; // of this structure
@@ -59,9 +66,7 @@ typedef struct {
 
     // Counts of requests posted and finished, and the state: futexes. They wrap around.
     _Atomic uint32_t posted, finished, state;
-    int32_t status; // of the failure
-    char failure[2 * SIM_TEXT];
-    char report[XTC_REPORT_PATH]; // the file with the whole of it, or ""
+    sim_failure failure;
     sim_request ring[SIM_RING];
 } sim_channel;
 

@@ -39,6 +39,18 @@ _Noreturn void sim_fault_with_report(const char *report, const char *rule, ...)
 // Stop for a reason that no kernel has.
 _Noreturn void sim_give_up(const char *reason);
 
+// Workers are processes that a simulator forks, each for a share of a kernel. From now on this process
+// is one: what ends it is told in `failure`, which is in memory that it shares, and ends no other.
+void sim_fault_in_worker(sim_failure *failure);
+// From now on the end of a kernel's time calls this, in a handler of signals, and ends nothing; with
+// NULL it is a failure as ever.
+void sim_fault_supervise(void (*time_is_over)(void));
+// Tell in `failure` what ended a worker that could not do so itself; `what` is NULL where it is the end
+// of its time.
+void sim_fault_describe(sim_failure *failure, int32_t status, const char *what);
+// Stop as a worker did.
+_Noreturn void sim_fault_as(const sim_failure *failure);
+
 // Inside the simulator: what sim_fault reports.
 void sim_fault_install(sim_channel *channel, const sim_device_ops *ops);
 void sim_fault_kernel_begins(const char *name);

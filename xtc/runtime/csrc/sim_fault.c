@@ -13,8 +13,10 @@
 #include "sim_futex.h"
 
 static sim_channel *channel;
+static sim_failure *failure; // where this process tells it
 static const sim_device_ops *device;
 static const char *volatile kernel; // that runs, or NULL
+static void (*volatile supervisor)(void);
 static atomic_flag is_failing = ATOMIC_FLAG_INIT;
 
 static const struct {
@@ -48,6 +50,13 @@ static void describe(sim_text *text, const uint64_t *address, const char *what)
     }
 }
 
+static void publish(void)
+{
+    channel->state = SIM_FAILED;
+    sim_futex_wake(&channel->state);
+    sim_futex_wake(&channel->finished);
+}
+
 // Safe in a signal handler.
 static _Noreturn void fail(int32_t status, const uint64_t *address, const char *what)
 {
@@ -56,12 +65,11 @@ static _Noreturn void fail(int32_t status, const uint64_t *address, const char *
     sigprocmask(SIG_SETMASK, &all, NULL);
     while (atomic_flag_test_and_set(&is_failing))
         pause(); // another thread is at it
-    sim_text text = sim_text_in(channel->failure, sizeof channel->failure);
+    sim_text text = sim_text_in(failure->text, sizeof failure->text);
     describe(&text, address, what);
-    channel->status = status;
-    channel->state = SIM_FAILED;
-    sim_futex_wake(&channel->state);
-    sim_futex_wake(&channel->finished);
+    failure->status = status;
+    if (failure == &channel->failure)
+        publish();
     _exit(1);
 }
 
@@ -80,7 +88,10 @@ static void on_deadly(int number, siginfo_t *information, void *context)
 static void on_alarm(int number)
 {
     (void)number;
-    fail(XTC_TIMEOUT, NULL, timeout_text);
+    if (supervisor)
+        supervisor();
+    else
+        fail(XTC_TIMEOUT, NULL, timeout_text);
 }
 
 static void on_exit_called(void)
@@ -101,6 +112,7 @@ void sim_fault_install(sim_channel *shared, const sim_device_ops *ops)
     static char stack[64 << 10]; // of handlers: the kernel's own may be used up
     stack_t alternative = {.ss_sp = stack, .ss_size = sizeof stack};
     channel = shared;
+    failure = &shared->failure;
     device = ops;
     snprintf(timeout_text, sizeof timeout_text, "it ran for more than %g s", shared->timeout_s);
     sigaltstack(&alternative, NULL);
@@ -148,8 +160,33 @@ void sim_fault_with_report(const char *report, const char *rule, ...)
     va_start(arguments, rule);
     vsnprintf(text, sizeof text, rule, arguments);
     va_end(arguments);
-    xtc_report_write(report, channel->report);
+    xtc_report_write(report, failure->report);
     fail(XTC_FAULT, NULL, text);
+}
+
+void sim_fault_in_worker(sim_failure *own)
+{
+    failure = own;
+    supervisor = NULL;
+}
+
+void sim_fault_supervise(void (*time_is_over)(void))
+{
+    supervisor = time_is_over;
+}
+
+void sim_fault_describe(sim_failure *told, int32_t status, const char *what)
+{
+    sim_text text = sim_text_in(told->text, sizeof told->text);
+    describe(&text, NULL, what ? what : timeout_text);
+    told->status = status;
+}
+
+void sim_fault_as(const sim_failure *told)
+{
+    *failure = *told;
+    publish();
+    _exit(1);
 }
 
 void sim_give_up(const char *reason)

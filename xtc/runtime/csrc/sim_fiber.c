@@ -139,14 +139,19 @@ void sim_fiber_leave(sim_fiber *fiber)
     sim_fiber_switch(&fiber->pointer, outside);
 }
 
-void sim_fiber_end(sim_fiber *fiber, sim_stack_pool *pool)
+void sim_fiber_abandon(sim_fiber *fiber, sim_stack_pool *pool)
 {
-    void *left;
     if (fiber->stack) {
-        fiber->stack->next = pool->unused; // nobody writes on it before this one has left
+        fiber->stack->next = pool->unused;
         pool->unused = fiber->stack;
     }
     *fiber = (sim_fiber){NULL, NULL};
+}
+
+void sim_fiber_end(sim_fiber *fiber, sim_stack_pool *pool)
+{
+    void *left;
+    sim_fiber_abandon(fiber, pool); // nobody writes on the stack before this one has left
     sim_fiber_switch(&left, outside);
     abort();
 }

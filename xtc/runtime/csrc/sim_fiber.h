@@ -30,6 +30,8 @@ void sim_fiber_enter(sim_fiber *fiber, sim_stack_pool *pool, void (*function)(vo
 void sim_fiber_begin(sim_fiber *fiber, void *stack, size_t nbytes, void (*function)(void));
 // Back to where the fiber that runs was entered.
 void sim_fiber_leave(sim_fiber *fiber);
+// Forget a fiber that does not run, wherever it is; a stack of the pool goes back there.
+void sim_fiber_abandon(sim_fiber *fiber, sim_stack_pool *pool);
 // Leave for good; a stack of the pool goes back there.
 _Noreturn void sim_fiber_end(sim_fiber *fiber, sim_stack_pool *pool);
 

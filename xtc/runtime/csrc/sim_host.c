@@ -149,8 +149,8 @@ static double stop_limit(const sim_host *sim)
 static void end_stopped(sim_host *sim)
 {
     sim_channel *channel = sim->channel;
-    channel->status = XTC_TIMEOUT;
-    snprintf(channel->failure, sizeof channel->failure,
+    channel->failure.status = XTC_TIMEOUT;
+    snprintf(channel->failure.text, sizeof channel->failure.text,
              "the simulator's process %d was stopped for more than %g s", (int)sim->process,
              stop_limit(sim));
     channel->state = SIM_FAILED;
@@ -160,7 +160,7 @@ static void end_stopped(sim_host *sim)
 static int32_t lost(const sim_host *sim)
 {
     if (sim->channel->state == SIM_FAILED)
-        return xtc_fail(XTC_LOST, "the device has stopped: %s", sim->channel->failure);
+        return xtc_fail(XTC_LOST, "the device has stopped: %s", sim->channel->failure.text);
     if (sim->stopped)
         return xtc_fail(XTC_LOST, "the device is closed");
     return xtc_fail(XTC_LOST, "the simulator's process %d is gone", (int)sim->process);
@@ -172,10 +172,11 @@ static int32_t failed(sim_host *sim)
     if (sim->channel->state != SIM_FAILED || sim->reported)
         return lost(sim);
     sim->reported = true;
-    if (sim->channel->report[0]) // the name must not be what is cut off
-        return xtc_fail(sim->channel->status, "%.600s\nthe whole report: %s",
-                        sim->channel->failure, sim->channel->report);
-    return xtc_fail(sim->channel->status, "%s", sim->channel->failure);
+    const sim_failure *failure = &sim->channel->failure;
+    if (failure->report[0]) // the name must not be what is cut off
+        return xtc_fail(failure->status, "%.600s\nthe whole report: %s", failure->text,
+                        failure->report);
+    return xtc_fail(failure->status, "%s", failure->text);
 }
 
 int32_t sim_host_check(const sim_host *sim)

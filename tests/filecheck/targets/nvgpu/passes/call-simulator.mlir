@@ -154,4 +154,36 @@ llvm.func @not_a_kernel() {
 // CHECK-SAME:  %[[WORDS:.*]]: !llvm.ptr)
 // CHECK:       %[[THREAD:.*]] = llvm.mlir.addressof @f.nvgpu0.0.thread
 // CHECK:       %[[SHAPE:.*]] = llvm.mlir.addressof @f.nvgpu0.0.shape
-// CHECK:       llvm.call @cuda_launch(%[[THREAD]], %[[WORDS]], %[[SHAPE]])
+// CHECK:       llvm.call @cuda_launch_independent(%[[THREAD]], %[[WORDS]], %[[SHAPE]])
+
+// Blocks that wait, or have atomic accesses to global memory, run one at a time; those to shared memory
+// are of a block alone.
+// CHECK-LABEL: llvm.func @waits_nvgpu0_0(
+// CHECK:       llvm.call @cuda_launch(
+// CHECK-LABEL: llvm.func @adds_nvgpu0_0(
+// CHECK:       llvm.call @cuda_launch(
+// CHECK-LABEL: llvm.func @publishes_nvgpu0_0(
+// CHECK:       llvm.call @cuda_launch(
+// CHECK-LABEL: llvm.func @counts_nvgpu0_0(
+// CHECK:       llvm.call @cuda_launch_independent(
+llvm.func @waits.nvgpu0.0()
+    attributes {nvgpu.block = array<i64: 32, 1, 1>, nvgpu.grid = array<i64: 7, 1, 1>} {
+  %time = llvm.mlir.constant(20 : i32) : i32
+  "nvvm.nanosleep"(%time) : (i32) -> ()
+  llvm.return
+}
+llvm.func @adds.nvgpu0.0(%a: !llvm.ptr<1>, %x: f32)
+    attributes {nvgpu.block = array<i64: 32, 1, 1>, nvgpu.grid = array<i64: 7, 1, 1>} {
+  %old = llvm.atomicrmw fadd %a, %x monotonic : !llvm.ptr<1>, f32
+  llvm.return
+}
+llvm.func @publishes.nvgpu0.0(%a: !llvm.ptr<1>, %x: i32)
+    attributes {nvgpu.block = array<i64: 32, 1, 1>, nvgpu.grid = array<i64: 7, 1, 1>} {
+  llvm.store %x, %a atomic release {alignment = 4 : i64} : i32, !llvm.ptr<1>
+  llvm.return
+}
+llvm.func @counts.nvgpu0.0(%a: !llvm.ptr<3>, %x: i32)
+    attributes {nvgpu.block = array<i64: 32, 1, 1>, nvgpu.grid = array<i64: 7, 1, 1>} {
+  %old = llvm.atomicrmw add %a, %x monotonic : !llvm.ptr<3>, i32
+  llvm.return
+}

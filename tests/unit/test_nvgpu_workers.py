@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks of a launch run on several cores: the same bytes, counts and faults; nothing is left."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xtc
+import xtc.ops as O
+from tests.unit.nvgpu_support import Kernels, image, opened
+from tests.unit.tile_instructions import Histogram
+from tests.unit.tile_kernels import Matmul, RowSoftmax
+from xtc import tile
+from xtc.core.errors import DeviceFault, DeviceLost, DeviceTimeout, UserError
+from xtc.tile import float16, float32
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions, simulator
+
+KILLED, EXITS, HANGS, HANGS_DEAF, ATOMIC, PAUSES, CLUSTER = range(7)
+MEMORY = 64 << 20
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Launches take all cores from their beginning."""
+    monkeypatch.setattr(simulator, "ALONE_NS", 0)
+
+
+@contextmanager
+def kernels(cores: int, **options: Any) -> Iterator[tuple[Kernels, Any]]:
+    """Kernels of independent blocks, and the memory that they share."""
+    with opened(image("nvgpu_workers"), sim_cores=cores, memory_bytes=MEMORY, **options) as found:
+        yield found, found.device.zeros(64, "int32")
+
+
+def simulator_process() -> int:
+    """The simulator that runs: the only child of this process of that name."""
+    (found,) = [process for process in children(os.getpid()) if "nvgpu_sim" in comm(process)]
+    return found
+
+
+def children(process: int) -> list[int]:
+    tasks = Path(f"/proc/{process}/task").iterdir()
+    return [int(word) for task in tasks for word in (task / "children").read_text().split()]
+
+
+def comm(process: int) -> str:
+    return Path(f"/proc/{process}/comm").read_text()
+
+
+def is_running(process: int) -> bool:
+    """Whether a process is there and does something: a zombie waits for who asks for its end."""
+    try:
+        status = Path(f"/proc/{process}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+def test_two_blocks_run_at_the_same_time_in_processes_of_their_own() -> None:
+    with kernels(2) as (found, memory):
+        found.device.launch(found.meet, [memory])
+        first, second = memory.numpy()[:2].tolist()
+        assert len({first, second, simulator_process()}) == 3
+
+
+def test_on_one_core_a_block_that_waits_for_another_waits_for_ever() -> None:
+    where = r"kernel 'meet' in block \(0, 0, 0\), thread \(0, 0, 0\): "
+    with (
+        kernels(1, timeout_s=0.2) as (found, memory),
+        pytest.raises(DeviceTimeout, match=where),
+    ):
+        found.device.launch(found.meet, [memory])
+
+
+def test_a_short_launch_runs_where_it_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulator, "ALONE_NS", 10**18)
+    with kernels(2) as (found, memory):
+        found.device.launch(found.processes, [memory], [64])
+        assert set(memory.numpy()) == {simulator_process()}
+
+
+def test_one_block_starts_no_process() -> None:
+    with kernels(3) as (found, memory):
+        found.device.launch(found.processes, [memory], [1])
+        assert memory.numpy()[0] == simulator_process()
+
+
+@pytest.mark.parametrize("blocks", [2, 3, 64])
+def test_more_cores_than_blocks_and_fewer(blocks: int) -> None:
+    with kernels(3) as (found, memory):
+        found.device.launch(found.processes, [memory], [blocks])
+        processes = memory.numpy().tolist()
+        assert all(processes[:blocks])
+        assert not any(processes[blocks:])
+        assert simulator_process() not in processes
+        assert len(set(processes[:blocks])) <= min(3, blocks)
+
+
+def test_a_block_goes_on_where_it_was_when_others_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the time that a launch is divided, threads are in the midst of the first block."""
+    results, counts = [], []
+    values = np.arange(640, dtype=np.float32)
+    for cores, alone in ((1, 0), (2, 0), (2, 30_000), (3, 100_000)):
+        monkeypatch.setattr(simulator, "ALONE_NS", alone)
+        with kernels(cores) as (found, _):
+            given, out = found.device.array(values), found.device.zeros(640, "float32")
+            for _ in range(2):
+                found.device.launch(found.halves, [given, out], [10])
+            results.append(out.numpy().tolist())
+            counts.append(dict(found.device.counters()))
+    assert results[1:] == results[:1] * 3
+    assert counts[1:] == counts[:1] * 3
+    assert counts[0]["nvgpu.BLOCKS"] == 20
+    assert counts[0]["nvgpu.BARRIERS"] == 20 * 16
+
+
+@pytest.mark.parametrize("cores", [1, 2, 3])
+def test_of_two_faults_that_of_the_first_block_is_told(cores: int) -> None:
+    with kernels(cores) as (found, memory):
+        with pytest.raises(
+            DeviceFault,
+            match=r"^nvgpu\d+: kernel 'two_faults' in block \(1, 0, 0\), thread \(1, 0, 0\): read "
+            rf"of 4 bytes outside an allocation in global memory at {memory.address + 260:#x}$",
+        ):
+            # Where block 3 cannot run beside block 1, that one does not wait for it.
+            found.device.launch(found.two_faults, [memory, int(cores > 1)])
+        with pytest.raises(DeviceLost, match="the device has stopped: kernel 'two_faults' in"):
+            found.device.memory_allocate(1)
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_of_two_deadlocks_one_report_is_left(
+    cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with (
+        kernels(cores) as (found, memory),
+        pytest.raises(DeviceFault, match=r"in block \(0, 0, 0\).* deadlock:") as caught,
+    ):
+        found.device.launch(found.two_deadlocks, [memory, cores - 1])
+    (report,) = tmp_path.glob("xtc-report-*")
+    assert list(caught.value.notes) == [f"the whole report: {report}"]
+    assert report.read_text().count("waits at barrier 0") == 32
+
+
+def test_a_process_that_is_killed_loses_the_device() -> None:
+    text = r"kernel 'breaks': the process \d+, which ran blocks of it, was ended by signal 9"
+    with kernels(2) as (found, memory), pytest.raises(DeviceLost, match=text):
+        found.device.launch(found.breaks, [memory, KILLED])
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        (EXITS, "it ended the process"),
+        (ATOMIC, "atomic access to global memory in a launch whose blocks are independent"),
+        (PAUSES, "cuda_pause in a launch whose blocks are independent"),
+        (CLUSTER, "barrier.cluster in a launch whose blocks are independent"),
+    ],
+)
+def test_what_independent_blocks_must_not_do(cores: int, what: int, text: str) -> None:
+    with kernels(cores) as (found, memory):
+        where = r"kernel 'breaks' in block \(2, 0, 0\), thread \(0, 0, 0\): "
+        with pytest.raises(DeviceFault, match=where + re.escape(text)):
+            found.device.launch(found.breaks, [memory, what])
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_the_time_limit_tells_the_block(cores: int) -> None:
+    with kernels(cores, timeout_s=0.2) as (found, memory):
+        where = (
+            r"kernel 'breaks' in block \(2, 0, 0\), thread \(0, 0, 0\): it ran for more than 0.2 s"
+        )
+        with pytest.raises(DeviceTimeout, match=where):
+            found.device.launch(found.breaks, [memory, HANGS])
+
+
+def test_the_time_limit_ends_what_does_not_listen() -> None:
+    with (
+        kernels(2, timeout_s=0.2) as (found, memory),
+        pytest.raises(DeviceTimeout, match=r"kernel 'breaks': it ran for more than 0.2 s"),
+    ):
+        found.device.launch(found.breaks, [memory, HANGS_DEAF])
+
+
+def wait_until_gone(process: int) -> None:
+    limit = time.monotonic() + 60
+    while is_running(process):
+        assert time.monotonic() < limit, f"process {process} is still there"
+        time.sleep(0.005)
+
+
+def test_processes_end_with_the_device() -> None:
+    with kernels(2) as (found, memory):
+        queue = found.device.queue()
+        queue.launch(found.breaks, [memory, HANGS])
+        parent = simulator_process()
+        limit = time.monotonic() + 60
+        while len(workers := children(parent)) < 1:
+            assert time.monotonic() < limit
+        found.device.close()
+    for worker in workers:
+        wait_until_gone(worker)
+
+
+def test_many_launches_leave_no_process_descriptor_or_memory() -> None:
+    def held() -> tuple[int, int, int]:
+        process = Path(f"/proc/{simulator_process()}")
+        maps = (process / "maps").read_text().count("\n")
+        return len(children(int(process.name))), len(list((process / "fd").iterdir())), maps
+
+    with kernels(3) as (found, memory):
+        found.device.launch(found.processes, [memory], [64])
+        before = held()
+        for _ in range(20):
+            found.device.launch(found.processes, [memory], [64])
+        assert held() == before
+        assert before[0] == 0
+
+
+def graph_results(device: NvgpuDevice) -> list[bytes]:
+    """What kernels of graphs compute: a matmul, a row reduction, an elementwise operator."""
+    rng = np.random.default_rng(0)
+    x, y = rng.random((96, 80), np.float32), rng.random((80, 96), np.float32)
+    a = O.tensor(x.shape, "float32", name="A")
+    b = O.tensor(y.shape, "float32", name="B")
+    with O.graph(name="g") as gb:
+        product = O.matmul(a, b, name="C", device=device)
+        O.softmax(product, name="D", device=device)
+    module = xtc.compile(gb.graph, target=device)
+    return [np.asarray(module(x, y)).tobytes()]
+
+
+def tile_results() -> list[bytes]:
+    """What tile kernels compute, of which the last one has atomic additions."""
+    rng = np.random.default_rng(1)
+    a, b = rng.random((96, 48)).astype(np.float16), rng.random((48, 64)).astype(np.float16)
+    c = np.zeros((96, 64), np.float32)
+    Matmul(float16, float32)(96, 64, 48, a, b, c)
+    x = rng.random((33, 77), np.float32)
+    y = np.zeros_like(x)
+    RowSoftmax()(33, 77, x, y)
+    drawn = rng.integers(0, 8, (3, 96)).astype(np.int32)
+    counts, sums, turned = (np.zeros(n, np.int32) for n in ((2, 8), (3, 96), 288))
+    Histogram()(drawn, counts, sums, turned)
+    return [each.tobytes() for each in (c, y, counts, sums, turned)]
+
+
+def test_results_and_counts_are_the_same_on_any_number_of_cores() -> None:
+    found = []
+    for cores in (1, 2, 3):
+        with NvgpuDevice(NvgpuOptions(sim_cores=cores, memory_bytes=MEMORY)) as device:
+            tile.use_device(device)
+            try:
+                results = graph_results(device) + tile_results()
+            finally:
+                tile.use_device(None)
+            found.append((results, dict(device.counters())))
+    assert found[1] == found[0]
+    assert found[2] == found[0]
+    assert found[0][1]["nvgpu.BLOCKS"] > 20
+
+
+def test_how_many_cores_there_may_be() -> None:
+    for wrong in (0, 65, 1.5, "all"):
+        with pytest.raises(UserError, match="sim_cores"):
+            NvgpuOptions(sim_cores=wrong)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="sim_cores=2 is not for platform 'hw'"):
+        NvgpuOptions(platform="hw", sim_cores=2)
