@@ -6,11 +6,13 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-from ctypes import c_char_p, c_double, c_uint32, c_uint64
+import sys
+from ctypes import c_char_p, c_double, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
 from xtc.core.errors import DeviceNotFound
 from xtc.runtime import NativeUnit, OpenDevice, built_driver
+from xtc.runtime.interruptible import interrupted
 from xtc.runtime.simulator import simulator_unavailable, simulator_units
 from xtc.system.cores import usable_cores
 from xtc_targets.nvgpu.description import GpuDescription
@@ -22,6 +24,24 @@ ALONE_NS = 1_000_000
 
 PROCESSORS = ("x86_64", "aarch64")
 """Those that the simulator's threads are written for."""
+
+
+Print = ctypes.CFUNCTYPE(None, c_void_p, c_uint64)
+
+
+def write_printed(text: int, nbytes: int) -> None:
+    """Write what a launch has printed to `sys.stdout`; the simulator's driver calls it."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.write(ctypes.string_at(text, nbytes).decode(errors="replace"))
+    except Exception:  # Python tells it by `sys.unraisablehook`: the launch itself goes on
+        raise
+    except BaseException as error:
+        interrupted(error)
+
+
+_write_printed = Print(write_printed)
+"""For as long as simulators may call it."""
 
 
 class Machine(ctypes.Structure):
@@ -51,6 +71,7 @@ class Config(ctypes.Structure):
         ("memory_bytes", c_uint64),
         ("timeout_s", c_double),
         ("machine", Machine),
+        ("print", Print),
     )
 
 
@@ -82,6 +103,7 @@ def open_simulator(options: NvgpuOptions, machine: GpuDescription, name: str) ->
         memory_bytes=options.memory_bytes,
         timeout_s=options.timeout_s,
         machine=_machine(options, machine),
+        print=_write_printed,
     )
     return OpenDevice(driver, config, name)
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from xtc.runtime import DeviceArray
 from xtc.runtime.device import DeviceFunction
 from xtc.runtime.native import NativeUnit, compile_unit
 from xtc_targets.nvgpu.device import NvgpuDevice
@@ -39,6 +40,14 @@ class Kernels:
 
     def __getattr__(self, name: str) -> DeviceFunction:
         return self.device.get_module_function(self.module, name)
+
+
+@contextmanager
+def independent(cores: int, **options: Any) -> Iterator[tuple[Kernels, DeviceArray]]:
+    """Kernels of independent blocks on that many cores, and 64 numbers that their blocks share."""
+    config = {"sim_cores": cores, "memory_bytes": 64 << 20, **options}
+    with opened(image("nvgpu_workers"), **config) as kernels:
+        yield kernels, kernels.device.zeros(64, "int32")
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 // memory of 64 numbers, 0 at first, in which blocks tell each other things that only tests need.
 #define _GNU_SOURCE
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -109,6 +110,33 @@ KERNEL(breaks, 4, 1)
     case CLUSTER:
         cuda_cluster_sync();
     }
+}
+
+// Each block prints its number and a line of arguments[1] characters, arguments[2] times; block
+// arguments[3] fails after that.
+KERNEL(prints, 0, 2)
+{
+    int64_t numbers[3] = {cuda_block_id(0), (int64_t)arguments[1], 0};
+    if (cuda_thread_id(0))
+        return;
+    char format[64];
+    snprintf(format, sizeof format, "block %%lld, line %%0%ulld of 100%%%%\n", (unsigned)arguments[1]);
+    for (uint64_t line = 0; line < arguments[2]; line++) {
+        numbers[1] = (int64_t)line;
+        cuda_print(format, numbers);
+    }
+    if (cuda_block_id(0) == arguments[3])
+        read_outside(arguments);
+}
+
+// Prints, and goes on for ever.
+KERNEL(prints_and_hangs, 3, 1)
+{
+    (void)arguments;
+    int64_t number = cuda_block_id(0);
+    cuda_print("block %lld\n", &number);
+    while (number == 1)
+        usleep(1000);
 }
 
 // What threads of a block leave where it is half done: stacks, copies, barriers, shared memory.

@@ -6,17 +6,14 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import xtc
 import xtc.ops as O
-from tests.unit.nvgpu_support import Kernels, image, opened
+from tests.unit.nvgpu_support import independent
 from tests.unit.tile_instructions import Histogram
 from tests.unit.tile_kernels import Matmul, RowSoftmax
 from xtc import tile
@@ -34,13 +31,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Launches take all cores from their beginning."""
     monkeypatch.setattr(simulator, "ALONE_NS", 0)
-
-
-@contextmanager
-def kernels(cores: int, **options: Any) -> Iterator[tuple[Kernels, Any]]:
-    """Kernels of independent blocks, and the memory that they share."""
-    with opened(image("nvgpu_workers"), sim_cores=cores, memory_bytes=MEMORY, **options) as found:
-        yield found, found.device.zeros(64, "int32")
 
 
 def simulator_process() -> int:
@@ -68,7 +58,7 @@ def is_running(process: int) -> bool:
 
 
 def test_two_blocks_run_at_the_same_time_in_processes_of_their_own() -> None:
-    with kernels(2) as (found, memory):
+    with independent(2) as (found, memory):
         found.device.launch(found.meet, [memory])
         first, second = memory.numpy()[:2].tolist()
         assert len({first, second, simulator_process()}) == 3
@@ -77,7 +67,7 @@ def test_two_blocks_run_at_the_same_time_in_processes_of_their_own() -> None:
 def test_on_one_core_a_block_that_waits_for_another_waits_for_ever() -> None:
     where = r"kernel 'meet' in block \(0, 0, 0\), thread \(0, 0, 0\): "
     with (
-        kernels(1, timeout_s=0.2) as (found, memory),
+        independent(1, timeout_s=0.2) as (found, memory),
         pytest.raises(DeviceTimeout, match=where),
     ):
         found.device.launch(found.meet, [memory])
@@ -85,20 +75,20 @@ def test_on_one_core_a_block_that_waits_for_another_waits_for_ever() -> None:
 
 def test_a_short_launch_runs_where_it_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulator, "ALONE_NS", 10**18)
-    with kernels(2) as (found, memory):
+    with independent(2) as (found, memory):
         found.device.launch(found.processes, [memory], [64])
         assert set(memory.numpy()) == {simulator_process()}
 
 
 def test_one_block_starts_no_process() -> None:
-    with kernels(3) as (found, memory):
+    with independent(3) as (found, memory):
         found.device.launch(found.processes, [memory], [1])
         assert memory.numpy()[0] == simulator_process()
 
 
 @pytest.mark.parametrize("blocks", [2, 3, 64])
 def test_more_cores_than_blocks_and_fewer(blocks: int) -> None:
-    with kernels(3) as (found, memory):
+    with independent(3) as (found, memory):
         found.device.launch(found.processes, [memory], [blocks])
         processes = memory.numpy().tolist()
         assert all(processes[:blocks])
@@ -113,7 +103,7 @@ def test_a_block_goes_on_where_it_was_when_others_join(monkeypatch: pytest.Monke
     values = np.arange(640, dtype=np.float32)
     for cores, alone in ((1, 0), (2, 0), (2, 30_000), (3, 100_000)):
         monkeypatch.setattr(simulator, "ALONE_NS", alone)
-        with kernels(cores) as (found, _):
+        with independent(cores) as (found, _):
             given, out = found.device.array(values), found.device.zeros(640, "float32")
             for _ in range(2):
                 found.device.launch(found.halves, [given, out], [10])
@@ -127,7 +117,7 @@ def test_a_block_goes_on_where_it_was_when_others_join(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("cores", [1, 2, 3])
 def test_of_two_faults_that_of_the_first_block_is_told(cores: int) -> None:
-    with kernels(cores) as (found, memory):
+    with independent(cores) as (found, memory):
         with pytest.raises(
             DeviceFault,
             match=r"^nvgpu\d+: kernel 'two_faults' in block \(1, 0, 0\), thread \(1, 0, 0\): read "
@@ -145,7 +135,7 @@ def test_of_two_deadlocks_one_report_is_left(
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with (
-        kernels(cores) as (found, memory),
+        independent(cores) as (found, memory),
         pytest.raises(DeviceFault, match=r"in block \(0, 0, 0\).* deadlock:") as caught,
     ):
         found.device.launch(found.two_deadlocks, [memory, cores - 1])
@@ -156,7 +146,7 @@ def test_of_two_deadlocks_one_report_is_left(
 
 def test_a_process_that_is_killed_loses_the_device() -> None:
     text = r"kernel 'breaks': the process \d+, which ran blocks of it, was ended by signal 9"
-    with kernels(2) as (found, memory), pytest.raises(DeviceLost, match=text):
+    with independent(2) as (found, memory), pytest.raises(DeviceLost, match=text):
         found.device.launch(found.breaks, [memory, KILLED])
 
 
@@ -171,7 +161,7 @@ def test_a_process_that_is_killed_loses_the_device() -> None:
     ],
 )
 def test_what_independent_blocks_must_not_do(cores: int, what: int, text: str) -> None:
-    with kernels(cores) as (found, memory):
+    with independent(cores) as (found, memory):
         where = r"kernel 'breaks' in block \(2, 0, 0\), thread \(0, 0, 0\): "
         with pytest.raises(DeviceFault, match=where + re.escape(text)):
             found.device.launch(found.breaks, [memory, what])
@@ -179,7 +169,7 @@ def test_what_independent_blocks_must_not_do(cores: int, what: int, text: str) -
 
 @pytest.mark.parametrize("cores", [1, 2])
 def test_the_time_limit_tells_the_block(cores: int) -> None:
-    with kernels(cores, timeout_s=0.2) as (found, memory):
+    with independent(cores, timeout_s=0.2) as (found, memory):
         where = (
             r"kernel 'breaks' in block \(2, 0, 0\), thread \(0, 0, 0\): it ran for more than 0.2 s"
         )
@@ -189,7 +179,7 @@ def test_the_time_limit_tells_the_block(cores: int) -> None:
 
 def test_the_time_limit_ends_what_does_not_listen() -> None:
     with (
-        kernels(2, timeout_s=0.2) as (found, memory),
+        independent(2, timeout_s=0.2) as (found, memory),
         pytest.raises(DeviceTimeout, match=r"kernel 'breaks': it ran for more than 0.2 s"),
     ):
         found.device.launch(found.breaks, [memory, HANGS_DEAF])
@@ -203,7 +193,7 @@ def wait_until_gone(process: int) -> None:
 
 
 def test_processes_end_with_the_device() -> None:
-    with kernels(2) as (found, memory):
+    with independent(2) as (found, memory):
         queue = found.device.queue()
         queue.launch(found.breaks, [memory, HANGS])
         parent = simulator_process()
@@ -221,7 +211,7 @@ def test_many_launches_leave_no_process_descriptor_or_memory() -> None:
         maps = (process / "maps").read_text().count("\n")
         return len(children(int(process.name))), len(list((process / "fd").iterdir())), maps
 
-    with kernels(3) as (found, memory):
+    with independent(3) as (found, memory):
         found.device.launch(found.processes, [memory], [64])
         before = held()
         for _ in range(20):

@@ -15,13 +15,14 @@ _SIMULATOR = (
     "sim_fiber.c",
     "sim_image.c",
     "sim_order.c",
+    "sim_output.c",
     "sim_poison.c",
     "sim_shadow.c",
     "xtc_error.c",
     "xtc_library.c",
     "xtc_report.c",
 )
-_DRIVER = ("sim_driver.c", "sim_host.c", "sim_memory.c", "sim_poison.c")
+_DRIVER = ("sim_driver.c", "sim_host.c", "sim_memory.c", "sim_output.c", "sim_poison.c")
 
 
 def driver_unit(

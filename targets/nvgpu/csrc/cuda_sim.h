@@ -66,7 +66,9 @@ void cuda_acquire(void);
 // Let others run: what this thread looks for in memory is not there yet. nanosleep.
 void cuda_pause(void);
 
-// Print by the rules of C; arguments are integers of 64 bits (%lld) and doubles. vprintf.
+// Print by the rules of C; arguments are integers of 64 bits (%lld) and doubles. The host gets the texts
+// when the launch ends, by the numbers of blocks where these are independent; of more than 1 MiB the
+// last ones. vprintf.
 int cuda_print(const char *format, const void *arguments);
 
 // Say which barrier of the code, from 1 on, this thread comes to next: lanes of a warp that come to

@@ -22,8 +22,12 @@ static int32_t configure(const void *given, sim_options *options, const char **e
     if (config->machine.cores < 1 || config->machine.cores > GPU_MAX_WORKERS)
         return xtc_fail(XTC_USAGE, "blocks run on 1 to %u cores, not on %u", GPU_MAX_WORKERS,
                         config->machine.cores);
-    *options = (sim_options){config->timeout_s, config->memory_address, config->memory_bytes,
-                             sizeof(gpu_block)};
+    *options = (sim_options){.timeout_s = config->timeout_s,
+                             .memory_address = config->memory_address,
+                             .memory_bytes = config->memory_bytes,
+                             .block_bytes = sizeof(gpu_block),
+                             .prints = true,
+                             .print = config->print};
     *executable = config->executable;
     return XTC_OK;
 }

@@ -186,6 +186,12 @@ void gpu_place_block(uint64_t number)
     gpu_block_position[2] = (uint32_t)(number / gpu_shape.grid[0] / gpu_shape.grid[1]);
 }
 
+uint64_t gpu_block_number(void)
+{
+    const uint32_t *at = gpu_block_position, *grid = gpu_shape.grid;
+    return at[0] + grid[0] * (at[1] + (uint64_t)grid[1] * at[2]);
+}
+
 void gpu_begin_block(uint64_t number)
 {
     gpu_place_block(number);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What threads print, on the standard output of the process that launched them.
+// What threads print: the host gets it when the launch ends.
 #include <stdio.h>
 #include <string.h>
 
@@ -8,17 +8,38 @@
 
 #define LONGEST_FIELD 64
 
-// Print the number behind `argument` as `field` says, which ends with its conversion.
-static void print_number(const char *field, const char *argument)
+static char text[SIM_OUTPUT_TEXT]; // of one call
+static uint32_t used;
+
+static void require_room(uint64_t nbytes)
+{
+    if (nbytes >= sizeof text - used)
+        sim_fault(0, "cuda_print of more than %u bytes at once", SIM_OUTPUT_TEXT - 1);
+}
+
+static void append(const char *plain, size_t nbytes)
+{
+    require_room(nbytes);
+    memcpy(text + used, plain, nbytes);
+    used += (uint32_t)nbytes;
+}
+
+// Append the number behind `argument` as `field` says, which ends with its conversion.
+static void append_number(const char *field, const char *argument)
 {
     double number;
     long long integer;
     memcpy(&number, argument, sizeof number);
     memcpy(&integer, argument, sizeof integer);
+    int length;
     if (strchr("eEfFgG", field[strlen(field) - 1]))
-        printf(field, number);
+        length = snprintf(text + used, sizeof text - used, field, number);
     else
-        printf(field, integer);
+        length = snprintf(text + used, sizeof text - used, field, integer);
+    if (length < 0)
+        sim_fault(0, "cuda_print of the format %s, which cannot be printed", field);
+    require_room((uint64_t)length);
+    used += (uint32_t)length;
 }
 
 int cuda_print(const char *format, const void *given)
@@ -26,14 +47,15 @@ int cuda_print(const char *format, const void *given)
     gpu_require_thread("cuda_print");
     const char *arguments = given;
     int count = 0;
+    used = 0;
     while (*format) {
         size_t plain = strcspn(format, "%");
-        fwrite(format, 1, plain, stdout);
+        append(format, plain);
         format += plain;
         if (!*format)
             break;
         if (format[1] == '%') {
-            putchar('%');
+            append("%", 1);
             format += 2;
             continue;
         }
@@ -43,9 +65,9 @@ int cuda_print(const char *format, const void *given)
             sim_fault(0, "cuda_print of the unknown format %s", format);
         memcpy(field, format, length);
         field[length] = 0;
-        print_number(field, arguments + 8 * count++);
+        append_number(field, arguments + 8 * count++);
         format += length;
     }
-    fflush(stdout);
+    sim_output_add(gpu_output(), gpu_block_number(), text, used);
     return count;
 }

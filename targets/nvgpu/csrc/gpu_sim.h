@@ -9,6 +9,7 @@
 #include "cuda_sim.h"
 #include "gpu_block.h"
 #include "sim_fiber.h"
+#include "sim_output.h"
 
 #define GPU_MAX_WARPS (GPU_MAX_THREADS / CUDA_WARP)
 #define GPU_BARRIER_COUNT 16
@@ -144,11 +145,16 @@ _Noreturn void gpu_pause_deadlock(void);
 // Forget the block that runs, where another process goes on with it.
 void gpu_abandon_block(void);
 
+// The number of the block that runs.
+uint64_t gpu_block_number(void);
+
 // gpu_workers.c: blocks that run at the same time, in processes of their own.
 // Run the blocks of a launch that are independent.
 void gpu_workers_run(uint64_t blocks);
 // Where such a launch has been on one core for long, start workers; called while no thread runs.
 void gpu_workers_join(void);
+// What this process prints.
+sim_output *gpu_output(void);
 
 // gpu_copy.c
 void gpu_copies_begin(gpu_thread *thread);

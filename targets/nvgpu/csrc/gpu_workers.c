@@ -23,6 +23,7 @@ typedef struct {
     _Atomic uint64_t block; // that it began last
     uint64_t counters[GPU_EVENT_COUNT];
     sim_failure failure;
+    sim_output output;
 } worker;
 
 typedef struct {
@@ -210,10 +211,25 @@ static void add_counters(void)
             gpu_counters[event] += common->workers[i].counters[event];
 }
 
+// What blocks printed, up to the one that failed.
+static void add_output(const worker *failed)
+{
+    sim_output *outputs[GPU_MAX_WORKERS];
+    for (uint32_t i = 0; i < started; i++)
+        outputs[i] = &common->workers[i].output;
+    sim_output_merge(sim_device_output(), outputs, started, failed ? failed->block : NO_BLOCK);
+}
+
+sim_output *gpu_output(void)
+{
+    return self ? &self->output : sim_device_output();
+}
+
 static size_t open_team(uint32_t count)
 {
     size_t nbytes = sizeof *common + count * sizeof *common->workers;
-    common = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    common = mmap(NULL, nbytes, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (common == MAP_FAILED)
         sim_give_up("no memory for the processes that run blocks");
     common->next = taken;
@@ -228,6 +244,7 @@ static void supervise(void)
     wait_for_all();
     add_counters();
     const worker *failed = first_failed();
+    add_output(failed);
     if (failed)
         sim_fault_as(&failed->failure);
 }

@@ -29,7 +29,7 @@ def units() -> tuple[NativeUnit, NativeUnit]:
 
 def _host_sources() -> tuple[Path, ...]:
     own = sorted(OWN_CSRC.glob("lib_*.c"))
-    return (*own, OWN_CSRC / "upmem_elf.c", CSRC / "sim_host.c")
+    return (*own, OWN_CSRC / "upmem_elf.c", CSRC / "sim_host.c", CSRC / "sim_output.c")
 
 
 def driver_units() -> tuple[NativeUnit, NativeUnit]:

@@ -2,8 +2,8 @@
 // The memory that a host process and a simulated device, a process of its own, have in common.
 //
 // It is one anonymous file, passed on as a descriptor, so it is gone with its last user. In it stand
-// the channel, a block of the target's own, the map of allocations, room for an image, and the
-// device's memory.
+// the channel, a block of the target's own, the map of allocations, room for an image, what launches
+// print, and the device's memory.
 #ifndef SIM_CHANNEL_H
 #define SIM_CHANNEL_H
 
@@ -62,7 +62,7 @@ typedef struct {
     int32_t host;    // process id
     double timeout_s; // for one kernel
     uint64_t memory_address; // of device memory in the device process
-    sim_room block, map, image, memory;
+    sim_room block, map, image, output, memory; // an output for each request of the ring
 
     // Counts of requests posted and finished, and the state: futexes. They wrap around.
     _Atomic uint32_t posted, finished, state;

@@ -59,6 +59,8 @@ static void *map_room(const sim_room *room, uint64_t address)
 static void *block;
 static const uint8_t *map;
 static void *image;
+static sim_output *outputs;
+static uint32_t served; // number of the request that is served
 
 void sim_device_attach(const sim_device_ops *ops)
 {
@@ -78,6 +80,8 @@ void sim_device_attach(const sim_device_ops *ops)
     block = map_room(&channel->block, 0);
     map = map_room(&channel->map, 0);
     image = map_room(&channel->image, 0);
+    if (channel->output.nbytes)
+        outputs = map_room(&channel->output, 0);
     map_room(&channel->memory, channel->memory_address);
     close(SIM_DESCRIPTOR);
 }
@@ -85,6 +89,11 @@ void sim_device_attach(const sim_device_ops *ops)
 void *sim_device_block(void)
 {
     return block;
+}
+
+sim_output *sim_device_output(void)
+{
+    return outputs + served % SIM_RING;
 }
 
 static uint64_t allocated_of(uint64_t granule)
@@ -206,6 +215,7 @@ void sim_device_serve(void)
     for (;;) {
         while (channel->posted == next)
             sim_futex_wait(&channel->posted, next, NULL);
+        served = next;
         answer(&channel->ring[next % SIM_RING]);
         channel->finished = ++next;
         sim_futex_wake(&channel->finished);

@@ -8,6 +8,7 @@
 
 #include "sim_channel.h"
 #include "sim_image.h"
+#include "sim_output.h"
 #include "sim_text.h"
 #include "xtc_driver.h"
 
@@ -24,6 +25,8 @@ void sim_device_attach(const sim_device_ops *ops);
 void *sim_device_block(void);
 // The device's main memory.
 void sim_device_memory(uint64_t *address, uint64_t *nbytes);
+// What the launch that runs has printed; a target whose launches print says so in its options.
+sim_output *sim_device_output(void);
 // Serve requests; never returns.
 _Noreturn void sim_device_serve(void);
 

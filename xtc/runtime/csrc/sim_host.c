@@ -7,15 +7,19 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "sim_futex.h"
+#include "sim_output.h"
 #include "xtc_attend.h"
 #include "xtc_error.h"
 
 #define IMAGE_BYTES (64ull << 20)
+#define NO_MEMORY "[no memory for what kernels print]\n"
+#define LOST_TEXTS "[%llu text%s lost that the kernel printed first: the last 1 MiB is kept]\n"
 #define ALIGNMENT (2ull << 20) // of the rooms: that of the largest page
 
 extern char **environ;
@@ -35,6 +39,8 @@ static uint64_t lay_out(sim_channel *channel, const sim_options *options)
     uint64_t end = reserve(&channel->block, sizeof *channel, options->block_bytes);
     end = reserve(&channel->map, end, options->memory_bytes / SIM_GRANULE);
     end = reserve(&channel->image, end, IMAGE_BYTES);
+    if (options->prints)
+        end = reserve(&channel->output, end, SIM_RING * sizeof(sim_output));
     return reserve(&channel->memory, end, options->memory_bytes);
 }
 
@@ -55,6 +61,7 @@ int32_t sim_host_open(sim_host *sim, const sim_options *options)
     layout.timeout_s = options->timeout_s;
     layout.memory_address = options->memory_address;
     memset(sim, 0, sizeof *sim);
+    sim->print = options->print;
     sim->nbytes = lay_out(&layout, options);
     sim->file = shared_file(sim->nbytes);
     void *memory = MAP_FAILED;
@@ -278,9 +285,52 @@ int32_t sim_host_start_kernel(sim_host *sim, uint64_t function, const xtc_launch
     return XTC_OK;
 }
 
+static void print(const sim_host *sim, const char *text, uint64_t nbytes)
+{
+    if (sim->print) {
+        sim->print(text, nbytes);
+    } else {
+        fwrite(text, 1, nbytes, stdout);
+        fflush(stdout);
+    }
+}
+
+// All texts, behind a line on those that are lost.
+static void print_output(const sim_host *sim, const sim_output *output)
+{
+    uint64_t at = output->first, end = output->end, used = 0, lost = output->lost;
+    char *text = malloc(SIM_OUTPUT_ROOM + SIM_OUTPUT_TEXT);
+    sim_output_head head;
+    if (!text)
+        return print(sim, NO_MEMORY, sizeof NO_MEMORY - 1);
+    if (lost)
+        used = (uint64_t)snprintf(text, SIM_TEXT, LOST_TEXTS, (unsigned long long)lost,
+                                  lost == 1 ? " is" : "s are");
+    while (sim_output_next(output, &at, end, &head, text + used))
+        used += head.nbytes;
+    print(sim, text, used);
+    free(text);
+}
+
+// Hand over what a launch has printed, however it ended.
+static void take_output(const sim_host *sim, uint32_t number)
+{
+    const sim_room *room = &sim->channel->output;
+    if (!room->nbytes)
+        return;
+    sim_output *output = (sim_output *)((char *)sim->channel + room->offset) + number % SIM_RING;
+    if (output->first == output->end)
+        return;
+    print_output(sim, output);
+    madvise(output, sizeof *output, MADV_REMOVE); // zeros from here on
+}
+
 int32_t sim_host_finish_kernel(sim_host *sim)
 {
-    return finish(sim, NULL);
+    uint32_t number = sim->oldest;
+    int32_t status = finish(sim, NULL);
+    take_output(sim, number);
+    return status;
 }
 
 int32_t sim_host_load(sim_host *sim, const void *image, uint64_t nbytes, xtc_module *module)

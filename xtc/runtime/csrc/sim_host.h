@@ -10,15 +10,21 @@
 #include "sim_channel.h"
 #include "xtc_driver.h"
 
+// Texts of one launch, all at once, on a thread that waits for it; ended by 0.
+typedef void sim_print(const char *text, uint64_t nbytes);
+
 // The engine serves as lock: requests are posted by one thread at a time, and waited for by one.
 typedef struct {
     double timeout_s; // for one kernel
     uint64_t memory_address, memory_bytes;
     size_t block_bytes; // of the target's own block
+    bool prints;        // whether launches print
+    sim_print *print;   // takes what a launch has printed; NULL: it goes to the standard output
 } sim_options;
 
 typedef struct {
     pid_t process;
+    sim_print *print;
     int file; // the shared one, until the process has it
     sim_channel *channel; // the whole shared file is mapped here
     size_t nbytes;
