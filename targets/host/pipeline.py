@@ -16,7 +16,7 @@ from xtc_passes.lower.split_vectors import SplitVectors
 from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_passes.tensor.fill_borders import FillBorders
 from xtc_passes.tensor.fuse_elementwise import FuseElementwise
-from xtc_passes.tensor.keep_outer_loops import KeepOuterLoops
+from xtc_passes.tensor.keep_loops import KeepLoops
 from xtc_passes.tensor.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.tensor.transpose_operands import TransposeOperands
 from xtc_passes.tensor.unroll_loops import UnrollLoops
@@ -205,7 +205,7 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             "canonicalize",
             # By the loops that are left.
             PrefetchPanels(),
-            KeepOuterLoops(),
+            KeepLoops(),
             ContractMultiplyAdds(),
             # While loops are seen, and nothing is computed by bits yet.
             *((CountExecutedOperations(),) if profile else ()),

@@ -14,7 +14,7 @@ from xtc_passes.lower.copy_by_loops import CopyByLoops
 from xtc_passes.lower.drop_memory_spaces import DropMemorySpaces
 from xtc_passes.lower.split_vectors import SplitVectors
 from xtc_passes.tensor.fuse_elementwise import FuseElementwise
-from xtc_passes.tensor.keep_outer_loops import KeepOuterLoops
+from xtc_passes.tensor.keep_loops import KeepLoops
 from xtc_passes.tensor.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.tensor.unroll_loops import UnrollLoops
 from xtc_passes.tensor.unroll_reductions import UnrollReductions
@@ -109,7 +109,7 @@ def lowered_to_llvm(machine: CoolidgeDescription, pes: int, *, checks: bool = Fa
             UnrollReductions(),
             "convert-linalg-to-loops",
             DefineMicroKernels(),
-            KeepOuterLoops(),
+            KeepLoops(),
             ContractMultiplyAdds(),
             *NO_BF16,
             *TO_BRANCHES,

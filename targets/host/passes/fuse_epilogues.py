@@ -76,12 +76,17 @@ def _fuse(module: Operation) -> bool:
         # The last first: what is behind an operation that moves reads something else then.
         for group, nest, number in reversed(groups):
             # A reader of two results moves to the second of them.
-            if group is not None and group.root not in taken:
+            if group is not None and group.root not in taken and _is_known(group):
                 taken.append(group.root)
                 _move(group, nest, f"{SCHEDULED_PREFIX}{number}")
                 moved = True
     linalg.remove_attributes(module, SCHEDULED_PREFIX)
     return moved
+
+
+def _is_known(group: TileGroup) -> bool:
+    """False where a member reads what has moved: the next round finds it under its new key."""
+    return all(member.nest.op in group.view.positions for member in group.members)
 
 
 def _move(group: TileGroup, nest: Nest, mark: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import prod
 
 from xtc.graph.operator import Operator
 from xtc.graph.tensor import Tensor
@@ -117,19 +118,52 @@ def _reduction(rewriter: Rewriter, op: Reduction, x: Tensor, axes: Axes) -> Tens
 
 
 def _reshape(rewriter: Rewriter, op: Reshape, x: Tensor, axes: Axes) -> Tensor | None:
-    """Dimensions of size 1, dropped or added behind a transpose, are dropped or added before it."""
+    """Dimensions split or joined behind a transpose are split or joined before it.
+
+    Joined ones must be neighbours there too, in this order: those of an image are, where channels
+    are last, and tokens become an image, or the image tokens, without moving.
+    """
     sizes = op.infer(x.type).sizes
-    long = [axis for axis, size in zip(axes, x.type.sizes, strict=True) if size != 1]
-    if [n for n in sizes if n != 1] != [n for n in x.type.sizes if n != 1]:
+    keys = _places(x.type.sizes, sizes, axes)
+    if keys is None:
         return None
-    # Where each new dimension stands before the transpose; one of size 1 follows its neighbour.
-    keys, current, left = [], -1, iter(long)
-    for size in sizes:
-        current = next(left) if size != 1 else current
-        keys.append(current)
     order = sorted(range(len(sizes)), key=keys.__getitem__)
     source = rewriter.write(Reshape(tuple(sizes[d] for d in order)), _source(x))
     return _behind(rewriter, source, _inverse(tuple(order)))
+
+
+def _places(old: Sequence[int], new: Sequence[int], axes: Axes) -> list[tuple[int, int]] | None:
+    """Where each new dimension stands before the transpose; one of size 1 follows its neighbour."""
+    long = [axis for axis, size in zip(axes, old, strict=True) if size != 1]
+    ranks = [sorted(long).index(axis) for axis in long]
+    groups = _equal_products([n for n in old if n != 1], [n for n in new if n != 1])
+    if groups is None:
+        return None
+    firsts: list[int] = []
+    for olds, news in groups:
+        first, *others = (ranks.pop(0) for _ in range(olds))
+        if others != list(range(first + 1, first + olds)):
+            return None
+        firsts += [first] * news
+    keys, current = [], -1
+    for number, size in enumerate(new):
+        current = firsts.pop(0) if size != 1 else current
+        keys.append((current, number))
+    return keys
+
+
+def _equal_products(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]] | None:
+    """How many sizes of each list belong together, in order, as few as have the same product."""
+    groups, left, right = [], list(old), list(new)
+    while left and right:
+        olds, news = [left.pop(0)], [right.pop(0)]
+        while olds != news and prod(olds) != prod(news):
+            shorter, rest = (olds, left) if prod(olds) < prod(news) else (news, right)
+            if not rest:
+                return None
+            shorter.append(rest.pop(0))
+        groups.append((len(olds), len(news)))
+    return None if left or right else groups
 
 
 def _moved(op: Operator, inputs: Sequence[Tensor], axes: Axes) -> Operator | None:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: xtc-opt %s --keep-outer-loops | FileCheck %s
-// RUN: xtc-opt %s --keep-outer-loops --convert-scf-to-cf --convert-cf-to-llvm | FileCheck %s --check-prefix=LLVM
+// RUN: xtc-opt %s --keep-loops | FileCheck %s
+// RUN: xtc-opt %s --keep-loops --convert-scf-to-cf --convert-cf-to-llvm | FileCheck %s --check-prefix=LLVM
 
 // Only the loop that has one inside is kept, and not where a user's schedule made it.
 
@@ -24,6 +24,28 @@ func.func @loops(%m: memref<8x8xf32>, %x: f32, %c0: index, %c1: index, %c8: inde
       memref.store %x, %m[%j, %i] : memref<8x8xf32>
     }
   } {"./i"}
+  return
+}
+
+// A loop over neighbours becomes vectors, if it is long enough for that; not one along a column.
+
+// CHECK-LABEL: func.func @neighbours
+// CHECK:         memref.store %{{.*}}, %{{.*}}[%{{.*}}, %[[J:.*]]] : memref<24x24xf32>
+// CHECK-NEXT:  } {loop_annotation = #[[KEEP]]}
+// CHECK:         memref.store
+// CHECK-NEXT:  }
+// CHECK-NEXT:    scf.for
+// CHECK:         memref.store
+// CHECK-NEXT:  }
+// CHECK-NEXT:  return
+func.func @neighbours(%m: memref<24x24xf32>, %x: f32, %row: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c24 = arith.constant 24 : index
+  scf.for %j = %c0 to %c24 step %c1 { memref.store %x, %m[%row, %j] : memref<24x24xf32> }
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%row, %j] : memref<24x24xf32> }
+  scf.for %i = %c0 to %c24 step %c1 { memref.store %x, %m[%i, %row] : memref<24x24xf32> }
   return
 }
 

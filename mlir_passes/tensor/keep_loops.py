@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""keep-loops: loops that LLVM must not unroll, for it vectorizes none that it has unrolled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.attributes import LOOP_PATH
+from xtc.ir.builders.numbers import known_trips
+from xtc.ir.mlir import Attribute, Operation, all_operations
+from xtc.ir.passes import Pass
+
+_MANY_COPIES = 16  # loops side by side, of more of which LLVM makes none longer
+_FEW_ITERATIONS = 8  # that are as fast without their loop: they are one vector, or part of one
+
+
+@dataclass(frozen=True)
+class KeepLoops(Pass):
+    """Forbid LLVM to unroll three kinds of loops.
+
+    - A loop that contains another loop, unless a user's schedule made it. LLVM unrolls loops of few
+      iterations before it vectorizes: a loop over eight rows becomes eight copies of its body, each
+      vectorized anew. This takes most of the compile time and gains nothing.
+    - A loop that writes neighbours, as one over 24 channels, if no schedule made it and it has more
+      than eight iterations. Unrolled, it is 24 single elements, and LLVM vectorizes the loop around
+      it, whose elements are apart.
+    - One of many copies of a loop, which a schedule makes by unrolling the loops around it:
+      unrolled once more, they form a single block, and LLVM's time grows with the square of its
+      length.
+
+    `convert-scf-to-cf` hands the attribute on to the branch that closes the loop.
+
+    Before:
+        scf.for %i = %c0 to %c8 step %c1 { scf.for ... }
+    After:
+        scf.for %i = %c0 to %c8 step %c1 { scf.for ... } {loop_annotation = <unroll = disable>}
+    """
+
+    name: ClassVar[str] = "keep-loops"
+
+    def run(self, module: Operation) -> None:
+        loops = [op for op in all_operations(module) if op.name == "scf.for"]
+        outer = {around for loop in loops if (around := _loop_around(loop)) is not None}
+        copies = Counter(loop.block for loop in loops)
+        with module.context:
+            keep = Attribute.parse("#llvm.loop_annotation<unroll = <disable = true>>")
+        for loop in loops:
+            is_given = any(name.startswith(LOOP_PATH) for name in loop.attributes)
+            is_kept = not is_given and (loop in outer or _writes_neighbours(loop))
+            if is_kept or copies[loop.block] > _MANY_COPIES:
+                loop.attributes["loop_annotation"] = keep
+
+
+def _loop_around(loop: Operation) -> Operation | None:
+    around = loop.parent
+    while around is not None and around.name != "scf.for":
+        around = around.parent
+    return around
+
+
+def _writes_neighbours(loop: Operation) -> bool:
+    """Whether each of more than a few iterations writes the element behind that of the last."""
+    body = loop.regions[0].blocks[0]
+    counter = body.arguments[0]
+    return (known_trips(loop) or 0) > _FEW_ITERATIONS and any(
+        op.name == "memref.store" and op.operands[len(op.operands) - 1] == counter
+        for op in body.operations
+    )
