@@ -12,7 +12,7 @@ from examples.tile.attention import Attention
 from tests.unit.nvgpu_code import needs_ptxas
 from tests.unit.tile_kernels import Shapes, VectorAdd
 from xtc import tile
-from xtc.core.errors import UserError
+from xtc.core.errors import DeviceFault, DeviceLost, UserError
 from xtc.tile import float16, float32
 from xtc.tile.config import tile_target
 from xtc_targets.null.device import NullDevice
@@ -67,6 +67,39 @@ def test_nothing_stays_in_the_memory_of_a_device(device: NvgpuDevice) -> None:
     finally:
         tile.use_device(None)
     assert device.memory_info()[0] == 0
+
+
+def beyond(out: np.ndarray) -> None:
+    """A launch that reads far outside of its arguments."""
+    VectorAdd()(10**7, out, out, out)
+
+
+def test_after_a_fault_kernels_without_a_device_run_on_a_new_simulator() -> None:
+    x = np.ones(10, np.float32)
+    for _ in range(2):
+        with pytest.raises(DeviceFault, match="outside an allocation"):
+            beyond(np.zeros_like(x))
+        z = np.zeros_like(x)
+        VectorAdd()(10, x, x, z)
+        np.testing.assert_array_equal(z, x + x)
+
+
+def test_after_a_fault_a_device_in_use_says_how_it_is_opened_anew(device: NvgpuDevice) -> None:
+    x = np.ones(10, np.float32)
+    z = np.zeros_like(x)
+    tile.use_device(device)
+    try:
+        with pytest.raises(DeviceFault, match="outside an allocation"):
+            beyond(z)
+        with pytest.raises(DeviceLost, match="the device has stopped") as caught:
+            VectorAdd()(10, x, x, z)
+        (hint,) = caught.value.hints
+        assert hint == "`device.init_device()` opens the simulator anew, with empty memory"
+        device.init_device()
+        VectorAdd()(10, x, x, z)
+    finally:
+        tile.use_device(None)
+    np.testing.assert_array_equal(z, x + x)
 
 
 def test_a_device_without_tile_kernels_is_refused() -> None:

@@ -117,6 +117,10 @@ class DriverDevice(AcceleratorDevice):
     def close(self) -> None:
         self.deinit_device()
 
+    def is_lost(self) -> bool:
+        """Whether the device has stopped: after a fault, at a time limit, by an interrupt."""
+        return self._open_device is not None and self._open_device.lost
+
     def opened(self) -> OpenDevice:
         """The open device; opens it where that never happened. Raises DeviceLost once closed."""
         if self._open_device is not None:

@@ -40,6 +40,9 @@ _ERRORS: dict[Status, type[XtcError]] = {
 }
 
 
+_ANEW = "`device.init_device()` opens the simulator anew, with empty memory"
+
+
 class Driver:
     """The table of functions in a driver library; calls let other Python threads run.
 
@@ -85,7 +88,9 @@ class Driver:
         """The exception that `status` means, with this thread's message; `name` goes before it."""
         text = bytes(self.functions["message"]()).decode(errors="replace")
         what, *notes = text.split("\n")
-        return _ERRORS[Status(status)](f"{name}: {what}" if name else what, notes=notes)
+        hints = [_ANEW] if status == Status.LOST and name and self.ends_kernels else []
+        what = f"{name}: {what}" if name else what
+        return _ERRORS[Status(status)](what, notes=notes, hints=hints)
 
 
 @functools.cache

@@ -13,6 +13,7 @@ from xtc.core.errors import UserError
 from xtc.interfaces.runtime import AcceleratorDevice
 from xtc.interfaces.target import AcceleratorTarget
 from xtc.interfaces.tile_support import TileSupport
+from xtc.runtime.device import DriverDevice
 
 _used: AcceleratorDevice | None = None
 _shared: dict[Any, AcceleratorDevice] = {}
@@ -100,8 +101,16 @@ def tile_target() -> AcceleratorTarget:
     raise UserError("no target runs tile kernels")
 
 
-@cache
 def _default() -> AcceleratorDevice:
+    """The simulator of kernels without a device, anew after one has stopped: it holds nothing."""
+    device = _first_default()
+    if isinstance(device, DriverDevice) and device.is_lost():
+        device.init_device()
+    return device
+
+
+@cache
+def _first_default() -> AcceleratorDevice:
     target = tile_target()
     return target.runtime(target.options())
 
@@ -123,9 +132,9 @@ def close_default() -> None:
     """Close the devices that kernels without a device used; the next such kernel opens another."""
     while _shared:
         _shared.popitem()[1].close()
-    if _default.cache_info().currsize:
-        _default().close()
-        _default.cache_clear()
+    if _first_default.cache_info().currsize:
+        _first_default().close()
+        _first_default.cache_clear()
 
 
 def support_of(device: AcceleratorDevice) -> tuple[AcceleratorTarget, Any, TileSupport]:
