@@ -7,6 +7,7 @@ import re
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.unit.nvgpu_support import independent
@@ -105,6 +106,21 @@ def test_what_comes_before_the_time_limit_is_printed(
     with independent(cores, timeout_s=0.2) as (found, memory), pytest.raises(DeviceTimeout):
         found.device.launch(found.prints_and_hangs, [memory])
     assert capsys.readouterr().out == "block 0\nblock 1\n"
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+def test_what_comes_before_the_end_of_the_device_is_printed(
+    cores: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with independent(cores) as (found, memory):
+        running, beside = found.device.queue(), found.device.queue()
+        running.launch(found.prints_and_hangs, [memory])
+        begun = np.zeros(64, np.int32)
+        while not begun[1]:
+            beside.copy_from(memoryview(begun), memory.address, parallel=True)
+            beside.wait()
+        found.device.close()
+    assert capsys.readouterr().out.startswith("block 0\nblock 1\n")
 
 
 def test_a_text_may_be_long_and_not_longer(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import time
 from pathlib import Path
 
@@ -192,7 +193,9 @@ def wait_until_gone(process: int) -> None:
         time.sleep(0.005)
 
 
-def test_processes_end_with_the_device() -> None:
+@pytest.mark.parametrize("closed", [True, False])
+def test_processes_end_with_the_device(closed: bool) -> None:
+    """One that is closed ends them; of one that is killed the system ends them."""
     with independent(2) as (found, memory):
         queue = found.device.queue()
         queue.launch(found.breaks, [memory, HANGS])
@@ -200,7 +203,12 @@ def test_processes_end_with_the_device() -> None:
         limit = time.monotonic() + 60
         while len(workers := children(parent)) < 1:
             assert time.monotonic() < limit
-        found.device.close()
+        if closed:
+            found.device.close()
+        else:
+            os.kill(parent, signal.SIGKILL)
+            with pytest.raises(DeviceLost, match=f"the simulator's process {parent} is gone"):
+                queue.wait()
     for worker in workers:
         wait_until_gone(worker)
 

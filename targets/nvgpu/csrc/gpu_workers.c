@@ -79,6 +79,8 @@ static _Noreturn void run_others(void)
     _exit(0);
 }
 
+static volatile sig_atomic_t asked; // to end
+
 static void signal_all(int number)
 {
     for (uint32_t i = 0; i < started; i++)
@@ -93,14 +95,29 @@ static void time_is_over(void)
     alarm(1);
 }
 
+// The host wants this process to end: it leaves no other behind, and what they printed.
+static void end_is_asked(int number)
+{
+    (void)number;
+    asked = 1;
+    signal_all(SIGKILL);
+}
+
+static void heed(void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
+    sigaction(SIGTERM, &action, NULL);
+}
+
 // Whether this process goes on with the block: the first worker, or the parent where none was started.
 static bool start(uint32_t count)
 {
-    sigset_t alarms, before;
+    sigset_t ends, before;
     pid_t parent = getpid();
-    sigemptyset(&alarms);
-    sigaddset(&alarms, SIGALRM);
-    sigprocmask(SIG_BLOCK, &alarms, &before);
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGALRM);
+    sigaddset(&ends, SIGTERM);
+    sigprocmask(SIG_BLOCK, &ends, &before);
     started = running = 0;
     warnings = 0;
     while (started < count) {
@@ -117,8 +134,10 @@ static bool start(uint32_t count)
         processes[started++] = process;
         running++;
     }
-    if (started)
+    if (started) {
         sim_fault_supervise(time_is_over);
+        heed(end_is_asked);
+    }
     sigprocmask(SIG_SETMASK, &before, NULL);
     return !started;
 }
@@ -159,7 +178,7 @@ static void describe_end(worker *ended, const siginfo_t *how)
 static void note_end(uint32_t number, const siginfo_t *how)
 {
     worker *ended = &common->workers[number];
-    if (dismissed[number])
+    if (dismissed[number] || asked)
         return;
     if (!ended->failure.status && (how->si_code != CLD_EXITED || how->si_status))
         describe_end(ended, how);
@@ -245,6 +264,9 @@ static void supervise(void)
     add_counters();
     const worker *failed = first_failed();
     add_output(failed);
+    heed(SIG_DFL);
+    if (asked)
+        _exit(1);
     if (failed)
         sim_fault_as(&failed->failure);
 }

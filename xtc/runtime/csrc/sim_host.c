@@ -27,6 +27,9 @@ extern char **environ;
 // How long the host sleeps before it looks whether the process is still there.
 static const struct timespec patience = {.tv_nsec = 20 * 1000 * 1000};
 
+// How long a process may take to end when it is asked to.
+#define GRACE_S 0.1
+
 static uint64_t reserve(sim_room *room, uint64_t end, uint64_t nbytes)
 {
     room->offset = (end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -210,16 +213,41 @@ int32_t sim_host_start(sim_host *sim, const char *executable)
     return xtc_fail(XTC_NOT_FOUND, "the simulator did not start: %s", xtc_message());
 }
 
+static bool is_alive(const sim_host *sim)
+{
+    siginfo_t information = {0};
+    return !waitid(P_PID, (id_t)sim->process, &information, WEXITED | WNOHANG | WNOWAIT) &&
+           !information.si_pid;
+}
+
+// Ask the process to end, and give it a moment.
+static void ask_to_end(const sim_host *sim)
+{
+    static const struct timespec pause = {.tv_nsec = 200 * 1000};
+    double limit = seconds() + GRACE_S;
+    kill(sim->process, SIGTERM);
+    while (is_alive(sim) && seconds() < limit)
+        nanosleep(&pause, NULL);
+}
+
+static void end_process(sim_host *sim)
+{
+    siginfo_t information;
+    if (waitid(P_PID, (id_t)sim->process, &information, WEXITED | WNOHANG | WNOWAIT))
+        return; // no child of this process any more: the number may be another's
+    if (sim->channel->posted != sim->channel->finished)
+        ask_to_end(sim);
+    kill(sim->process, SIGKILL);
+    while (waitpid(sim->process, NULL, 0) < 0 && errno == EINTR)
+        continue;
+}
+
 void sim_host_stop(sim_host *sim)
 {
     if (atomic_exchange(&sim->stopped, true))
         return;
-    siginfo_t information;
-    if (waitid(P_PID, (id_t)sim->process, &information, WEXITED | WNOHANG | WNOWAIT))
-        return; // no child of this process any more: the number may be another's
-    kill(sim->process, SIGKILL);
-    while (waitpid(sim->process, NULL, 0) < 0 && errno == EINTR)
-        continue;
+    end_process(sim);
+    sim->gone = true;
 }
 
 void sim_host_release(sim_host *sim)
@@ -318,6 +346,8 @@ static void take_output(const sim_host *sim, uint32_t number)
     const sim_room *room = &sim->channel->output;
     if (!room->nbytes)
         return;
+    while (sim->stopped && !sim->gone) // it may still have something to say
+        nanosleep(&patience, NULL);
     sim_output *output = (sim_output *)((char *)sim->channel + room->offset) + number % SIM_RING;
     if (output->first == output->end)
         return;
