@@ -14,6 +14,9 @@ from xtc.ir.passes import Pass
 
 _MANY_COPIES = 16  # loops side by side, of more of which LLVM makes none longer
 _FEW_ITERATIONS = 8  # that are as fast without their loop: they are one vector, or part of one
+_MANY_OPERATIONS = (
+    512  # in all iterations; LLVM unrolls no loop of more (its limit is 300, of LLVM's)
+)
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,10 @@ class KeepLoops(Pass):
     - A loop that contains another loop, unless a user's schedule made it. LLVM unrolls loops of few
       iterations before it vectorizes: a loop over eight rows becomes eight copies of its body, each
       vectorized anew. This takes most of the compile time and gains nothing.
-    - A loop that writes neighbours, as one over 24 channels, if no schedule made it and it has more
-      than eight iterations. Unrolled, it is 24 single elements, and LLVM vectorizes the loop around
-      it, whose elements are apart.
+    - A loop that writes neighbours, as one over 24 channels, if no schedule made it, it has more
+      than eight iterations, and is so short that LLVM would unroll it. Unrolled, it is 24 single
+      elements, and LLVM vectorizes the loop around it, whose elements are apart. A longer loop
+      stays without this, and LLVM may interleave several vectors of it.
     - One of many copies of a loop, which a schedule makes by unrolling the loops around it:
       unrolled once more, they form a single block, and LLVM's time grows with the square of its
       length.
@@ -61,10 +65,11 @@ def _loop_around(loop: Operation) -> Operation | None:
 
 
 def _writes_neighbours(loop: Operation) -> bool:
-    """Whether each of more than a few iterations writes the element behind that of the last."""
+    """Whether each of a dozen iterations or so writes the element behind that of the last."""
     body = loop.regions[0].blocks[0]
-    counter = body.arguments[0]
-    return (known_trips(loop) or 0) > _FEW_ITERATIONS and any(
+    counter, trips = body.arguments[0], known_trips(loop) or 0
+    is_unrolled = _FEW_ITERATIONS < trips <= _MANY_OPERATIONS // len(body.operations)
+    return is_unrolled and any(
         op.name == "memref.store" and op.operands[len(op.operands) - 1] == counter
         for op in body.operations
     )

@@ -31,6 +31,7 @@ from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.count_executed_operations import CountExecutedOperations
 from xtc_targets.host.passes.define_arenas import DefineArenas
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
+from xtc_targets.host.passes.divide_by_reciprocals import DivideByReciprocals
 from xtc_targets.host.passes.divide_copies import DivideCopies
 from xtc_targets.host.passes.expand_reductions import ExpandReductions
 from xtc_targets.host.passes.fill_by_vectors import FillByVectors
@@ -107,6 +108,8 @@ def _scheduled(
             FuseElementwise(),
             # What computes an operand reads its constants in the order in which it writes.
             TransposeOperands(constants=True),
+            # Before parts of a softmax are moved apart: its bits stay the same.
+            DivideByReciprocals(),
             # While the contractions have no schedules: a tile's are those of its extents.
             FuseAttention(caches.l2_bytes, parallel),
             # For what the user has no schedule for; from here on they are all alike.

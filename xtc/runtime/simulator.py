@@ -22,7 +22,9 @@ _SIMULATOR = (
     "xtc_library.c",
     "xtc_report.c",
 )
-_DRIVER = ("sim_driver.c", "sim_host.c", "sim_memory.c", "sim_output.c", "sim_poison.c")
+HOST_SOURCES = tuple(CSRC / name for name in ("sim_host.c", "sim_output.c", "sim_process.c"))
+"""What starts the process of a simulated device, and talks to it."""
+_DRIVER = ("sim_driver.c", "sim_memory.c", "sim_poison.c")
 
 
 def driver_unit(
@@ -60,7 +62,7 @@ def simulator_units(
     include = tuple(dict.fromkeys((CSRC, *(path.parent for path in own))))
     sources = (*own, *(CSRC / name for name in _SIMULATOR))
     program = NativeUnit(f"{target}_sim", "program", sources, include, ("dl", *libraries))
-    shared = [CSRC / name for name in _DRIVER]
+    shared = [*HOST_SOURCES, *(CSRC / name for name in _DRIVER)]
     driver = driver_unit(f"{target}_driver_sim", [*own_driver, *shared], flags=driver_flags)
     return program, driver
 

@@ -18,8 +18,10 @@ static int32_t configure(const void *given, sim_options *options, const char **e
                         machine->clusters, machine->pes);
     if (config->trace_file && strlen(config->trace_file) >= MPPA_PATH)
         return xtc_fail(XTC_USAGE, "the path of the trace file is too long");
-    *options = (sim_options){config->timeout_s, config->ddr_address, config->ddr_bytes,
-                             sizeof(mppa_block)};
+    *options = (sim_options){.timeout_s = config->timeout_s,
+                             .memory_address = config->ddr_address,
+                             .memory_bytes = config->ddr_bytes,
+                             .block_bytes = sizeof(mppa_block)};
     *executable = config->executable;
     return XTC_OK;
 }

@@ -101,8 +101,10 @@ static void simulator_path(char *path, size_t nbytes)
 static dpu_error_t start(lib_machine *machine, const char *profile)
 {
     char path[4096];
-    sim_options options = {SECONDS_OF_A_REQUEST, UPMEM_MEMORY_ADDRESS,
-                           machine->count * UPMEM_STRIDE, upmem_block_bytes(machine->count)};
+    sim_options options = {.timeout_s = SECONDS_OF_A_REQUEST,
+                           .memory_address = UPMEM_MEMORY_ADDRESS,
+                           .memory_bytes = machine->count * UPMEM_STRIDE,
+                           .block_bytes = upmem_block_bytes(machine->count)};
     if (sim_host_open(&machine->sim, &options))
         return DPU_ERR_ALLOCATION;
     machine->block = sim_host_block(&machine->sim);

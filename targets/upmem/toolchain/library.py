@@ -8,7 +8,7 @@ from pathlib import Path
 
 from xtc.runtime import CSRC, NativeUnit
 from xtc.runtime.native import build_native
-from xtc.runtime.simulator import driver_unit, simulator_units
+from xtc.runtime.simulator import HOST_SOURCES, driver_unit, simulator_units
 from xtc_targets.upmem.toolchain.folders import INCLUDE, OWN_CSRC, SHARED
 from xtc_targets.upmem.toolchain.vendor import VendorKit
 
@@ -29,7 +29,7 @@ def units() -> tuple[NativeUnit, NativeUnit]:
 
 def _host_sources() -> tuple[Path, ...]:
     own = sorted(OWN_CSRC.glob("lib_*.c"))
-    return (*own, OWN_CSRC / "upmem_elf.c", CSRC / "sim_host.c", CSRC / "sim_output.c")
+    return (*own, OWN_CSRC / "upmem_elf.c", *HOST_SOURCES)
 
 
 def driver_units() -> tuple[NativeUnit, NativeUnit]:

@@ -23,8 +23,10 @@ static int32_t configure(const void *given, sim_options *options, const char **e
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (paths[i] && strlen(paths[i]) >= WSE_PATH)
             return xtc_fail(XTC_USAGE, "the path of an output file is too long");
-    *options = (sim_options){config->timeout_s, MEMORY_ADDRESS, config->memory_bytes,
-                             sizeof(wse_shared_block)};
+    *options = (sim_options){.timeout_s = config->timeout_s,
+                             .memory_address = MEMORY_ADDRESS,
+                             .memory_bytes = config->memory_bytes,
+                             .block_bytes = sizeof(wse_shared_block)};
     *executable = config->executable;
     return XTC_OK;
 }

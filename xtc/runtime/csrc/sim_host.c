@@ -4,16 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 
 #include "sim_futex.h"
 #include "sim_output.h"
+#include "sim_process.h"
 #include "xtc_attend.h"
 #include "xtc_error.h"
 
@@ -22,13 +20,8 @@
 #define LOST_TEXTS "[%llu text%s lost that the kernel printed first: the last 1 MiB is kept]\n"
 #define ALIGNMENT (2ull << 20) // of the rooms: that of the largest page
 
-extern char **environ;
-
 // How long the host sleeps before it looks whether the process is still there.
 static const struct timespec patience = {.tv_nsec = 20 * 1000 * 1000};
-
-// How long a process may take to end when it is asked to.
-#define GRACE_S 0.1
 
 static uint64_t reserve(sim_room *room, uint64_t end, uint64_t nbytes)
 {
@@ -98,46 +91,9 @@ uint8_t *sim_host_memory(const sim_host *sim)
     return (uint8_t *)sim->channel + sim->channel->memory.offset;
 }
 
-// A process group of its own, so that the terminal's signals do not reach it; default signals.
-static int spawn(sim_host *sim, const char *executable)
-{
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, sim->file, SIM_DESCRIPTOR);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                              POSIX_SPAWN_SETPGROUP);
-    char *words[] = {(char *)executable, NULL};
-    int error = posix_spawn(&sim->process, executable, &files, &attributes, words, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    return error;
-}
-
 static bool has_ended(const sim_host *sim)
 {
-    siginfo_t information = {0};
-    if (sim->stopped)
-        return true;
-    if (waitid(P_PID, (id_t)sim->process, &information, WEXITED | WNOHANG | WNOWAIT))
-        return true; // somebody else in this process asked for it
-    return information.si_pid != 0;
-}
-
-// Stopped by a signal, so that its own time limit does not end a kernel.
-static bool is_stopped(const sim_host *sim)
-{
-    siginfo_t information = {0};
-    return !waitid(P_PID, (id_t)sim->process, &information, WSTOPPED | WNOHANG | WNOWAIT) &&
-           information.si_pid != 0;
+    return sim->stopped || sim_process_has_ended(sim->process);
 }
 
 static double seconds(void)
@@ -196,7 +152,7 @@ int32_t sim_host_check(const sim_host *sim)
 
 int32_t sim_host_start(sim_host *sim, const char *executable)
 {
-    int error = spawn(sim, executable);
+    int error = sim_process_start(&sim->process, executable, sim->file);
     close(sim->file);
     sim->file = -1;
     if (error) {
@@ -213,40 +169,15 @@ int32_t sim_host_start(sim_host *sim, const char *executable)
     return xtc_fail(XTC_NOT_FOUND, "the simulator did not start: %s", xtc_message());
 }
 
-static bool is_alive(const sim_host *sim)
-{
-    siginfo_t information = {0};
-    return !waitid(P_PID, (id_t)sim->process, &information, WEXITED | WNOHANG | WNOWAIT) &&
-           !information.si_pid;
-}
-
-// Ask the process to end, and give it a moment.
-static void ask_to_end(const sim_host *sim)
-{
-    static const struct timespec pause = {.tv_nsec = 200 * 1000};
-    double limit = seconds() + GRACE_S;
-    kill(sim->process, SIGTERM);
-    while (is_alive(sim) && seconds() < limit)
-        nanosleep(&pause, NULL);
-}
-
-static void end_process(sim_host *sim)
-{
-    siginfo_t information;
-    if (waitid(P_PID, (id_t)sim->process, &information, WEXITED | WNOHANG | WNOWAIT))
-        return; // no child of this process any more: the number may be another's
-    if (sim->channel->posted != sim->channel->finished)
-        ask_to_end(sim);
-    kill(sim->process, SIGKILL);
-    while (waitpid(sim->process, NULL, 0) < 0 && errno == EINTR)
-        continue;
-}
+// How long a process that runs a kernel may take to end when it is asked to.
+#define GRACE_S 0.1
 
 void sim_host_stop(sim_host *sim)
 {
     if (atomic_exchange(&sim->stopped, true))
         return;
-    end_process(sim);
+    bool runs = sim->channel->posted != sim->channel->finished;
+    sim_process_end(sim->process, runs ? GRACE_S : 0);
     sim->gone = true;
 }
 
@@ -284,7 +215,7 @@ static int32_t finish(sim_host *sim, uint64_t *result)
         double now = seconds(), passed = now - before;
         before = now;
         // This process may have been stopped, too.
-        stopped = is_stopped(sim) ? stopped + (passed < 1 ? passed : 1) : 0;
+        stopped = sim_process_is_stopped(sim->process) ? stopped + (passed < 1 ? passed : 1) : 0;
         if (stopped > stop_limit(sim))
             end_stopped(sim);
         sim_futex_wait(&channel->finished, finished, &patience);

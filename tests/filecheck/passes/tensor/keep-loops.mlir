@@ -73,3 +73,18 @@ func.func @copies(%m: memref<8xf32>, %x: f32, %c0: index, %c1: index, %c8: index
   scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
   return
 }
+
+// What LLVM does not unroll it may interleave.
+// CHECK-LABEL: func.func @many_channels(
+// CHECK:         scf.for
+// CHECK-NEXT:      memref.store
+// CHECK-NEXT:    }{{$}}
+func.func @many_channels(%a: memref<300xf32>, %x: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c300 = arith.constant 300 : index
+  scf.for %i = %c0 to %c300 step %c1 {
+    memref.store %x, %a[%i] : memref<300xf32>
+  }
+  return
+}
