@@ -42,6 +42,7 @@ from xtc_targets.host.passes.fuse_rows import FuseRows
 from xtc_targets.host.passes.hoist_scales import HoistScales
 from xtc_targets.host.passes.inline_producers import InlineProducers
 from xtc_targets.host.passes.interleave_operands import InterleaveOperands
+from xtc_targets.host.passes.join_loops import JoinLoops
 from xtc_targets.host.passes.keep_arenas import KeepArenas
 from xtc_targets.host.passes.order_loops import OrderLoops
 from xtc_targets.host.passes.outline_kernels import OutlineKernels
@@ -183,6 +184,8 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             # LLVM's own way with vectors of odd lengths is element by element.
             SplitVectors(description.vector_bits, description.masked_bits),
             UseDotProducts(_dots(machine, "llvm")),
+            # Long loops have the most whole vectors.
+            JoinLoops(),
             TransposeByBlocks(description.vector_bits),
             # Before addresses are computed by the dimensions of buffers.
             CastReshapes(),

@@ -5,21 +5,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xtc.ir.analysis.structured import Structured, body_operations, element_bits
+from xtc.ir.analysis.structured import Structured, element_bits
 from xtc.ir.builders.affine import shifted
 from xtc.ir.builders.control import loop
 from xtc.ir.builders.numbers import index_constant
-from xtc.ir.builders.rebuild import rebuilt
 from xtc.ir.builders.vector_pieces import broadcast
 from xtc.ir.mlir import (
     FloatType,
     MemRefType,
-    Operation,
     Value,
     VectorType,
     memref,
     vector,
 )
+from xtc_targets.host.passes._square_blocks import computed, runs_on_vectors, transposed
 
 _FEWEST = 4  # rows of a vector
 _NARROWEST = 32  # bits of elements: narrower ones are not computed with as they are
@@ -56,7 +55,7 @@ def row_reduction(nest: Structured, bits: int) -> RowReduction | None:
     (rows,), (reduction,) = long, nest.reductions
     found = RowReduction(nest, rows, reduction, _lanes(nest, rows, reduction, bits))
     fits = all(_is_readable(found, number) for number in range(len(nest.indices)))
-    return found if fits and found.lanes >= _FEWEST and _runs_on_vectors(nest) else None
+    return found if fits and found.lanes >= _FEWEST and runs_on_vectors(nest) else None
 
 
 def _lanes(nest: Structured, rows: int, reduction: int, bits: int) -> int:
@@ -88,11 +87,6 @@ def _is_dense(nest: Structured, number: int, loop: int) -> bool:
     return dimension == len(strides) - 1 and strides[-1] == 1
 
 
-def _runs_on_vectors(nest: Structured) -> bool:
-    *ops, _ = body_operations(nest.op)
-    return all(op.name.startswith(("arith.", "math.")) and len(op.results) == 1 for op in ops)
-
-
 @dataclass(frozen=True)
 class _Block:
     """Writes the code of `lanes` rows, the first of which is `row`."""
@@ -117,7 +111,8 @@ class _Block:
             (total,) = body.carried
             for step in range(self.found.lanes):
                 values = {number: columns[step] for number, columns in moving.items()}
-                total = self._step({**fixed, **values, nest.destination: total})
+                arguments = {**fixed, **values, nest.destination: total}
+                total = computed(nest, arguments, self.found.lanes)
             body.following = [total]
         return body.results[0]
 
@@ -143,7 +138,7 @@ class _Block:
                 broadcast(self._scalar(number, shifted(column, lane)), self.found.lanes)
                 for lane in lanes
             ]
-        return _transposed(
+        return transposed(
             [self._read(number, self._indices(number, shifted(self.row, n), column)) for n in lanes]
         )
 
@@ -161,44 +156,6 @@ class _Block:
         found = [counters.get(index.loop or 0) for index in self.found.nest.indices[number]]
         return [_zero() if counter is None else counter for counter in found]
 
-    def _step(self, arguments: dict[int, Value]) -> Value:
-        """The body on vectors; the totals after it."""
-        nest, lanes = self.found.nest, self.found.lanes
-        values = {nest.body.arguments[number]: value for number, value in arguments.items()}
-        *ops, end = body_operations(nest.op)
-        for op in ops:
-            operands = [values.get(operand) or broadcast(operand, lanes) for operand in op.operands]
-            if op.name == "arith.constant":
-                values[op.results[0]] = broadcast(_clone(op), lanes)
-                continue
-            type = VectorType.get([lanes], op.results[0].type)
-            values[op.results[0]] = rebuilt(op, operands, [type]).results[0]
-        return values[end.operands[0]]
-
-
-def _clone(op: Operation) -> Value:
-    return rebuilt(op, [], [op.results[0].type]).results[0]
-
 
 def _zero() -> Value:
     return index_constant(0)
-
-
-def _transposed(rows: list[Value]) -> list[Value]:
-    """The columns of a square block: as many rounds of interleaving halves as its size is doubled.
-
-    A round puts row n and row n + half side by side, element by element; the number of a row and
-    that of a place in it, taken as one number, are turned by one bit.
-    """
-    lanes = half = len(rows)
-    low = [lane for n in range(lanes // 2) for lane in (n, n + lanes)]
-    high = [lane + lanes // 2 for lane in low]
-    while half > 1:
-        half //= 2
-        pairs = zip(rows[: lanes // 2], rows[lanes // 2 :], strict=True)
-        rows = [_shuffled(a, b, mask) for a, b in pairs for mask in (low, high)]
-    return rows
-
-
-def _shuffled(a: Value, b: Value, mask: list[int]) -> Value:
-    return vector.shuffle(a, b, mask)

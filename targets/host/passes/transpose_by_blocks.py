@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""transpose-by-blocks: transposing copies of words read and write whole vectors."""
+"""transpose-by-blocks: elementwise operations that transpose read and write whole vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.analysis.structured import Structured, body_operations, element_bits, structured
+from xtc.ir.analysis.structured import (
+    Structured,
+    body_operations,
+    element_bits,
+    is_shaped,
+    structured,
+)
 from xtc.ir.builders.affine import shifted
 from xtc.ir.builders.control import new_loop
 from xtc.ir.builders.numbers import index_constant
 from xtc.ir.builders.slices import subview
+from xtc.ir.builders.vector_pieces import broadcast
 from xtc.ir.mlir import (
     InsertionPoint,
     IntegerType,
@@ -20,21 +26,26 @@ from xtc.ir.mlir import (
     Value,
     VectorType,
     all_operations,
+    memref,
     scf,
     vector,
 )
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
+from xtc_targets.host.passes._square_blocks import computed, runs_on_vectors, transposed
 
 _WORD = 32
+_FEWEST = 4  # words of a vector
 
 
 @dataclass(frozen=True)
 class TransposeByBlocks(Pass):
-    """Transpose square blocks in registers, where source and target differ in their order.
+    """Transpose square blocks in registers, where operands and result differ in their order.
 
     A word is an element of 32 bits, or several narrower elements that are neighbours in both
-    buffers. Remainders at the ends are copied by the original operation.
+    buffers of a copy. What is left at the ends is transposed by smaller blocks, and by the original
+    operation where it has fewer than four rows or columns. The body computes on the rows of the
+    result; operands that have no row, such as factors of channels, are the same along it.
 
     Before (bits=128):
         linalg.transpose ins(%a : memref<64x64xf32>) outs(%b : memref<64x64xf32>)
@@ -55,74 +66,111 @@ class TransposeByBlocks(Pass):
         require_positive(self)
 
     def run(self, module: Operation) -> None:
-        lanes = self.bits // _WORD
+        left = [op for op in all_operations(module) if op.name.startswith("linalg.")]
         with module.context:
-            found = [op for op in all_operations(module) if op.name.startswith("linalg.")]
-            for op in found:
-                copy = _transposition(op)
-                if copy is not None and lanes > 1 and min(copy.rows, copy.columns) >= lanes:
+            while left:
+                op = left.pop()
+                turn = _transposition(op)
+                lanes = 0 if turn is None else turn.lanes(self.bits // _WORD)
+                if turn is not None and lanes >= _FEWEST:
                     with op.location:
-                        _rewrite(copy, lanes, InsertionPoint(op))
+                        left += _rewrite(turn, lanes, InsertionPoint(op))
                     op.erase()
 
 
 @dataclass(frozen=True)
 class _Transposition:
-    """target[..., column, row] = source[..., row, column], perhaps of words of several elements.
+    """target[..., column, row] = f(source[..., row, column], ...), perhaps of words of elements.
 
     Attributes:
         nest: the operation.
         row: the loop along neighbouring words of the target.
-        column: the loop along neighbouring words of the source.
+        column: the loop along neighbouring words of the sources.
         group: elements of a word.
+        sources: the operands that are transposed.
     """
 
     nest: Structured
     row: int
     column: int
     group: int
+    sources: tuple[int, ...]
+
+    def lanes(self, most: int) -> int:
+        """The sides of the largest block, a power of two."""
+        sides = (self.nest.extents[self.row], self.nest.extents[self.column], most)
+        return 1 << max(min(sides), 1).bit_length() - 1
 
     @property
-    def rows(self) -> int:
-        return self.nest.extents[self.row]
-
-    @property
-    def columns(self) -> int:
-        return self.nest.extents[self.column]
+    def may_repeat(self) -> bool:
+        """Whether elements may be computed again: no operand is where they were written."""
+        return not any(
+            self.nest.uses_loop(number, self.row)
+            for number in range(self.nest.destination)
+            if number not in self.sources
+        )
 
     def loops(self, operand: int) -> list[int]:
         """The loop over each dimension of an operand."""
-        return [index.loop or 0 for index in self.nest.indices[operand]]
+        return _loops(self.nest, operand)
+
+
+def _loops(nest: Structured, operand: int) -> list[int]:
+    return [index.loop or 0 for index in nest.indices[operand]]
 
 
 def _transposition(op: Operation) -> _Transposition | None:
     nest = structured(op)
-    if nest is None or len(nest.indices) != 2 or not _only_copies(op):
+    if nest is None or nest.reductions or nest.reads_destination or not runs_on_vectors(nest):
         return None
-    orders = [[index.loop for index in row] for row in nest.indices]
-    if sorted(map(str, orders[0])) != sorted(map(str, orders[1])) or None in orders[0]:
+    if not all(_is_plain(nest, number) for number in range(len(nest.indices))):
         return None
-    if len(set(orders[0])) != len(nest.extents):
+    return _of_pairs(nest) or _of_words(nest)
+
+
+def _is_plain(nest: Structured, number: int) -> bool:
+    """Whether each dimension of a buffer has a loop of its own."""
+    loops = [index.loop for index in nest.indices[number]]
+    value = nest.op.operands[number]
+    return (
+        None not in loops
+        and len({*loops}) == len(loops)
+        and (isinstance(value.type, MemRefType) or not loops)
+    )
+
+
+def _of_words(nest: Structured) -> _Transposition | None:
+    """One of elements that are words."""
+    row = nest.out[-1] if nest.out else -1
+    numbers = range(nest.destination)
+    ends = {_loops(nest, number)[-1] for number in numbers if nest.uses_loop(number, row)} - {row}
+    if len(ends) != 1 or not _has_words(nest.op.operands[nest.destination], 1):
         return None
-    group = 1
-    if len(orders[0]) > 2 and orders[0][-1] == orders[1][-1]:
-        group = nest.extents[orders[0][-1] or 0]
-        orders = [order[:-1] for order in orders]
-    column, row = orders[0][-1] if orders[0] else None, orders[1][-1] if orders[1] else None
-    is_word = element_bits(op.operands[0]) * group == _WORD
-    if column is None or row is None or row == column or not is_word:
+    (column,) = ends
+    reading = [number for number in numbers if nest.uses_loop(number, row)]
+    sources = tuple(number for number in reading if _loops(nest, number)[-1] == column)
+    fits = all(_has_words(nest.op.operands[number], 1) for number in reading)
+    words = all(element_bits(nest.op.operands[number]) == _WORD for number in sources)
+    return _Transposition(nest, row, column, 1, sources) if fits and words else None
+
+
+def _of_pairs(nest: Structured) -> _Transposition | None:
+    """A copy of neighbours that are one word together."""
+    if len(nest.indices) != 2 or not _only_copies(nest.op):
         return None
-    if not all(_has_words(value, group) for value in op.operands):
+    source, target = _loops(nest, 0), _loops(nest, 1)
+    if len(source) < 3 or len(source) != len(target) or source[-1] != target[-1]:
         return None
-    return _Transposition(nest, row, column, group)
+    group, column, row = nest.extents[source[-1]], source[-2], target[-2]
+    if row == column or element_bits(nest.op.operands[0]) * group != _WORD:
+        return None
+    fits = all(_has_words(value, group) for value in nest.op.operands)
+    return _Transposition(nest, row, column, group, (0,)) if fits else None
 
 
 def _only_copies(op: Operation) -> bool:
     body = body_operations(op)
-    first = op.regions[0].blocks[0].arguments[0]
-    types = [value.type for value in op.operands]
-    buffers = all(isinstance(type, MemRefType) for type in types)
-    return buffers and len(body) == 1 and list(body[0].operands) == [first]
+    return len(body) == 1 and list(body[0].operands) == [op.regions[0].blocks[0].arguments[0]]
 
 
 def _has_words(value: Value, group: int) -> bool:
@@ -131,14 +179,17 @@ def _has_words(value: Value, group: int) -> bool:
     return list(strides)[-1:] == [1] if group == 1 else list(strides)[-2:] == [group, 1]
 
 
-def _rewrite(copy: _Transposition, lanes: int, ip: InsertionPoint) -> None:
-    extents = list(copy.nest.extents)
-    whole = {loop: extents[loop] // lanes * lanes for loop in (copy.row, copy.column)}
-    _copy_rest(copy, copy.column, whole[copy.column], {}, ip)
-    _copy_rest(copy, copy.row, whole[copy.row], {copy.column: whole[copy.column]}, ip)
+def _rewrite(turn: _Transposition, lanes: int, ip: InsertionPoint) -> list[Operation]:
+    """Transpose by blocks of this side; the copies of the operation that do the rest."""
+    extents = list(turn.nest.extents)
+    whole = {loop: extents[loop] // lanes * lanes for loop in (turn.row, turn.column)}
+    rest = [
+        *_rest(turn, turn.column, whole[turn.column], {}, ip),
+        *_rest(turn, turn.row, whole[turn.row], {turn.column: whole[turn.column]}, ip),
+    ]
     counters: dict[int, Value] = {}
-    order = [loop for loop in range(len(extents)) if copy.group == 1 or loop != _last(copy)]
-    order.sort(key=lambda loop: (loop in whole, loop == copy.row))
+    order = [loop for loop in range(len(extents)) if turn.group == 1 or loop != _last(turn)]
+    order.sort(key=lambda loop: (loop in whole, loop == turn.row))
     blocks = []
     for loop in order:
         step = lanes if loop in whole else 1
@@ -148,69 +199,95 @@ def _rewrite(copy: _Transposition, lanes: int, ip: InsertionPoint) -> None:
         blocks.append(block)
         ip = InsertionPoint(block)
     with ip:
-        if copy.group > 1:
-            counters[_last(copy)] = index_constant(0, ip)
-        _copy_block(copy, lanes, counters)
+        if turn.group > 1:
+            counters[_last(turn)] = index_constant(0, ip)
+        _write_block(turn, lanes, counters)
     for block in blocks:
         scf.yield_([], ip=InsertionPoint(block))
+    return rest
 
 
-def _last(copy: _Transposition) -> int:
+def _last(turn: _Transposition) -> int:
     """The loop over the elements of a word."""
-    return copy.loops(0)[-1]
+    return turn.loops(0)[-1]
 
 
-def _copy_rest(
-    copy: _Transposition, loop: int, start: int, ends: dict[int, int], ip: InsertionPoint
-) -> None:
-    """Copy what `loop` reaches from `start` on, by a copy of the operation."""
-    extents = copy.nest.extents
+def _rest(
+    turn: _Transposition, loop: int, start: int, ends: dict[int, int], ip: InsertionPoint
+) -> list[Operation]:
+    """A copy of the operation for what `loop` reaches from `start` on, if there is any."""
+    extents = turn.nest.extents
     if start == extents[loop]:
-        return
+        return []
+    if turn.may_repeat:
+        start = min(start, extents[loop] - _side(extents[loop] - start))
     sizes = {**dict(enumerate(extents)), **ends, loop: extents[loop] - start}
-    parts = []
-    for operand, value in enumerate(copy.nest.op.operands):
-        loops = copy.loops(operand)
+    clone = turn.nest.op.clone(ip=ip).operation
+    for operand, value in enumerate(turn.nest.op.operands):
+        loops = turn.loops(operand)
         offsets = [start if walked == loop else 0 for walked in loops]
-        parts.append(
-            subview(value, offsets, [sizes[walked] for walked in loops], [1] * len(loops), ip)
-        )
-    clone = copy.nest.op.clone(ip=ip)
-    for operand, part in enumerate(parts):
-        clone.operands[operand] = part
+        lengths = [sizes[walked] for walked in loops]
+        if loops:
+            part = subview(value, offsets, lengths, [1] * len(loops), InsertionPoint(clone))
+            clone.operands[operand] = part
+    return [clone]
 
 
-def _copy_block(copy: _Transposition, lanes: int, counters: dict[int, Value]) -> None:
-    source, target = copy.nest.op.operands
-    element = MemRefType(source.type).element_type
-    in_memory = VectorType.get([lanes * copy.group], element)
-    words = in_memory if copy.group == 1 else VectorType.get([lanes], _word())
+def _side(rest: int) -> int:
+    """That of the smallest block that has what is left."""
+    return max(_FEWEST, 1 << (rest - 1).bit_length())
+
+
+def _write_block(turn: _Transposition, lanes: int, counters: dict[int, Value]) -> None:
+    """Write `lanes` rows of the target, of what the operands have there."""
+    nest = turn.nest
+    columns = {number: _columns(turn, number, lanes, counters) for number in turn.sources}
+    target = nest.op.operands[nest.destination]
+    for lane in range(lanes):
+        here = {**counters, turn.column: shifted(counters[turn.column], lane)}
+        arguments = {
+            number: columns[number][lane] if number in columns else _read(turn, number, lanes, here)
+            for number in range(nest.destination)
+        }
+        if turn.group > 1:
+            _, in_memory = _types(turn, 0, lanes)
+            result = vector.bitcast(in_memory, arguments[0])
+        else:
+            result = computed(nest, arguments, lanes)
+        vector.store(result, target, _indices(turn, nest.destination, here))
+
+
+def _columns(
+    turn: _Transposition, number: int, lanes: int, counters: dict[int, Value]
+) -> list[Value]:
+    """The columns of a block of an operand that has its rows."""
+    words, in_memory = _types(turn, number, lanes)
     rows = []
-    for number in range(lanes):
-        here = {**counters, copy.row: shifted(counters[copy.row], number)}
-        loaded = vector.load(in_memory, source, _indices(copy, 0, here))
-        rows.append(loaded if copy.group == 1 else vector.bitcast(words, loaded))
-    for number, row in enumerate(_transposed(rows)):
-        here = {**counters, copy.column: shifted(counters[copy.column], number)}
-        value = row if copy.group == 1 else vector.bitcast(in_memory, row)
-        vector.store(value, target, _indices(copy, 1, here))
+    for lane in range(lanes):
+        here = {**counters, turn.row: shifted(counters[turn.row], lane)}
+        operand = turn.nest.op.operands[number]
+        loaded = vector.load(in_memory, operand, _indices(turn, number, here))
+        rows.append(loaded if turn.group == 1 else vector.bitcast(words, loaded))
+    return transposed(rows)
 
 
-def _word() -> IntegerType:
-    return IntegerType.get_signless(_WORD)
+def _types(turn: _Transposition, number: int, lanes: int) -> tuple[VectorType, VectorType]:
+    """Vectors of words of an operand, and of its elements."""
+    element = MemRefType(turn.nest.op.operands[number].type).element_type
+    in_memory = VectorType.get([lanes * turn.group], element)
+    if turn.group == 1:
+        return in_memory, in_memory
+    return VectorType.get([lanes], IntegerType.get_signless(_WORD)), in_memory
 
 
-def _indices(copy: _Transposition, operand: int, counters: dict[int, Value]) -> list[Value]:
-    return [counters[loop] for loop in copy.loops(operand)]
+def _read(turn: _Transposition, number: int, lanes: int, here: dict[int, Value]) -> Value:
+    """What an operand that is not transposed has along a row of the target."""
+    value = turn.nest.op.operands[number]
+    indices = _indices(turn, number, here)
+    if turn.nest.uses_loop(number, turn.row):
+        return vector.load(_types(turn, number, lanes)[1], value, indices)
+    return broadcast(memref.load(value, indices) if is_shaped(value) else value, lanes)
 
 
-def _transposed(rows: Sequence[Value]) -> list[Value]:
-    """The columns of a square of words, by as many rounds of perfect shuffles as 2 has powers."""
-    lanes, half = len(rows), len(rows) // 2
-    order = [element for lane in range(lanes) for element in (lane, lanes + lane)]
-    masks = [order[:lanes], order[lanes:]]
-    values = list(rows)
-    for _ in range(lanes.bit_length() - 1):
-        pairs = [(values[n], values[n + half]) for n in range(half)]
-        values = [vector.shuffle(*pair, mask) for pair in pairs for mask in masks]
-    return values
+def _indices(turn: _Transposition, operand: int, counters: dict[int, Value]) -> list[Value]:
+    return [counters[loop] for loop in turn.loops(operand)]
