@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The default schedule of poolings and depthwise convolutions.
 
-Those of depthwise convolution and of pooling. Vectors are along the channels, which neighbour each
-other in memory; a register tile has a few of them, as long runs of memory are read faster, and some
-positions of the window along a row of the image, which share taps and filters. All channels of a
-position come before the next one, so that memory is read in order, unless the filters of all
-channels would push each other out of the first-level cache.
+Vectors are along the channels, which neighbour each other in memory. A register tile has as many
+positions of the window along a row of the image as there are accumulators, for these share filters
+and what they read: eight positions of a row of seven taps read 21 vectors for 56 multiplications,
+two positions of four vectors read 60. A pooling has no filters to share, and reads long runs of
+memory faster. All channels of a position come before the next one, so that memory is read in order,
+unless the filters of all channels would push each other out of the first-level cache.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from xtc.loops import ALL, NestLoop
 from xtc_targets.host.passes._register_tiles import Processor
 
 _ACCUMULATORS = 8  # vectors of the register tile
-_RUN = 4  # vectors along the channels of several positions
-_FEW_TAPS = 4  # of a row of the window: up to these are unrolled, and share what they read
+_RUN = 4  # vectors along the channels of several positions without filters
+_FEW_TAPS = 9  # of a row of the window: up to these are unrolled, and share what they read
 _SMALL_WORK = 16384  # taps of all positions below which loops as they are do as well
 _PARALLEL_WORK = 1 << 20  # taps that are worth waking threads for
 
@@ -62,7 +63,9 @@ def _items(nest: Structured, processor: Processor, channel: int, slide: int) -> 
     names = [StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_DIMS])]
     extents = nest.extents
     lanes = processor.lanes(element_bits(nest.op.operands[nest.destination]))
-    vectors = _run(extents[channel], lanes, _RUN if extents[slide] > 1 else _ACCUMULATORS)
+    filters = _filters(nest, slide)
+    run = max(1 if filters else _RUN, _ACCUMULATORS // extents[slide])
+    vectors = _run(extents[channel], lanes, run)
     width = min(extents[channel], vectors * lanes)
     positions = even_part(extents[slide], min(extents[slide], _ACCUMULATORS // vectors))
     shared = processor.parallel and math.prod(extents) >= _PARALLEL_WORK
@@ -70,7 +73,7 @@ def _items(nest: Structured, processor: Processor, channel: int, slide: int) -> 
     items = [NestLoop(names[loop], parallelize=shared) for loop in outer]
     steps = [NestLoop(names[slide])] * (extents[slide] > positions)
     blocks = [NestLoop(names[channel])] * (extents[channel] > width)
-    items += blocks + steps if _filters(nest, slide) > processor.l1_bytes // 2 else steps + blocks
+    items += blocks + steps if filters > processor.l1_bytes // 2 else steps + blocks
     taps = [loop for loop in nest.reductions if extents[loop] > 1]
     items += [NestLoop(names[loop]) for loop in taps[:-1]]
     few = [ALL if extents[loop] <= _FEW_TAPS else 0 for loop in taps[-1:]]

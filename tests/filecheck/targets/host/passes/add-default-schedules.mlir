@@ -81,9 +81,9 @@ func.func @many_filters(%x: tensor<1x29x29x512xf32>, %w: tensor<3x3x512x256xf32>
 // Each channel has a window of its own: vectors are along the channels.
 
 // CHECK-LABEL: func.func @depthwise
-// CHECK: loop.schedule = [{axis = "h", parallelize}, {axis = "w"}, {axis = "c"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "w", tile = 2 : i64, unroll = -1 : i64}, {axis = "c", tile = 64 : i64, vectorize}]
+// CHECK: loop.schedule = [{axis = "h", parallelize}, {axis = "w"}, {axis = "c"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "w", tile = 8 : i64, unroll = -1 : i64}, {axis = "c", tile = 16 : i64, vectorize}]
 // AVX2-LABEL: func.func @depthwise
-// AVX2: loop.schedule = [{axis = "h"}, {axis = "w"}, {axis = "c"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "w", tile = 2 : i64, unroll = -1 : i64}, {axis = "c", tile = 32 : i64, vectorize}]
+// AVX2: loop.schedule = [{axis = "h"}, {axis = "w"}, {axis = "c"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "w", tile = 8 : i64, unroll = -1 : i64}, {axis = "c", tile = 8 : i64, vectorize}]
 func.func @depthwise(%x: tensor<1x58x58x128xf32>, %w: tensor<3x3x128xf32>, %y: tensor<1x56x56x128xf32>) -> tensor<1x56x56x128xf32> {
   %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x58x58x128xf32>, tensor<3x3x128xf32>) outs(%y : tensor<1x56x56x128xf32>) -> tensor<1x56x56x128xf32>
   return %0 : tensor<1x56x56x128xf32>
@@ -92,13 +92,13 @@ func.func @depthwise(%x: tensor<1x58x58x128xf32>, %w: tensor<3x3x128xf32>, %y: t
 // All filters would fill the first-level cache: those of some channels serve a row of positions.
 
 // CHECK-LABEL: func.func @wide_depthwise
-// CHECK: loop.schedule = [{axis = "h"}, {axis = "c"}, {axis = "w"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "c", tile = 64 : i64, vectorize}]
+// CHECK: loop.schedule = [{axis = "h"}, {axis = "c"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "w", unroll = -1 : i64}, {axis = "c", tile = 16 : i64, vectorize}]
 func.func @wide_depthwise(%x: tensor<1x9x9x1024xf32>, %w: tensor<3x3x1024xf32>, %y: tensor<1x7x7x1024xf32>) -> tensor<1x7x7x1024xf32> {
   %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x9x9x1024xf32>, tensor<3x3x1024xf32>) outs(%y : tensor<1x7x7x1024xf32>) -> tensor<1x7x7x1024xf32>
   return %0 : tensor<1x7x7x1024xf32>
 }
 
-// Few channels leave vectors for more positions; three vectors have no remainder, where four do.
+// Few channels are one vector; seven positions have no remainder, where eight do.
 
 // CHECK-LABEL: func.func @narrow_depthwise
 // CHECK: loop.schedule = [{axis = "h", parallelize}, {axis = "w"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "w", tile = 8 : i64, unroll = -1 : i64}, {axis = "c", vectorize}]
@@ -108,14 +108,14 @@ func.func @narrow_depthwise(%x: tensor<1x114x114x16xf32>, %w: tensor<3x3x16xf32>
 }
 
 // CHECK-LABEL: func.func @odd_depthwise
-// CHECK: loop.schedule = [{axis = "h"}, {axis = "w"}, {axis = "c"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "w", tile = 2 : i64, unroll = -1 : i64}, {axis = "c", tile = 48 : i64, vectorize}]
+// CHECK: loop.schedule = [{axis = "h"}, {axis = "w"}, {axis = "c"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "w", tile = 7 : i64, unroll = -1 : i64}, {axis = "c", tile = 16 : i64, vectorize}]
 func.func @odd_depthwise(%x: tensor<1x30x30x96xf32>, %w: tensor<3x3x96xf32>, %y: tensor<1x28x28x96xf32>) -> tensor<1x28x28x96xf32> {
   %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x30x30x96xf32>, tensor<3x3x96xf32>) outs(%y : tensor<1x28x28x96xf32>) -> tensor<1x28x28x96xf32>
   return %0 : tensor<1x28x28x96xf32>
 }
 
 // CHECK-LABEL: func.func @pool
-// CHECK: loop.schedule = [{axis = "c"}, {axis = "r"}, {axis = "s"}, {axis = "c", tile = 128 : i64, vectorize}]
+// CHECK: loop.schedule = [{axis = "c"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "c", tile = 128 : i64, vectorize}]
 func.func @pool(%x: tensor<1x7x7x512xf32>, %w: tensor<7x7xf32>, %y: tensor<1x1x1x512xf32>) -> tensor<1x1x1x512xf32> {
   %0 = linalg.pooling_nhwc_max {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x7x7x512xf32>, tensor<7x7xf32>) outs(%y : tensor<1x1x1x512xf32>) -> tensor<1x1x1x512xf32>
   return %0 : tensor<1x1x1x512xf32>
