@@ -108,9 +108,10 @@ func.func @exponentials(%a: tensor<16x64xf32>, %b: tensor<64x32xf32>) -> tensor<
 
 // CHECK-LABEL: func.func @transposed
 // CHECK:       scf.for
-// CHECK:         linalg.matmul
-// CHECK:       }
+// CHECK:         arith.mulf
+// CHECK:       } {"./i"}
 // CHECK-NEXT:  %[[R:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<32x16xf32>)
+// CHECK:         arith.negf
 // CHECK:       return %[[R]]
 func.func @transposed(%a: tensor<16x64xf32>, %b: tensor<64x32xf32>) -> tensor<32x16xf32> {
   %c0 = arith.constant 0.0 : f32
