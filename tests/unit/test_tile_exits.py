@@ -56,6 +56,53 @@ def test_loops_return_from_methods_and_kernels() -> None:
             assert list(np.flatnonzero(y)) == [*passed, *rows, *ends]
 
 
+def _marked(n: int, stop: bool) -> tuple[int, int]:
+    """How many marks are made before the kernel ends, and the value that it stores."""
+    if n < 6:
+        return n, 0
+    if n in (7, 8):
+        return n, 0
+    if n in (9, 10, 11):
+        return n, 0
+    if n == 12:
+        return 12, 0
+    value = 2 * n + 1 if n == 13 else 4 * n
+    return 13 if stop else 15, value
+
+
+def test_a_bare_return_in_a_branch_of_a_method_ends_the_kernel() -> None:
+    program = tile_exits.Ending()
+    for run in (program.check, program):
+        for n in range(16):
+            for stop in (False, True):
+                y = np.zeros(24, np.int32)
+                run(n, stop, y)
+                count, value = _marked(n, stop)
+                assert list(np.flatnonzero(y[:22])) == list(range(count)), n
+                assert y[22] == value, n
+
+
+def test_a_kernel_does_not_end_inside_of_an_expression() -> None:
+    with pytest.raises(UserError) as caught:
+        tile_exits.EndedInside().compile(1)
+    text = str(caught.value)
+    assert "a method that may end the kernel is called inside of an expression" in text
+    assert "hint: assign what the method returns to a variable first" in text
+
+
+def test_none_is_not_returned_early() -> None:
+    with pytest.raises(UserError) as caught:
+        tile_exits.NoneReturned().compile(1)
+    text = str(caught.value)
+    assert "'return None' in a branch or loop" in text
+    assert "hint: write return to end the kernel, or make what follows conditional" in text
+
+
+def test_a_method_does_not_end_the_kernel_for_a_group_of_threads() -> None:
+    with pytest.raises(UserError, match="a group of threads cannot be left by return"):
+        tile_exits.EndedInGroup().compile(1)
+
+
 def test_a_group_of_threads_does_not_return() -> None:
     with pytest.raises(UserError) as caught:
         tile_exits.GroupLeft().compile(1)

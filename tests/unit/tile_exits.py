@@ -44,11 +44,15 @@ class Returning(tile.Script):
         self.store_global(y, self.register_tensor(dtype=int32, shape=[1], init=1), offsets=[at])
 
     def rows(self, y: tile.GlobalTensor, n: int32):
+        at: int32 = 0
         for i in self.range(4):
             for j in self.range(4):
                 if i * 4 + j == n:
-                    return
+                    break
                 self.mark(y, i * 4 + j)
+                at += 1
+            if at == n:
+                break
             self.mark(y, 16 + i)
 
     def __call__(self, n: int32, y_ptr: ~int32):
@@ -62,6 +66,108 @@ class Returning(tile.Script):
             if k == n:
                 return
         self.mark(y, 20)
+
+
+class Marking(tile.Class):
+    """A counter of marks, whose methods may end the kernel."""
+
+    def __init__(self, y: tile.GlobalTensor):
+        self.y = y
+        self.at: int32 = 0
+
+    def mark(self):
+        mark = self.register_tensor(dtype=int32, shape=[1], init=1)
+        self.store_global(self.y, mark, offsets=[self.at])
+        self.at += 1
+
+    def unless(self, condition: tile.boolean):
+        if condition:
+            return
+        self.mark()
+        return
+
+
+class Ending(tile.Script):
+    """Marks numbers, one after another, until the kernel ends in a method: where depends on n."""
+
+    def rows(self, marking: Marking, n: int32):
+        for i in self.range(2):
+            for j in self.range(3):
+                if i * 3 + j == n:
+                    return
+                marking.mark()
+        marking.mark()
+
+    def least(self, marking: Marking, n: int32):
+        if n == 12:
+            return  # noqa: RET502
+        marking.mark()
+        twice = n * 2
+        tile_of = self.register_tensor(dtype=int32, shape=[1], init=twice)
+        if n == 13:
+            return twice + 1
+        return twice + self.sum(tile_of, dim=0).unsqueeze(0).item()
+
+    def __call__(self, n: int32, stop: bool, y_ptr: ~int32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        y = self.global_view(y_ptr, dtype=int32, shape=[24])
+        marking = Marking(y)
+        self.rows(marking, n)
+        i: int32 = 0
+        while i < 2:
+            marking.unless(n == 7 + i)
+            i += 1
+        for number in (9, 10, 11):
+            marking.unless(n == number)
+        value = self.least(marking, n)
+        self.store_global(y, self.register_tensor(dtype=int32, shape=[1], init=value), offsets=[22])
+        marking.unless(stop)
+        marking.mark()
+
+
+class EndedInside(tile.Script):
+    """A method that may end the kernel inside of a condition, beside another call: refused."""
+
+    def tested(self, n: int32):
+        if n > 3:
+            return  # noqa: RET502
+        return n
+
+    def __call__(self, n: int32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        if self.tested(n) > 2:
+            self.sync()
+
+
+class NoneReturned(tile.Script):
+    """A branch that returns None, which could mean to end either: refused."""
+
+    def rows(self, n: int32):
+        if n > 3:
+            return None  # noqa: RET501
+        self.sync()
+
+    def __call__(self, n: int32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        self.rows(n)
+
+
+class EndedInGroup(tile.Script):
+    """A method that may end the kernel, called by a group of threads: refused."""
+
+    def tested(self, n: int32):
+        if n > 3:
+            return
+
+    def __call__(self, n: int32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 2
+        with self.thread_group(0, 32):
+            self.tested(n)
+        self.sync()
 
 
 class GroupLeft(tile.Script):

@@ -10,7 +10,8 @@ from typing import Any
 from xtc.core.errors import UserError
 from xtc.ir.builders.tile import in_group
 from xtc.ir.mlir import Block, InsertionPoint, Value, scf
-from xtc.tile.arithmetic import cast, data
+from xtc.tile.arithmetic import cast, data, spread
+from xtc.tile.kernel_ends import ended_in
 from xtc.tile.slots import AnySlot, Lost, Names, Unset, changed, contents, require_same, slots
 from xtc.tile.types import DataType
 from xtc.tile.unchanged import origin
@@ -83,7 +84,8 @@ def branch(
         require_same(held)
         after.append(_state(frames))
         _restore(before, after[-1])
-    merged = _Merge(made.then_block, made.else_block)
+    known = {id(tile) for tile, _ in before.tiles.values()}
+    merged = _Merge(made.then_block, made.else_block, [s.has_ended for s in after], known)
     positions = dict.fromkeys([*after[0].names, *after[1].names])
     owners = {**after[0].owners, **after[1].owners}
     decided = [(owners[position], merged.value(*_both(after, position))) for position in positions]
@@ -164,6 +166,7 @@ class _State:
     names: dict[tuple[int, str], Any]
     owners: dict[tuple[int, str], tuple[Names, str]]
     tiles: dict[int, tuple[RegisterTensor, Value]]
+    has_ended: bool
 
 
 def _state(frames: Frames) -> _State:
@@ -172,7 +175,8 @@ def _state(frames: Frames) -> _State:
         names[id(holder), key] = value
         owners[id(holder), key] = (holder, key)
     found = [slot.tile for slot in slots(frames, set()) if hasattr(slot, "tile")]
-    return _State(names, owners, {id(tile): (tile, tile.value) for tile in found})
+    tiles = {id(tile): (tile, tile.value) for tile in found}
+    return _State(names, owners, tiles, ended_in(frames) is True)
 
 
 def _restore(before: _State, after: _State) -> None:
@@ -193,14 +197,23 @@ _MISSING = Unset()
 
 
 class _Merge:
-    """Collects what two branches hand on."""
+    """Collects what two branches hand on. What is behind them does not run where one has ended
+    the kernel: it hands on anything."""
 
-    def __init__(self, then_block: Block, else_block: Block) -> None:
-        self.blocks = (then_block, else_block)
+    def __init__(
+        self, then_block: Block, else_block: Block, ended: Sequence[bool], known: set[int]
+    ) -> None:
+        self.blocks, self.ended, self.known = (then_block, else_block), ended, known
         self.yields: list[tuple[Value, Value]] = []
 
     def value(self, left: Any, right: Any) -> Any:
         """What a name stands for after both: what it is, or the number of a result."""
+        found = self._of_both(left, right)
+        if found is _MISSING and self.ended[0] != self.ended[1]:
+            return self._of_other(right if self.ended[0] else left, int(self.ended[1]))
+        return found
+
+    def _of_both(self, left: Any, right: Any) -> Any:
         if left is right or _are_equal_constants(left, right):
             return left
         numbers = (Data, bool, int, float)
@@ -212,6 +225,17 @@ class _Merge:
             return _MISSING
         self.yields.append((sides[0].value, sides[1].value))
         return _Handed(len(self.yields) - 1, sides[0].dtype, sides[0].shape)
+
+    def _of_other(self, value: Any, ended: int) -> Any:
+        """What a name stands for that only the branch has set which does not end the kernel."""
+        if not isinstance(value, Data):
+            return value if isinstance(value, str | int | float | None) else _MISSING
+        if id(value) in self.known:
+            return value
+        with InsertionPoint(self.blocks[ended]):
+            nothing = spread(cast(0, value.dtype), value.shape)
+        self.yields.append((value.value, nothing.value) if ended else (nothing.value, value.value))
+        return _Handed(len(self.yields) - 1, value.dtype, value.shape)
 
     def tile(self, left: Value, right: Value) -> int | None:
         """The number of the result that a tile has; None where neither branch changes it."""

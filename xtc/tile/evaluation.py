@@ -32,7 +32,6 @@ class Frame:
 
     def __init__(self, function: FunctionType, source: Source, names: Names) -> None:
         self.function, self.source, self.names = function, source, names
-        self.returned: Any = None
         outer = inspect.getclosurevars(function)
         self.outer = {**vars(builtins), **function.__globals__, **outer.nonlocals}
 
@@ -49,6 +48,10 @@ class Expressions:
 
     def call_function(self, function: FunctionType, arguments: tuple[Any, ...], named: Any) -> Any:
         """Transcribe an external function where it is called."""
+        raise NotImplementedError
+
+    def require_going(self) -> None:
+        """Raise UserError where a part of an expression may have ended the kernel."""
         raise NotImplementedError
 
     def evaluate(self, node: ast.expr) -> Any:
@@ -157,7 +160,9 @@ class Expressions:
         condition = self.evaluate(node.test)
         if not isinstance(condition, Data):
             return self.evaluate(node.body if condition else node.orelse)
-        return arithmetic.select(condition, self.evaluate(node.body), self.evaluate(node.orelse))
+        values = self.evaluate(node.body), self.evaluate(node.orelse)
+        self.require_going()
+        return arithmetic.select(condition, *values)
 
     def _Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802
         found = getattr(self.evaluate(node.value), node.attr)
@@ -239,6 +244,7 @@ class Expressions:
         for keyword in node.keywords:
             value = self.evaluate(keyword.value)
             named.update(value if keyword.arg is None else {keyword.arg: value})
+        self.require_going()
         return self._called(function, arguments, named)
 
     def _called(self, function: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:

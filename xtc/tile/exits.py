@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`break`, `continue` and early `return`, made into conditions of the statements that follow.
+"""`break` and `continue`, made into conditions of the statements that follow.
 
 if done:                  if done:
     break          ->         .left = True
@@ -12,8 +12,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-LEFT, SKIPPED, RETURNED = ".left", ".skipped", ".returned"
-"""Names, of a loop that ends, an iteration that does, and a function: no user can write them."""
+LEFT, SKIPPED = ".left", ".skipped"
+"""Names, of a loop that ends and an iteration that does: no user can write them."""
 
 VALUE = ".value"
 """The name of what a function returns."""
@@ -21,8 +21,11 @@ VALUE = ".value"
 _FLAGS: dict[type[ast.stmt], str] = {
     ast.Break: LEFT,
     ast.Continue: SKIPPED,
-    ast.Return: RETURNED,
 }
+
+
+class KernelEnd(ast.stmt):
+    """A bare `return` in a branch or a loop: it ends the kernel, also in a method."""
 
 
 def exits(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> set[type[ast.stmt]]:
@@ -33,7 +36,7 @@ def exits(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> set[type[ast.stmt
             found.add(type(statement))
         inner = kinds
         if isinstance(statement, ast.For | ast.While):
-            inner = tuple(kind for kind in kinds if kind is ast.Return)
+            inner = tuple(kind for kind in kinds if kind in (ast.Return, KernelEnd))
         if isinstance(statement, ast.If | ast.With | ast.For | ast.While) and inner:
             found |= exits([*statement.body, *getattr(statement, "orelse", [])], *inner)
     return found
@@ -61,9 +64,18 @@ def without_exits(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> list[ast.
 def left_in_group(body: Sequence[ast.stmt]) -> ast.stmt | None:
     """A statement that leaves a group of threads from inside of it; None where none does."""
     for statement in (node for each in body for node in ast.walk(each)):
-        if isinstance(statement, ast.With) and exits(statement.body, *_FLAGS):
+        if isinstance(statement, ast.With) and exits(
+            statement.body, *_FLAGS, ast.Return, KernelEnd
+        ):
             return statement
     return None
+
+
+def early_returns(body: Sequence[ast.stmt]) -> list[ast.Return]:
+    """The returns of a value, or of None, in branches and loops."""
+    inner = [statement for statement in body if not isinstance(statement, ast.Return)]
+    nodes = (node for statement in inner for node in ast.walk(statement))
+    return [node for node in nodes if isinstance(node, ast.Return)]
 
 
 def returns_value(body: Sequence[ast.stmt]) -> bool:
@@ -83,6 +95,8 @@ def with_values(body: Sequence[ast.stmt]) -> list[ast.stmt]:
             target = ast.copy_location(ast.Name(VALUE, ast.Store()), statement)
             result.append(ast.copy_location(ast.Assign([target], value), statement))
             return result
+        if isinstance(statement, KernelEnd):
+            return [*result, statement]
         if not (isinstance(statement, ast.If) and exits([statement], ast.Return)):
             result.append(statement)
             continue

@@ -51,6 +51,15 @@ def threads_now() -> tuple[int, int]:
     return 0, warps * WARP
 
 
+def group_left() -> UserError:
+    """The error of threads that leave their group before its end."""
+    return UserError(
+        "a group of threads cannot be left by return, break or continue",
+        notes=["the other threads of the block would not know of it"],
+        hints=["make what follows in the group conditional"],
+    )
+
+
 class ThreadGroups:
     """Instructions that choose threads, and ask which run."""
 

@@ -56,10 +56,12 @@ def squeezed(x: RegisterTensor, dim: int | Sequence[int]) -> Data:
 
 
 @method("unsqueezed")
-def unsqueezed(x: RegisterTensor, dim: int | Sequence[int]) -> Data:
+def unsqueezed(x: Data, dim: int | Sequence[int]) -> Data:
     """The tile with dimensions of size 1 more, at these numbers of the result."""
-    tensor_of(x, "unsqueeze")
     count = 1 if isinstance(dim, int) else len(dim)
+    if isinstance(x, Scalar):
+        return spread(x, (1,) * len(dimensions(dim, count)))
+    tensor_of(x, "unsqueeze")
     shape = list(x.shape)
     for number in sorted(dimensions(dim, len(x.shape) + count)):
         shape.insert(number, 1)

@@ -46,6 +46,15 @@ class Lost(Unset):
         return "a value that was set in a thread group, and that only its threads know"
 
 
+class Ended(Class):
+    """Whether the kernel has ended: False, True, or a number of run time."""
+
+    ended: Any = False
+
+    def __init__(self) -> None:
+        self.ended = False
+
+
 @dataclass(eq=False)
 class Slot:
     """A name or an attribute that holds run-time data."""
@@ -121,7 +130,7 @@ def contents(frames: Sequence[Names]) -> dict[int, tuple[Any, list[Any]]]:
     return {
         key: (value, [part for part in _parts(value) if not isinstance(part, Scalar)])
         for key, value in seen.items()
-        if isinstance(value, list | dict | Class)
+        if isinstance(value, list | dict | Class) and not isinstance(value, Ended)
     }
 
 

@@ -22,9 +22,10 @@ from xtc.tile.errors import Source
 from xtc.tile.evaluation import Expressions, Frame, constant_items
 from xtc.tile.exits import (
     LEFT,
-    RETURNED,
     SKIPPED,
     VALUE,
+    KernelEnd,
+    early_returns,
     exits,
     flag_names,
     left_in_group,
@@ -32,18 +33,19 @@ from xtc.tile.exits import (
     with_values,
     without_exits,
 )
-from xtc.tile.groups import ThreadGroup
+from xtc.tile.groups import ThreadGroup, group_left
+from xtc.tile.kernel_ends import ENDED, Ends, ended_in, mark_ends
 from xtc.tile.ranges import Range
-from xtc.tile.slots import Unset
+from xtc.tile.slots import Ended, Unset
 from xtc.tile.types import DataType, int32
 from xtc.tile.values import BINARY, Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
 
 _DEEPEST = 64
 _MOST_ITERATIONS = 4096
-_EXITS = (ast.Break, ast.Continue, ast.Return)
+_EXITS = (ast.Break, ast.Continue)
 _COUNTER = ".counter"
 _OF_LOOPS = (LEFT, SKIPPED, _COUNTER)
-_ENDS = frozenset((LEFT, RETURNED))
+_ENDS = frozenset((LEFT, ENDED))
 """The flags that end a loop."""
 
 
@@ -52,6 +54,7 @@ class Transcriber(Expressions):
 
     def __init__(self) -> None:
         self.frames: list[Frame] = []
+        self.ends = Ends(lambda function: syntax_of(function)[0])
 
     def call_function(
         self, function: FunctionType, arguments: Sequence[Any], named: dict[str, Any]
@@ -63,42 +66,43 @@ class Transcriber(Expressions):
         bound = inspect.signature(function).bind(*arguments, **named)
         bound.apply_defaults()
         self.frames.append(Frame(function, source, dict(bound.arguments)))
+        if len(self.frames) == 1:
+            self.frame.names[ENDED] = Ended()
         try:
             self._function(node)
-            return self.frame.returned
+            return self.frame.names.get(VALUE)
         finally:
             self.frames.pop()
 
     def _function(self, node: ast.FunctionDef) -> None:
         body = node.body
-        conditional = exits([s for s in body if not isinstance(s, ast.Return)], ast.Return)
+        conditional = early_returns(body)
         if (group := left_in_group(body)) is not None:
             with self.at(group):
-                raise UserError(
-                    "a group of threads cannot be left by return, break or continue",
-                    notes=["the other threads of the block would not know of it"],
-                    hints=["make what follows in the group conditional"],
-                )
+                raise group_left()
         if conditional:
-            if returns_value(body) and len(self.frames) > 1:
-                self._refuse_values_of_loops(body)
-                self.frame.names[VALUE] = None
-                self.block(with_values(body))
-                self.frame.returned = self.frame.names[VALUE]
-                return
-            self.frame.names[RETURNED] = False
-            body = without_exits(body, ast.Return)
+            self._refuse_early(body, conditional[0])
+            self.frame.names[VALUE] = None
+            body = with_values(body)
         self.block(body)
 
-    def _refuse_values_of_loops(self, body: Sequence[ast.stmt]) -> None:
+    def _refuse_early(self, body: Sequence[ast.stmt], first: ast.stmt) -> None:
+        """Raise UserError for values that a loop returns, and for None where values are not."""
+        if not returns_value(body):
+            with self.at(first):
+                raise UserError(
+                    "'return None' in a branch or loop",
+                    notes=["a bare return there ends the kernel, and nothing ends only the method"],
+                    hints=["write return to end the kernel, or make what follows conditional"],
+                )
         for statement in body:
             if isinstance(statement, ast.For | ast.While) and exits([statement], ast.Return):
                 with self.at(statement):
                     raise UserError("a loop of a kernel returns no value", hints=["use break"])
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
-        """Transcribe statements, up to a return."""
-        for statement in statements:
+        """Transcribe statements, up to a return; those behind the kernel's end are conditional."""
+        for number, statement in enumerate(statements):
             with self.at(statement):
                 method: Callable[[Any], None] | None = getattr(
                     self, f"_{type(statement).__name__.lower()}_statement", None
@@ -106,8 +110,52 @@ class Transcriber(Expressions):
                 if method is None:
                     raise UserError(f"a kernel has no {type(statement).__name__} statement")
                 method(statement)
-            if isinstance(statement, ast.Return):
+            if isinstance(statement, ast.Return) or ended_in(self._names()) is True:
                 return
+            if self._unless_ended(partial(self.block, statements[number + 1 :])):
+                return
+
+    def _unless_ended(self, rest: Callable[[], None]) -> bool:
+        """Transcribe what follows under the condition that the kernel has not ended; False, and
+        nothing, where nothing could have ended it."""
+        ended = ended_in(self._names())
+        if ended is False:
+            return False
+        if isinstance(ended, Unset):
+            raise group_left()
+        goes = _truth(arithmetic.unary("not", ended))
+        branches.branch(self._names(), goes, (partial(self._going_on, rest), self._end))
+        return True
+
+    def _going_on(self, rest: Callable[[], None]) -> None:
+        self.frames[0].names[ENDED].ended = False
+        rest()
+
+    def _end(self) -> None:
+        self.frames[0].names[ENDED].ended = True
+
+    def require_going(self) -> None:
+        """Raise UserError where a part of an expression may have ended the kernel."""
+        if ended_in(self._names()) is not False:
+            raise UserError(
+                "a method that may end the kernel is called inside of an expression",
+                notes=["a bare return in a branch or loop ends the kernel, in methods too"],
+                hints=["assign what the method returns to a variable first"],
+            )
+
+    def condition(self, node: ast.expr) -> Any:
+        """The value of what decides how a statement goes on."""
+        found = self.evaluate(node)
+        self.require_going()
+        return found
+
+    def _kernelend_statement(self, node: KernelEnd) -> None:
+        self._end()
+
+    def _may_end(self, body: Sequence[ast.stmt]) -> bool:
+        """Whether statements of this frame may end the kernel."""
+        known = {**self.frame.outer, **self.frame.names, "self": self.frame.names.get("self")}
+        return self.ends.may_end(body, known.get)
 
     def bind(self, target: ast.expr, value: Any) -> None:
         with self.at(target):
@@ -150,8 +198,9 @@ class Transcriber(Expressions):
         """Nothing."""
 
     def _return_statement(self, node: ast.Return) -> None:
-        self.frame.returned = None if node.value is None else self.evaluate(node.value)
-        if self.frame.returned is not None and len(self.frames) == 1:
+        value = None if node.value is None else self.evaluate(node.value)
+        self.frame.names[VALUE] = value
+        if value is not None and len(self.frames) == 1:
             raise UserError("a kernel returns nothing", hints=["write it: self.store_global(...)"])
 
     def _assign_statement(self, node: ast.Assign) -> None:
@@ -188,7 +237,7 @@ class Transcriber(Expressions):
             raise UserError(f"assertion failed{said}")
 
     def _if_statement(self, node: ast.If) -> None:
-        condition = self.evaluate(node.test)
+        condition = self.condition(node.test)
         if isinstance(condition, Unset):
             raise UserError(f"the condition is {condition!r}")
         if not isinstance(condition, Data):
@@ -200,14 +249,15 @@ class Transcriber(Expressions):
     def _while_statement(self, node: ast.While) -> None:
         if node.orelse:
             raise UserError("a loop of a kernel has no else")
-        if not exits(node.body, *_EXITS) and self._while_constant(node):
+        leaves = exits(node.body, *_EXITS) or self._may_end(node.body)
+        if not leaves and self._while_constant(node):
             return
         with self._own_flags():
             body, flags = self._exits_of(node)
             test = (
                 (lambda: self._unless_left(node.test, flags))
                 if flags & _ENDS
-                else (lambda: _truth(self.evaluate(node.test)))
+                else (lambda: _truth(self.condition(node.test)))
             )
             branches.while_loop(
                 self._names(), stored([node, *body]) | flags, test, lambda: self._body(body, flags)
@@ -226,13 +276,16 @@ class Transcriber(Expressions):
             names.update(kept)
 
     def _unless_left(self, test: ast.expr, flags: set[str]) -> Value:
-        holds = arithmetic.data(self.evaluate(test))
-        going = self._going(flags)
+        going, flag = self._going(flags), self.frames[0].names[ENDED]
+        carried, flag.ended = flag.ended, False
+        holds = arithmetic.data(self.condition(test))
+        flag.ended = carried
         return _truth(arithmetic.binary("and", arithmetic.cast(holds, going.dtype), going))
 
     def _going(self, flags: set[str]) -> Data:
         """Whether nothing has ended a loop."""
-        ended = [self.frame.names[name] for name in sorted(flags & _ENDS)]
+        ended = [self.frame.names[name] for name in sorted(flags & {LEFT})]
+        ended += [ended_in(self._names())] if ENDED in flags else []
         return arithmetic.unary("not", reduce(partial(arithmetic.binary, "or"), ended))
 
     def _while_constant(self, node: ast.While) -> bool:
@@ -255,8 +308,11 @@ class Transcriber(Expressions):
         """The body of a loop without its exits, and the flags that it sets."""
         kinds = exits(node.body, *_EXITS)
         flags = set(flag_names(kinds))
-        for name in sorted(flags - {RETURNED}):
+        for name in sorted(flags):
             self.frame.names[name] = False
+        if self._may_end(node.body):
+            flags.add(ENDED)
+            self.frames[0].names[ENDED].ended = arithmetic.data(False)
         if not kinds:
             return node.body, flags
         return without_exits(node.body, *_EXITS), flags
@@ -266,14 +322,16 @@ class Transcriber(Expressions):
         if SKIPPED in flags:
             self.frame.names[SKIPPED] = False
         outside = set(self.frame.names)
-        self.block(body)
+        self._going_on(partial(self.block, body))
+        if ENDED not in flags and ended_in(self._names()) is not False:
+            raise UserError("a loop has a method that ends the kernel and that is not known before")
         for name in set(self.frame.names) - outside:
             self.frame.names[name] = Unset()
 
     def _for_statement(self, node: ast.For) -> None:
         if node.orelse:
             raise UserError("a loop of a kernel has no else")
-        items = self.evaluate(node.iter)
+        items = self.condition(node.iter)
         if not isinstance(items, Range) or items.unroll == "all":
             self._unrolled(node, constant_items(items))
             return
@@ -306,9 +364,13 @@ class Transcriber(Expressions):
                 "a loop over constants has no break, continue or return",
                 hints=["loop over a range, or make the statements conditional"],
             )
-        for item in items:
+        for number, item in enumerate(items):
             self.bind(node.target, item)
             self.block(node.body)
+            if ended_in(self._names()) is True:
+                return
+            if self._unless_ended(partial(self._unrolled, node, items[number + 1 :])):
+                return
 
     def _left_early(
         self, node: ast.For, items: Range, body: list[ast.stmt], flags: set[str]
@@ -399,6 +461,7 @@ def syntax_of(function: FunctionType) -> tuple[ast.FunctionDef, Source]:
     (found,) = tree.body
     if not isinstance(found, ast.FunctionDef):
         raise UserError(f"'{function.__qualname__}' is no method")
+    mark_ends(found)
     file = shortened(function.__code__.co_filename)
     return found, Source(file, tuple(line.rstrip("\n") for line in whole))
 

@@ -67,6 +67,22 @@ class Scalar(Data):
     def __repr__(self) -> str:
         return f"a run-time {self.dtype}"
 
+    def item(self) -> Scalar:
+        """The number: what is reduced along its only dimension is no tile."""
+        return self
+
+    def tolist(self) -> Scalar:
+        """The number, as `item`."""
+        return self
+
+    def to(self, dtype: DataType) -> Any:
+        """The number in another type."""
+        return call("cast", self, dtype)
+
+    def unsqueeze(self, dim: int | Sequence[int]) -> Any:
+        """A tile with dimensions of size 1."""
+        return call("unsqueezed", self, dim)
+
 
 class RegisterTensor(Data):
     """A tile in registers."""

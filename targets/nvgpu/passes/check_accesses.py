@@ -28,7 +28,11 @@ _DECLARATIONS = "\n".join(
 _COMBINING = ("llvm.atomicrmw", "llvm.cmpxchg")
 _MEMORIES = ("!llvm.ptr<1>", "!llvm.ptr<3>")  # global and shared
 _WIDEST = 16  # bytes of one access
-_ADDRESSES = ("llvm.getelementptr", "llvm.addrspacecast", "llvm.ptrtoint", "llvm.call")
+_ADDRESSES = (
+    *("llvm.getelementptr", "llvm.addrspacecast", "llvm.ptrtoint", "llvm.call"),
+    *("llvm.br", "llvm.cond_br", "llvm.select"),
+)
+"""Operations that compute with addresses, or hand them on."""
 _CHECKED = (
     *("nvvm.cp.async.shared.global", "nvvm.ldmatrix", "nvvm.mbarrier.init"),
     *("nvvm.mbarrier.arrive", "nvvm.mbarrier.arrive.expect_tx", "nvvm.mbarrier.try_wait.parity"),

@@ -56,3 +56,17 @@ llvm.func @together(%a: !llvm.ptr<1>, %b: !llvm.ptr<3>) {
     : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
   llvm.return
 }
+
+// Branches that hand on an address access nothing; what uses it does.
+// CHECK-LABEL: llvm.func @handed_on
+// CHECK:       llvm.cond_br
+// CHECK:       ^bb1(%[[HELD:.*]]: !llvm.ptr<1>):
+// CHECK:       llvm.addrspacecast %[[HELD]]
+// CHECK:       llvm.call @cuda_read
+// CHECK-NEXT:  llvm.load %[[HELD]]
+llvm.func @handed_on(%c: i1, %a: !llvm.ptr<1>, %b: !llvm.ptr<1>) {
+  llvm.cond_br %c, ^bb1(%a : !llvm.ptr<1>), ^bb1(%b : !llvm.ptr<1>)
+^bb1(%p: !llvm.ptr<1>):
+  %x = llvm.load %p : !llvm.ptr<1> -> f32
+  llvm.return
+}
