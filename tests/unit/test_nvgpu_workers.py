@@ -19,6 +19,7 @@ from tests.unit.tile_instructions import Histogram
 from tests.unit.tile_kernels import Matmul, RowSoftmax
 from xtc import tile
 from xtc.core.errors import DeviceFault, DeviceLost, DeviceTimeout, UserError
+from xtc.runtime.native import NativeUnit, compile_unit
 from xtc.tile import float16, float32
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions, simulator
 
@@ -211,6 +212,29 @@ def test_processes_end_with_the_device(closed: bool) -> None:
                 queue.wait()
     for worker in workers:
         wait_until_gone(worker)
+
+
+@pytest.mark.parametrize("started", [0, 1, 2])
+def test_where_processes_cannot_be_started_others_run_all_blocks(
+    started: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Path(__file__).with_name("no_fork.c")
+    library = compile_unit(
+        NativeUnit("no_fork.so", "library", (source,), (), libraries=("dl",)), tmp_path
+    )
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    monkeypatch.setenv("NO_FORK_FROM", str(started))
+    with independent(3) as (found, memory):
+        found.device.launch(found.processes, [memory], [64])
+        processes = set(memory.numpy().tolist())
+        monkeypatch.delenv("LD_PRELOAD")
+        found.device.launch(found.processes, [memory], [64])
+        again = set(memory.numpy().tolist())
+        parent = simulator_process()
+    assert all(processes)
+    assert len(processes) <= max(1, started)
+    assert (parent in processes) == (not started)
+    assert again == {parent}
 
 
 def test_many_launches_leave_no_process_descriptor_or_memory() -> None:
