@@ -435,3 +435,13 @@ def test_inputs_without_elements_are_constants() -> None:
     assert [str(tensor.name) for tensor in graph.inputs] == ["x"]
     x = np.ones((3, 2), np.float32)
     np.testing.assert_array_equal(graph.evaluate(x), x)
+
+
+@pytest.mark.slow
+def test_results_are_written_to_the_callers_arrays() -> None:
+    x, out = np.ones((2, 3, 5, 6), np.float32), np.empty((2, 5), np.float32)
+    with xtc.compile(xtc.from_onnx(network())) as module:
+        assert module(x, out=out) is out
+        np.testing.assert_array_equal(out, module(x))
+        with pytest.raises(UserError, match=r"out= has 2"):
+            module(x, out=[out, out])

@@ -86,9 +86,15 @@ class SpecialisedModule(Closing):
         """The module for sizes by name, compiled now where it was not. Raises UserError."""
         return self._module({**self._dims, **dims}, {})
 
-    def __call__(self, *args: Any, **arrays: Any) -> Any:
-        """Run on arrays. Raises UserError where they fit the family's inputs in no size."""
+    def __call__(self, *args: Any, out: Any = None, **arrays: Any) -> Any:
+        """Run on arrays, and return new ones, or `out` after writing to it as `Module` does.
+
+        Raises UserError where arrays fit the family's inputs in no size, or `out` the results.
+        Elements of few bits are written as the integers that carry them.
+        """
         module, inputs, finish = self._chosen(args, arrays)
+        if out is not None:
+            return module(**inputs, out=out)
         return finish(module(**inputs))
 
     def profile(self, *args: Any, repeat: int = 20, **arrays: Any) -> Profile:

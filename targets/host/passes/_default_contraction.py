@@ -257,7 +257,7 @@ def contraction_items(shape: ContractionShape, processor: Processor) -> list[Nes
     blocks = _blocks(shape, processor)
     is_long = math.prod(shape.extents) >= _PARALLEL_WORK or shape.held >= _PARALLEL_BYTES
     shared = processor.parallel and is_long
-    loops = _around(shape, blocks, shared=shared)
+    loops = _around(shape, blocks, processor, shared=shared)
     if shape.is_computed and loops:
         loops[-1] = replace(loops[-1], fuse=(shape.panel,))
     elif blocks.is_copied:
@@ -269,13 +269,27 @@ def contraction_items(shape: ContractionShape, processor: Processor) -> list[Nes
     return loops + _inside(shape, blocks)
 
 
-def _around(shape: ContractionShape, blocks: _Blocks, *, shared: bool) -> list[NestLoop]:
+def _around(
+    shape: ContractionShape, blocks: _Blocks, processor: Processor, *, shared: bool
+) -> list[NestLoop]:
     """The loops around a panel, and those over rows where there is none for them to share."""
-    numbers = list(shape.batch) if blocks.columns else [*shape.batch, *shape.rows]
+    numbers = list(shape.batch) if blocks.columns else _by_rows(shape, processor)
     loops = _whole(shape, numbers, shared=shared)
     if shape.columns > (blocks.columns or blocks.width):
         loops.append(NestLoop(shape.names[shape.column], parallelize=shared))
     return loops + _whole(shape, blocks.outer)
+
+
+def _by_rows(shape: ContractionShape, processor: Processor) -> list[int]:
+    """All loops of the result around a register tile, without the one along its rows.
+
+    Groups of a convolution are parts of the same pixels: those of a row follow each other where the
+    filters of all of them stay in the second-level cache.
+    """
+    filters = shape.held * shape.size(shape.batch)
+    if filters <= processor.l2_bytes // 4:
+        return [*shape.rows, *shape.batch]
+    return [*shape.batch, *shape.rows]
 
 
 def _inside(shape: ContractionShape, blocks: _Blocks) -> list[NestLoop]:

@@ -156,9 +156,20 @@ def _epilogue(
     each_once = not rows and sorted(loops) == sorted(reader.out)
     if not each_once or len(dimensions) != len(reader.extents) or reader.device != writer.device:
         return []
-    if linalg.node_in_function(reader.op) in kept:
+    if linalg.node_in_function(reader.op) in kept or _transposes(reader, loops):
         return []
     return [Member(reader, tuple(loops[number] for number in numbers))]
+
+
+def _transposes(reader: Structured, loops: Sequence[int]) -> bool:
+    """Whether neighbours that an operation reads are none in its result.
+
+    By whole blocks of vectors it writes faster than from the tiles of a sum.
+    """
+    read, written = (
+        [loop for loop in order if reader.extents[loop] > 1] for order in (loops, reader.out)
+    )
+    return read[-1:] != written[-1:]
 
 
 def _first_values(view: FunctionView, writer: Structured, numbers: Sequence[int]) -> list[Member]:

@@ -114,6 +114,25 @@ func.func @odd_depthwise(%x: tensor<1x30x30x96xf32>, %w: tensor<3x3x96xf32>, %y:
   return %0 : tensor<1x28x28x96xf32>
 }
 
+// The groups of a row of pixels follow each other, as they share what is fetched.
+
+// CHECK-LABEL: func.func @groups
+// CHECK: loop.schedule = [{axis = "h"}, {axis = "g"}, {axis = "r"}, {axis = "s"}, {axis = "c"}, {axis = "w", unroll = -1 : i64}, {axis = "f", vectorize}]
+func.func @groups(%x: tensor<1x9x9x8x16xf32>, %w: tensor<3x3x16x8x16xf32>, %y: tensor<1x7x7x8x16xf32>) -> tensor<1x7x7x8x16xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(n, h, w, g, f, r, s, c) -> (n, h + r, w + s, g, c)>,
+                                        affine_map<(n, h, w, g, f, r, s, c) -> (r, s, c, g, f)>,
+                                        affine_map<(n, h, w, g, f, r, s, c) -> (n, h, w, g, f)>],
+                       iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"],
+                       loop.dims = ["n", "h", "w", "g", "f", "r", "s", "c"]}
+    ins(%x, %w : tensor<1x9x9x8x16xf32>, tensor<3x3x16x8x16xf32>) outs(%y : tensor<1x7x7x8x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %product = arith.mulf %a, %b : f32
+    %sum = arith.addf %c, %product : f32
+    linalg.yield %sum : f32
+  } -> tensor<1x7x7x8x16xf32>
+  return %0 : tensor<1x7x7x8x16xf32>
+}
+
 // CHECK-LABEL: func.func @pool
 // CHECK: loop.schedule = [{axis = "c"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "c", tile = 128 : i64, vectorize}]
 func.func @pool(%x: tensor<1x7x7x512xf32>, %w: tensor<7x7xf32>, %y: tensor<1x1x1x512xf32>) -> tensor<1x1x1x512xf32> {

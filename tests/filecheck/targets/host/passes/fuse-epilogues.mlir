@@ -103,3 +103,28 @@ func.func @exponentials(%a: tensor<16x64xf32>, %b: tensor<64x32xf32>) -> tensor<
   } -> tensor<16x32xf32>
   return %result : tensor<16x32xf32>
 }
+
+// What writes rows as columns stays behind the sum.
+
+// CHECK-LABEL: func.func @transposed
+// CHECK:       scf.for
+// CHECK:         arith.mulf
+// CHECK:       } {"./i"}
+// CHECK-NEXT:  %[[R:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<32x16xf32>)
+// CHECK:         arith.negf
+// CHECK:       return %[[R]]
+func.func @transposed(%a: tensor<16x64xf32>, %b: tensor<64x32xf32>) -> tensor<32x16xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<16x32xf32>
+  %turned = tensor.empty() : tensor<32x16xf32>
+  %zero = linalg.fill ins(%c0 : f32) outs(%empty : tensor<16x32xf32>) -> tensor<16x32xf32>
+  %sum = linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = ["i", "j", "k", "i#8=unroll", "j#16=vectorize"]}
+    ins(%a, %b : tensor<16x64xf32>, tensor<64x32xf32>) outs(%zero : tensor<16x32xf32>) -> tensor<16x32xf32>
+  %result = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+    ins(%sum : tensor<16x32xf32>) outs(%turned : tensor<32x16xf32>) {
+  ^bb0(%s: f32, %o: f32):
+    %n = arith.negf %s : f32
+    linalg.yield %n : f32
+  } -> tensor<32x16xf32>
+  return %result : tensor<32x16xf32>
+}

@@ -48,6 +48,18 @@ func.func @few(%x: memref<4xf32> {llvm.noalias}, %y: memref<4xf32> {llvm.noalias
   return
 }
 
+// Neither are these parts of one operator taken apart.
+
+// CHECK-LABEL: func.func @parts(
+// CHECK-NOT: call
+// CHECK: return
+func.func @parts(%x: memref<4xf32> {llvm.noalias}, %y: memref<4xf32> {llvm.noalias}) {
+  linalg.exp ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+  linalg.exp ins(%y : memref<4xf32>) outs(%y : memref<4xf32>)
+  linalg.exp ins(%y : memref<4xf32>) outs(%y : memref<4xf32>)
+  return
+}
+
 // The padding of a convolution belongs to the loops that compute it and what follows.
 
 // CHECK-LABEL: func.func @padded(
