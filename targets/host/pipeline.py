@@ -47,6 +47,7 @@ from xtc_targets.host.passes.keep_arenas import KeepArenas
 from xtc_targets.host.passes.order_loops import OrderLoops
 from xtc_targets.host.passes.outline_kernels import OutlineKernels
 from xtc_targets.host.passes.outline_parallel_loops import OutlineParallelLoops
+from xtc_targets.host.passes.overwrite_operands import OverwriteOperands
 from xtc_targets.host.passes.pack_constants import PackConstants
 from xtc_targets.host.passes.pad_by_blocks import PadByBlocks
 from xtc_targets.host.passes.pass_workspaces import PassWorkspaces
@@ -253,8 +254,8 @@ def host_pipeline(
     outline = (OutlineParallelLoops(),) if parallel else ()
     # Bufferization compares all that reads or writes the same tensor.
     separate = (SeparateEmpties(), SeparateReads())
-    # What is left to copy, before operators and parallel loops become functions.
-    buffers = (ShareBuffers(), DivideCopies(parallel))
+    # What need not be copied or written apart, before operators and parallel loops are functions.
+    buffers = (ShareBuffers(), OverwriteOperands(), DivideCopies(parallel))
     bufferized = Stage(
         "bufferized", (*separate, *TO_MEMREFS, *buffers, *kernels, *outline, *_BUFFERS)
     )
