@@ -336,6 +336,36 @@ def test_an_input_is_the_state_that_an_output_updates() -> None:
         xtc.from_onnx(proto, states={"past": "presents"})
 
 
+@pytest.mark.slow
+def test_a_step_writes_one_row_of_the_cache_that_it_is_given() -> None:
+    nodes = [
+        helper.make_node("TensorScatter", ["past", "new", "at"], ["present"], axis=1),
+        helper.make_node("ReduceSum", ["present", "rows"], ["y"], keepdims=0),
+    ]
+    proto = model(
+        nodes,
+        [info("past", [1, 64, 16]), info("new", [1, 1, 16]), info("at", [1], I64)],
+        [info("y", None), info("present", None)],
+        opset=24,
+        initializer=[constant("rows", [1], "int64")],
+    )
+    caches = [np.zeros((1, 64, 16), np.float32) for _ in range(2)]
+    with xtc.compile(xtc.from_onnx(proto, states={"past": "present"}), in_memory=True) as module:
+        for number in range(3):
+            for cache in caches:
+                new = np.full((1, 1, 16), number + 1, np.float32)
+                module(new, np.array([number]), past=cache)
+        assert isinstance(module, SpecialisedModule)
+        bufferized = module.specialise().ir("bufferized")
+        with pytest.raises(UserError, match="'tested' has no input 'pats'"):
+            module(new, np.array([1]), pats=caches[0])
+        assert not module.state["past"].any()
+    for cache in caches:
+        np.testing.assert_array_equal(cache[0, :4, 0], [1, 2, 3, 0])
+    made = [line for line in bufferized.splitlines() if "alloc" in line or "memref.copy" in line]
+    assert "memref<1x64x16xf32>" not in "".join(made)
+
+
 def contributed(rng: np.random.Generator) -> Any:
     """Operators that ONNX Runtime's optimiser writes, one after the other."""
     constants = [

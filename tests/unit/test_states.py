@@ -58,6 +58,45 @@ def test_nothing_of_a_cache_is_copied() -> None:
     )
 
 
+def test_calls_update_the_arrays_of_their_caller() -> None:
+    """As a server does that writes several texts by one module, each with a cache."""
+    caches = [np.zeros((4, 8), np.float32) for _ in range(3)]
+    with xtc.compile(cache_graph(), in_memory=True) as module:
+        for number, cache in enumerate(caches):
+            np.testing.assert_array_equal(module(*row(number), cache=cache), np.full(8, number))
+            np.testing.assert_array_equal(module(*row(3), cache=cache), np.full(8, number + 3))
+        for number, cache in enumerate(caches):
+            expected = np.zeros(4)
+            expected[number], expected[3] = number, 3
+            np.testing.assert_array_equal(cache[:, 0], expected)
+        assert not module.state["cache"].any()
+        before = caches[0].copy()
+        with pytest.raises(UserError, match="state 'cache' overlaps another argument"):
+            module(caches[0][:1], np.array([[1]]), cache=caches[0])
+        with pytest.raises(UserError, match="out= for 'total' overlaps another argument"):
+            module(*row(1), cache=caches[0], out=caches[0][1])
+        caches[1].flags.writeable = False
+        with pytest.raises(UserError, match="state 'cache' is read-only"):
+            module(*row(1), cache=caches[1])
+        np.testing.assert_array_equal(caches[0], before)
+
+
+def test_two_states_of_a_call_are_two_arrays() -> None:
+    a, b = (O.tensor((3,), name=name, state=True) for name in "ab")
+    with O.graph(name="swapped") as builder:
+        O.update(a, O.relu(b))
+        O.update(b, O.exp(a))
+        O.outputs(O.add(a, b))
+    with xtc.compile(builder.graph, in_memory=True) as module:
+        ours = np.ones(3, np.float32)
+        with pytest.raises(UserError, match=r"state '[ab]' overlaps another argument"):
+            module(a=ours, b=ours)
+        np.testing.assert_array_equal(module(a=ours), np.ones(3))
+        np.testing.assert_array_equal(ours, np.zeros(3))
+        np.testing.assert_allclose(module.state["b"], np.full(3, np.e))
+        assert not module.state["a"].any()
+
+
 def test_what_reads_a_state_sees_its_old_value() -> None:
     a, b = (O.tensor((3,), name=name, state=True) for name in "ab")
     x = O.tensor((3,), name="x")
@@ -149,8 +188,10 @@ def test_mistakes_with_states_are_named() -> None:
     with pytest.raises(UserError, match="state 's' is never read"), O.graph():
         O.update(state, (O.relu(x), O.exp(x))[0])
     with xtc.compile(cache_graph(), in_memory=True) as module:
-        with pytest.raises(UserError, match="'cache' is a state of 'remember', and no argument"):
-            module(*row(1), cache=np.zeros((4, 8), np.float32))
+        with pytest.raises(UserError, match="state 'cache' is not dense in row-major order"):
+            module(*row(1), cache=np.zeros((8, 4), np.float32).T)
+        with pytest.raises(UserError, match="state 'cache' is list, not a NumPy array"):
+            module(*row(1), cache=[[0.0] * 8] * 4)
         with pytest.raises(UserError, match="there is no state 'cach'"):
             _ = module.state["cach"]
         with pytest.raises(UserError, match="has shape"):

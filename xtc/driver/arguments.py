@@ -8,7 +8,7 @@ refused, never silently replaced.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -106,7 +106,8 @@ def output_arrays(
     make = new or aligned_empty
     arrays = [_output(value, argument, devices, undo, make) for value, argument in pairs]
     for position, array in enumerate(arrays):
-        _check_apart(array, manifest.outputs[position], [*inputs, *arrays[:position]])
+        label = f"out= for '{manifest.outputs[position].name}'"
+        _check_apart(array, label, [*inputs, *arrays[:position]])
     return arrays
 
 
@@ -117,12 +118,14 @@ def _output(
         return output_device_array(value, argument, devices, undo)
     if value is None:
         return new(argument.shape, argument.dtype)
-    return _writable(value, argument)
+    hint = "pass np.empty(shape, dtype), or leave out= away and copy the result"
+    return writable(value, argument, f"out= for '{argument.name}'", hint)
 
 
-def _writable(value: Any, argument: Argument) -> Array:
+def writable(value: Any, argument: Argument, label: str, hint: str) -> Array:
+    """`value`, which a call can write in place. Raises UserError, with the hint, otherwise."""
     if not isinstance(value, np.ndarray):
-        raise UserError(f"out= for '{argument.name}' is {type(value).__name__}, not a NumPy array")
+        raise UserError(f"{label} is {type(value).__name__}, not a NumPy array")
     check_type(value, argument)
     flags = {
         "read-only": not value.flags.writeable,
@@ -131,19 +134,26 @@ def _writable(value: Any, argument: Argument) -> Array:
     }
     for problem, present in flags.items():
         if present:
-            raise UserError(
-                f"out= for '{argument.name}' is {problem}",
-                hints=["pass np.empty(shape, dtype), or leave out= away and copy the result"],
-            )
+            raise UserError(f"{label} is {problem}", hints=[hint])
     return value
 
 
+def check_states(
+    manifest: Manifest, arrays: Sequence[Array | DeviceArray], given: Collection[str]
+) -> None:
+    """Raise UserError where an array that the caller gave for a state is another input as well."""
+    for position, argument in enumerate(manifest.inputs):
+        if argument.name in given and argument.state:
+            others = [*arrays[:position], *arrays[position + 1 :]]
+            _check_apart(arrays[position], f"state '{argument.name}'", others)
+
+
 def _check_apart(
-    array: Array | DeviceArray, argument: Argument, others: Sequence[Array | DeviceArray]
+    array: Array | DeviceArray, label: str, others: Sequence[Array | DeviceArray]
 ) -> None:
     if any(_overlap(array, other) for other in others):
         raise UserError(
-            f"out= for '{argument.name}' overlaps another argument",
+            f"{label} overlaps another argument",
             notes=["the compiled code assumes that what it writes is nowhere else"],
         )
 

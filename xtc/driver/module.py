@@ -18,7 +18,13 @@ from xtc.core.closing import Closing
 from xtc.core.errors import ArtifactError, UserError
 from xtc.driver.absent import RecordingModule
 from xtc.driver.argument_memory import argument_addresses
-from xtc.driver.arguments import bind_arguments, empty_outputs, host_arrays, output_arrays
+from xtc.driver.arguments import (
+    bind_arguments,
+    check_states,
+    empty_outputs,
+    host_arrays,
+    output_arrays,
+)
 from xtc.driver.default_schedules import schedule_in_use
 from xtc.driver.device_counters import count, device_of
 from xtc.driver.folders import new_folder, separate_copy
@@ -129,25 +135,21 @@ class Module(Closing):
         """Run on arrays. Raises UserError where they do not fit the graph's inputs.
 
         Arguments that live on a device are device arrays, `device.array(values)`, and so are such
-        results; `result.numpy()` copies one to the host. States are updated.
+        results; `result.numpy()` copies one to the host. States are updated: the module's, or an
+        array that is given by the name of a state, in place. Calls in several threads take turns
+        where they update states of the module.
         """
         self._calls.require_open()
-        if self.state:
-            with self._states_in_use:
-                return self._call(args, out, self._with_states(arrays))
-        return self._call(args, out, arrays)
-
-    def _with_states(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
-        for name in arrays:
-            if name in self.state:
-                raise UserError(
-                    f"'{name}' is a state of '{self.name}', and no argument",
-                    hints=[f"set it before the call: module.state['{name}'] = array"],
-                )
-        return {**arrays, **self.state}
+        if all(name in arrays for name in self.state):
+            return self._call(args, out, arrays)
+        with self._states_in_use:
+            return self._call(args, out, arrays)
 
     def _call(self, args: Sequence[Any], out: Any, arrays: Mapping[str, Any]) -> Any:
-        inputs = bind_arguments(self.artifact.manifest, args, arrays, self.devices)
+        named = {**arrays, **self.state.of_call(arrays)} if self.state else arrays
+        inputs = bind_arguments(self.artifact.manifest, args, named, self.devices)
+        if self.state and arrays:
+            check_states(self.artifact.manifest, inputs, arrays)
         with ExitStack() as undo:
             manifest, new = self.artifact.manifest, self._results.empty
             outputs = output_arrays(manifest, out, inputs, self.devices, undo, new)

@@ -12,7 +12,7 @@ import numpy as np
 
 from xtc.core.call import match_names
 from xtc.core.closing import Closing
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, did_you_mean
 from xtc.driver.module import Module
 from xtc.driver.states import States
 from xtc.graph.family import GraphFamily
@@ -90,12 +90,33 @@ class SpecialisedModule(Closing):
         """Run on arrays, and return new ones, or `out` after writing to it as `Module` does.
 
         Raises UserError where arrays fit the family's inputs in no size, or `out` the results.
-        Elements of few bits are written as the integers that carry them.
+        Elements of few bits are written as the integers that carry them. Arrays for states are
+        given by the names in `state`.
         """
-        module, inputs, finish = self._chosen(args, arrays)
+        given, states = self._apart(args, arrays)
+        module, inputs, finish = self._chosen(args, given)
+        for name in states:
+            self._require_state(name, module)
         if out is not None:
-            return module(**inputs, out=out)
-        return finish(module(**inputs))
+            return module(**inputs, **states, out=out)
+        return finish(module(**inputs, **states))
+
+    def _apart(
+        self, args: Sequence[Any], arrays: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The inputs that are given by name, and what may be states, which graphs alone know."""
+        names = [given.name for given in self.family.inputs]
+        inputs = {name: value for name, value in arrays.items() if name in names}
+        if len(args) + len(inputs) != len(names):
+            match_names(f"'{self.family.name}'", names, args, arrays)
+        return inputs, {name: value for name, value in arrays.items() if name not in names}
+
+    def _require_state(self, name: str, module: Module) -> None:
+        if name not in module.state:
+            known = [*(given.name for given in self.family.inputs), *module.state]
+            raise UserError(
+                f"'{self.family.name}' has no input '{name}'", hints=did_you_mean(name, known)
+            )
 
     def profile(self, *args: Any, repeat: int = 20, **arrays: Any) -> Profile:
         """Where the time of a call on these arrays goes: `Module.profile` of what is run for them.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from xtc.core.errors import ArtifactError, UserError, did_you_mean
-from xtc.driver.arguments import aligned_empty
+from xtc.driver.arguments import aligned_empty, writable
 from xtc.driver.device_arguments import check_type
 from xtc.interfaces.artifact import Argument, Manifest
 
@@ -61,6 +61,19 @@ class States(Mapping[str, Array]):
             raise ArtifactError("these are states of another module", where=Path(path))
         for name, array in raw.items():
             array[...] = found[name]
+
+    def of_call(self, given: Mapping[str, Any]) -> dict[str, Array]:
+        """The arrays that a call reads and updates: those of the caller, and these for the others.
+
+        Raises UserError where one that is given cannot be updated in place.
+        """
+        hint = "a call updates it in place: pass a dense array, as np.zeros(shape, dtype) makes one"
+        return {
+            name: writable(given[name], argument, f"state '{name}'", hint)
+            if name in given
+            else self._arrays[name]
+            for name, argument in self._arguments.items()
+        }
 
     def _raw(self) -> dict[str, Array]:
         """The states as bytes: NumPy's files do not have all element types."""
