@@ -136,9 +136,9 @@ class Emulator:
             found = np.frombuffer(self._uc.mem_read(place, array.nbytes), array.dtype)
             array[...] = found.reshape(array.shape)
 
-    def _allocate(self, size: int) -> int:
-        place = self._free
-        self._free += -(-size // 64) * 64 + 64
+    def _allocate(self, size: int, alignment: int = 64) -> int:
+        place = -(-self._free // alignment) * alignment
+        self._free = place + -(-size // 64) * 64 + 64
         return place
 
     def _library(self, name: str) -> None:
@@ -147,6 +147,7 @@ class Emulator:
         a, b, c = (self._uc.reg_read(first + number) for number in range(3))
         functions: dict[str, Callable[[], int]] = {
             "malloc": lambda: self._allocate(a),
+            "aligned_alloc": lambda: self._allocate(b, a),
             "free": lambda: 0,
             "memset": lambda: self._write(a, bytes([b & 0xFF]) * c),
             "memcpy": lambda: self._write(a, bytes(self._uc.mem_read(b, c))),
