@@ -50,8 +50,9 @@ def is_winograd(graph: xtc.Graph, **options: Any) -> bool:
         ((1, 24, 12, 64, 96), {"threads": 2, "l2_bytes": 1 << 19}),
         ((2, 13, 15, 64, 64), {"threads": 1}),
         ((4, 12, 12, 64, 64), {"threads": 2, "codegen": "c"}),
+        ((1, 6, 6, 32, 16), {"threads": 1}),
     ],
-    ids=["whole", "bands", "odd", "c"],
+    ids=["whole", "bands", "odd", "c", "smallest"],
 )
 def test_results_are_those_of_the_definition(
     shape: tuple[int, int, int, int, int], options: dict[str, Any]
@@ -76,8 +77,8 @@ def test_no_error_is_larger_than_that_of_plain_sums() -> None:
 
 @pytest.mark.parametrize(
     ("shape", "padding"),
-    [((1, 4, 4, 64, 64), 1), ((1, 28, 28, 3, 64), 1), ((1, 6, 6, 512, 512), 1)],
-    ids=["few tiles", "few channels", "large filters"],
+    [((1, 4, 4, 64, 64), 1), ((1, 28, 28, 24, 64), 1), ((1, 28, 28, 64, 8), 1)],
+    ids=["few tiles", "few channels", "few features"],
 )
 def test_what_gains_nothing_stays(shape: tuple[int, int, int, int, int], padding: int) -> None:
     assert not is_winograd(convolution(*shape, padding=padding))

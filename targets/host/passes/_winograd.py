@@ -20,8 +20,9 @@ TILE = 2  # results along each dimension of a tile
 READ = 4  # what a tile reads along each dimension: products of a tile too
 FILTER_ROWS = ((1.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0.0, 0.0, 1.0))
 INPUT_ROWS = ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, 0, -1))
-_FEWEST_CHANNELS = 64  # on average: with fewer, transforms take longer than they save
-_FEWEST_TILES = 36  # with fewer, reading larger filters takes longer than the multiplications did
+_FEWEST_CHANNELS = 32  # of the image: with fewer, transforms take longer than they save
+_FEWEST_FEATURES = 16  # as many as a vector has lanes
+_FEWEST_TILES = 9  # with fewer, reading larger filters takes longer than the multiplications did
 _TILES_OF_LARGE_FILTERS = 128  # of a band that reads filters from beyond the second-level cache
 _BYTES = 4
 
@@ -110,7 +111,7 @@ def bands(found: Convolution, l2_bytes: int, *, parallel: bool) -> Bands | None:
     The transformed tiles of a band stay in the second-level cache. Where the filters do not,
     bands are long enough to make up for reading them once more.
     """
-    if 1 / found.channels + 1 / found.features > 2 / _FEWEST_CHANNELS:
+    if found.channels < _FEWEST_CHANNELS or found.features < _FEWEST_FEATURES:
         return None
     most = l2_bytes // (READ * READ * _BYTES * (found.channels + found.features))
     if READ * READ * _BYTES * found.channels * found.features > l2_bytes // 2:
