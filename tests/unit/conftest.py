@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 import threading
@@ -31,9 +32,24 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("long" if config.getoption("--long") else "default")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    gc.disable()  # modules and tests are made, and none of them goes
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()  # tests that look for what was forgotten need not look through what pytest keeps
+
+
+def _shared_folder(factory: pytest.TempPathFactory) -> Path:
+    """The folder of this run of the tests, which all of its processes share."""
+    folder = factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -42,6 +58,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("XTC_CACHE", "0")  # a test may replace code, which must not outlive it
+        patch.setenv("XTC_NATIVE_DIR", str(_shared_folder(tmp_path_factory) / "native"))
         patch.delenv("XTC_CACHE_DIR", raising=False)
         patch.delenv("XTC_CACHE_LIMIT", raising=False)
         yield

@@ -25,9 +25,10 @@ STRICT = ("-Werror", "-Wstrict-prototypes", "-Wvla")
 
 
 @pytest.fixture(autouse=True)
-def fresh_process() -> Iterator[None]:
-    """As if nothing had been built in this process."""
+def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As if nothing had been built in this process, and no folder kept what others built."""
     native._built.cache_clear()
+    monkeypatch.delenv("XTC_NATIVE_DIR")
     yield
     native._built.cache_clear()
 
@@ -75,6 +76,17 @@ def test_without_the_cache_each_process_compiles(
     forbid_compiling(monkeypatch)
     with pytest.raises(AssertionError, match="compiled again"):
         said(unit)
+
+
+def test_a_folder_of_its_own_keeps_what_was_built(
+    unit: NativeUnit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert knobs.CACHE.get() is False
+    monkeypatch.setenv("XTC_NATIVE_DIR", str(tmp_path / "native"))
+    assert said(unit) == "one"
+    native._built.cache_clear()  # as in another process
+    forbid_compiling(monkeypatch)
+    assert said(unit) == "one"
 
 
 @pytest.mark.slow

@@ -135,6 +135,12 @@ CACHE_LIMIT = _declare(
     2 << 30,
     "size at which the artefact cache drops what was not used for longest: bytes, or 500M, 2G",
 )
+NATIVE_DIR = _declare(
+    "XTC_NATIVE_DIR",
+    Path,
+    None,
+    "folder that keeps the compiled C of drivers and simulators; unset, the artefact cache",
+)
 TUNING_DB = _declare(
     "XTC_TUNING_DB",
     Path,

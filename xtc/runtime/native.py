@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the C of drivers and simulators: once, the artefact cache keeps the result."""
+"""Builds the C of drivers and simulators: once, a cache keeps the result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Literal
 from xtc.core import knobs
 from xtc.core.errors import UserError
 from xtc.system import tool
-from xtc.system.cache import cache_key, configured_cache
+from xtc.system.cache import ArtifactCache, cache_key, configured_cache
 from xtc.system.workspace import private_folder
 
 CSRC = Path(__file__).parent / "csrc"
@@ -80,13 +80,21 @@ def _built(key: str, units: tuple[NativeUnit, ...]) -> tempfile.TemporaryDirecto
     folder = private_folder("native-")
     atexit.register(folder.cleanup)
     path = Path(folder.name)
-    cache = configured_cache() if knobs.CACHE.get() else None
+    cache = _cache()
     if cache is None or not cache.fetch(key, path):
         for unit in units:
             compile_unit(unit, path)
         if cache is not None:
             cache.publish(key, path)
     return folder
+
+
+def _cache() -> ArtifactCache | None:
+    """The folder of XTC_NATIVE_DIR, or the artefact cache, if that is in use."""
+    chosen = knobs.NATIVE_DIR.get()
+    if chosen is not None:
+        return ArtifactCache(chosen.absolute())
+    return configured_cache() if knobs.CACHE.get() else None
 
 
 def _key(units: Sequence[NativeUnit]) -> str:
