@@ -104,7 +104,7 @@ def _written_graph(path: Path) -> Graph | GraphFamily:
 
 
 def _run(path: Path) -> dict[str, Any]:
-    """What a program defines. Raises UserError where it fails, with the calls that led there."""
+    """What a program defines. Raises UserError if it fails, with the calls that led there."""
     folder = str(path.resolve().parent)  # as `python FILE` has it, for what it imports
     sys.path.insert(0, folder)
     try:

@@ -37,7 +37,7 @@ def add_limit_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_mlir(path: Path) -> str:
-    """The text of a file, or of standard input for "-". Raises UserError where it is unfit."""
+    """The text of a file, or of standard input for "-". Raises UserError if it is unfit."""
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text()
     except (OSError, ValueError) as error:
@@ -57,7 +57,7 @@ def contained(
 ) -> str:
     """The result of `work` on what was read from `args.file`, within the limits of the options.
 
-    Raises ChildDied where it crashed or came to a limit, and XtcError as `work` does. What came
+    Raises ChildDied if it crashed or came to a limit, and XtcError as `work` does. What came
     from standard input is kept then, and the error says how to run `program` on it again, with
     `options`.
     """

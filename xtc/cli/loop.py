@@ -109,7 +109,7 @@ def _results(args: argparse.Namespace, text: str) -> str:
 def _nests(module: Operation, function: str | None, *, needed: bool) -> list[Any]:
     """Scheduled operations, of one function or of all.
 
-    Raises UserError where there are none, but needed; without schedules, the target chooses them.
+    Raises UserError if there are none, but needed; without schedules, the target chooses them.
     """
     from xtc.ir.mlir import copied
 
@@ -125,7 +125,7 @@ def _nests(module: Operation, function: str | None, *, needed: bool) -> list[Any
 
 
 def _check_own_code(parts: Sequence[Any]) -> None:
-    """Raise UserError where a schedule of a file calls a function, which may touch any memory."""
+    """Raise UserError if a schedule of a file calls a function, which may touch any memory."""
     for entry in parts:
         for loop in (loop for nest in entry.nest.walk() for loop in nest.loops):
             if loop.external is not None:

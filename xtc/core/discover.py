@@ -28,7 +28,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 def targets() -> tuple[str, ...]:
     """Names of the targets: folders of `targets/`, and entry points of the group `xtc.targets`.
 
-    Raises XtcError where two targets have one name.
+    Raises XtcError if two targets have one name.
     """
     found = {name: f"xtc_targets.{name}" for name in packages("xtc_targets")}
     for name, entry in entries(_GROUP).items():
@@ -41,7 +41,7 @@ def targets() -> tuple[str, ...]:
 def target(name: str) -> Any:
     """The Target called `name`; one of ours is found without a look at what else is installed.
 
-    Raises UserError where there is none, XtcError where what is installed under the name is broken
+    Raises UserError if there is none, XtcError where what is installed under the name is broken
     or there twice.
     """
     own = is_name(name) and name in packages("xtc_targets")
@@ -61,7 +61,7 @@ def target_commands(name: str) -> dict[str, ModuleType]:
     """Commands of a target by name: the modules of its package `commands`.
 
     There are none where there is no such target, or where it has no commands. The package of
-    another project's target is that of its entry point. Raises XtcError where it cannot be loaded.
+    another project's target is that of its entry point. Raises XtcError if it cannot be loaded.
     """
     package = _target_package(name)
     if package is None or "commands" not in packages(package):
@@ -90,7 +90,7 @@ def class_in(package: str, module_name: str, base: type[Any], name: str) -> type
 
 
 def has_package(name: str) -> bool:
-    """True where a package of this name can be imported."""
+    """True if a package of this name can be imported."""
     return importlib.util.find_spec(name) is not None
 
 

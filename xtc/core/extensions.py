@@ -29,7 +29,7 @@ def extend(path: str | Path) -> None:
     """Make the passes and operators that a Python file defines known by their names.
 
     They are known in this process and in those that it starts. The file runs once; a module that
-    was imported from it is taken as it is. Raises UserError where it cannot be read, or fails.
+    was imported from it is taken as it is. Raises UserError if it cannot be read, or fails.
     """
     file = Path(path).resolve()
     _load(file)
@@ -115,7 +115,7 @@ def failure_of(path: Path, error: Exception) -> UserError:
 
 @functools.cache
 def entries(group: str) -> Mapping[str, EntryPoint]:
-    """The entry points of a group by name. Raises XtcError where two have one name."""
+    """The entry points of a group by name. Raises XtcError if two have one name."""
     found: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=group), key=lambda entry: entry.name):
         if entry.name in found:
@@ -127,7 +127,7 @@ def entries(group: str) -> Mapping[str, EntryPoint]:
 def load_entry(entry: EntryPoint, base: type[Any] | None = None) -> Any:
     """What an entry point stands for: a subclass of `base` with the entry's name, where given.
 
-    Raises XtcError where it cannot be imported, or is something else.
+    Raises XtcError if it cannot be imported, or is something else.
     """
     kind = _KINDS[entry.group]
     hints = ["reinstall the package it comes with, or remove it"]

@@ -113,7 +113,7 @@ SPIN = _declare(
     _microseconds,
     1000,
     "microseconds for which idle threads of parallel loops look for work before they sleep; "
-    "0 where others need the cores more",
+    "0 if others need the cores more",
 )
 _NO_PATHS: tuple[Path, ...] = ()
 EXTENSIONS = _declare(

@@ -25,7 +25,7 @@ def permute(layout: RegisterLayout, dims: Sequence[int]) -> RegisterLayout:
 def reshape(layout: RegisterLayout, shape: Sequence[int]) -> RegisterLayout:
     """The layout of a tile of another shape with the same elements in order.
 
-    Raises UserError for a shape of another size, and where a mode would lie in two dimensions.
+    Raises UserError for a shape of another size, and if a mode would lie in two dimensions.
     """
     if math.prod(shape) != layout.size:
         raise UserError(
@@ -84,7 +84,7 @@ def auto_local_spatial(num_threads: int, shape: Sequence[int]) -> RegisterLayout
 
 
 def divided(layout: RegisterLayout, inner: RegisterLayout) -> RegisterLayout:
-    """The layout whose product with `inner` is `layout`. Raises UserError where there is none."""
+    """The layout whose product with `inner` is `layout`. Raises UserError if there is none."""
     rank = max(len(layout.shape), len(inner.shape))
     whole, part = layout.of_rank(rank), inner.of_rank(rank)
     found = _halves(whole, part.shape, part.spatial_size)
@@ -94,7 +94,7 @@ def divided(layout: RegisterLayout, inner: RegisterLayout) -> RegisterLayout:
 
 
 def left_divided(layout: RegisterLayout, outer: RegisterLayout) -> RegisterLayout:
-    """The layout with which `outer` makes the product `layout`. Raises UserError where there is
+    """The layout with which `outer` makes the product `layout`. Raises UserError if there is
     none."""
     rank = max(len(layout.shape), len(outer.shape))
     whole, part = layout.of_rank(rank), outer.of_rank(rank)
@@ -134,7 +134,7 @@ def _halves(
 def _of_dimensions(
     layout: RegisterLayout, first: int, spatial_modes: Sequence[int]
 ) -> RegisterLayout | None:
-    """Every second dimension of a layout, from `first` on; None where threads are of others."""
+    """Every second dimension of a layout, from `first` on; None if threads are of others."""
     modes = [mode for group in layout.groups[first::2] for mode in group]
     rank_of = {mode: number for number, mode in enumerate(modes)}
     local_modes = tuple(rank_of[mode] for mode in layout.local_modes if mode in rank_of)

@@ -25,7 +25,7 @@ def fits(value: object, declared: Any) -> bool:
 
 
 def parse(text: str, declared: Any) -> Any:
-    """The value that `text` means on a command line. Raises ValueError where it means none.
+    """The value that `text` means on a command line. Raises ValueError if it means none.
 
     The elements of a tuple are separated by commas; a bool without a value is true.
     """

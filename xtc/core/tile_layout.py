@@ -47,7 +47,7 @@ class RegisterLayout:
 
     @cached_property
     def _groups(self) -> list[list[int]] | None:
-        """The modes of each dimension; None where they do not make up the shape."""
+        """The modes of each dimension; None if they do not make up the shape."""
         groups, at = [], 0
         for size in self.shape:
             group, product = [], 1
@@ -251,7 +251,7 @@ class RegisterLayout:
         ).merged()
 
     def with_shape(self, shape: Sequence[int]) -> RegisterLayout | None:
-        """The same for a tile of another shape with the same elements in order; None where a mode
+        """The same for a tile of another shape with the same elements in order; None if a mode
         would lie in two dimensions."""
         split = _split(self.modes, shape)
         if split is None:

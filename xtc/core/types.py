@@ -101,7 +101,7 @@ def dot_groups(mlir: str, extent: int) -> tuple[int, ...]:
 
 
 def element_type(name: object) -> ElementType:
-    """The element type called `name`: its name, or a NumPy type. Raises UserError where unknown."""
+    """The element type called `name`: its name, or a NumPy type. Raises UserError if unknown."""
     text = name if isinstance(name, str) else _numpy_name(name)
     if text not in ELEMENT_TYPES:
         raise UserError(

@@ -82,7 +82,7 @@ Tree = Leaf | List | Map
 def read_tree(
     text: str, origin: SourceLocation, limits: Limits, long_keys: Container[str] = ()
 ) -> Tree | None:
-    """The document of `text`, which begins at `origin`; None where there is none.
+    """The document of `text`, which begins at `origin`; None if there is none.
 
     Raises UserError, located in the file of `origin`, for anything else. Only a literal block (`|`)
     at a key of `long_keys` may be longer than scalars are.

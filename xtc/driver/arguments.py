@@ -37,7 +37,7 @@ NewArray = Callable[[tuple[int, ...], str], Array]
 def bind_arguments(
     manifest: Manifest, args: Sequence[Any], arrays: Mapping[str, Any], devices: Devices
 ) -> list[Array | DeviceArray]:
-    """The input arrays in order, ready to be read. Raises UserError where they do not fit."""
+    """The input arrays in order, ready to be read. Raises UserError if they do not fit."""
     names = [argument.name for argument in manifest.inputs]
     given = match_names(f"'{manifest.entry}'", names, args, arrays)
     return [
@@ -90,7 +90,7 @@ def output_arrays(
     undo: ExitStack,
     new: NewArray | None = None,
 ) -> list[Array | DeviceArray]:
-    """The arrays to write: new ones, or those of `out`. Raises UserError where they do not fit.
+    """The arrays to write: new ones, or those of `out`. Raises UserError if they do not fit.
 
     `new` makes those on the host. `undo` frees the new ones on devices: a traceback would keep
     them as long as it is kept.
@@ -141,7 +141,7 @@ def writable(value: Any, argument: Argument, label: str, hint: str) -> Array:
 def check_states(
     manifest: Manifest, arrays: Sequence[Array | DeviceArray], given: Collection[str]
 ) -> None:
-    """Raise UserError where an array that the caller gave for a state is another input as well."""
+    """Raise UserError if an array that the caller gave for a state is another input as well."""
     for position, argument in enumerate(manifest.inputs):
         if argument.name in given and argument.state:
             others = [*arrays[:position], *arrays[position + 1 :]]

@@ -14,7 +14,7 @@ class DeviceStatus:
 
     Attributes:
         target: its name.
-        missing: None where its code can run here, else the reason why not.
+        missing: None if its code can run here, else the reason why not.
     """
 
     target: str

@@ -92,7 +92,7 @@ def _calls_functions(compilation: Compilation) -> bool:
 def compilation_key(compilation: Compilation) -> CompilationKey:
     """A hash of everything that shapes the artefact; the user's file names and lines do not.
 
-    Raises NoCanonicalFormError or NoFingerprintError where that is not known.
+    Raises NoCanonicalFormError or NoFingerprintError if that is unknown.
     """
     source = compilation.source(locations=False)
     target, options = compilation.target, compilation.options
@@ -130,7 +130,7 @@ def key_of_code(
 ) -> CompilationKey:
     """The key of code that a target makes from `parts`, which are its sources.
 
-    The pipeline is None where `are_own` holds of the target, the options and `others`, which have a
+    The pipeline is None if `are_own` holds of the target, the options and `others`, which have a
     share in the code. Raises NoCanonicalFormError or NoFingerprintError.
     """
     code = code_fingerprint(_packages([target, options, *others], pipeline))

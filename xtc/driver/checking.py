@@ -44,7 +44,7 @@ def checked_artifact(
 ) -> Artifact | None:
     """What the code of the devices `watched` is where it tells simulators more of what it does.
 
-    None where all of it does so already. The artefact's folder goes with `resources`.
+    None if all of it does so already. The artefact's folder goes with `resources`.
     """
     devices = dict(compilation.devices)
     for name in watched:
@@ -75,7 +75,7 @@ def compared(
 ) -> list[Comparison]:
     """One comparison per output and state, of the first run.
 
-    Raises MismatchError where any run is wrong.
+    Raises MismatchError if any run is wrong.
     """
     names = [argument.name for argument in (*manifest.outputs, *manifest.states)]
     precise = _reference(graph, inputs, precise=True)

@@ -57,7 +57,7 @@ class Compilation:
 
     @property
     def roundoff(self) -> float:
-        """Unit roundoff of what kernels round float32 to at the user's wish; 0 where none does."""
+        """Unit roundoff of what kernels round float32 to at the user's wish; 0 if none does."""
         devices = self.devices.values()
         return max((device.target.roundoff(device.options) for device in devices), default=0.0)
 

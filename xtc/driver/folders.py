@@ -22,7 +22,7 @@ _SHOWN = 50  # characters of the name in that of the temporary folder: names hav
 def new_folder(path: Path) -> Iterator[Path]:
     """A folder to fill in the block, which becomes `path` at its end unless there was an error.
 
-    Nobody else can write to it then, whatever the umask. Raises UserError where `path` exists or
+    Nobody else can write to it then, whatever the umask. Raises UserError if `path` exists or
     cannot be made.
     """
     try:

@@ -102,7 +102,7 @@ def run_passes(
 
 
 def _step_text(step: Step) -> str:
-    """A step's text, from which the server makes it again. Raises UserError where it cannot."""
+    """A step's text, from which the server makes it again. Raises UserError if it cannot."""
     from xtc.ir import known_passes
 
     if isinstance(step, Pass) and known_passes.find(step.name) is not type(step):

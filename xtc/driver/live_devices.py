@@ -54,7 +54,7 @@ def live_devices(graph: Graph, target: object) -> dict[str, CommonRuntimeInterfa
 
 
 def by_name(devices: Iterable[CommonRuntimeInterface]) -> dict[str, CommonRuntimeInterface]:
-    """Devices by their names. Raises UserError where two have the same: one of them is closed."""
+    """Devices by their names. Raises UserError if two have the same: one of them is closed."""
     found: dict[str, CommonRuntimeInterface] = {}
     for device in devices:
         if found.setdefault(device.device_name, device) is not device:
@@ -84,7 +84,7 @@ def _targets(manifest: Manifest) -> dict[str, str]:
 
 
 def accelerator(name: str, target: str, device: CommonRuntimeInterface) -> AcceleratorDevice:
-    """`device`, which stands for `name`. Raises UserError where it cannot."""
+    """`device`, which stands for `name`. Raises UserError if it cannot."""
     if not isinstance(device, AcceleratorDevice):
         raise UserError(f"{device.device_name} has no separate memory: nothing can live there")
     if device.target_name != target:

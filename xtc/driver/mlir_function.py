@@ -50,7 +50,7 @@ class MlirFunction:
     """One function of `module`, to be compiled for `target` with `options`.
 
     Attributes:
-        flops: arithmetic operations of one call; 0 where it is not known.
+        flops: arithmetic operations of one call; 0 if it is unknown.
         reduction: the largest number of terms that an element is a sum of.
     """
 
@@ -140,7 +140,7 @@ class MlirFunction:
 
 
 def find_function(module: Operation, name: str | None) -> Operation:
-    """The function called `name`, or the only one. Raises UserError where there is none such."""
+    """The function called `name`, or the only one. Raises UserError if there is none such."""
     from xtc.ir.mlir import all_operations
 
     found = {name_of(op): op for op in all_operations(module) if op.name == "func.func"}

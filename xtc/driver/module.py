@@ -108,7 +108,7 @@ class Module(Closing):
 
     @property
     def runtime(self) -> CommonRuntimeInterface:
-        """The only device, or what runs the program where there is none, or several."""
+        """The only device, or what runs the program if there is none, or several."""
         return next(iter(self.devices.values())) if len(self.devices) == 1 else self.host
 
     @property
@@ -132,7 +132,7 @@ class Module(Closing):
         )
 
     def __call__(self, *args: Any, out: Any = None, **arrays: Any) -> Any:
-        """Run on arrays. Raises UserError where they do not fit the graph's inputs.
+        """Run on arrays. Raises UserError if they do not fit the graph's inputs.
 
         Arguments that live on a device are device arrays, `device.array(values)`, and so are such
         results; `result.numpy()` copies one to the host. States are updated: the module's, or an
@@ -283,7 +283,7 @@ class Module(Closing):
         The program is compiled once more so that each operator is a function, with a look at the
         clock after each; `repeat` calls of it take turns with calls of this module. What runs on
         devices is recorded without that, each command alone; times of simulators are modelled.
-        Raises UserError for a module that was loaded, and where a target records no times.
+        Raises UserError for a module that was loaded, and if a target records no times.
         """
         from xtc.driver import device_profiling, profiling
 
@@ -387,7 +387,7 @@ def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = Fal
     """The module that `Module.save` wrote; a program for the host runs in this process.
 
     `devices` are those that its kernels run on and its arguments live on, by their names, and the
-    board of a program that runs there; missing ones are opened. Raises UserError where another
+    board of a program that runs there; missing ones are opened. Raises UserError if another
     user could have written the files, unless `trust` says that this is no danger, and
     ArtifactError for a file that has changed.
     """

@@ -50,7 +50,7 @@ def profile(
     Where a call takes microseconds each of its times is put together of several calls.
 
     With `cache` that program may come from the cache, which keeps it then.
-    Raises UserError where the target records no kernels.
+    Raises UserError if the target records no kernels.
     """
     require_calls(repeat)
     with _recording(compilation, arrays, cache) as (host, recorder, call):
@@ -157,6 +157,6 @@ def _operators(
 
 
 def _executed(kernels: Sequence[RecordedKernel]) -> int | None:
-    """The operations of all; None where those of one are not known, or all are of integers."""
+    """The operations of all; None if those of one are not known, or all are of integers."""
     found = [kernel.operations for kernel in kernels if kernel.operations is not None]
     return sum(found) or None if len(found) == len(kernels) else None

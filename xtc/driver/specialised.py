@@ -89,7 +89,7 @@ class SpecialisedModule(Closing):
     def __call__(self, *args: Any, out: Any = None, **arrays: Any) -> Any:
         """Run on arrays, and return new ones, or `out` after writing to it as `Module` does.
 
-        Raises UserError where arrays fit the family's inputs in no size, or `out` the results.
+        Raises UserError if arrays fit the family's inputs in no size, or `out` the results.
         Elements of few bits are written as the integers that carry them. Arrays for states are
         given by the names in `state`.
         """

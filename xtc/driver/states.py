@@ -49,7 +49,7 @@ class States(Mapping[str, Array]):
         np.savez(Path(path), **arrays)
 
     def load(self, path: str | Path) -> None:
-        """Read what `save` wrote. Raises ArtifactError where it is not of these states."""
+        """Read what `save` wrote. Raises ArtifactError if it is not of these states."""
         try:
             with np.load(Path(path), allow_pickle=False) as file:
                 found = {name: file[name] for name in file.files}
@@ -65,7 +65,7 @@ class States(Mapping[str, Array]):
     def of_call(self, given: Mapping[str, Any]) -> dict[str, Array]:
         """The arrays that a call reads and updates: those of the caller, and these for the others.
 
-        Raises UserError where one that is given cannot be updated in place.
+        Raises UserError if one that is given cannot be updated in place.
         """
         hint = "a call updates it in place: pass a dense array, as np.zeros(shape, dtype) makes one"
         return {

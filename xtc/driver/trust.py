@@ -12,7 +12,7 @@ _WRITE_BY_OTHERS = 0o022
 
 
 def check_trusted(folder: Path) -> None:
-    """Raise UserError where another user than the administrator could have written the artefact."""
+    """Raise UserError if another user than the administrator could have written the artefact."""
     for path in (folder, *_files(folder)):
         reason = foreign_reason(path.stat(), allow_root=True)
         if reason is not None:

@@ -100,7 +100,7 @@ def tuned_schedule(
 ) -> str:
     """The text of the fastest schedule measured for `graph` on this machine.
 
-    Raises UserError, with how to search for one, where there is none.
+    Raises UserError, with how to search for one, if there is none.
     """
     import sqlite3
 

@@ -33,7 +33,7 @@ class Comparison:
     """The outcome of one comparison.
 
     `index`, `actual`, `expected`, `abs_error` and `rel_error` describe the worst element: the one
-    that exceeds its tolerance most, or comes nearest to it. They are None and 0 where there is none
+    that exceeds its tolerance most, or comes nearest to it. They are None and 0 if there is none
     (no elements, or arrays that can not be compared: then `mismatch` says why).
     `one_sided` counts the elements that are NaN or infinite on one side only.
     """
@@ -190,7 +190,7 @@ def _equal(actual: Array, expected: Array) -> Mask:
 
 
 def _errors(actual: Array, expected: Array) -> Floats:
-    """|actual - expected|; 0 where both are the same infinity or NaN, NaN where only one is NaN."""
+    """|actual - expected|; 0 if both are the same infinity or NaN, NaN where only one is NaN."""
     wide, reference = actual.astype(np.float64), expected.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         errors = np.abs(wide - reference)

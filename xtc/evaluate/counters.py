@@ -132,7 +132,7 @@ class Counters:
 
 
 def available_counters() -> dict[str, str | None]:
-    """For every counter None where this process can count it now, else the reason why not."""
+    """For every counter None if this process can count it now, else the reason why not."""
     return {name: _reason(name) for name in COUNTERS}
 
 

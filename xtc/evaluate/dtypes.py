@@ -15,7 +15,7 @@ Kind = Literal["bool", "int", "float"]
 
 
 def as_dtype(dtype: npt.DTypeLike) -> np.dtype[np.generic]:
-    """`dtype` as NumPy's object. Raises UserError where NumPy and ml_dtypes know no such type."""
+    """`dtype` as NumPy's object. Raises UserError if NumPy and ml_dtypes know no such type."""
     try:
         return np.dtype(dtype)
     except TypeError:

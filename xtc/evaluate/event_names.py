@@ -36,7 +36,7 @@ class _Encoding(ctypes.Structure):
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Raises UserError for a name that is unknown or written twice, or where there is none."""
+    """Raises UserError for a name that is unknown or written twice, or if there is none."""
     seen: set[str] = set()
     for name in names:
         event_of(name)
@@ -84,7 +84,7 @@ def _encoded(library: ctypes.CDLL, name: str) -> Event:
 
 @functools.lru_cache(maxsize=1)
 def _libpfm() -> ctypes.CDLL | None:
-    """The library, ready for use; None where it is missing, or knows no processor of this kind."""
+    """The library, ready for use; None if it is missing, or knows no processor of this kind."""
     try:
         library = ctypes.CDLL(_LIBRARY)
     except OSError:

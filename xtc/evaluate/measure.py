@@ -25,7 +25,7 @@ class Measurement:
     """What was measured, per call, and what a model says beside it.
 
     `gflops` and `gbytes_per_s` are taken from the median time; they and `fraction_of_peak` are
-    None where the work or the peak is not known; `modelled_peak` tells that the peak is a model's.
+    None if the work or the peak is not known; `modelled_peak` tells that the peak is a model's.
     `estimated` names the counters that shared the hardware and were scaled up. `modelled` was
     computed by a model of the machine, not measured.
     """
@@ -117,7 +117,7 @@ def measure(
         dtype: the element type that the operations are of, for the text.
         repeat: samples to take; as `number`, `min_repeat_ms` and `warmup`: see time_calls.
         counters: names from xtc.evaluate.COUNTERS, counted apart from the timed calls.
-        peak: gives the FMA peak in FLOP/s to hold `flops` against, 0 where it is not known; asked
+        peak: gives the FMA peak in FLOP/s to hold `flops` against, 0 if it is unknown; asked
             after timing.
         peak_again: gives it by another measurement, which is made where the rate is above the peak.
         modelled_peak: the peak comes from a machine's description and was not measured.

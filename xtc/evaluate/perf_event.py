@@ -66,7 +66,7 @@ class Reading:
     running: int
 
     def scaled(self) -> tuple[int, ...] | None:
-        """Values for the whole time; None where the group was wanted but never counted."""
+        """Values for the whole time; None if the group was wanted but never counted."""
         if self.running == self.enabled:
             return self.values
         if self.running == 0:
@@ -126,7 +126,7 @@ class Group:
     descriptors: list[int] = field(default_factory=list)
 
     def add(self, event: Event) -> bool:
-        """Open `event` here; False where the hardware has no counter left."""
+        """Open `event` here; False if the hardware has no counter left."""
         leader = self.descriptors[0] if self.descriptors else -1
         try:
             self.descriptors.append(open_event(event, self.thread, leader))

@@ -33,7 +33,7 @@ class OperatorTime:
         nbytes: of the arrays that it reads and writes; what it keeps between them is not counted.
         schedule: the loop nests that were chosen for it, a line of text each.
         executed: floating-point operations that its code executes, fewer or more than `flops`; None
-            where these are not known.
+            if these are unknown.
         origins: the names of the operators that a model's file has for it, where it has any.
         nodes: of the graph that it computes, by name, in order.
     """
@@ -70,11 +70,11 @@ class OperatorTime:
         return self.work / self.nbytes if self.nbytes else 0.0
 
     def of_peak(self, peak_flops: float) -> float:
-        """The part of the peak that it computes at; 0 where that is not known."""
+        """The part of the peak that it computes at; 0 if that is unknown."""
         return self.work / self.seconds / peak_flops if self.seconds and peak_flops else 0.0
 
     def roofline(self, peak_flops: float, bandwidth: float) -> float:
-        """Its least time by peak and bandwidth, over its time; 0 where these are not known."""
+        """Its least time by peak and bandwidth, over its time; 0 if these are unknown."""
         if not self.seconds or not peak_flops or not bandwidth:
             return 0.0
         return max(self.work / peak_flops, self.nbytes / bandwidth) / self.seconds
@@ -102,7 +102,7 @@ class Copies:
     """What a call copies in one direction: "copy to", "copy from" or "copy within" a device.
 
     Attributes:
-        seconds: of all of them in one call, the median; 0 where the device's model has no times.
+        seconds: of all of them in one call, the median; 0 if the device's model has no times.
     """
 
     kind: str
@@ -120,8 +120,8 @@ class DeviceProfile:
         operators: in the order in which they run first.
         copies: by direction.
         is_modelled: times are those of a simulator's model, no measurements.
-        peak_flops: FLOP/s; 0 where not known.
-        bandwidth: of its memory, bytes per second; 0 where not known.
+        peak_flops: FLOP/s; 0 if unknown.
+        bandwidth: of its memory, bytes per second; 0 if unknown.
     """
 
     name: str
@@ -149,12 +149,12 @@ class Profile:
         plain_seconds: of a call of the program that records nothing, measured in between.
         repeat: how many calls of each.
         threads: that parallel loops use.
-        peak_flops: of the host, measured, FLOP/s of these threads; 0 where not known.
-        bandwidth: of the host, measured, bytes per second that they read; 0 where not known.
+        peak_flops: of the host, measured, FLOP/s of these threads; 0 if unknown.
+        bandwidth: of the host, measured, bytes per second that they read; 0 if unknown.
         devices: that the program uses.
         overhead: the part by which recording makes a call longer.
         overhead_error: how much of that may be noise.
-        vector_bits: how wide the vectors of the code are; 0 where not known.
+        vector_bits: how wide the vectors of the code are; 0 if unknown.
         peaks: of the host, by the bits of vectors, of which `peak_flops` is the highest.
     """
 
@@ -186,7 +186,7 @@ class Profile:
         """Its least time by peak and bandwidth, over its time: 1 is as fast as the host allows.
 
         Arrays that an earlier operator left in a cache are read faster than main memory is, so it
-        may be above 1. It is 0 where peaks are not known.
+        may be above 1. It is 0 if peaks are not known.
         """
         return operator.roofline(self.peak_flops, self.bandwidth)
 
@@ -201,7 +201,7 @@ class Profile:
     def save_timeline(self, path: str | Path) -> None:
         """Write the timeline as JSON for Perfetto, or to a file named `.svg` as a picture.
 
-        Raises UserError where that cannot be written.
+        Raises UserError if that cannot be written.
         """
         is_picture = Path(path).suffix == ".svg"
         try:

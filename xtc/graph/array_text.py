@@ -27,7 +27,7 @@ _BASE64_COLUMNS = 96
 
 
 def listed(array: Array, element: ElementType) -> Any:
-    """`array` as a number or nested lists of numbers, or None where too many or not exact."""
+    """`array` as a number or nested lists of numbers, or None if too many or not exact."""
     if array.size > MAX_LISTED:
         return None
     with np.errstate(invalid="ignore"):
@@ -50,7 +50,7 @@ def _shortest(value: Any, element: ElementType) -> bool | int | float | None:
 
 
 def from_list(tree: Tree, type: TensorType) -> Array:
-    """The array that nested lists of numbers spell. Raises UserError where they do not fit."""
+    """The array that nested lists of numbers spell. Raises UserError if they do not fit."""
     numbers = list(_numbers(tree, type.sizes, type.element))
     return np.stack(numbers).reshape(type.sizes)
 

@@ -25,7 +25,7 @@ def body_graph(
 
     The graph's inputs are those of the tensors that are read, whose numbers are returned, then what
     is read from outside: results of other operators, inputs, and constants of more than one
-    element. Raises UserError where nothing is computed, and what `write` raises.
+    element. Raises UserError if nothing is computed, and what `write` raises.
     """
     builder = GraphBuilder("body", user_location(), captures=True)
     given = [Tensor(None, type) for type in types]

@@ -316,7 +316,7 @@ def outputs(*tensors: Tensor) -> None:
 def update(state: Tensor, value: Tensor) -> None:
     """Say what a state is after a call; within the call it stays as it was.
 
-    Where nothing reads the old value afterwards, it is overwritten in place. Raises UserError where
+    Where nothing reads the old value afterwards, it is overwritten in place. Raises UserError if
     `value` is of another type, or no result of this graph.
     """
     builder = _open_builder("O.update")

@@ -35,7 +35,7 @@ def finish_graph(
     outputs: Sequence[Tensor] | None,
     updates: Mapping[Tensor, Tensor] | None = None,
 ) -> FinishedGraph:
-    """The graph of `nodes`, in the order written. Raises UserError where it is not sound."""
+    """The graph of `nodes`, in the order written. Raises UserError if it is not sound."""
     with located(where):
         check_function_name(name)
         if not nodes:

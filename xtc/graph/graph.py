@@ -60,7 +60,7 @@ class Graph:
         return sum(node.op.reduction_size(*node.input_types) for node in self.nodes)
 
     def node(self, name: str) -> Node:
-        """The node whose result is called `name`. Raises UserError where there is none."""
+        """The node whose result is called `name`. Raises UserError if there is none."""
         for node in self.nodes:
             if node.name == name:
                 return node

@@ -20,7 +20,7 @@ def given_types(
     types: Sequence[object],
     named: Mapping[str, object],
 ) -> dict[str, TensorType]:
-    """The type of each input by name. Raises UserError where one misses or contradicts another."""
+    """The type of each input by name. Raises UserError if one misses or contradicts another."""
     names = list(inputs)
     known = {
         name: None

@@ -21,7 +21,7 @@ def operators() -> tuple[str, ...]:
 
 def operator(name: str) -> type[Operator]:
     """The class of the operator called `name`; one of the project's is found without a look at
-    others. Raises UserError where there is none."""
+    others. Raises UserError if there is none."""
     found = _find(name) if is_name(name) else None
     if found is None:
         known = sorted({*operators(), *defined(Operator), *entries(_GROUP)})

@@ -20,7 +20,7 @@ def is_number(value: object) -> TypeGuard[Number]:
 
 
 def number_array(value: Number, element: ElementType) -> np.ndarray[Any, Any]:
-    """`value` as an array of rank 0. Raises UserError where the element type cannot hold it."""
+    """`value` as an array of rank 0. Raises UserError if the element type cannot hold it."""
     if element.is_float:
         return _float_array(value, element)
     if isinstance(value, float | np.floating) and not float(value).is_integer():

@@ -46,7 +46,7 @@ def text(tree: Tree, what: str) -> str:
 
 
 def checked_name(tree: Tree, of_what: str) -> str:
-    """The name of a graph or a tensor. Raises UserError where it cannot be one."""
+    """The name of a graph or a tensor. Raises UserError if it cannot be one."""
     with located(tree.where):
         return check_name(text(tree, f"the name of {of_what}"), of_what)
 

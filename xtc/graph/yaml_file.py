@@ -38,7 +38,7 @@ def save_graph(graph: Graph, path: Path) -> None:
     """Write the graph as YAML, whole or not at all.
 
     Constants that together have more than `MAX_INLINE` bytes go to `<stem>.constants.npz` in the
-    same folder. Raises UserError where the folder cannot be written.
+    same folder. Raises UserError if the folder cannot be written.
     """
     stored = [
         t for t in graph.constants if t.const is not None and listed(t.const, t.element) is None

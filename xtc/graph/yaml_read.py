@@ -35,7 +35,7 @@ _LONG_KEYS = frozenset({"data", "initial"})
 
 
 def read_document(text: str, file: str) -> Tree:
-    """The document of a graph file. Raises UserError where there is none."""
+    """The document of a graph file. Raises UserError if there is none."""
     start = SourceLocation(file, 1, 1)
     tree = read_tree(text, start, LIMITS, _LONG_KEYS)
     if tree is None:

@@ -40,7 +40,7 @@ class Argument:
             the address.
         state: whether it lives in the module between calls; the function reads and writes it.
         shards: in how many parts along its first dimension it lies in the device's memories; 0
-            where each of them has all of it.
+            if each of them has all of it.
     """
 
     name: str
@@ -150,7 +150,7 @@ class Artifact:
     objects: tuple[bytes, ...] = ()
 
     def file(self, name: str) -> Path:
-        """The path of a file of this artefact. Raises ArtifactError where it is not listed."""
+        """The path of a file of this artefact. Raises ArtifactError if it is not listed."""
         if self.folder is None or name not in self.manifest.files:
             raise ArtifactError(f"the artefact has no file '{name}'", where=self.folder)
         return self.folder / name
@@ -170,7 +170,7 @@ class Artifact:
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file's bytes. Raises OSError where it cannot be read."""
+    """SHA-256 of a file's bytes. Raises OSError if it cannot be read."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):

@@ -50,7 +50,7 @@ class MemoryMap:
     symbols: tuple[Symbol, ...] = ()
 
     def symbol(self, name: str) -> Symbol:
-        """The symbol called `name`. Raises UserError where there is none."""
+        """The symbol called `name`. Raises UserError if there is none."""
         for symbol in self.symbols:
             if symbol.name == name:
                 return symbol

@@ -42,7 +42,7 @@ class Kernel:
         device: the device's name.
         symbol: of the function in the device's image.
         types: of its arguments: "address", "int32", "int64", "float32" or "float64".
-        nodes: the graph nodes that it computes; empty where they are not known.
+        nodes: the graph nodes that it computes; empty if they are unknown.
     """
 
     device: str
@@ -59,7 +59,7 @@ class Resident:
         device: the device's name.
         symbol: of the constant.
         nbytes: of all its elements.
-        shard_bytes: of each memory's part; 0 where every memory has all of it.
+        shard_bytes: of each memory's part; 0 if every memory has all of it.
     """
 
     device: str

@@ -39,7 +39,7 @@ def code_options(options: Any) -> Any:
 def options_of_device(options: Any, given: Mapping[str, Any], device_name: str) -> Any:
     """Options of code for a live device that was opened with `options`.
 
-    Raises UserError where `given` contradicts a field that the device has.
+    Raises UserError if `given` contradicts a field that the device has.
     """
     for each in fields(options):
         here = getattr(options, each.name)

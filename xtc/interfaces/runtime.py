@@ -32,7 +32,7 @@ class HostCode(LoadedModule, Protocol):
     """Code in this process."""
 
     def set_address(self, variable: str, address: int) -> None:
-        """Write an address into a variable of the code. Raises ArtifactError where it has none."""
+        """Write an address into a variable of the code. Raises ArtifactError if it has none."""
 
 
 class Piece(NamedTuple):
@@ -50,7 +50,7 @@ class RecordedKernel(NamedTuple):
         node: the graph node that stands for the operator, the same for all its kernels.
         function: that runs.
         nodes: of which it computes a part.
-        operations: of floating point that it executes; None where not known.
+        operations: of floating point that it executes; None if unknown.
     """
 
     node: str
@@ -71,7 +71,7 @@ class RecordedKernels(Protocol):
 
     @property
     def vector_bits(self) -> int:
-        """How wide the vectors of the code are; 0 where not known."""
+        """How wide the vectors of the code are; 0 if unknown."""
 
     @property
     def kernels(self) -> Sequence[RecordedKernel]:
@@ -127,18 +127,18 @@ class CommonRuntimeInterface(Closing):
 
     @abstractmethod
     def peak_flops(self, dtype: str) -> float:
-        """Multiply-add peak in FLOP/s: measured, or from the description; 0 where not known."""
+        """Multiply-add peak in FLOP/s: measured, or from the description; 0 if unknown."""
 
     def remeasured_peak_flops(self, dtype: str) -> float:
         """As `peak_flops`, measured anew where it is measured: for a rate that passed it."""
         return self.peak_flops(dtype)
 
     def peaks_by_width(self, dtype: str) -> Mapping[int, float]:
-        """Measured peaks in FLOP/s by the bits of vectors; empty where there is no such choice."""
+        """Measured peaks in FLOP/s by the bits of vectors; empty if there is no such choice."""
         return {}
 
     def memory_bandwidth(self) -> float:
-        """The rate of reading main memory in bytes per second, measured; 0 where not known."""
+        """The rate of reading main memory in bytes per second, measured; 0 if unknown."""
         return 0.0
 
 
@@ -147,7 +147,7 @@ class ProgramRuntime(CommonRuntimeInterface):
 
     @abstractmethod
     def load(self, artifact: Artifact) -> LoadedModule:
-        """Make code callable. Raises ArtifactError where it is damaged or for another machine."""
+        """Make code callable. Raises ArtifactError if it is damaged or for another machine."""
 
     @abstractmethod
     def unload(self, module: LoadedModule) -> None:
@@ -155,7 +155,7 @@ class ProgramRuntime(CommonRuntimeInterface):
 
     @abstractmethod
     def evaluate(self, module: LoadedModule, addresses: Sequence[int]) -> None:
-        """Run the entry point once and wait. Raises a DeviceError where the run fails."""
+        """Run the entry point once and wait. Raises a DeviceError if the run fails."""
 
 
 class HostRuntime(ProgramRuntime):
@@ -285,13 +285,13 @@ class AcceleratorDevice(CommonRuntimeInterface):
         return ()
 
     def current_stream(self) -> int:
-        """The stream in which libraries of this process work now; 0 where there are none."""
+        """The stream in which libraries of this process work now; 0 if there are none."""
         return 0
 
     @classmethod
     @abstractmethod
     def detect_accelerator(cls) -> str | None:
-        """None where such a device can be opened, else the reason why not."""
+        """None if such a device can be opened, else the reason why not."""
 
     @abstractmethod
     def init_device(self) -> None:
@@ -311,11 +311,11 @@ class AcceleratorDevice(CommonRuntimeInterface):
 
     @abstractmethod
     def load_module(self, image: bytes) -> Any:
-        """Load device code and return a handle. Raises ArtifactError where it is none."""
+        """Load device code and return a handle. Raises ArtifactError if it is none."""
 
     @abstractmethod
     def get_module_function(self, module: Any, name: str) -> Any:
-        """A function of a loaded module. Raises LaunchError where there is none of that name."""
+        """A function of a loaded module. Raises LaunchError if there is none of that name."""
 
     @abstractmethod
     def unload_module(self, module: Any) -> None:
@@ -327,7 +327,7 @@ class AcceleratorDevice(CommonRuntimeInterface):
 
     @abstractmethod
     def memory_free(self, address: int) -> None:
-        """Release memory. Raises DeviceMemoryError where `address` is not an allocation's."""
+        """Release memory. Raises DeviceMemoryError if `address` is not an allocation's."""
 
     @abstractmethod
     def memory_copy_to(self, destination: int, source: memoryview) -> None:
@@ -355,7 +355,7 @@ class EmbeddedDevice(ProgramRuntime):
 
     @abstractmethod
     def flash(self, image: bytes) -> None:
-        """Put a whole image on the board. Raises DeviceError where it does not fit."""
+        """Put a whole image on the board. Raises DeviceError if it does not fit."""
 
     @abstractmethod
     def write(self, symbol: str, data: bytes) -> None:

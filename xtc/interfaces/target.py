@@ -107,7 +107,7 @@ class Target(ABC):
 
     @abstractmethod
     def unavailable(self) -> str | None:
-        """None where `runtime` would succeed on this machine, else the reason why not."""
+        """None if `runtime` would succeed on this machine, else the reason why not."""
 
 
 class ProgramTarget(Target):
@@ -135,14 +135,14 @@ class ProgramTarget(Target):
         """The `code` stage as text: assembly, C."""
 
     def check_offload(self, options: Any) -> None:
-        """Raise UserError where code with these options cannot command devices."""
+        """Raise UserError if code with these options cannot command devices."""
 
     def machine_parameters(self, options: Any) -> Mapping[str, int]:
         """Numbers of the machine that search strategies use by name, as `VECTOR_BYTES`."""
         return {}
 
     def build_in_memory(self, lowered: Operation, request: BuildRequest, options: Any) -> Artifact:
-        """An artefact of objects in memory, not linked. Raises UserError where unsupported."""
+        """An artefact of objects in memory, not linked. Raises UserError if unsupported."""
         raise UserError(
             f"target '{self.name}' cannot load code from memory",
             hints=["compile without in_memory=True"],
@@ -184,7 +184,7 @@ class AcceleratorTarget(Target):
         return ()
 
     def tiles(self, options: Any) -> TileSupport | None:
-        """What it offers for tile kernels; None where it runs none."""
+        """What it offers for tile kernels; None if it runs none."""
         return None
 
     def options_holding(self, array: Any) -> Any:
@@ -196,7 +196,7 @@ class AcceleratorTarget(Target):
         return None
 
     def roundoff(self, options: Any) -> float:
-        """Unit roundoff of what float32 is rounded to at the user's wish; 0 where it is not."""
+        """Unit roundoff of what float32 is rounded to at the user's wish; 0 if it is not."""
         return 0.0
 
     def checked(self, options: Any) -> Any:

@@ -45,7 +45,7 @@ class MachineCode(Protocol):
         """The code of a lowered module, such as PTX."""
 
     def disassembly(self, text: str) -> str:
-        """The machine's instructions. Raises ToolError where a vendor's program is missing."""
+        """The machine's instructions. Raises ToolError if a vendor's program is missing."""
 
     def resources(self, text: str, threads: int, shared_bytes: int) -> Resources:
         """What a kernel of this code needs. Raises ToolError likewise."""

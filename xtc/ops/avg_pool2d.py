@@ -88,7 +88,7 @@ def avg_pool2d(
     None. Padding is written as for conv2d and is smaller than the window; its zeros are counted
     only with `count_include_pad`. float16 and bfloat16 are computed in float32 and rounded once;
     means of int8 are rounded, halves away from zero, as in TensorFlow Lite. Loops are n, h, w, c,
-    r, s. Raises UserError where rank, element type or attributes do not fit.
+    r, s. Raises UserError if rank, element type or attributes do not fit.
     """
     attributes = canonical_window("avg_pool2d", x, window, stride, padding, dilation)
     flag = check_flag("avg_pool2d", "count_include_pad", count_include_pad)

@@ -54,6 +54,6 @@ class BitCast(Elementwise):
 def bit_cast(x: Tensor, dtype: object, *, name: str | None = None, device: object = None) -> Tensor:
     """The bits of `x` as numbers of the element type `dtype`, which has as many; not of bool.
 
-    Raises UserError where the widths differ.
+    Raises UserError if the widths differ.
     """
     return apply(BitCast(element_type(dtype).name, x.dtype), x, name=name, device=device)

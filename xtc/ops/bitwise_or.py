@@ -42,6 +42,6 @@ def bitwise_or(
     """The bits that are set in either of every pair of integers or bools.
 
     Operands have one element type and shapes that broadcast as in NumPy; a Python number takes the
-    other operand's element type. Raises UserError where they do not fit, and for floats.
+    other operand's element type. Raises UserError if they do not fit, and for floats.
     """
     return apply(BitwiseOr(), a, b, name=name, device=device)

@@ -39,7 +39,7 @@ def coded_weights(
         bits: 4 or 8. Two codes of 4 bits are stored in a byte.
         name: of the last operator.
 
-    Raises UserError where shapes or codes do not fit, and for groups of an odd number of rows of 4
+    Raises UserError if shapes or codes do not fit, and for groups of an odd number of rows of 4
     bits.
     """
     k, n, groups = _check(codes, scales, bits)

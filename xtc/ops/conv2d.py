@@ -196,7 +196,7 @@ def conv2d(
     `groups` splits channels and filters; with groups == c every channel has its filters
     (depthwise). float16 and bfloat16 are summed in float32 and rounded once; int8 and int16 give
     int32. Loops are n, h, w, f, r, s, c; with groups n, h, w, g, f, r, s, c; depthwise n, h, w, c,
-    r, s, and m before r where a channel has several filters. Raises UserError where shapes, element
+    r, s, and m before r where a channel has several filters. Raises UserError if shapes, element
     types or attributes do not fit.
     """
     strides = check_pair("conv2d", "stride", stride, minimum=1)

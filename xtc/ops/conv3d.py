@@ -146,7 +146,7 @@ def conv3d(
 
     The result is (n, d', h', w', f). Stride and dilation have one number for depth, height and
     width each, padding a pair (before, after). Sums and groups are as conv2d's. Raises UserError
-    where shapes, element types or attributes do not fit.
+    if shapes, element types or attributes do not fit.
     """
     border = tuple((int(before), int(after)) for before, after in padding)
     op = Conv3d(_triple(stride), border, _triple(dilation), groups)

@@ -94,7 +94,7 @@ def einsum(
 
     Of one or two operands; every dimension has a letter, and the result is written out. float16 and
     bfloat16 are summed in float32 and rounded once; int8 and int16 give int32. Raises UserError
-    where letters and shapes do not fit.
+    if letters and shapes do not fit.
     """
     text = "".join(equation.split()) if isinstance(equation, str) else equation
     operands = (a,) if b is None else (a, b)

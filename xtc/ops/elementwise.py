@@ -132,7 +132,7 @@ def broadcast_operand(
 
 
 def broadcast_shape(name: str, inputs: Sequence[TensorType]) -> tuple[Dim, ...]:
-    """NumPy's broadcast of the operands' shapes. Raises UserError where they do not agree."""
+    """NumPy's broadcast of the operands' shapes. Raises UserError if they do not agree."""
     rank = max(type.rank for type in inputs)
     padded = [(1,) * (rank - type.rank) + type.shape for type in inputs]
     return tuple(_broadcast_dim(name, inputs, dims) for dims in zip(*padded, strict=True))

@@ -68,7 +68,7 @@ def gather(
     The result has the shape of `x` with that of `indices` in the place of dimension `axis`: an
     embedding is `gather(table, tokens)`. Negative indices count from the end; an index beyond
     either end gives the nearest slice, so nothing outside of `x` is ever read. Raises UserError
-    where axis or types do not fit.
+    if axis or types do not fit.
     """
     rank = operand_type("gather", x).rank
     op = Gather(check_axis("gather", "axis", axis, rank))

@@ -79,7 +79,7 @@ def gather_elements(
 
     The result has the shape of `indices`, which is of the rank of `x` and, but along `axis`, no
     larger. Negative indices count from the end; an index beyond either end gives the nearest
-    element, so nothing outside of `x` is ever read. Raises UserError where they do not fit.
+    element, so nothing outside of `x` is ever read. Raises UserError if they do not fit.
     """
     rank = operand_type("gather_elements", x).rank
     op = GatherElements(check_axis("gather_elements", "axis", axis, rank))

@@ -93,7 +93,7 @@ def gather_nd(
 
     A row of k integers is a position in the dimensions of `x` that follow the first `batch`, which
     both operands share. Negative indices count from the end; an index beyond either end gives the
-    nearest element, so nothing outside of `x` is ever read. Raises UserError where shapes do not
+    nearest element, so nothing outside of `x` is ever read. Raises UserError if shapes do not
     fit.
     """
     op = GatherNd(check_int("gather_nd", "batch", batch, minimum=0))

@@ -144,7 +144,7 @@ def layer_norm(
 
     `x` is of any float type, `gamma` and `beta` of the same one and of shape `x.shape[axis:]`;
     without them nothing is scaled or shifted. Half floats are computed in float32 and rounded once.
-    Raises UserError where types, shapes, `axis` or `eps` (0 or more) do not fit.
+    Raises UserError if types, shapes, `axis` or `eps` (0 or more) do not fit.
     """
     rank = operand_type("layer_norm", x).rank
     op = LayerNorm(

@@ -141,7 +141,7 @@ def matmul(
     """Matrix product `(..., i, k) @ (..., k, j) -> (..., i, j)`.
 
     With `transpose_a` the first operand is `(..., k, i)`, with `transpose_b` the second one
-    `(..., j, k)`. Leading dimensions broadcast. int8 and int16 give int32. Raises UserError where
+    `(..., j, k)`. Leading dimensions broadcast. int8 and int16 give int32. Raises UserError if
     shapes or element types do not fit.
     """
     op = Matmul(

@@ -56,7 +56,7 @@ def max_pool2d(
 
     Window, stride and dilation are one number or (height, width); the stride is the window where
     None. Padding is written as for conv2d and never wins; it is smaller than the window. Loops are
-    n, h, w, c, r, s. Raises UserError where rank or attributes do not fit.
+    n, h, w, c, r, s. Raises UserError if rank or attributes do not fit.
     """
     attributes = canonical_window("max_pool2d", x, window, stride, padding, dilation)
     return apply(MaxPool2d(**attributes), x, name=name, device=device)

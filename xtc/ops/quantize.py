@@ -94,7 +94,7 @@ def quantize(
     """round(`x` / `scale`) + `zero_point`, saturated to `dtype`: int8, uint8, int16 or uint16.
 
     `scale` is a number, or one for each index of the last dimension of `x`. Halves are rounded to
-    the "even" integer as in ONNX, or "away" from zero as in TensorFlow Lite. Raises UserError where
+    the "even" integer as in ONNX, or "away" from zero as in TensorFlow Lite. Raises UserError if
     types do not fit.
     """
     scales = np.asarray(scale, np.float64)

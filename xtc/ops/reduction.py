@@ -52,7 +52,7 @@ class Reduction(Operator):
         return element.accumulator if element.is_float else self.result_element(element)
 
     def reduced(self, type: TensorType) -> tuple[int, ...]:
-        """The reduced axes in ascending order. Raises UserError where they do not fit."""
+        """The reduced axes in ascending order. Raises UserError if they do not fit."""
         return tuple(sorted(check_axes(self.name, "axes", self.axes, type.rank)))
 
     def infer(self, *inputs: TensorType) -> TensorType:
@@ -123,6 +123,6 @@ def reduced_shape(shape: Sequence[Dim], axes: Sequence[int], *, keepdims: bool) 
 def reduction_attributes(
     op: str, x: Tensor, axes: object, keepdims: object
 ) -> tuple[tuple[int, ...], bool]:
-    """A user's axes, ascending and from 0, and keepdims. Raises UserError where they do not fit."""
+    """A user's axes, ascending and from 0, and keepdims. Raises UserError if they do not fit."""
     chosen = check_axes(op, "axes", axes, operand_type(op, x).rank)
     return tuple(sorted(chosen)), check_flag(op, "keepdims", keepdims)

@@ -182,7 +182,7 @@ def requantize(
 
     `scale` is a positive number, or one for each index of the last dimension. `low` and `high`
     limit the result more than `dtype` does: an activation. `rounding` is "double" or "single", as
-    the table in `xtc.ops.requantize` says. Raises UserError where types or scales do not fit.
+    the table in `xtc.ops.requantize` says. Raises UserError if types or scales do not fit.
     """
     scales = np.asarray(scale, np.float64)
     if scales.ndim > 1:

@@ -54,7 +54,7 @@ def reshape(x: Tensor, shape: object, *, name: str | None = None, device: object
     """The elements of `x` in row-major order in another shape; nothing is computed.
 
     One size may be -1: it takes what is left. A symbolic first dimension stays first: write
-    its name or -1. Raises UserError where the numbers of elements differ.
+    its name or -1. Raises UserError if the numbers of elements differ.
     """
     type = operand_type("reshape", x)
     return apply(Reshape(_canonical(shape, type)), x, name=name, device=device)

@@ -123,7 +123,7 @@ def scan(
     with `reverse` the last row is read first, and `initial` comes last. The loop is one in the IR,
     so that compile time does not depend on how many rows there are.
 
-    Raises UserError where rows differ in number, or the body does not fit.
+    Raises UserError if rows differ in number, or the body does not fit.
     """
     types = [operand_type("scan", x) for x in (initial, *rows)]
     count = _count(types[1:])
@@ -143,7 +143,7 @@ def _graph(lines: tuple[str, ...]) -> Graph:
 
 
 def _count(rows: Sequence[TensorType]) -> int:
-    """How many rows there are. Raises UserError where that is not the same everywhere."""
+    """How many rows there are. Raises UserError if that is not the same everywhere."""
     counts = {type.sizes[0] if type.rank else 0 for type in rows}
     if len(counts) != 1 or counts == {0}:
         raise UserError(

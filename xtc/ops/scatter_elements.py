@@ -89,7 +89,7 @@ def scatter_elements(
 
     `indices` and `updates` have one shape, of the rank of `x` and, but along `axis`, no larger.
     `reduction` is "none", "add", "mul", "max" or "min" with what is there. Of equal positions the
-    last update stays; an index beyond either end changes nothing. Raises UserError where types or
+    last update stays; an index beyond either end changes nothing. Raises UserError if types or
     shapes do not fit.
     """
     rank = operand_type("scatter_elements", x).rank

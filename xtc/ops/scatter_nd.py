@@ -94,7 +94,7 @@ def scatter_nd(
     A row of k integers is a position in the first k dimensions of `x`; `updates` has the other
     dimensions of `indices`, then those of `x`. `reduction` is "none", "add", "mul", "max" or "min"
     with what is there. Of equal positions the last update stays; an index beyond either end changes
-    nothing. Raises UserError where types or shapes do not fit.
+    nothing. Raises UserError if types or shapes do not fit.
     """
     op = ScatterNd(check_choice("scatter_nd", "reduction", reduction, REDUCTIONS))
     return apply(op, x, indices, updates, name=name, device=device)

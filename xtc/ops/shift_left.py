@@ -44,6 +44,6 @@ def shift_left(
     """`a` with its bits moved to higher places by `b`, of integers.
 
     Where `b` is negative or all bits or more, nothing of `a` is left but its sign. Operands have
-    one element type and shapes that broadcast as in NumPy. Raises UserError where they do not fit.
+    one element type and shapes that broadcast as in NumPy. Raises UserError if they do not fit.
     """
     return apply(ShiftLeft(), a, b, name=name, device=device)

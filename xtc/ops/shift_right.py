@@ -45,6 +45,6 @@ def shift_right(
     """`a` with its bits moved to lower places, its sign kept by `b`, of integers.
 
     Where `b` is negative or all bits or more, nothing of `a` is left but its sign. Operands have
-    one element type and shapes that broadcast as in NumPy. Raises UserError where they do not fit.
+    one element type and shapes that broadcast as in NumPy. Raises UserError if they do not fit.
     """
     return apply(ShiftRight(), a, b, name=name, device=device)

@@ -136,7 +136,7 @@ def topk(
     """The int64 positions of the `count` largest, or smallest, elements of `x` along `axis`.
 
     In order, the most extreme first; of equal elements the first. `O.gather_elements` reads the
-    elements themselves. Raises UserError where axis or count do not fit.
+    elements themselves. Raises UserError if axis or count do not fit.
     """
     rank = operand_type("topk", x).rank
     op = Topk(count, check_axis("topk", "axis", axis, rank), largest)

@@ -69,7 +69,7 @@ def where(
     """`a` where the bool `condition` holds, else `b`; all three broadcast as in NumPy.
 
     `a` and `b` have one element type, any; one of them may be a Python number, which takes the
-    other one's. Raises UserError where they do not fit.
+    other one's. Raises UserError if they do not fit.
     """
     like = next((value for value in (a, b) if isinstance(value, Tensor)), None)
     if like is None:

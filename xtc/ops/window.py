@@ -70,7 +70,7 @@ def image_sizes(op: str, type: TensorType) -> Pair:
 def image_type(type: TensorType, slides: Sequence[Slide], channels: int) -> TensorType:
     """The image that windows give, one element per position and channel.
 
-    Raises UserError where it or the padded image is too large for a tensor.
+    Raises UserError if it or the padded image is too large for a tensor.
     """
     batch, *_, depth = type.shape
     tensor_type((batch, *(slide.padded for slide in slides), depth), type.element.name)

@@ -32,7 +32,7 @@ class Converted:
 
 
 def converted(graph: Graph, ranges: Mapping[Tensor, Range], int8_io: bool) -> Converted:
-    """The graph in int8. Raises UserError where it has states."""
+    """The graph in int8. Raises UserError if it has states."""
     if graph.updates:
         raise UserError(f"graph '{graph.name}' has states", notes=["they are not quantised"])
     with O.graph(name=graph.name) as builder:

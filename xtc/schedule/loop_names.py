@@ -16,7 +16,7 @@ def is_loop_name(name: str) -> bool:
 
 
 def check_loop_name(name: str, node: str) -> None:
-    """Raise UserError where a loop of `node` cannot have that name."""
+    """Raise UserError if a loop of `node` cannot have that name."""
     if not name.isidentifier() or len(name) > MAX_NAME:
         raise UserError(
             f"{shown(name)} cannot be the name of a loop of {node}",

@@ -283,7 +283,7 @@ class NodeSchedule(NodeState):
                       int64_t c_stride_i, int64_t c_stride_j, int64_t a_stride_i, ...)
 
         It does what the operator does on this tile, so adds to `c` where the operator reduces.
-        Axes are in the operator's order, strides in elements, 0 where an axis does not index an
+        Axes are in the operator's order, strides in elements, 0 if an axis does not index an
         operand. It returns 0; another status makes the call fail.
         """
 

@@ -96,7 +96,7 @@ class NodeState:
         return Nest(self.space, tuple(self._loops), segments, self._notes)
 
     def _check_settled(self) -> None:
-        """Raise UserError where a call names a loop that never came."""
+        """Raise UserError if a call names a loop that never came."""
         for waiting in self._waiting:
             with located(waiting.where):
                 for name in waiting.names:

@@ -61,7 +61,7 @@ class Schedule:
         return main_operations(self.graph)
 
     def __getitem__(self, name: str) -> NodeSchedule:
-        """The schedule of one operator. Raises UserError where it has no loops."""
+        """The schedule of one operator. Raises UserError if it has no loops."""
         with located(user_location()):
             if text(name) not in self._nodes:
                 self._nodes[name] = NodeSchedule(name, self._space(name))
@@ -70,7 +70,7 @@ class Schedule:
     def define_memory_mesh(self, name: str, axes: Mapping[str, int]) -> Mesh:
         """Name the grid of the device's local memories: `{"mx": 1, "my": 5}`, outermost first.
 
-        Raises UserError for names and sizes that cannot be, and where there is one already.
+        Raises UserError for names and sizes that cannot be, and if there is one already.
         """
         with located(user_location()):
             if self._memory is not None:
@@ -84,7 +84,7 @@ class Schedule:
 
         Its first axes run over the memories of the memory mesh, so have the same sizes; processors
         along the others share one memory: `{"px": 1, "py": 5, "psx": 2, "psy": 8}` are 16 for each
-        of five. Raises UserError where that does not fit, or there is one already.
+        of five. Raises UserError if that does not fit, or there is one already.
         """
         with located(user_location()):
             if self._processors is not None:
@@ -278,7 +278,7 @@ def given_schedule(graph: Graph, data: Any, *, trusted: bool = True) -> Schedule
 
 
 def _check_calls_nothing(schedule: Schedule) -> None:
-    """Raise UserError where a loop calls a function, whose sources would be compiled and run."""
+    """Raise UserError if a loop calls a function, whose sources would be compiled and run."""
     for name, node in schedule._nodes.items():
         for loop in (loop for nest in node.nest.walk() for loop in nest.loops):
             if loop.external is not None:

@@ -16,7 +16,7 @@ MAX_COUNT = 1024
 
 
 def integer(value: object, what: str) -> int:
-    """`value` as an int. Raises UserError where it is not integral, or absurdly large."""
+    """`value` as an int. Raises UserError if it is not integral, or absurdly large."""
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise UserError(f"{what} is {shown(value)}, not an integer")
     number = operator.index(value)
@@ -55,7 +55,7 @@ def texts(value: object, primitive: str, what: str) -> tuple[str, ...]:
 
 
 def files(value: object, primitive: str) -> tuple[str, ...]:
-    """Paths of files, one or several. Raises UserError for anything else, and where none is."""
+    """Paths of files, one or several. Raises UserError for anything else, and if none is."""
     given = [value] if isinstance(value, str | Path) else value
     if isinstance(given, bytes | Mapping) or not isinstance(given, Iterable):
         raise UserError(f"{primitive} takes a list of files, not {shown(value)}")

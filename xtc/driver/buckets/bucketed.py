@@ -69,7 +69,7 @@ class BucketedModule(SpecialisedModule):
     def _plan(
         self, sizes: Sizes, larger: Sizes, values: Mapping[str, Array]
     ) -> tuple[Plan, Names] | None:
-        """How calls of these sizes are padded; None where they are not."""
+        """How calls of these sizes are padded; None if they are not."""
         fixed = tuple((name, value.tobytes(), value.shape) for name, value in values.items())
         key = (tuple(sizes.items()), fixed)
         with self._lock:

@@ -66,7 +66,7 @@ def valid(extent: Extent) -> Array:
 
 
 def regrouped(extents: Sequence[Extent], unpadded: Sequence[int], padded: Sequence[int]) -> Any:
-    """The extents of a row-major reshape to these sizes, None where they cannot be told."""
+    """The extents of a row-major reshape to these sizes, None if they cannot be told."""
     factors = [factor for extent in extents for factor in extent]
     result = []
     for wanted in zip(unpadded, padded, strict=True):

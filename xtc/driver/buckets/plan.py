@@ -45,7 +45,7 @@ class Plan:
 def planned(small: Graph, large: Graph) -> Plan:
     """How the graph of a bucket, `large`, computes what `small` does.
 
-    Raises InexactPaddingError where padding would change results.
+    Raises InexactPaddingError if padding would change results.
     """
     if small.updates or large.updates:
         raise InexactPaddingError("its states are kept in the size of the first call")
