@@ -57,7 +57,7 @@ def test_an_element_has_its_threads_and_its_position(layout: RegisterLayout) -> 
             assert found == list(index)
             held += 1
     assert held == layout.spatial_size * layout.local_size
-    with pytest.raises(UserError, match="is no index"):
+    with pytest.raises(UserError, match="is not an index"):
         layout.get_local(layout.shape)
 
 

@@ -107,7 +107,7 @@ def _step_text(step: Step) -> str:
 
     if isinstance(step, Pass) and known_passes.find(step.name) is not type(step):
         raise UserError(
-            f"pass '{step.name}' is not known by its name",
+            f"pass '{step.name}' is not registered",
             hints=["xtc.extend(FILE) with the file of the pass, or an entry point of xtc.passes"],
         )
     return str(step)

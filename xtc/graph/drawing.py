@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a drawing of a graph shows: its boxes with their texts, the lines between them, the devices.
-
-A constant is drawn above each operator that reads it, so that a shared one ties no knots.
+"""The contents of a drawing of a graph: boxes with texts, lines between them, and devices.
+A constant is drawn above each operator that reads it, so that shared constants tangle no edges.
 """
 
 from __future__ import annotations
@@ -24,9 +23,8 @@ HOST = "the host"
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """One box: its heading, lines of detail below it, and all that is known of it as a tooltip.
-
-    `device` is a device's name, None for what lives or runs on the host.
+    """One box: a heading, lines of detail below it, and the full description as a tooltip.
+    `device` is a device's name, or None for the host.
     """
 
     kind: Kind
@@ -55,7 +53,7 @@ class Drawing:
 
 
 def drawing_of(graph: Graph) -> Drawing:
-    """Everything to draw of `graph`."""
+    """The drawing of `graph`."""
     boxes: list[Box] = []
     lines: list[Line] = []
     number_of: dict[Tensor, int] = {}
