@@ -99,7 +99,7 @@ class TestCompile:
         x = O.tensor((2,), name="X", device="host0")
         with O.graph(name="g") as gb:
             O.relu(x)
-        with pytest.raises(UserError, match="host0 is no accelerator: nothing can be placed"):
+        with pytest.raises(UserError, match="host0 is not an accelerator: nothing can be placed"):
             xtc.compile(gb.graph)
 
     def test_what_is_no_target(self) -> None:

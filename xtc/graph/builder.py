@@ -35,6 +35,7 @@ _current: ContextVar[GraphBuilder | None] = ContextVar("graph", default=None)
 @dataclass(eq=False)
 class GraphBuilder:
     """Collects the operators written inside `with O.graph(...)`; `graph` is the finished graph.
+
     With `captures` it builds the body of a repetition: its operators may read tensors that are
     computed elsewhere, and `nodes` has the operators afterwards.
     """
@@ -314,6 +315,7 @@ def outputs(*tensors: Tensor) -> None:
 
 def update(state: Tensor, value: Tensor) -> None:
     """Set the value of a state after a call; within the call it keeps its old value.
+
     It is overwritten in place if nothing reads the old value afterwards. Raises UserError if
     `value` has another type or is not a result of this graph.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The contents of a drawing of a graph: boxes with texts, lines between them, and devices.
+
 A constant is drawn above each operator that reads it, so that shared constants tangle no edges.
 """
 
@@ -24,6 +25,7 @@ HOST = "the host"
 @dataclass(frozen=True, eq=False)
 class Box:
     """One box: a heading, lines of detail below it, and the full description as a tooltip.
+
     `device` is a device's name, or None for the host.
     """
 

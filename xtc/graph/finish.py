@@ -132,6 +132,7 @@ def _check_used(declared: Iterable[Tensor], used: Container[Tensor]) -> None:
 
 def _name_tensors(tensors: Iterable[Tensor]) -> dict[Tensor, Tensor]:
     """Each tensor under a unique name: the user's name, or one generated in graph order.
+
     An unnamed input or constant is copied, because the user may use it in other graphs too.
     """
     all_tensors = list(dict.fromkeys(tensors))

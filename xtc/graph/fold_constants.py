@@ -25,6 +25,7 @@ SMALL_BYTES = 1 << 16
 
 def fold_constants(graph: Graph, kept: Collection[str] = ()) -> Graph:
     """The graph with casts, pads, concatenations and similar operators on constants evaluated.
+
     Only results that the host computes and a device reads are folded: each call would send them.
     `kept` names nodes that stay, such as those with a schedule.
     """

@@ -78,6 +78,7 @@ class Graph:
 
     def typed(self, *types: object, **named: object) -> Graph:
         """The graph with these input types, given by position or by input name.
+
         A type is a pair of a shape and an element type; a shape alone, with the declared element
         type or float32; or an array of that type. Inputs that have a type need none. Use it for a
         graph whose inputs were declared without a shape: the result can be compiled. Raises
@@ -92,6 +93,7 @@ class Graph:
 
     def evaluate(self, *args: Any, precise: bool = False, **arrays: Any) -> Any:
         """Evaluate the graph with NumPy, on arrays given by position or by input name.
+
         With `precise`, all floats are computed in float64. Returns the output array, or a dict by
         name if there are several. Raises UserError for missing or misshapen arrays.
         """

@@ -38,6 +38,7 @@ class Operator(ABC):
     @abstractmethod
     def reference(self, *arrays: Array) -> Array:
         """The operator's reference in NumPy, on arrays of the operands' shapes.
+
         Float operands have the declared type, or all of them float64; the caller rounds the result
         to the declared type. Intermediate sums use the accumulator of the operand's type.
         """

@@ -11,6 +11,7 @@ from xtc.core.errors import UserError
 
 def topological(needs: Mapping[str, Sequence[str]]) -> list[str]:
     """The keys in an order in which each follows those that it needs; stable.
+
     Needed names that are not keys count as present. Raises UserError that names a cycle.
     """
     position = {name: number for number, name in enumerate(needs)}

@@ -13,6 +13,7 @@ from xtc.graph.tensor import Tensor
 
 def rewritten(graph: Graph, constants: Mapping[Tensor, Tensor]) -> Graph:
     """The graph with tensors replaced by constants.
+
     Dead nodes are dropped; the others are copied under the same names.
     """
     if not constants:

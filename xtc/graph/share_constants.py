@@ -17,6 +17,7 @@ _SAMPLE_BYTES = 4096  # hashed at either end of a constant: enough to distinguis
 
 def share_constants(graph: Graph) -> Graph:
     """The graph with constants of the same type, device and bytes merged.
+
     Models repeat constants: an embedding table is also the last layer's weights, and layers share
     masks and scales.
     """

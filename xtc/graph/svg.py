@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A graph as an SVG drawing: operators from top to bottom, the types on edges, and devices.
+
 The background is light or dark, following the reader's system.
 """
 

@@ -22,8 +22,10 @@ Rewrite = Callable[[Mapping[Tensor, Tensor]], Graph]
 
 
 class UntypedGraph(Graph):
-    """The graph that `O.graph` builds if an input has no shape; `typed` and `evaluate` give it
-    types. Other methods raise UserError: it cannot be compiled or scheduled yet.
+    """The graph that `O.graph` builds if an input has no shape.
+
+    `typed` and `evaluate` give it types. Other methods raise UserError: it cannot be compiled or
+    scheduled yet.
     """
 
     def __init__(

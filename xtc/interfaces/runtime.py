@@ -198,6 +198,7 @@ class CommandQueue(ABC):
     @abstractmethod
     def launch(self, function: Any, arguments: Sequence[Any], grid: Sequence[int] = ()) -> Event:
         """Launch a device function on integers, floats and addresses.
+
         `grid` is the number of blocks in up to three dimensions; the default is the function's own
         grid. Machines without grids refuse the argument.
         """
@@ -225,6 +226,7 @@ class CommandQueue(ABC):
 
 class Streams(Protocol):
     """Streams of the vendor's runtime library, which other libraries in the process also use.
+
     A stream is a number: 0 is the device's default, others are handles; CUDA's 1 and 2 are as in
     DLPack. Only `seconds`, `wait` and `settle` block. Errors of kernels are raised later.
     """
@@ -258,6 +260,7 @@ class Streams(Protocol):
 
 class AcceleratorDevice(CommonRuntimeInterface):
     """A device with separate memory, which the host uses through copies and launches.
+
     Addresses are device addresses. Every method except the closing ones raises DeviceLost once the
     device is closed or lost.
 
@@ -300,6 +303,7 @@ class AcceleratorDevice(CommonRuntimeInterface):
 
     def disturbed(self) -> AcceleratorDevice | None:
         """A simulator like this one with adversarial timing; None for a real machine.
+
         It runs concurrent work in random order, delays transfers as long as the machine may, and
         reports races as faults, as far as the simulator supports this. It is not open yet.
         """

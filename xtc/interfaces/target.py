@@ -151,6 +151,7 @@ class ProgramTarget(Target):
 
 class AcceleratorTarget(Target):
     """A machine that runs kernels that a program launches.
+
     Its pipeline compiles the device's code: a module of functions from outline-device-regions, on
     tensors up to the stage `scheduled`, on buffers in its memory from `bufferized` on.
     """
@@ -167,6 +168,7 @@ class AcceleratorTarget(Target):
 
     def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:
         """The code options for this device, merged with the user's. Raises UserError.
+
         The device's `options` are those it was opened with.
         """
         if not isinstance(device, AcceleratorDevice) or device.target_name != self.name:
@@ -176,6 +178,7 @@ class AcceleratorTarget(Target):
 
     def sharding(self, options: Any) -> tuple[Step, ...]:
         """Passes that shard the arguments of device functions over a device's memories.
+
         They run on functions over buffers, before these are device buffers, and set `xtc.shards`.
         """
         return ()
@@ -203,6 +206,7 @@ class AcceleratorTarget(Target):
     @abstractmethod
     def build_image(self, lowered: Operation, options: Any, folder: Path, stem: str) -> str:
         """Write the kernels' code to one file in `folder`, whose name begins with `stem`.
+
         Returns the file's name. Each function of the module is a kernel named by `kernel_symbol`.
         """
 

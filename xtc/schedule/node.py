@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scheduling primitives of one operator, each with its loops before and after.
 
-Calls commute: a schedule is a set of tiles, an order and annotations of loops. A mistake that no
-later call can repair raises at once; other checks happen when the schedule is used.
+The order of calls does not matter: a schedule is a set of tiles, a loop order and annotations. A
+mistake that no later call can repair raises at once; other checks happen when the schedule is used.
 """
 
 from __future__ import annotations
@@ -70,8 +70,7 @@ class NodeSchedule(NodeState):
         return self._tile("tile", dim, tiles)
 
     def split(self, dim: str, segments: Mapping[str, int]) -> dict[str, NodeSchedule]:
-        """Split `dim` into segments that begin at the offsets in `segments`, each with its own
-        schedule.
+        """Split `dim` into separately scheduled segments that begin at the offsets in `segments`.
 
             for i in 0..512      ->      i[0:500]:   for i in 0..500
               body                       i[500:512]: for i in 0..12
@@ -218,8 +217,7 @@ class NodeSchedule(NodeState):
         return self._checked(change)
 
     def buffer_at(self, loop: str) -> Self:
-        """Compute the result's tile inside `loop` in a local buffer, copied in before and out
-        after.
+        """Compute the result's tile inside `loop` in a local buffer, with copies in and out.
 
         for i                        for i
           for k                        buffer = c[i]
@@ -257,8 +255,7 @@ class NodeSchedule(NodeState):
         return self._annotate([loop], "fuse_producer_at", fused)
 
     def fuse_consumer_at(self, loop: str) -> Self:
-        """Fuse the consumer of the result into `loop`: compute it for each tile once it is
-        complete.
+        """Fuse the consumer of the result into `loop`: compute it for each complete tile.
 
         for i: c[i] = f(i)           for i
         for i: r[i] = g(c[i])  ->      c[i] = f(i)

@@ -29,6 +29,7 @@ def integers(
     value: object, primitive: str, what: str, words: Mapping[bool, int] | None = None
 ) -> dict[str, int]:
     """A mapping from names to integers; `words` has the integers for True and False.
+
     Raises UserError for other values.
     """
     if not isinstance(value, Mapping):
