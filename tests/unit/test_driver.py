@@ -255,7 +255,7 @@ class TestSave:
         with xtc.load(saved) as module:
             with pytest.raises(UserError, match="exists"):
                 module.save(tmp_path)
-            with pytest.raises(UserError, match="cannot make the folder"):
+            with pytest.raises(UserError, match="cannot create the folder"):
                 module.save(tmp_path / "no" / "where")
             module.save(tmp_path / "again")
         assert [path.name for path in tmp_path.iterdir()] == ["again"]

@@ -63,9 +63,9 @@ session(
     # CHECK:      xtc-compile: error: <schedule>:1:
     "xtc-compile product.py -o ../Inputs",
     # CHECK:      xtc-compile: error: ../Inputs exists
-    # CHECK-NEXT:   hint: choose another folder, or remove it
+    # CHECK-NEXT:   hint: choose another folder, or delete this one
     "xtc-compile product.py -o ../no/where",
-    # CHECK:      xtc-compile: error: cannot make the folder ../no/where: No such file or directory
+    # CHECK:      xtc-compile: error: cannot create the folder ../no/where: No such file or directory
     "xtc-compile product.py --stage source -o ../no/where",
     # CHECK:      xtc-compile: error: cannot write ../no/where: No such file or directory
     "xtc-compile product.py --stage source -o ..",

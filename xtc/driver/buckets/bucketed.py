@@ -27,7 +27,7 @@ PLANS = 256  # cached padding plans, one for each combination of call sizes
 
 
 class BucketedModule(SpecialisedModule):
-    """A function on arrays whose sizes differ from call to call; a context manager.
+    """A function on arrays of varying sizes; a context manager.
 
     Arguments are padded with zeros to the next bucket of each dimension, and results are cropped.
     Padding that could affect results is masked. Sizes for which this cannot be exact are compiled
