@@ -87,7 +87,7 @@ def avg_pool2d(
     Window, stride and dilation are one number or (height, width); the stride is the window where
     None. Padding is written as for conv2d and is smaller than the window; its zeros are counted
     only with `count_include_pad`. float16 and bfloat16 are computed in float32 and rounded once;
-    means of int8 are rounded, halves away from zero, as in TensorFlow Lite. Loops are n, h, w, c,
+    means of int8 are rounded, ties away from zero, as in TensorFlow Lite. Loops are n, h, w, c,
     r, s. Raises UserError if rank, element type or attributes do not fit.
     """
     attributes = canonical_window("avg_pool2d", x, window, stride, padding, dilation)
@@ -97,7 +97,7 @@ def avg_pool2d(
 
 
 def _mean(body: ScalarBuilder, total: Scalar, count: Scalar) -> Scalar:
-    """total / count; of integers to nearest, halves away from zero."""
+    """total / count; of integers to nearest, ties away from zero."""
     if total.element.is_float:
         return body.div(total, count)
     half = body.shift("right", count, body.constant(1, count.element), inside=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dequantize: integers of a scale with a zero point as floats."""
+"""dequantize: quantized integers as floats."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def max_pool2d(
 
 
 def _lowest(dtype: np.dtype[np.generic]) -> Number:
-    """What no element is below."""
+    """The lowest value of the type."""
     if element_type(dtype).is_float:
         return float("-inf")
     return int(np.iinfo(dtype).min)  # type: ignore[type-var]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""quantize: floats as integers of a scale with a zero point."""
+"""quantize: floats as quantized integers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Quantize(Elementwise):
 
 
 def _half_away(x: Array) -> Array:
-    """To nearest, halves away from zero, as C's round."""
+    """To nearest, ties away from zero, as C's round."""
     whole = np.trunc(x)
     result: Array = whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1, x), 0)
     return result
