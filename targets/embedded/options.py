@@ -19,10 +19,12 @@ class EmbeddedOptions:
     """Options of `xtc.compile(..., target="embedded")`.
 
     Attributes:
-        board: the name of a board, or the path of a YAML file that describes one. platform: what
-        runs the program: "sim", "hw", or "qemu", whose memories have other addresses. stack_bytes:
-        RAM for the stack. opt_level: the compiler's optimisation level, 0 to 3; None for the
-        default of the core. codegen: "llvm", or "c" for plain C sources, which clang compiles.
+        board: the name of a board, or the path of a YAML file that describes one.
+        platform: what runs the program: "sim", "hw", or "qemu", whose memories have other
+            addresses.
+        stack_bytes: RAM for the stack.
+        opt_level: the compiler's optimisation level, 0 to 3; None for the default of the core.
+        codegen: "llvm", or "c" for plain C sources, which clang compiles.
     """
 
     board: str = "nucleo-l4r5zi"

@@ -20,17 +20,18 @@ class HostOptions:
     """Options of `xtc.compile(..., target="host")`.
 
     Attributes:
-        triple: LLVM target triple; None for this machine's. cpu: LLVM's name of the processor; None
-        for this machine's, or "generic" for another triple. features: processor features to add or
-        remove, such as "+avx2,-avx512f". opt_level: the optimisation level of LLVM or of the C
-        compiler, 0 to 3. codegen: "llvm", or "c" for C code that the compiler named by XTC_CC
-        compiles. threads: number of threads for parallel loops, 1 to 1024. None leaves it to load
-        time: XTC_THREADS, or else the number of cores that the process may use. l1_bytes: size of
-        the first-level data cache for default schedules; None for this machine's. l2_bytes: size of
-        a core's second-level cache, likewise. winograd: use Winograd's algorithm for 3 x 3
-        convolutions of stride 1 with constant filters, if it is faster (pass
-        winograd-convolutions). Rounding errors then differ. profile: record the end time of each
-        operator; `Module.profile` sets this option itself.
+        triple: LLVM target triple; None for this machine's.
+        cpu: LLVM's name of the processor; None for this machine's, or "generic" for another triple.
+        features: processor features to add or remove, such as "+avx2,-avx512f".
+        opt_level: the optimisation level of LLVM or of the C compiler, 0 to 3.
+        codegen: "llvm", or "c" for C code that the compiler named by XTC_CC compiles.
+        threads: number of threads for parallel loops, 1 to 1024. None leaves it to load time:
+            XTC_THREADS, or else the number of cores that the process may use.
+        l1_bytes: size of the first-level data cache for default schedules; None for this machine's.
+        l2_bytes: size of a core's second-level cache, likewise.
+        winograd: use Winograd's algorithm for 3 x 3 convolutions of stride 1 with constant filters,
+            if it is faster (pass winograd-convolutions). Rounding errors then differ.
+        profile: record the end time of each operator; `Module.profile` sets this option itself.
     """
 
     triple: str | None = None

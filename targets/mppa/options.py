@@ -38,27 +38,32 @@ class MppaOptions:
 
     Attributes:
         platform: "sim" is the simulator of this project. "iss", "qemu" and "hw" are experimental:
-        they compile and run code with Kalray's toolchain. arch: version of the architecture,
-        "kv3-1" or "kv3-2". work_dir: folder for traces and for files of the vendor's tools; None
-        for a temporary folder. firmware: file name of the vendor's firmware, for the platforms that
-        load one. toolchain_dir: folder of the toolchain; None for the value of
-        KALRAY_TOOLCHAIN_DIR. clusters: number of clusters that run a kernel; None for all. pes:
-        number of processing elements per cluster; None for all. This option and those up to
-        `timeout_s` apply to platform "sim" only. trace: whether to write modelled times to
-        `<work_dir>/<device>.trace.json`. sim_schedule: "sequential" runs PEs and clusters in the
-        order of their numbers, "shuffled" in a random order, which exposes races. seed: seed of the
-        random order; the same seed gives the same order. dma_mode: "synchronous" copies when a
-        transfer starts. "deferred" copies when the transfer is awaited and poisons the destination
-        until then, which exposes missing waits. sim_checks: whether device code reports each access
-        to the simulator. An access outside of its buffer, to memory that a transfer is using, or to
-        memory that another PE or cluster writes at the same time is then a fault, whatever the
-        order of execution. Several times slower; needs 16 bytes for each byte that a kernel
-        accesses. clock_hz: clock frequency for modelled times; None for the machine's highest.
-        ddr_bytes: size of the simulated main memory. timeout_s: time limit of a kernel, in seconds.
-        double_buffer: whether the transfers of a loop overlap with its computation. codegen: code
-        generator for the simulator: "llvm" in this process, or "c" for the compiler named by
-        XTC_CC, which gets the same C as Kalray's compiler. opt_level: optimisation level of the
-        code generator, 0 to 3.
+            they compile and run code with Kalray's toolchain.
+        arch: version of the architecture, "kv3-1" or "kv3-2".
+        work_dir: folder for traces and for files of the vendor's tools; None for a temporary
+            folder.
+        firmware: file name of the vendor's firmware, for the platforms that load one.
+        toolchain_dir: folder of the toolchain; None for the value of KALRAY_TOOLCHAIN_DIR.
+        clusters: number of clusters that run a kernel; None for all.
+        pes: number of processing elements per cluster; None for all. This option and those up to
+            `timeout_s` apply to platform "sim" only.
+        trace: whether to write modelled times to `<work_dir>/<device>.trace.json`.
+        sim_schedule: "sequential" runs PEs and clusters in the order of their numbers, "shuffled"
+            in a random order, which exposes races.
+        seed: seed of the random order; the same seed gives the same order.
+        dma_mode: "synchronous" copies when a transfer starts. "deferred" copies when the transfer
+            is awaited and poisons the destination until then, which exposes missing waits.
+        sim_checks: whether device code reports each access to the simulator. An access outside of
+            its buffer, to memory that a transfer is using, or to memory that another PE or cluster
+            writes at the same time is then a fault, whatever the order of execution. Several times
+            slower; needs 16 bytes for each byte that a kernel accesses.
+        clock_hz: clock frequency for modelled times; None for the machine's highest.
+        ddr_bytes: size of the simulated main memory.
+        timeout_s: time limit of a kernel, in seconds.
+        double_buffer: whether the transfers of a loop overlap with its computation.
+        codegen: code generator for the simulator: "llvm" in this process, or "c" for the compiler
+            named by XTC_CC, which gets the same C as Kalray's compiler.
+        opt_level: optimisation level of the code generator, 0 to 3.
     """
 
     platform: Platform = of_machine("sim")
@@ -124,8 +129,7 @@ class MppaOptions:
         return self.codegen == "c" or self.platform != "sim"
 
     def toolchain(self) -> Path:
-        """The toolchain's folder. Raises DeviceNotFound if it is not configured or does not
-        exist."""
+        """The toolchain's folder. Raises DeviceNotFound if it is not set or does not exist."""
         folder = self.toolchain_dir or knobs.KALRAY_TOOLCHAIN_DIR.get()
         name = knobs.KALRAY_TOOLCHAIN_DIR.name
         if folder is None:

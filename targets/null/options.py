@@ -15,8 +15,8 @@ class NullOptions:
     """Options of a null device and of code for it.
 
     Attributes:
-        memory_bytes: size of each memory of the device. memories: number of memories; elementwise
-        kernels divide their rows among them.
+        memory_bytes: size of each memory of the device.
+        memories: number of memories; elementwise kernels divide their rows among them.
     """
 
     memory_bytes: int = of_device(NULL.memory_bytes)

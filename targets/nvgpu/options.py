@@ -27,27 +27,33 @@ class NvgpuOptions:
     """Options of a GPU and of code for it.
 
     Attributes:
-        platform: "sim" for the simulator of this project, "hw" for a GPU of this machine. arch:
-        architecture that code is compiled for: "sm_80", "sm_86", "sm_89" or "sm_90a". device_index:
-        index of the GPU among those that the driver lists, for "hw". driver_library: file name or
-        path of NVIDIA's driver library, for "hw". sim_schedule: "sequential" runs blocks and
-        threads in the order of their numbers, "shuffled" in a random order, which exposes races.
-        This option and the next four apply to platform "sim" only. sim_races: whether conflicting
-        accesses without a barrier between them are faults, whatever the order of execution: between
-        threads of a block and between blocks. Needs 16 bytes for each byte that a kernel accesses.
+        platform: "sim" for the simulator of this project, "hw" for a GPU of this machine.
+        arch: architecture that code is compiled for: "sm_80", "sm_86", "sm_89" or "sm_90a".
+        device_index: index of the GPU among those that the driver lists, for "hw".
+        driver_library: file name or path of NVIDIA's driver library, for "hw".
+        sim_schedule: "sequential" runs blocks and threads in the order of their numbers, "shuffled"
+            in a random order, which exposes races. This option and the next four apply to platform
+            "sim" only.
+        sim_races: whether conflicting accesses without a barrier between them are faults, whatever
+            the order of execution: between threads of a block and between blocks. Needs 16 bytes
+            for each byte that a kernel accesses.
         sim_cores: number of cores that run the blocks of a launch in parallel, 1 to 64; None for
-        all that this process may use. It does not change results, counts or faults. Blocks run one
-        after another with "shuffled" or `sim_races`, in clusters, and if a kernel has atomic
-        instructions on global memory or waits for other blocks. seed: seed of the random order; the
-        same seed gives the same order. memory_bytes: size of the simulated global memory.
+            all that this process may use. It does not change results, counts or faults. Blocks run
+            one after another with "shuffled" or `sim_races`, in clusters, and if a kernel has
+            atomic instructions on global memory or waits for other blocks.
+        seed: seed of the random order; the same seed gives the same order.
+        memory_bytes: size of the simulated global memory.
         timeout_s: time limit of a kernel, in seconds. The simulator stops the kernel. A GPU cannot
-        be stopped: the device is lost, and runs the kernel until this process ends. block_threads:
-        threads of a block, if a kernel has that many. opt_level: optimisation level, 0 to 3. tf32:
-        whether float32 contractions may round their operands to TF32 (10 bits of mantissa), for
-        tensor cores. bulk_pipelines: whether a loop of copies and dots in a tile kernel may become
-        a pipeline of bulk copies and warpgroups, on sm_90a. cubins: architectures, such as "sm_86",
-        to assemble the PTX for, with NVIDIA's assembler, for "hw". "auto" is `arch` if the
-        assembler is found, or else "none": the GPU's driver then compiles the PTX when it loads it.
+            be stopped: the device is lost, and runs the kernel until this process ends.
+        block_threads: threads of a block, if a kernel has that many.
+        opt_level: optimisation level, 0 to 3.
+        tf32: whether float32 contractions may round their operands to TF32 (10 bits of mantissa),
+            for tensor cores.
+        bulk_pipelines: whether a loop of copies and dots in a tile kernel may become a pipeline of
+            bulk copies and warpgroups, on sm_90a.
+        cubins: architectures, such as "sm_86", to assemble the PTX for, with NVIDIA's assembler,
+            for "hw". "auto" is `arch` if the assembler is found, or else "none": the GPU's driver
+            then compiles the PTX when it loads it.
     """
 
     platform: Platform = of_machine("sim")

@@ -21,9 +21,10 @@ class UpmemOptions:
     """Options of `xtc.compile(..., target="upmem")`.
 
     Attributes:
-        nr_dpus: number of DPUs that share the work of a graph. tasklets: number of tasklets of each
-        DPU; 11 fill its pipeline. profile: version of the chip, `v1A` or `v1B`. platform: `sim`
-        compiles for the simulator, `hw` for DPUs with the vendor's compiler.
+        nr_dpus: number of DPUs that share the work of a graph.
+        tasklets: number of tasklets of each DPU; 11 fill its pipeline.
+        profile: version of the chip, `v1A` or `v1B`.
+        platform: `sim` compiles for the simulator, `hw` for DPUs with the vendor's compiler.
     """
 
     nr_dpus: int = of_machine(1)

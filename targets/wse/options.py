@@ -21,12 +21,14 @@ class WseOptions:
     """Options of a wafer and of code for it.
 
     Attributes:
-        arch: "wse2" or "wse3". schedule: "ordered" runs tasks and PEs in the order of their
-        numbers, "shuffled" in a random order, which exposes races. seed: seed of the random order,
-        and of the initial values of the PEs' cycle counters. cycle_limit: limit of a command in
-        modelled cycles; a command that exceeds it is an error. timeout_s: time limit of a command,
-        in seconds. log, trace: files for the output of programs and for a trace of tasks; None to
-        write none. memory_bytes: size of the memory for data that the host and the wafer exchange.
+        arch: "wse2" or "wse3".
+        schedule: "ordered" runs tasks and PEs in the order of their numbers, "shuffled" in a random
+            order, which exposes races.
+        seed: seed of the random order, and of the initial values of the PEs' cycle counters.
+        cycle_limit: limit of a command in modelled cycles; a command that exceeds it is an error.
+        timeout_s: time limit of a command, in seconds.
+        log, trace: files for the output of programs and for a trace of tasks; None to write none.
+        memory_bytes: size of the memory for data that the host and the wafer exchange.
     """
 
     arch: str = of_machine(DEFAULT.name)
