@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which GPU, how it behaves where that is a simulator's choice, and how code for it is made."""
+"""The options of a GPU, of its simulator, and of code for it."""
 
 from __future__ import annotations
 
