@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of code for DPUs."""
+"""The options of code for DPUs."""
 
 from __future__ import annotations
 
