@@ -208,8 +208,8 @@ def import_traced(
         name: of the graph.
         module: its nodes are functional.
         leaves: for each placeholder a constant, as a tensor; the type of an input, as (shape,
-            element type); a state; or a value that is no tensor.
-        names: of the placeholders; their own where none are given.
+            element type); a state; or a value that is not a tensor.
+        names: names of the placeholders; by default their own.
         device: where all operators run.
 
     Raises UserError that lists all nodes that are not supported.
