@@ -150,7 +150,7 @@ class TestNames:
         old.close()
         with NullDevice() as new:
             assert new.device_name == old.device_name
-            with pytest.raises(UserError, match="two devices have the name null0: one of them is c"):
+            with pytest.raises(UserError, match="two devices have the name null0: one of them is"):
                 xtc.compile(relay(old, new))
 
     def test_an_unknown_target_is_named_with_the_line(self) -> None:

@@ -152,7 +152,7 @@ def refused(path: Path, line: str, message: str) -> None:
 def test_mistakes_are_named(path: Path, tmp_path: Path) -> None:
     refused(path, "convergence --run 7", "has no run 7\n  hint: `xtc-tune --list`")
     refused(path, f"convergence --run {10**20}", "cannot use the tuning database .* too large")
-    refused(path, "convergence", "run 2 has no correct result\n  note: its results: 1 crashed, 1 wr")
+    refused(path, "convergence", "run 2 has no correct result\n  note: its results: 1 crashed, 1")
     refused(path, "comparison --run 1", "a comparison needs a second run")
     refused(path, "comparison --run 1 --with 2", "run 2 has no correct result")
     refused(path, "heatmap --run 1 --x kk", "did you mean 'k'")

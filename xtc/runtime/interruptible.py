@@ -97,9 +97,8 @@ def interruptible(
     """The result of `call` on these arguments, or its exception.
 
     Python runs handlers of signals on its main thread, between two instructions; while a call of
-    that thread waits for a simulator, the wait serves them. Where a handler raises, as that of
-    Ctrl-C does, `stop` makes a call end that does not soon end by itself, before the exception goes
-    on.
+    that thread waits for a simulator, the wait serves them. If a handler raises, like Ctrl-C's,
+    `stop` ends a call that does not soon end by itself, before the exception propagates.
     """
     if threading.get_ident() != threading.main_thread().ident:
         return call(*arguments)

@@ -165,8 +165,8 @@ class Imported:
 
     Attributes:
         graph: None if nothing is left to compute.
-        results: for each output of the module, the name of the graph's, or a value that is no
-            tensor.
+        results: for each output of the module, the name of the graph's output, or a value that is
+            not a tensor.
         inputs: names of the graph's inputs by the position of the module's placeholder.
     """
 
