@@ -200,7 +200,9 @@ class TestTarget:
                     module.check()
 
     def test_a_program_in_c_commands_no_devices(self) -> None:
-        with pytest.raises(UserError, match="codegen='c' makes no code that commands devices"):
+        with pytest.raises(
+            UserError, match="codegen='c' cannot generate code that commands devices"
+        ):
             xtc.compile(relay("null0"), codegen="c")
 
     def test_code_for_devices_needs_files(self) -> None:
