@@ -311,7 +311,7 @@ def words_of(loop: NestLoop) -> list[str]:
     if loop.unroll:
         words.append(f"unroll {loop.unroll}")
     if loop.vectorize:
-        words.append("vectorize reassociate" if loop.reassociate else "vectorize")
+        words.append("vectorize in any order" if loop.reassociate else "vectorize")
     if loop.buffer:
         words.append("buffer")
     words += [f"pack {operand}" for operand in loop.pack]

@@ -99,7 +99,7 @@ def _fused(loop: NestLoop, nest: Nest) -> tuple[NestLoop, list[str]]:
     """The loop without fusions of arguments and constants, and a note for each."""
     there = range(nest.space.operands)
     given = [n for n in loop.fuse if n in there and n not in nest.space.computed]
-    notes = [f"operand {n} is an argument or a constant: fuse has no effect" for n in given]
+    notes = [f"operand {n} is an argument or a constant: fuse changes nothing" for n in given]
     return replace(loop, fuse=tuple(n for n in loop.fuse if n not in given)), notes
 
 
