@@ -209,7 +209,8 @@ def test_a_disk_that_fails_is_one_warning(
     with monkeypatch.context() as patch:
         patch.setattr(where, function, failing(code))
         _, (warning,) = compiled_with_warnings()
-        assert f"{artifact_cache}: {os.strerror(code)} (somewhere); going on without it" in warning
+        why = f"{artifact_cache}: {os.strerror(code)} (somewhere)"
+        assert f"{why}; continuing without it" in warning
     hits, said = compiled_with_warnings()
     assert (hits[1], said) == (True, [])
 

@@ -202,7 +202,7 @@ class TestErrors:
         xtc.compile(product(), codegen="c").close()
         with pytest.raises(UserError, match="has no _Float16 for this machine") as caught:
             xtc.compile(product(dtype="float16"), codegen="c")
-        assert "generate code by LLVM" in str(caught.value)
+        assert "generate code with LLVM" in str(caught.value)
 
 
 @pytest.mark.slow

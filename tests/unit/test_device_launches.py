@@ -59,7 +59,7 @@ def test_a_launch_gives_the_grid(kernels: Kernels) -> None:
 
 def test_what_is_no_grid_is_refused(kernels: Kernels) -> None:
     for grid in ([0], [1, 2, 3, 4], [-1], [1 << 32]):
-        with pytest.raises(UserError, match="is no grid"):
+        with pytest.raises(UserError, match="is not a grid"):
             kernels.device.launch(kernels.empty, [], grid=grid)
 
 

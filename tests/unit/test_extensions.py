@@ -147,7 +147,7 @@ class TestFiles:
         assert info.value.notes == (f"{broken}:3 in <module>", f"{broken}:2 in f")
         with pytest.raises(UserError, match="there is no file"):
             xtc.extend(tmp_path / "nowhere.py")
-        with pytest.raises(UserError, match="is no Python file"):
+        with pytest.raises(UserError, match="is not a Python file"):
             xtc.extend(written(tmp_path, "text.txt", ""))
         assert knobs.EXTENSIONS.get() == ()
 

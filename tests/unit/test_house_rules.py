@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import file_names
+from tools import file_names, house_phrases
 from tools import house_rules as rules
 
 ROOT = Path(__file__).parents[2]
@@ -29,6 +29,7 @@ RULES: tuple[Rule, ...] = (
     rules.files_without_licence,
     file_names.names_that_differ_by_an_s,
     file_names.helpers_of_one_name,
+    house_phrases.translated_phrases,
 )
 
 
@@ -259,3 +260,23 @@ def test_a_helper_has_one_name_but_in_the_rooms_of_targets(tmp_path: Path) -> No
     assert file_names.helpers_of_one_name(tmp_path) == [
         "mlir_passes/tensor/_sizes.py, targets/t/passes/_sizes.py, targets/u/passes/_sizes.py"
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("# so many copies", "so many"),
+        ('"""Raises UserError where it does not fit."""', "Raises UserError where"),
+        ('"""A buffer of its\n    own."""', "of its own"),
+        ("# Wait until\n# nobody reads it.", "nobody"),
+        ("raise UserError(f'{x} is no array')", "is no array"),
+    ],
+)
+def test_phrases_of_another_language_are_reported(tmp_path: Path, line: str, said: str) -> None:
+    kept = '"""None if there is no array; it is no longer kept."""\nx: int | None\nwhere: str\n'
+    write(tmp_path, {"xtc/kept.py": kept, "xtc/tile/a.py": line, "targets/null/a.py": line})
+    assert house_phrases.translated_phrases(tmp_path) == []
+    write(tmp_path, {"xtc/core/a.py": f"\n{line}\n"})
+    (found,) = house_phrases.translated_phrases(tmp_path)
+    assert found.startswith("xtc/core/a.py:")
+    assert f"says '{said}'" in found

@@ -212,7 +212,7 @@ REFUSALS: dict[str, tuple[Callable[[NodeSchedule], object], str, str]] = {
     "processors with a loop between": (
         lambda c: c.interchange(["i", "k", "j"]).distribute({"i": "psx", "j": "psy"}),
         "'i' and 'j' of C cannot be distributed over processors of one memory with 'k' between",
-        "so that they are neighbours",
+        "so that they are adjacent",
     ),
     "vectors": (
         lambda c: c.interchange(["k", "i", "j"]).vectorize(["j"]).distribute("j", "psy"),
@@ -249,7 +249,7 @@ REFUSALS: dict[str, tuple[Callable[[NodeSchedule], object], str, str]] = {
     "a buffer on processors": (
         lambda c: c.distribute("i", "psx").distributed_buffer_at("i", 0, ["mx", "*"]),
         "'i' of C runs on the processors of one memory",
-        "name a loop that is outside of them",
+        "name a loop outside them",
     ),
     "a buffer over an axis twice": (
         lambda c: c.distributed_buffer_at("i", 0, ["mx", "mx"]),

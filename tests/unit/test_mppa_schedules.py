@@ -111,7 +111,7 @@ def test_a_loop_over_memories_comes_out_of_a_sequential_one() -> None:
         node.distribute({"i": "px", "j": "psy"}).pack_at("k", 1)
         assert node.loops == ("k", "i", "j", "k1")
         assert [loop.name for loop in node.nest.loops] == ["i", "k", "j", "k1"]
-        assert "'i' runs over memories: it is put outside of 'k'" in node.nest.notes
+        assert "'i' runs over memories: it is moved outside 'k'" in node.nest.notes
         with xtc.compile(graph, target=mppa, schedule=schedule) as module:
             module.check()
             counters = mppa.counters()

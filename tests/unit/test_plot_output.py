@@ -152,9 +152,9 @@ def refused(path: Path, line: str, message: str) -> None:
 def test_mistakes_are_named(path: Path, tmp_path: Path) -> None:
     refused(path, "convergence --run 7", "has no run 7\n  hint: `xtc-tune --list`")
     refused(path, f"convergence --run {10**20}", "cannot use the tuning database .* too large")
-    refused(path, "convergence", "run 2 has no right result\n  note: its results: 1 crashed, 1 wr")
+    refused(path, "convergence", "run 2 has no correct result\n  note: its results: 1 crashed, 1")
     refused(path, "comparison --run 1", "a comparison needs a second run")
-    refused(path, "comparison --run 1 --with 2", "run 2 has no right result")
+    refused(path, "comparison --run 1 --with 2", "run 2 has no correct result")
     refused(path, "heatmap --run 1 --x kk", "did you mean 'k'")
     refused(
         path, "roofline --run 1 -o a.html", "as .svg or .png, not as a.html\n  hint: xtc-plot r"
@@ -179,18 +179,18 @@ def test_without_matplotlib_the_extra_is_named(
         ("UPDATE runs SET flops = 'many'", "its flops is 'many'"),
         ("UPDATE runs SET peak = -1", "its peak is -1"),
         ("UPDATE runs SET bandwidth = 9e999", "its bandwidth is inf"),
-        ("UPDATE runs SET name = x'00ff'", "its name is no text"),
+        ("UPDATE runs SET name = x'00ff'", "its name is not a text"),
         ("UPDATE runs SET versions = '[]'", "is damaged"),
-        ("UPDATE runs SET versions = '{\"a\": 1}'", "a version is no text"),
-        ("UPDATE results SET samples = '[NaN]' WHERE number = 1", "a sample that is no time"),
-        ("UPDATE results SET samples = '[1e-300]' WHERE number = 1", "a sample that is no time"),
+        ("UPDATE runs SET versions = '{\"a\": 1}'", "a version is not a text"),
+        ("UPDATE results SET samples = '[NaN]' WHERE number = 1", "a sample that is not a time"),
+        ("UPDATE results SET samples = '[1e-300]' WHERE number = 1", "a sample that is not a time"),
         ("UPDATE results SET samples = '{' WHERE number = 1", "is damaged"),
         ("UPDATE results SET parameters = '[1]' WHERE number = 1", "is damaged"),
-        ("UPDATE results SET parameters = '{\"k\": 0.5}'", "a parameter that is no integer"),
-        ("UPDATE results SET parameters = '{\"k\": 1e400}'", "a parameter that is no integer"),
+        ("UPDATE results SET parameters = '{\"k\": 0.5}'", "a parameter that is not an integer"),
+        ("UPDATE results SET parameters = '{\"k\": 1e400}'", "a parameter that is not an integer"),
         ("UPDATE results SET status = 'fine', seconds = NULL", "the status 'fine'"),
         ("UPDATE results SET at = 'late'", "is damaged"),
-        ("UPDATE results SET schedule = x'00'", "a text that is none"),
+        ("UPDATE results SET schedule = x'00'", "a text of another type"),
     ],
 )
 def test_nonsense_in_a_database_is_refused(path: Path, change: str, message: str) -> None:

@@ -117,5 +117,5 @@ def test_a_problem_travels(problem: Problem, tmp_path: Path) -> None:
     again = Problem.unpacked(packed, there)
     assert again.packed() == packed
     assert str(again.compilation().graph) == str(problem.compilation().graph)
-    with pytest.raises(UserError, match="is no name of a file"):
+    with pytest.raises(UserError, match="is not a file name"):
         Problem.unpacked({**packed, "files": {"../out": ""}}, there)

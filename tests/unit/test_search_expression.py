@@ -74,7 +74,7 @@ def test_what_python_cannot_read_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["1" * 501, None, True, 1.5, ["iR"]])
 def test_what_is_no_text_is_refused(text: object) -> None:
-    with pytest.raises(UserError, match="is no expression"):
+    with pytest.raises(UserError, match="is not an expression"):
         parse_expression(text)
 
 

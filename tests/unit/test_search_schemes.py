@@ -86,5 +86,5 @@ def test_names(name: str, full: str | None) -> None:
 def test_a_scheme_without_a_use_is_refused() -> None:
     with O.graph(name="bent") as builder:
         O.relu(O.tensor((8, 8)), name="C")
-    with pytest.raises(UserError, match="strategy 'tile_goto' has nothing for relu"):
+    with pytest.raises(UserError, match="strategy 'tile_goto' has no nests for relu"):
         make_space(prepare(builder.graph), "tile_goto", "C")

@@ -80,7 +80,7 @@ def test_domains(data: object, values: tuple[int, ...]) -> None:
         ({"range": [1, 10000]}, "1 to 4096 values"),
         ({"range": [5, 2]}, "no value"),
         ({"multiples": "V"}, "no value"),
-        ([1 << 40], "beyond any tile"),
+        ([1 << 40], "out of range for a tile"),
     ],
 )
 def test_bad_domains_are_refused(data: object, message: str) -> None:
@@ -211,8 +211,8 @@ def test_threads_run_the_outermost_loop() -> None:
         (("iR: {range", "k: {range"), "unknown parameter 'iR'"),
         (("tiles: k", "tiles: kk"), "unknown name 'kk'"),
         (("[1, 16]", "[1, x]"), "unknown name 'x'"),
-        (("i#iR=unroll", "i # iR"), "is no loop of a nest|not YAML"),
-        (("name: blocked", "name: [1]"), "is no name"),
+        (("i#iR=unroll", "i # iR"), "is not a loop of a nest|not YAML"),
+        (("name: blocked", "name: [1]"), "is not a name"),
         (("name: blocked", "operator: D"), "graph 'product' has no node 'D'"),
     ],
 )

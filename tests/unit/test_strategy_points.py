@@ -84,7 +84,7 @@ def draw(seed: int) -> Draw:
 # Why a point may be refused, and what it is then.
 REASONS: dict[str, Callable[[Point], bool]] = {
     "nothing can be put between": lambda point: len(point.parallel) > 1,
-    "writes out about": lambda point: point.copies() > 1,
+    "replicates its body about": lambda point: point.copies() > 1,
 }
 
 

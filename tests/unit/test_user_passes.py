@@ -96,7 +96,7 @@ def test_the_cache_tells_them_apart(artifact_cache: Path) -> None:
         ({"bufferised": ["cse"]}, "at the end of stage 'bufferised'\n.*did you mean 'bufferized'"),
         ({"code": ["cse"]}, "no passes can run at the end of stage 'code'"),
         ({3: ["cse"]}, "at the end of stage 3"),
-        ({"source": [Sign]}, "is no pass\n.*an instance of xtc.ir.passes.Pass, or text"),
+        ({"source": [Sign]}, "is not a pass\n.*an instance of xtc.ir.passes.Pass, or text"),
         ({"source": ["apply-schedule"]}, "no pass 'apply-schedule'.*\n.*'apply-schedules'"),
         ({"source": ["split-reductions{lenght=3}"]}, "has no option 'lenght'"),
     ],

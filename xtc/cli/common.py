@@ -86,7 +86,7 @@ def read_graph(
     if path.suffix == ".onnx":
         return from_onnx(path, values=values).bind(dims)
     if values:
-        raise UserError(f"--value is for .onnx files, and {path} is none")
+        raise UserError(f"--value is for .onnx files, not for {path}")
     return _written_graph(path).bind(dims)
 
 

@@ -80,7 +80,7 @@ def _run(file: Path) -> ModuleType:
         raise UserError(f"there is no file {file}")
     spec = importlib.util.spec_from_file_location(_module_name(file), file)
     if spec is None or spec.loader is None:
-        raise UserError(f"{file} is no Python file")
+        raise UserError(f"{file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     try:

@@ -96,8 +96,7 @@ def divided(layout: RegisterLayout, inner: RegisterLayout) -> RegisterLayout:
 
 
 def left_divided(layout: RegisterLayout, outer: RegisterLayout) -> RegisterLayout:
-    """The layout whose product with `outer` on the left is `layout`. Raises UserError if there
-    is none."""
+    """The layout that `outer` multiplies to `layout`. Raises UserError if there is none."""
     rank = max(len(layout.shape), len(outer.shape))
     whole, part = layout.of_rank(rank), outer.of_rank(rank)
     sizes = tuple(a // b for a, b in zip(whole.shape, part.shape, strict=True))

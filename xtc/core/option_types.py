@@ -56,11 +56,11 @@ def _first_that_parses(text: str, choices: tuple[Any, ...]) -> Any:
             return parse(text, declared)
         except ValueError:
             continue
-    raise ValueError(f"{text!r} is none of these")
+    raise ValueError(f"{text!r} is not one of these")
 
 
 def _one_of(text: str, values: tuple[Any, ...]) -> Any:
     for value in values:
         if str(value) == text:
             return value
-    raise ValueError(f"{text!r} is none of these")
+    raise ValueError(f"{text!r} is not one of these")

@@ -143,7 +143,7 @@ def _calls_that_last(fn: Callable[[], None], nanoseconds: float, clock: Callable
     while nanoseconds > 0 and (elapsed := _elapsed(fn, number, clock)) < nanoseconds:
         if number >= _MOST_CALLS:
             raise XtcError(
-                f"{number} calls took {elapsed} ns, less than the {nanoseconds:.0f} ns asked for",
+                f"{number} calls took {elapsed} ns, less than the requested {nanoseconds:.0f} ns",
                 hints=["ask for a shorter min_repeat_ms, or give the number of calls"],
             )
         wanted = number * nanoseconds / max(elapsed, 1) * _MARGIN

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other front doors: ONNX, PyTorch, TensorFlow Lite, and graphs as text."""
+"""Importers: ONNX, PyTorch, TensorFlow Lite, and graphs as text."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def from_onnx(
 
     Args:
         source: a path, or an `onnx.ModelProto`.
-        dims: sizes of free dimensions, by the names that the file has for them; a dimension
-            without a name is called after its input and its number: "x_0".
-        values: arrays or numbers of inputs that become constants, by name.
-        states: names of inputs that stay in the module between calls, as the cache of a language
-            model, each with the name of the output that it is in the next call.
-        device: where all operators run; inputs and outputs live on the host.
+        dims: sizes of free dimensions by their names in the file; an unnamed dimension is named
+            after its input and its number: "x_0".
+        values: arrays or numbers by input name; these inputs become constants.
+        states: names of inputs that the module keeps between calls, such as the cache of a language
+            model, each with the name of the output that has its next value.
+        device: the device of all operators; inputs and outputs live on the host.
 
-    Raises UserError if the package `onnx` is missing, the file is no model, or an input is of a
-    type that graphs do not have.
+    Raises UserError if the package `onnx` is missing, the file is not a model, or an input has an
+    unsupported type.
     """
     try:
         from xtc.importers.onnx.load import load_model
@@ -53,7 +53,7 @@ def from_onnx(
 
 
 def from_yaml(path: str | Path) -> Graph:
-    """The graph in a YAML file, in this project's form (`Graph.save`) or in that of xtc-tools.
+    """The graph in a YAML file, in this project's format (`Graph.save`) or that of xtc-tools.
 
     Raises UserError, with line and column, for anything else.
     """
@@ -69,19 +69,19 @@ def from_torch(
     dims: Mapping[str, int] | None = None,
     device: object = None,
 ) -> Graph | TorchModel:
-    """The graph of what `torch.export.export(module, args)` gives, weights as constants.
+    """The graph of a program from `torch.export.export(module, args)`, with weights as constants.
 
     Args:
-        program: as exported.
-        name: of the graph.
-        dims: sizes of dimensions that the program leaves free, called after the first input that
-            has them and its number: "x_0".
+        program: the exported program.
+        name: the graph's name.
+        dims: sizes of the program's free dimensions, named after their first input and number:
+            "x_0".
         device: where all operators run; inputs and outputs live on the host.
 
-    Returns: the graph; or a model, where sizes stay free, which `xtc.compile` takes as it is.
+    Returns: the graph; or, if sizes stay free, a model, which `xtc.compile` accepts too.
 
-    Raises UserError if the package `torch` is missing, for names and sizes that do not fit, and
-    with all operators that are not supported, each with the line of the program that wrote it.
+    Raises UserError if the package `torch` is missing, for invalid names and sizes, and with all
+    unsupported operators, each with its line of the program.
     """
     try:
         from torch.export import ExportedProgram
@@ -96,18 +96,18 @@ def from_torch(
     if not isinstance(program, ExportedProgram):
         raise UserError(
             f"xtc.from_torch takes an exported program, not {type(program).__name__}",
-            hints=["torch.export.export(module, example_arguments) gives one"],
+            hints=["torch.export.export(module, example_arguments) returns one"],
         )
     return model_of(program, name, dims or {}, device)
 
 
 def import_tflite(path: str | Path, *, device: object = None) -> Graph:
-    """The graph in a TensorFlow Lite file: float32, or int8 with the bits of its reference kernels.
+    """The graph in a TensorFlow Lite file: float32, or int8 bit-identical to its reference kernels.
 
     All operators run on `device`; inputs and outputs live on the host.
 
-    Raises UserError if the package `tflite` is missing, the file is no model, and with all
-    operators that are not supported.
+    Raises UserError if the package `tflite` is missing, the file is not a model, and with all
+    unsupported operators.
     """
     try:
         from xtc.importers.tflite.convert import graph_of

@@ -24,8 +24,8 @@ def finish(
     """Make `results` the outputs of the open graph, under `names`; its inputs are among `leaves`.
 
     All operators run on `device`; inputs and outputs live on the host. An output that is an input,
-    a constant or another output is copied. Inputs that nothing uses are no inputs of the graph.
-    `updates` are states among the leaves, each with what it is after a call.
+    a constant or another output is copied. Unused inputs are dropped.
+    `updates` has the states among the leaves, each with its value after a call.
     """
     wanted = [*results, *(value for _, value in updates)]
     prune(builder, wanted)  # what nothing needs is not folded either

@@ -95,7 +95,7 @@ class FreeSizes:
         return sizes
 
     def _match(self, given: ModelInput, array: Array, sizes: dict[str, int]) -> None:
-        """Take free sizes from an array. Raises UserError if it is no such input."""
+        """Take free sizes from an array. Raises UserError if it does not fit the input."""
         fits = array.ndim == len(given.shape)
         for size, found in zip(given.shape, array.shape, strict=False):
             wanted = self.known.get(size, size) if isinstance(size, str) else size

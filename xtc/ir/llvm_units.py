@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
 
 UNIT_OPERATIONS = 1500
-"""About how many operations a unit has: code generation for so many takes about a tenth of a
-second on one core."""
+"""The approximate number of operations in a unit, whose code generation takes about a tenth of
+a second on one core."""
 
 _EXTERNAL = "#llvm.linkage<external>"
 _OWN = ("#llvm.linkage<internal>", "#llvm.linkage<private>")

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def partition_of(module: Operation, device: str | None) -> Iterator[Operation | None]:
     """The partition of `device`, or the host's for None, as a module for passes to run on.
 
-    There is none where the device has no code, to which passes would add. What passes made of
-    a partition is put back at the end, also where one failed.
+    Yields None if the device has no code. Changes of passes to a partition are written back at the
+    end, also if a pass failed.
     """
     with (
         _host_partition(module)

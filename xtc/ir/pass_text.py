@@ -14,7 +14,7 @@ from xtc.ir.upstream_passes import UPSTREAM
 
 
 def parse_step(text: str) -> Step:
-    """The step that prints as `text`, `name{option=value}`. Raises UserError if it is none."""
+    """The step that prints as `text`, `name{option=value}`. Raises UserError if it is invalid."""
     name = text.partition("{")[0]
     own = known_passes.find(name)
     return check_upstream(text) if own is None else own.parse_options(split_pass(text)[1])
@@ -38,7 +38,8 @@ def _step(step: object) -> Step:
         return step
     if not isinstance(step, str):
         raise UserError(
-            f"{step!r} is no pass", notes=["a pass is an instance of xtc.ir.passes.Pass, or text"]
+            f"{step!r} is not a pass",
+            notes=["a pass is an instance of xtc.ir.passes.Pass, or text"],
         )
     return parse_step(step)
 
@@ -54,7 +55,7 @@ def check_upstream(step: str) -> str:
 
 
 def _closest(step: str) -> tuple[str, ...]:
-    """Hints on the names in `step` that are no passes: MLIR's operations have a dot in theirs."""
+    """Hints for unknown pass names in `step`; names with a dot are MLIR operations."""
     known = {*known_passes.names(), *UPSTREAM}
     unknown = sorted(name for name in pass_names(step) - known if "." not in name)
     return tuple(hint for name in unknown for hint in close_match(name, known))

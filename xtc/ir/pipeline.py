@@ -71,7 +71,7 @@ class Pipeline:
         return tuple(step for stage in stages for step in self.stages[self._position(stage)].steps)
 
     def extended(self, passes: Mapping[str, Sequence[Step]]) -> Pipeline:
-        """With further steps at the ends of stages, by name. Raises UserError if one is none."""
+        """With further steps at the ends of stages, by name. Raises UserError if one is unknown."""
         for stage in passes:
             self._position(stage)
         return Pipeline(
@@ -112,7 +112,7 @@ class PassRunner:
 
     @property
     def one_by_one(self) -> bool:
-        """Whether somebody looks at what each pass does."""
+        """Whether the IR or the time of each pass is recorded."""
         return self.dump_dir is not None or self.print_after is not None or self.time_passes
 
     def run(self, module: Operation, pipeline: Pipeline) -> None:

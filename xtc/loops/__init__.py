@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loop nests as data: the vocabulary of schedules, its text forms and what is legal."""
+"""Loop nests as data: the schedule language, its text forms and legality checks."""
 
 from xtc.loops.check import check_nest
 from xtc.loops.descript import parse_nest

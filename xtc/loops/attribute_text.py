@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schedules in MLIR text, `loop.schedule = {"j", "i", "i#4" = {"unroll"}}`, with their order.
 
-MLIR sorts the entries of a dictionary by name, and the order of a schedule is its meaning. So
-these dictionaries are read here, before MLIR sees the text: each becomes YAML, token by token in
-the same places, and in the text a number that stands for it.
+MLIR sorts the entries of a dictionary by name, but the order of a schedule matters. Therefore this
+file extracts these dictionaries before MLIR parses the text: each becomes YAML, token by token at
+the same positions, and the text gets a number in its place.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class AttributeText:
-    """A dictionary as YAML, and where its first character stands."""
+    """A dictionary as YAML, and the position of its first character."""
 
     yaml: str
     where: SourceLocation
 
 
 def lift_schedules(text: str, file: str) -> tuple[str, list[AttributeText]]:
-    """MLIR text with -1, -2, ... in place of its dictionaries, and those in that order.
+    """MLIR text with -1, -2, ... in place of its dictionaries, and the dictionaries in that order.
 
-    Every other line and column stays what it is. A dictionary of more than names, numbers and
-    brackets is left to MLIR.
+    All other lines and columns are unchanged. Dictionaries with other tokens than names, numbers
+    and brackets are left to MLIR.
     """
     found: list[AttributeText] = []
     pieces, position, line = [], 0, 1
@@ -59,14 +59,14 @@ def lift_schedules(text: str, file: str) -> tuple[str, list[AttributeText]]:
 
 
 def _standing_for(number: int, value: str) -> str:
-    """A number, then blanks, as large as the value."""
+    """A number padded with blanks to the length of the value."""
     digits = f"-{number}"
     first, newline, rest = re.sub(r"[^\n]", " ", value).partition("\n")
     return f"{digits}{first[len(digits) :]}{newline}{rest}"
 
 
 def _dictionary(text: str, start: int) -> tuple[str | None, int]:
-    """The YAML of what begins at `start`, None if it is something else, and how far it goes."""
+    """The YAML of the dictionary at `start`, or None for other text; and its end."""
     pieces, position, depth = [], start, 0
     while match := _TOKEN.match(text, position):
         position = match.end()
@@ -80,7 +80,7 @@ def _dictionary(text: str, start: int) -> tuple[str | None, int]:
 
 
 def _yaml(token: re.Match[str], follows: str) -> str:
-    """The token in YAML, of the same length but where a blank has to follow."""
+    """The token in YAML, of the same length except where YAML needs a blank after it."""
     if token["blank"]:
         return re.sub(r"[^\n]", " ", token[0])
     if not token["equals"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which loop nests are legal; every refusal names the loop, the reason and a way out."""
+"""Legality of loop nests; each error names the loop, the reason and a fix."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from xtc.loops.nest import Nest, NestLoop, Space, is_plain_reduction
 from xtc.loops.plan import code_size, parallel_groups, plan_nest
 
 MAX_UNROLLED = 512
-"""Copies of one body; LLVM's time grows with their square: seconds for this many."""
+"""Copies of one body, at most; LLVM's time grows with their square, to seconds at this limit."""
 MAX_VECTOR = 4096
-"""Elements of one vector operation, for the same reason."""
+"""Elements of one vector operation, at most, for the same reason."""
 MAX_CODE = 1024
-"""Bodies that are written out, over all parts."""
+"""Replicated bodies over all parts, at most."""
 MAX_LOOPS = 64
 
 
 @dataclass(frozen=True)
 class Outside:
-    """What is around a segment.
+    """The loops around a segment.
 
     Attributes:
-        axes: axes that have a loop there.
-        loop: the innermost loop there, or None.
+        axes: the axes of these loops.
+        loop: the innermost of them, or None.
     """
 
     axes: frozenset[str] = frozenset()
@@ -42,9 +42,9 @@ class Outside:
         return Outside(axes, nest.loops[-1] if nest.loops else self.loop)
 
 
-@lru_cache(maxsize=1024)  # passes read the same schedules one after the other
+@lru_cache(maxsize=1024)  # successive passes read the same schedules
 def check_nest(nest: Nest, title: str) -> None:
-    """Raise UserError unless `nest`, which has been completed, can be made of the operation."""
+    """Raise UserError unless the completed `nest` is legal for the operation."""
     _check(nest, title, Outside())
     check_distribution(nest, title)
     check_operands(nest, title)
@@ -52,7 +52,7 @@ def check_nest(nest: Nest, title: str) -> None:
     size = code_size(plan_nest(nest, title))
     if size > MAX_CODE:
         raise IncompleteError(
-            f"the schedule of {title} writes out about {size} copies of it; {MAX_CODE} at most",
+            f"the schedule of {title} replicates its body about {size} times; {MAX_CODE} at most",
             hints=["unroll fewer loops, vectorize smaller tiles, choose tiles that divide"],
         )
 
@@ -99,12 +99,12 @@ def _segments_cover(nest: Nest, title: str, outside: Outside) -> None:
         if segment.axis != name:
             raise UserError(
                 f"'{written}' of {title} is beside segments of '{name}'",
-                notes=["segments beside each other are of one axis"],
+                notes=["adjacent segments are of one axis"],
                 hints=[f"write '{written}' inside of a segment of '{name}'"],
             )
         if segment.start != position:
             raise UserError(
-                f"'{written}' of {title} does not go on with the split of '{name}' at {position}",
+                f"'{written}' of {title} does not continue the split of '{name}' at {position}",
                 notes=["segments follow each other and cover the axis"],
             )
         if segment.stop <= segment.start:
@@ -123,7 +123,7 @@ def _segments_cover(nest: Nest, title: str, outside: Outside) -> None:
 
 
 def _already_divided(nest: Nest, name: str, size: int) -> list[str]:
-    """What loops around have left of an axis, where that is less than all."""
+    """A note on the part of an axis that the enclosing loops leave, if it is not all."""
     if size == nest.space.size(name):
         return []
     return [f"the loops around leave {size} of {nest.space.size(name)} elements of '{name}'"]
@@ -144,7 +144,7 @@ def _tiles_shrink(nest: Nest, title: str, outside: Outside) -> None:
         elif loop.tile > outer:
             error = UserError if loop.tile > nest.space.size(loop.axis) else IncompleteError
             raise error(
-                f"'{loop.name}' of {title} covers {loop.tile} elements of {outer}: this is no tile",
+                f"'{loop.name}' of {title} covers {loop.tile} elements of {outer}: not a tile",
                 hints=[f"choose a size from 1 to {outer}"],
                 where=loop.where,
             )
@@ -161,8 +161,8 @@ def _check_whole(nest: Nest, loop: NestLoop, title: str, outside: Outside, *, ag
         )
     if loop.axis in outside.axes and nest.space.size(loop.axis) == 1:
         raise UserError(
-            f"'{loop.name}' of {title} is looped over outside of the segment already",
-            hints=["leave it out in the segment, or outside of it"],
+            f"'{loop.name}' of {title} already has a loop outside the segment",
+            hints=["omit it in the segment, or outside of it"],
             where=loop.where,
         )
 
@@ -209,8 +209,8 @@ def _check_vector(nest: Nest, position: int, title: str) -> None:
         check_not_vectorized(extent.loop, loop, title)
     if loop.reassociate and not is_plain_reduction(nest, loop):
         raise UserError(
-            f"'{loop.name}' of {title} is vectorized in any order, but its axis is not reduced",
-            hints=["vectorize it without more"],
+            f"'{loop.name}' of {title} reassociates vectors, but its axis is not reduced",
+            hints=["vectorize it without reassociation"],
             where=loop.where,
         )
     axis = nest.space.axis(loop.axis)
@@ -227,7 +227,7 @@ def _check_vector(nest: Nest, position: int, title: str) -> None:
 
 
 def _check_moved(nest: Nest, title: str, vectorized: dict[str, NestLoop]) -> None:
-    """Elements that change places are vectors only where neighbours are, before and after."""
+    """For data movement, vectorize the axes of neighbours in both the operand and the result."""
     missing = [axis for axis in nest.space.moved if axis not in vectorized]
     if vectorized and missing and nest.space.size(missing[0]) > 1:
         loop = next(iter(vectorized.values()))
@@ -241,7 +241,7 @@ def _check_moved(nest: Nest, title: str, vectorized: dict[str, NestLoop]) -> Non
 
 
 def _check_partial_sums(nest: Nest, title: str, vectorized: dict[str, NestLoop]) -> None:
-    """Vectors of partial sums are over one reduction."""
+    """Vectors of partial sums are over a single reduction dimension."""
     reduced = [loop for loop in vectorized.values() if is_plain_reduction(nest, loop)]
     if len(reduced) > 1:
         raise UserError(
@@ -253,7 +253,7 @@ def _check_partial_sums(nest: Nest, title: str, vectorized: dict[str, NestLoop])
 
 
 def _check_subscripts(nest: Nest, title: str, vectorized: dict[str, NestLoop]) -> None:
-    """A vector is loaded from neighbours: one axis alone, by steps of one, walks each index."""
+    """A vector is contiguous: its axis alone, with stride one, forms the index."""
     for subscript in nest.space.subscripts:
         terms = [(axis, factor) for axis, factor in subscript if axis in vectorized]
         if not terms or (len(terms) == 1 and terms[0][1] == 1):
@@ -290,9 +290,10 @@ def _parallel_outermost(nest: Nest, title: str, outside: Outside) -> None:
 
 
 def _check_level(nest: Nest, loop: NestLoop, level: int, title: str, outside: Outside) -> None:
-    """Where blocks run threads, the first parallel loops are outermost, and there are two levels.
+    """On machines with blocks of threads, parallel loops are outermost, with two levels.
 
-    Threads that are alike share the outermost parallel loop; one of them does those inside.
+    On machines with plain threads, these share the outermost parallel loop; inner ones are
+    sequential.
     """
     levels = nest.space.levels
     if levels == 1:
@@ -314,7 +315,7 @@ def _check_level(nest: Nest, loop: NestLoop, level: int, title: str, outside: Ou
 
 
 def _check_together(nest: Nest, group: tuple[NestLoop, ...], title: str) -> None:
-    """Loops that run as one parallel loop."""
+    """Check loops that are collapsed into one parallel loop."""
     for loop in group[:-1]:
         if loop.pack or loop.fuse or loop.buffer or loop.external:
             raise IncompleteError(
@@ -346,7 +347,7 @@ def _is_reduction(nest: Nest, loop: NestLoop) -> bool:
 
 
 def _consumed_complete(nest: Nest, title: str, outside: Outside) -> None:
-    """The result's tile in a loop is complete where no reduction is around it."""
+    """The result's tile in a loop is complete if no enclosing loop is a reduction."""
     around = [extent.loop for extent in nest.extents() if extent.trips > 1]
     for loop in nest.loops:
         before = nest.loops[: nest.loops.index(loop) + 1]

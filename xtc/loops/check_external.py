@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where an external function may stand for the loops inside one."""
+"""Legality of external functions that replace the loops inside a loop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xtc.loops.nest import Nest, NestLoop, words_of
 
 
 def check_external(nest: Nest, title: str) -> None:
-    """Raise UserError unless each function stands for plain loops, of one nest, and of some."""
+    """Raise UserError unless each function replaces one or more plain loops of one nest."""
     for part in nest.walk():
         for position, loop in enumerate(part.loops):
             if loop.external is not None:
@@ -30,7 +30,7 @@ def _check(nest: Nest, position: int, loop: NestLoop, title: str) -> None:
         )
     if position + 1 == len(nest.loops) and not (loop.external and loop.external.axes):
         raise IncompleteError(
-            f"{name} calls a function, but no loop is inside it, for which it could stand",
+            f"{name} calls a function, but no loop is inside it to be replaced",
             hints=["name the loop around its tile"],
             where=loop.where,
         )
@@ -40,6 +40,6 @@ def _check(nest: Nest, position: int, loop: NestLoop, title: str) -> None:
             raise IncompleteError(
                 f"'{inner.name}' of {title} is inside '{loop.name}', which calls a function: "
                 f"it cannot have {words[0]}",
-                hints=[f"the function stands for all loops inside '{loop.name}'"],
+                hints=[f"the function replaces all loops inside '{loop.name}'"],
                 where=inner.where or loop.where,
             )

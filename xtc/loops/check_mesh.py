@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which loops may be distributed over which axes of a processor mesh."""
+"""Legality of distributing loops over the axes of a processor mesh."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc.loops.nest import Nest, NestLoop
 
 
 def check_distribution(nest: Nest, title: str) -> None:
-    """Raise UserError unless what is distributed, in a complete nest, can be."""
+    """Raise UserError unless the distribution in a complete nest is legal."""
     for inner in nest.walk():
         if inner is not nest:
             _check_segment(inner, title)
@@ -33,13 +33,13 @@ def check_distribution(nest: Nest, title: str) -> None:
 
 
 def leading_loops(nest: Nest) -> list[NestLoop]:
-    """Loops over axes that run over memories."""
+    """Loops over mesh axes that cross memories."""
     mesh = nest.space.mesh
     return [loop for loop in nest.loops if mesh and loop.distribute in mesh.leading]
 
 
 def trailing_loops(nest: Nest) -> list[NestLoop]:
-    """Loops over axes that run over the processors of one memory."""
+    """Loops over mesh axes of the processors of one memory."""
     mesh = nest.space.mesh
     return [loop for loop in nest.loops if mesh and loop.distribute in mesh.trailing]
 
@@ -94,7 +94,7 @@ def _check_loop(nest: Nest, loop: NestLoop, title: str) -> None:
 
 
 def _check_order(nest: Nest, mesh: Mesh, title: str) -> None:
-    """Loops over memories are outermost, those over the processors of one are neighbours."""
+    """Loops over memories are outermost, and loops over the processors of one are adjacent."""
     leading, trailing = leading_loops(nest), trailing_loops(nest)
     for loop, around in zip(leading, nest.loops, strict=False):
         if around not in leading:
@@ -110,13 +110,13 @@ def _check_order(nest: Nest, mesh: Mesh, title: str) -> None:
             raise IncompleteError(
                 f"'{trailing[0].name}' and '{loop.name}' of {title} cannot be distributed over "
                 f"processors of one memory with '{dimension.name}' between them",
-                hints=["interchange the loops so that they are neighbours"],
+                hints=["interchange the loops so that they are adjacent"],
             )
     _check_once(trailing, title)
 
 
 def check_memories(nest: Nest, title: str) -> None:
-    """Raise UserError if two loops over an axis run over memories, which few machines nest."""
+    """Raise UserError if two loops over an axis cross memories, which few machines support."""
     _check_once(leading_loops(nest), title)
 
 
@@ -132,7 +132,7 @@ def _check_once(group: list[NestLoop], title: str) -> None:
 
 
 def _check_between(nest: Nest, mesh: Mesh, title: str) -> None:
-    """Neighbouring distributed loops are one loop: only packing is done before its end."""
+    """Adjacent distributed loops are collapsed: only packing is allowed between them."""
     for group in (leading_loops(nest), trailing_loops(nest)):
         for loop in group[:-1]:
             packed = loop.pack if group is leading_loops(nest) else ()
@@ -151,7 +151,7 @@ def _check_spread(nest: Nest, loop: NestLoop, mesh: Mesh, title: str) -> None:
         raise IncompleteError(
             f"'{loop.name}' of {title} runs on the processors of one memory; nothing can be "
             "distributed over memories there",
-            hints=["name a loop that is outside of them"],
+            hints=["name a loop outside them"],
         )
     for operand, axes in loop.spread:
         _check_operand(nest, loop, operand, mesh, title)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where operands may be packed, fused and buffered in a loop nest."""
+"""Legality of packing, fusing and buffering operands in a loop nest."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from xtc.loops.incomplete import IncompleteError
 from xtc.loops.nest import Nest, NestLoop, Space
 
 Boundaries = Mapping[int, tuple[str, str]]
-"""By operand, what was done to it further out and at which loop: `{1: ("pack", "i")}`."""
+"""For each operand, the word applied at an outer loop, and the loop: `{1: ("pack", "i")}`."""
 
 
 def check_operands(nest: Nest, title: str, outer: Boundaries | None = None) -> None:
-    """Raise UserError if an operand is not there, or was dealt with at an outer loop already.
+    """Raise UserError if an operand does not exist, or was already handled at an outer loop.
 
-    `outer` tells what is around a segment; it is for the recursion.
+    `outer` describes the loops around a segment, for the recursion.
     """
     bound = dict(outer or {})
     for extent in nest.extents():
@@ -54,7 +54,7 @@ def _check_numbers(nest: Nest, loop: NestLoop, title: str) -> None:
 
 
 def check_not_vectorized(loop: NestLoop, vector: NestLoop, title: str) -> None:
-    """Raise UserError if something is to be put into a loop that is, or is in, a vector."""
+    """Raise UserError for insertions into a loop that is vectorized or inside a vectorized one."""
     if vector.vectorize and (loop.pack or loop.fuse or loop.buffer or loop.spread or loop.consumer):
         raise UserError(
             f"'{vector.name}' of {title} is vectorized; nothing can be put inside it",
@@ -69,6 +69,6 @@ def _check_fuse(loop: NestLoop, operand: int, title: str, bound: Boundaries) -> 
         raise IncompleteError(
             f"fuse at '{loop.name}': operand {operand} of {title} is computed before '{loop.name}' "
             f"is reached, by its {word} at '{name}'",
-            hints=[f"leave out one of the two, or fuse at '{name}' or outside of it"],
+            hints=[f"omit one of the two, or fuse at '{name}' or outside of it"],
             where=loop.where,
         )

@@ -2,12 +2,12 @@
 """Loop nests as plain data or YAML: `{j: {}, k: {}, "i#4": unroll, "j#16": vectorize}`.
 
 Keys are loops from the outermost to the innermost: `i` covers the axis, `i#4` four elements of it,
-`i[0:48]` opens a segment whose value is another nest, `i[:48:]` one of 48 elements, and
-`i[:]` one of all that is left. Values say what is done to the loop: nothing, a word, words in a
-text or a list, or a mapping such as `{unroll: 4, pack: 1}`. A list of loops does as well, as in
-`[i, j, "i#4=unroll", "j#16=vectorize"]`. `distribute: px` shares a loop between processors, and
-`spread: {1: [mx, "*"]}` cuts an operand between their memories. `dims: [I, J, K]` gives the axes
-other names; `B: pack`, after a loop, packs the second operand there.
+`i[0:48]` opens a segment whose value is another nest, `i[:48:]` a segment of 48 elements, and
+`i[:]` a segment of the rest. Values annotate the loop: nothing, a word, words in a text or a list,
+or a mapping such as `{unroll: 4, pack: 1}`. A list of loops is equivalent, as in
+`[i, j, "i#4=unroll", "j#16=vectorize"]`. `distribute: px` distributes a loop over processors, and
+`spread: {1: [mx, "*"]}` shards an operand over their memories. `dims: [I, J, K]` renames the axes;
+`B: pack`, after a loop, packs the second operand there.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ _SEGMENT = re.compile(
 _DIMS, _SIZE = "dims", "size"
 MAX_DEPTH = 16
 MAX_PARTS = 1024
-"""Loops and segments of one nest; a schedule that a person or a search writes has a few dozen."""
+"""Loops and segments of one nest, at most; real schedules have a few dozen."""
 
 
 def parse_nest(data: object, space: Space, title: str) -> Nest:
-    """The nest that `data` describes, completed and normalized but not yet checked for legality.
+    """Parse a nest; it is completed and normalized, but not checked for legality.
 
     Args:
         data: YAML text, a mapping, a list, or a part of a parsed document.
-        space: what the operation runs over.
-        title: the operation's name, for messages.
+        space: the operation's iteration space.
 
-    Raises UserError, with line and column where `data` is text.
+        title: the operation's name, for messages.
+    Raises UserError, with line and column if `data` is text.
     """
     return normalized(written_nest(data, space, title))
 
 
 def written_nest(data: object, space: Space, title: str) -> Nest:
-    """The nest as it is written, with all loops; as `parse_nest` otherwise."""
+    """The nest as written, with all loops; otherwise like `parse_nest`."""
     with about(title):
         tree = data if isinstance(data, Located) else plain(data)
         if isinstance(tree.value, str):
@@ -63,10 +63,10 @@ class _Reader:
     """Reads the nest of one operation.
 
     Attributes:
-        title: the operation, for messages.
-        space: what it runs over.
-        names: other names of axes, with the axis of each.
-        notes: what came to nothing.
+        title: the operation's name, for messages.
+        space: its iteration space.
+        names: the axis of each alternative name.
+        notes: annotations without effect.
     """
 
     title: str
@@ -76,7 +76,7 @@ class _Reader:
     _count: int = 0
 
     def nest(self, tree: Located, axes: tuple[Axis, ...], depth: int = 0) -> Nest:
-        """The nest as it is written; sizes of axes are those that loops around leave to it."""
+        """The nest as written; axes have the sizes that enclosing loops leave."""
         if depth > MAX_DEPTH:
             raise UserError(f"the schedule of {self.title} is nested too deep", where=tree.where)
         loops: list[NestLoop] = []
@@ -126,7 +126,7 @@ class _Reader:
             )
 
     def _item(self, item: Located) -> Iterator[tuple[Located, Located]]:
-        """A part of a list: a mapping, a loop, or a loop and what is done to it after a `=`."""
+        """An item of a list: a mapping, a loop, or a loop with annotations after `=`."""
         if isinstance(item.value, dict):
             yield from item.value.items()
         elif isinstance(item.value, str):
@@ -135,25 +135,25 @@ class _Reader:
             yield Located(key, item.where), Located(parts, item.where)
         else:
             raise UserError(
-                f"{kind_of(item)} in the schedule of {self.title} is no loop",
+                f"{kind_of(item)} in the schedule of {self.title} is not a loop",
                 where=item.where,
                 hints=["write loops as text: i, i#4, i[0:48], or 'i#4=unroll'"],
             )
 
     def _rename(self, value: Located) -> None:
-        """Other names of the axes, in the operation's own order."""
+        """Set alternative names of the axes, in the operation's order."""
         given = [item.value for item in value.value]
         axes = self.space.names
         if len(given) > len(axes) or len(set(map(str, given))) < len(given):
             raise UserError(
-                f"{_DIMS} of {self.title} takes {len(axes)} different names",
+                f"{_DIMS} of {self.title} takes {len(axes)} distinct names",
                 where=value.where,
                 notes=[f"its axes are {', '.join(axes)}"],
             )
         self.names = dict(zip(map(str, given), axes, strict=False))
 
     def _axis(self, name: str, axes: tuple[Axis, ...]) -> str:
-        """The axis of this name, of another that it was given, or of this in small letters."""
+        """The axis of this name, of this alternative name, or of the name in lower case."""
         known = {axis.name for axis in axes}
         small = name.lower()
         axis = self.names.get(name, small if name not in known and small in known else name)
@@ -161,7 +161,7 @@ class _Reader:
         return axis
 
     def _is_matrix(self, text: str, value: Located) -> bool:
-        """True for a letter that stands for an operand that is packed, or the result's buffer."""
+        """Whether a letter denotes a packed operand or the result's buffer."""
         number = ord(text) - ord("A") if len(text) == 1 else -1
         if not 0 <= number <= self.space.operands or text in (*self.names, *self.space.names):
             return False
@@ -182,7 +182,7 @@ class _Reader:
         before: int,
         depth: int,
     ) -> Segment:
-        """A segment that begins, unless it says where, at the end of the one before it."""
+        """A segment; by default it begins at the end of the previous one."""
         name = self._axis(match["axis"], axes)
         start = int(match["start"]) if match["start"] else before
         stop = int(match["stop"]) if match["stop"] else Space(axes).size(name)
@@ -194,7 +194,7 @@ class _Reader:
     def _loop(
         self, text: str, value: Located, axes: tuple[Axis, ...]
     ) -> tuple[NestLoop, list[NestLoop]]:
-        """A loop, and the vectors inside of it that a word gives the elements of."""
+        """A loop, and the vector loops inside it that a vector width adds."""
         match = _LOOP.fullmatch(text)
         if match is None:
             raise UserError(
@@ -210,7 +210,7 @@ class _Reader:
                 raise UserError(f"'{loop.name}' of {self.title} is to {word} twice")
             seen.add(word)
             if word == "pack" and is_padded(argument):
-                self.notes.append(f"pack at '{loop.name}' makes a dense buffer: it is not padded")
+                self.notes.append(f"pack at '{loop.name}' makes a dense buffer without padding")
             if word == "vectorize" and isinstance(argument, int) and argument is not True:
                 size = loop.tile or Space(axes).size(loop.axis)
                 argument, inside = _by_width(loop, argument, size)
@@ -221,7 +221,7 @@ class _Reader:
 
 
 def _tile(match: re.Match[str], value: Located) -> tuple[int | None, Located]:
-    """Elements of a tile, in the key or as `size` beside its words."""
+    """The size of a tile, from the key or from `size` among its words."""
     if match["tile"]:
         return int(match["tile"]), value
     if isinstance(value.value, dict):
@@ -233,7 +233,7 @@ def _tile(match: re.Match[str], value: Located) -> tuple[int | None, Located]:
 
 
 def _by_width(loop: NestLoop, width: int, size: int) -> tuple[bool, list[NestLoop]]:
-    """Whether the loop itself becomes vectors of this width, else the loops inside it."""
+    """Whether the loop itself becomes vectors of this width; otherwise loops to add inside it."""
     if width < 1:
         raise UserError(f"'{loop.name}' cannot be vectorized by {shown(width)} elements")
     if width >= size:
@@ -242,13 +242,13 @@ def _by_width(loop: NestLoop, width: int, size: int) -> tuple[bool, list[NestLoo
 
 
 def _left(axes: tuple[Axis, ...], loops: list[NestLoop]) -> tuple[Axis, ...]:
-    """The axes with as many elements as tiles leave of them."""
+    """The axes with the sizes that tiles leave."""
     tiles = {loop.axis: loop.tile for loop in loops if loop.tile is not None}
     return tuple(replace(axis, size=tiles.get(axis.name, axis.size)) for axis in axes)
 
 
 def _named_apart(loop: NestLoop, others: list[NestLoop]) -> NestLoop:
-    """The loop under a name that tiles of the same size do not have."""
+    """The loop under a name that differs from those of tiles of the same size."""
     same = [other for other in others if (other.axis, other.tile) == (loop.axis, loop.tile)]
     if not same or loop.tile is None:
         return loop

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An external function that computes a tile, in place of the loops inside one."""
+"""External functions that compute a tile in place of the inner loops."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _RESERVED = frozenset(
 
 @dataclass(frozen=True)
 class External:
-    """What a loop calls once in each iteration.
+    """The function that a loop calls in each iteration.
 
     Attributes:
         function: its name in C.
-        sources: files in C or assembly that define it; their order is that of linking.
-        flags: the compiler's, for these files, behind those for the machine.
-        axes: axes of the loops that it stands for, in the operation's order; () until a nest is
-            complete.
+        sources: C or assembly files that define it, in link order.
+        flags: compiler flags for these files, after those for the machine.
+        axes: the axes of the loops that it replaces, in the operation's order; () until the nest
+            is complete.
     """
 
     function: str
@@ -54,7 +54,7 @@ def _quoted(texts: Iterable[str]) -> str:
 
 
 def external_of(loop: str, argument: Any) -> External:
-    """What the argument of the word `external` says. Raises UserError for anything else."""
+    """Parse the argument of the word `external`. Raises UserError."""
     fields = {"function": argument} if isinstance(argument, str) else argument
     if not isinstance(fields, Mapping) or "function" not in fields:
         raise UserError(f"external of '{loop}' takes a function and its sources", hints=[_HINT])
@@ -69,9 +69,9 @@ def external_of(loop: str, argument: Any) -> External:
 
 
 def function_name(name: object, loop: str) -> str:
-    """The name, where a C function can have it. Raises UserError."""
+    """The name, if it is valid for a C function. Raises UserError otherwise."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name in _RESERVED:
-        raise UserError(f"'{loop}' cannot call {shown(name)}: it is no name of a C function")
+        raise UserError(f"'{loop}' cannot call {shown(name)}: not a valid name in C")
     return name
 
 

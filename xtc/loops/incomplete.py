@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The error of a nest that more calls may still make legal."""
+"""The error for a nest that later calls may make legal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from xtc.core.errors import UserError
 
 
 class IncompleteError(UserError):
-    """A nest is not legal as it stands, but another order, tile or word may make it so.
+    """A nest is not legal yet, but another order, tile or word may make it legal.
 
-    Schedules that are written call by call wait with it until they are used.
+    Schedules built by calls defer this error until they are used.
     """

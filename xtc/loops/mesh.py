@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Grids of memories and of processors that loops are distributed over."""
+"""Meshes of memories and processors, over which loops are distributed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xtc.core.errors import UserError, shown
 
 MAX_AXES = 8
 MAX_SIZE = 1 << 20
-"""Of one axis; no machine has as many processors."""
+"""The largest size of an axis; no machine has more processors."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _HEAD = re.compile(r"@(?P<name>[^ ]*)( over @(?P<memory>[^ ]*))?")
 
@@ -22,10 +22,10 @@ class Mesh:
     """A grid with a name for each of its axes.
 
     Attributes:
-        name: what it is called in data and in IR.
+        name: its name in data and in the IR.
         axes: names and sizes, outermost first.
-        memory: for processors, the grid of their memories: each leading axis runs over the
-            memories, one for one with an axis of theirs; processors along the others share one.
+        memory: for processors, the mesh of their memories: each leading axis corresponds to an axis
+            of the memories; processors along the other axes share one memory.
     """
 
     name: str
@@ -39,24 +39,24 @@ class Mesh:
 
     @property
     def leading(self) -> tuple[str, ...]:
-        """Axes that run over memories."""
+        """Axes that cross memories."""
         return self.names[: len(self.memory.axes)] if self.memory else self.names
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """Axes that run over the processors of one memory."""
+        """Axes of the processors of one memory."""
         return self.names[len(self.leading) :]
 
     def size(self, axis: str) -> int:
-        """How many places there are along an axis."""
+        """The size of an axis."""
         return dict(self.axes)[axis]
 
     def count(self, axes: tuple[str, ...]) -> int:
-        """How many places there are along several axes."""
+        """The product of the sizes of several axes."""
         return math.prod(self.size(axis) for axis in axes)
 
     def memory_axis(self, axis: str) -> str | None:
-        """The axis of the memories that a leading axis runs along; None for another one."""
+        """The memory axis of a leading axis; None for other axes."""
         if self.memory is None or axis not in self.leading:
             return None
         return self.memory.names[self.names.index(axis)]
@@ -73,12 +73,12 @@ class Mesh:
 
 
 def is_head(key: str) -> bool:
-    """True for a key of data that stands for a mesh."""
+    """Whether a key of data denotes a mesh."""
     return key.startswith("@")
 
 
 def parse_head(key: str) -> tuple[str, str | None]:
-    """Names of a mesh, and of the memories it is over. Raises UserError."""
+    """The names of a mesh and of its memory mesh. Raises UserError."""
     match = _HEAD.fullmatch(key)
     if match is None:
         raise UserError(
@@ -89,12 +89,12 @@ def parse_head(key: str) -> tuple[str, str | None]:
 
 
 def memory_mesh(name: str, axes: Mapping[str, int]) -> Mesh:
-    """A grid of memories. Raises UserError."""
+    """A mesh of memories. Raises UserError."""
     return _checked(Mesh(name, tuple(axes.items())), "memory mesh")
 
 
 def processor_mesh(name: str, axes: Mapping[str, int], memory: Mesh) -> Mesh:
-    """A grid of processors around memories. Raises UserError unless it fits them."""
+    """A mesh of processors around memories. Raises UserError unless the meshes match."""
     mesh = _checked(Mesh(name, tuple(axes.items()), memory), "processor mesh")
     if name == memory.name:
         raise UserError(f"processor mesh '{name}' has the name of the memory mesh")

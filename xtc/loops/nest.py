@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loop nest as data: which loops run over which axes, in what order, and what is done to each."""
+"""Loop nests as data: the loops over each axis, their order and their annotations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xtc.loops.external import External
 from xtc.loops.mesh import Mesh
 
 ALL = -1
-"""The unroll factor that stands for all iterations, until it is known how many there are."""
+"""The unroll factor for complete unrolling, until the trip count is known."""
 
 Subscript = tuple[tuple[str, int], ...]
 """One index of an operand as axes with their factors: `w * 2 + s` is `(("w", 2), ("s", 1))`."""
@@ -23,11 +23,11 @@ class Axis:
     """One dimension of an operation's iteration space.
 
     Attributes:
-        name: what it is called.
-        size: how many iterations it has.
-        reduction: whether it is summed over.
-        groups: how many neighbouring terms of the sum an instruction may add up at once.
-        unordered: whether elements along it may be combined in any order, as integers may.
+        name: its name.
+        size: its number of iterations.
+        reduction: whether it is a reduction dimension.
+        groups: the numbers of adjacent terms that an instruction can sum at once.
+        unordered: whether elements along it can be combined in any order, like integers.
     """
 
     name: str
@@ -39,19 +39,18 @@ class Axis:
 
 @dataclass(frozen=True)
 class Space:
-    """What a nest runs over.
+    """The iteration space of an operation, with what schedules need to know of it.
 
     Attributes:
-        axes: the iteration space, in the operation's own order.
-        operands: how many operands the operation reads.
-        computed: which of them an operation computes that can be fused, by number.
-        subscripts: indices of operands that are more than one axis alone.
-        ranks: rank of each operand; () where unknown.
-        moved: of an operation that only moves elements, the axes along which neighbours of its
-            operand and of its result lie, where these differ.
-        mesh: the processors that loops may be distributed over, or None.
-        levels: how many levels of parallel loops the machine has: 1 are threads, 2 are blocks and
-            the threads of each.
+        axes: the dimensions of the iteration space, in the operation's order.
+        operands: the number of operands.
+        computed: the numbers of operands whose producers can be fused.
+        subscripts: indices of operands that are not a single axis.
+        ranks: the rank of each operand; () if unknown.
+        moved: for data movement, the contiguous axes of the operand and of the result, if they
+            differ.
+        mesh: the processor mesh for distributed loops, or None.
+        levels: the machine's levels of parallel loops: 1 for threads, 2 for blocks of threads.
     """
 
     axes: tuple[Axis, ...]
@@ -70,7 +69,7 @@ class Space:
 
     @property
     def reduced(self) -> int:
-        """How many terms an element of the result is a sum of."""
+        """The number of terms in an element's reduction."""
         return math.prod(axis.size for axis in self.axes if axis.reduction)
 
     def axis(self, name: str) -> Axis | None:
@@ -78,12 +77,12 @@ class Space:
         return next((axis for axis in self.axes if axis.name == name), None)
 
     def size(self, name: str) -> int:
-        """Elements of the axis called `name`; 0 if there is none."""
+        """The size of the axis called `name`; 0 if it does not exist."""
         axis = self.axis(name)
         return axis.size if axis else 0
 
     def renamed(self, names: Mapping[str, str]) -> Space:
-        """The same space with other names of axes."""
+        """The space with renamed axes."""
         axes = tuple(replace(axis, name=names[axis.name]) for axis in self.axes)
         subscripts = tuple(
             tuple((names[axis], factor) for axis, factor in index) for index in self.subscripts
@@ -92,7 +91,7 @@ class Space:
         return replace(self, axes=axes, subscripts=subscripts, moved=moved)
 
     def resized(self, size_of: Callable[[Axis], int]) -> Space:
-        """The same space with other sizes."""
+        """The space with other sizes."""
         return replace(self, axes=tuple(replace(a, size=size_of(a)) for a in self.axes))
 
 
@@ -101,23 +100,22 @@ class NestLoop:
     """One loop.
 
     Attributes:
-        axis: the axis it runs over.
-        tile: how many of the axis' elements one run of the loop covers; None is all of them.
-        name: how the user refers to it, `i` or `i#4` unless named otherwise.
-        unroll: how many copies of the body are written out; 0 if it stays a loop, `ALL` for as
-            many as there are iterations.
+        axis: its axis.
+        tile: the number of the axis' elements that one run of the loop covers; None for all.
+        name: the user's name for it; by default `i` or `i#4`.
+        unroll: the unroll factor; 0 for none, `ALL` for complete unrolling.
         vectorize: the loop becomes vector instructions.
-        reassociate: elements along a reduction are combined in another order, for its vectors.
-        parallelize: iterations run on several threads.
-        buffer: the result's tile inside this loop is computed in a separate buffer.
-        pack: operands whose tile inside this loop is copied to a buffer first.
-        fuse: operands whose producer is computed inside this loop, tile by tile.
-        consumer: what reads the result is computed inside this loop, tile by tile.
-        distribute: the axis of the processor mesh whose places share the iterations, or "".
-        spread: operands that the memory mesh holds, by number, with an axis of it, or `*`, for
-            each of their dimensions.
-        external: the function that computes what is inside this loop, or None.
-        where: where a text has it, for messages.
+        reassociate: the vectors of a reduction may change the order of its terms.
+        parallelize: the iterations run on several threads.
+        buffer: the result's tile inside this loop is computed in a local buffer.
+        pack: the operands whose tile inside this loop is packed into a buffer first.
+        fuse: the operands whose producer is fused into this loop.
+        consumer: the consumer of the result is fused into this loop.
+        distribute: the axis of the processor mesh that shares the iterations, or "".
+        spread: the operands sharded over the memory mesh, by number, with an axis of it, or `*`,
+            for each dimension.
+        external: the function that replaces the loops inside this one, or None.
+        where: its location, for messages.
     """
 
     axis: str
@@ -146,7 +144,7 @@ class NestLoop:
 class Segment:
     """A range of an axis, start included and stop excluded, with its nest.
 
-    `written` is how the user wrote it, for messages.
+    `written` is the user's spelling, for messages.
     """
 
     axis: str
@@ -157,18 +155,18 @@ class Segment:
 
     @property
     def name(self) -> str:
-        """How data refers to it: `i[0:48]`."""
+        """Its spelling in data: `i[0:48]`."""
         return f"{self.axis}[{self.start}:{self.stop}]"
 
 
 @dataclass(frozen=True)
 class Extent:
-    """What one loop runs over.
+    """The range of a loop.
 
     Attributes:
         loop: the loop.
-        size: how many elements of its axis one run of it covers.
-        step: how many elements one iteration covers.
+        size: the number of elements of its axis that one run covers.
+        step: the number of elements that one iteration covers.
     """
 
     loop: NestLoop
@@ -177,7 +175,7 @@ class Extent:
 
     @property
     def trips(self) -> int:
-        """How many iterations one run has, a last partial one included."""
+        """The trip count, including a last partial iteration."""
         return -(-self.size // self.step)
 
 
@@ -186,10 +184,10 @@ class Nest:
     """Loops from the outermost to the innermost, then either the body or several segments.
 
     Attributes:
-        space: the iteration space; inside a segment, what the loops around it leave of it.
-        loops: outermost first; every axis has its whole-axis loop unless the segments have.
-        segments: what the innermost loop runs one after the other, in place of the body.
-        notes: requests that came to nothing, or to less than was written, for people.
+        space: the iteration space; inside a segment, the part that enclosing loops leave.
+        loops: outermost first; every axis has its whole-axis loop, unless the segments have it.
+        segments: the segments that replace the body of the innermost loop, in order.
+        notes: messages about requests with no or reduced effect.
     """
 
     space: Space
@@ -203,9 +201,9 @@ class Nest:
         return self.space.axes
 
     def fitted(self, space: Space) -> Nest:
-        """This nest for `space`, every axis looped over: what lacks is added outermost, in order.
+        """This nest for `space`, with missing loops over whole axes added outermost, in order.
 
-        An axis that no loop here runs over is left to the segments.
+        With segments, axes without a loop here are left to them.
         """
         given = replace(self, space=space)
         present = {loop.axis for loop in self.loops if loop.tile in (None, space.size(loop.axis))}
@@ -222,18 +220,18 @@ class Nest:
         return replace(given, segments=tuple(parts))
 
     def inside(self, segment: Segment) -> Space:
-        """What the loops here leave to a segment."""
+        """The iteration space of a segment."""
         left = self.left()
         cut = {segment.axis: segment.stop - segment.start}
         return self.space.resized(lambda axis: cut.get(axis.name, left[axis.name]))
 
     def left(self) -> dict[str, int]:
-        """Elements of each axis that one iteration of the innermost loop covers."""
+        """The number of elements of each axis that an innermost iteration covers."""
         left = {axis.name: axis.size for axis in self.axes}
         return left | {extent.loop.axis: extent.step for extent in self.extents()}
 
     def extents(self) -> list[Extent]:
-        """What each loop runs over, outermost first."""
+        """The range of each loop, outermost first."""
         covered = {axis.name: axis.size for axis in self.axes}
         result = []
         for position, loop in enumerate(self.loops):
@@ -245,9 +243,9 @@ class Nest:
         return result
 
     def step(self, position: int, size: int) -> int:
-        """Elements that one iteration of the loop at `position` covers, of `size` it runs over.
+        """The number of elements that an iteration of the loop at `position` covers, out of `size`.
 
-        The innermost loop over an axis that segments divide leaves them all that it covers.
+        The innermost loop over a split axis leaves all of its elements to the segments.
         """
         axis = self.loops[position].axis
         tiles = [loop.tile or 1 for loop in self.loops[position + 1 :] if loop.axis == axis]
@@ -256,11 +254,11 @@ class Nest:
         return max(1, min(tiles[0] if tiles else self._first_tile(axis), size))
 
     def _first_tile(self, axis: str) -> int:
-        """The largest tile of `axis` that a segment begins with."""
+        """The largest outermost tile of `axis` in any segment."""
         return max((_outer_tile(segment.nest, axis) for segment in self.segments), default=1)
 
     def renamed(self, names: Mapping[str, str]) -> Nest:
-        """The same nest with other names of axes; those of loops stay."""
+        """The nest with renamed axes and unchanged loop names."""
         return Nest(
             self.space.renamed(names),
             tuple(replace(loop, axis=names[loop.axis]) for loop in self.loops),
@@ -272,7 +270,7 @@ class Nest:
         )
 
     def walk(self) -> Iterator[Nest]:
-        """This nest and those of all segments in it."""
+        """This nest and the nests of all its segments."""
         yield self
         for segment in self.segments:
             yield from segment.nest.walk()
@@ -285,9 +283,9 @@ def _outer_tile(nest: Nest, axis: str) -> int:
 
 
 def is_plain_reduction(nest: Nest, loop: NestLoop) -> bool:
-    """Whether a loop is over a reduction of which no single instruction combines the elements.
+    """Whether a loop is over a reduction whose elements no single instruction combines.
 
-    Such an instruction works beside vectors of the result, and in its own order.
+    Such an instruction works together with vectors of the result, in its own order.
     """
     axis = nest.space.axis(loop.axis)
     if axis is None or not axis.reduction:
@@ -304,7 +302,7 @@ def _is_of_result(nest: Nest, loop: NestLoop) -> bool:
 
 
 def words_of(loop: NestLoop) -> list[str]:
-    """What is done to a loop, in words, for printing."""
+    """The annotations of a loop, for printing."""
     words = []
     if loop.distribute:
         words.append(f"distribute {loop.distribute}")

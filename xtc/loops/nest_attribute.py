@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loop nests as an attribute of an operation: the form in which passes hand schedules on.
+"""Loop nests as an attribute of an operation: the form in which passes exchange schedules.
 
     loop.schedule = [{axis = "j"}, {axis = "i"}, {axis = "i", tile = 8 : i64, unroll = 8 : i64}]
 
@@ -33,30 +33,30 @@ Spread = tuple[tuple[int, tuple[str, ...]], ...]
 
 
 def write_nest(op: Operation, nest: Nest) -> None:
-    """Let `op` carry the nest as its schedule."""
+    """Attach the nest to `op` as its schedule."""
     op.attributes[LOOP_SCHEDULE] = nest_attribute(nest)
 
 
 def write_loops(op: Operation, loops: Sequence[NestLoop]) -> None:
-    """Let `op` carry these loops, outermost first, as its schedule."""
+    """Attach these loops, outermost first, to `op` as its schedule."""
     op.attributes[LOOP_SCHEDULE] = nest_attribute(Nest(Space(()), tuple(loops)))
 
 
 def nest_attribute(nest: Nest) -> ArrayAttr:
-    """The attribute that says what `nest` does; needs a context."""
+    """The attribute for `nest`; needs a context."""
     parts = [_loop_attribute(loop) for loop in nest.loops]
     return ArrayAttr.get([*parts, *map(_segment_attribute, nest.segments)])
 
 
 def is_nest(attribute: Attribute) -> bool:
-    """True for an attribute of this form, whatever the fields are."""
+    """Whether an attribute has this form, with any fields."""
     return isinstance(attribute, ArrayAttr) and all(isinstance(a, DictAttr) for a in attribute)
 
 
 def nest_of(attribute: Attribute, depth: int = 0) -> Nest:
-    """The nest that an attribute of this form describes, for a space yet to be given.
+    """The nest of an attribute, without an iteration space yet.
 
-    Raises UserError for fields that a loop has not, or of another type.
+    Raises UserError for unknown fields and fields of the wrong type.
     """
     if depth > MAX_DEPTH:
         raise UserError(f"{LOOP_SCHEDULE} is nested too deep")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loop nests written as data that `parse_nest` reads back."""
+"""Writes loop nests as data that `parse_nest` reads."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _FLAGS = (_VECTOR, "parallelize", "buffer")
 
 
 def nest_data(nest: Nest) -> str:
-    """The nest as one line of YAML; names of loops are not kept.
+    """The nest as one line of YAML, without the loops' names.
 
-    A mapping; a list where two loops have one key, as tiles of one size do.
+    It is a mapping, or a list if two loops have the same key, like tiles of the same size.
     """
     parts = [_loop_data(loop) for loop in nest.loops]
     parts += [f"'{segment.name}': {nest_data(segment.nest)}" for segment in nest.segments]

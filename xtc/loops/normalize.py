@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ends of a parameter space: requests that come to nothing, or to less than was written.
+"""Normalizes degenerate requests in loop nests.
 
 A search draws tiles, factors and words from grids, so a tile may be as large as its loop and an
-unroll factor may be 1. Such a nest means what is left of it, and says so in a note.
+unroll factor may be 1. Requests without effect are removed, with a note.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from xtc.loops.nest import ALL, Extent, Nest, NestLoop, is_plain_reduction
 
 
 def normalized(nest: Nest) -> Nest:
-    """A complete nest without requests that change nothing, with a note for each of them.
+    """A complete nest without requests that have no effect, with a note for each of them.
 
-    Unroll factors are at most the iterations there are, and none stands on a vectorized loop; what
-    needs several iterations is taken off loops that run once.
+    Unroll factors are limited to the trip count and removed from vectorized loops; annotations that
+    need several iterations are removed from loops that run once.
     """
     return _normalized(_memories_outermost(nest), 1)
 
 
 def _normalized(nest: Nest, around: int) -> Nest:
-    """`around` is how often the loops around run."""
+    """`around` is the number of iterations of the enclosing loops."""
     nest = _reductions_around_vectors(nest)
     notes = [*nest.notes, *_whole_tiles(nest), *_single_segments(nest)]
     loops = []
@@ -41,7 +41,7 @@ def _normalized(nest: Nest, around: int) -> Nest:
 
 
 def _with_axes(loop: NestLoop, nest: Nest) -> NestLoop:
-    """The loop whose function knows the axes that it loops over."""
+    """The loop with the axes of its external function set."""
     if loop.external is None or loop.external.axes:
         return loop
     position = [other.name for other in nest.loops].index(loop.name)
@@ -51,10 +51,10 @@ def _with_axes(loop: NestLoop, nest: Nest) -> NestLoop:
 
 
 def _memories_outermost(nest: Nest) -> Nest:
-    """Loops over memories around the sequential loops they are in, which each memory then runs.
+    """Move loops over memories outside the enclosing sequential loops, which each memory then runs.
 
-    Iterations of a distributed loop do not depend on each other, so the order along every other
-    axis stays. A loop inside of another over its axis stays where it is.
+    Iterations of a distributed loop are independent, so the order along every other axis is
+    unchanged. A loop inside another loop over its axis stays in place.
     """
     over = leading_loops(nest)
     before = {loop.name: nest.loops[: nest.loops.index(loop)] for loop in over}
@@ -66,7 +66,7 @@ def _memories_outermost(nest: Nest) -> Nest:
     if not moved or tiles:
         return nest
     notes = [
-        f"'{loop.name}' runs over memories: it is put outside of '{around.name}'"
+        f"'{loop.name}' runs over memories: it is moved outside '{around.name}'"
         for loop in moved
         if (around := inside[loop.name]) is not None
     ]
@@ -75,10 +75,10 @@ def _memories_outermost(nest: Nest) -> Nest:
 
 
 def _reductions_around_vectors(nest: Nest) -> Nest:
-    """Vectorized loops over reductions, beside others over the result, as copies around those.
+    """Unroll vectorized reduction loops around vectorized loops over the result.
 
-    A vector of the result for each element along K, added in their order: what a vector operation
-    over both is lowered to. Reductions that an instruction adds up stay.
+    Vectors of the result are accumulated along K in order, as a vector operation over both is
+    lowered. Reductions that an instruction computes stay vectorized.
     """
     vectors = [loop for loop in nest.loops if loop.vectorize]
     reduced = [loop for loop in vectors if is_plain_reduction(nest, loop)]
@@ -89,14 +89,14 @@ def _reductions_around_vectors(nest: Nest) -> Nest:
     inner = [loop for loop in nest.loops[first:] if loop not in reduced]
     kept = next(loop.name for loop in vectors if loop not in reduced)
     notes = [
-        f"'{loop.name}' is reduced: its iterations are written out around the vectors of '{kept}'"
+        f"'{loop.name}' is reduced: it is unrolled around the vectors of '{kept}'"
         for loop in reduced
     ]
     return replace(nest, loops=(*nest.loops[:first], *around, *inner), notes=(*nest.notes, *notes))
 
 
 def _fused(loop: NestLoop, nest: Nest) -> tuple[NestLoop, list[str]]:
-    """The loop without producers of what nothing computes, and a note for each."""
+    """The loop without fusions of arguments and constants, and a note for each."""
     there = range(nest.space.operands)
     given = [n for n in loop.fuse if n in there and n not in nest.space.computed]
     notes = [f"operand {n} is an argument or a constant: fuse changes nothing" for n in given]
@@ -104,7 +104,7 @@ def _fused(loop: NestLoop, nest: Nest) -> tuple[NestLoop, list[str]]:
 
 
 def _loop(extent: Extent, around: int) -> tuple[NestLoop, list[str]]:
-    """The loop without what changes nothing, and notes that say so."""
+    """The loop without annotations that have no effect, and a note for each."""
     loop, notes = extent.loop, []
     if loop.vectorize and extent.size == 1:
         notes.append(f"'{loop.name}' has one element: vectorize changes nothing")
@@ -123,7 +123,7 @@ def _loop(extent: Extent, around: int) -> tuple[NestLoop, list[str]]:
 
 
 def _factor(loop: NestLoop, trips: int) -> tuple[int, list[str]]:
-    """How many copies of the body there are, and a note where another number was asked for."""
+    """The effective unroll factor, and a note if it differs from the request."""
     factor = loop.unroll
     if not factor or (factor < 1 and factor != ALL):
         return factor, []
@@ -139,7 +139,7 @@ def _factor(loop: NestLoop, trips: int) -> tuple[int, list[str]]:
 
 
 def _whole_tiles(nest: Nest) -> Iterator[str]:
-    """Loops that cover all of what they are to be tiles of."""
+    """Notes for tiles that cover their whole parent loop."""
     around: dict[str, NestLoop] = {}
     for extent in nest.extents():
         loop = extent.loop

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a nest comes to: its loops with known trip counts, and a part for each remainder.
+"""The plan of a nest: its loops with known trip counts, and a part for each remainder.
 
-A size that tiles do not divide is cut into an even part and the rest; each goes on with the same
-nest, and has a separate copy of the body.
+A size that tiles do not divide is split into a divisible part and a remainder; both have the same
+inner nest, with separate copies of the body.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from xtc.loops.external import External
 from xtc.loops.nest import Nest, NestLoop, is_plain_reduction
 
 Level = Literal["", "memories", "processors", "blocks", "threads"]
-"""What shares the iterations of a loop: the places of a mesh of memories, the processors of one;
-the blocks of a grid, the threads of a block. Otherwise nobody, or threads that are alike."""
+"""What shares the iterations of a loop: the memories of a mesh, the processors of one memory,
+the blocks of a grid, the threads of a block; or "" for one processor or the host's threads."""
 
 MAX_PARTS = 256
-"""Bodies that remainders make of one operation; each is tiled on its own, by several transforms."""
+"""Bodies of one operation with its remainders, at most; several transforms tile each of them."""
 
 MANY_ELEMENTS = 64
-"""This number of elements of a vector operation take four registers, or more, of any machine."""
+"""Vector operations of this many elements need at least four registers on any machine."""
 
 
 @dataclass(frozen=True)
 class Body:
-    """One application of the operation, to what the loops around leave.
+    """The operation on the tile that the enclosing loops leave.
 
     Attributes:
-        vector: elements of the vector operations it becomes; 0 if it stays scalar.
+        vector: the number of elements of its vector operations; 0 if it stays scalar.
         external: the function that is called instead, or None.
     """
 
@@ -43,17 +43,17 @@ class Body:
 
 @dataclass(frozen=True)
 class Loops:
-    """One loop, or several parallel ones that run as one.
+    """One loop, or several collapsed parallel loops.
 
     Attributes:
-        loops: outermost first, each over another axis.
-        sizes: elements of each axis that is looped over.
-        steps: elements of it that one iteration covers; the size is a multiple.
-        inner: what one iteration does.
-        level: who shares the iterations; "" is one processor, or the host's threads.
-        mesh_axes: the axes of the mesh that the loops run over.
-        before: operands to pack before the loops begin.
-        partial: whether iterations add to a vector of partial sums, which is summed up afterwards.
+        loops: outermost first, each over a different axis.
+        sizes: the number of elements of each axis.
+        steps: the number of elements that an iteration covers; it divides the size.
+        inner: the plan of an iteration.
+        level: what shares the iterations; "" for one processor or the host's threads.
+        mesh_axes: the mesh axes of the loops.
+        before: operands to pack before the loops.
+        partial: whether iterations accumulate a vector of partial sums, which is reduced after.
     """
 
     loops: tuple[NestLoop, ...]
@@ -66,18 +66,18 @@ class Loops:
     partial: bool = False
 
     def trips(self, loop: NestLoop) -> int:
-        """How often one of the loops runs."""
+        """The trip count of one of the loops."""
         return self.sizes[loop.axis] // self.steps[loop.axis]
 
     @property
     def runs_once(self) -> bool:
-        """Whether there is no need of a loop."""
+        """Whether the loops have a single iteration."""
         return all(self.trips(loop) == 1 for loop in self.loops)
 
 
 @dataclass(frozen=True)
 class Split:
-    """Parts of an axis, one after the other: `parts[n]` from `bounds[n]` to `bounds[n + 1]`."""
+    """Successive parts of an axis: `parts[n]` from `bounds[n]` to `bounds[n + 1]`."""
 
     axis: str
     bounds: tuple[int, ...]
@@ -90,8 +90,8 @@ Plan = Body | Loops | Split
 def plan_nest(nest: Nest, title: str, *, distributed: bool = False) -> Plan:
     """The plan of a legal nest. Raises UserError if it has more than `MAX_PARTS` bodies.
 
-    Where it is `distributed` but no loop is over the processors of a memory, one of them does what
-    is inside of all that is packed.
+    If it is `distributed` but no loop is over the processors of a memory, one processor computes
+    everything inside the innermost packing.
     """
     if distributed:
         check_memories(nest, title)
@@ -101,17 +101,17 @@ def plan_nest(nest: Nest, title: str, *, distributed: bool = False) -> Plan:
 
 
 def spread_operands(nest: Nest) -> tuple[int, ...]:
-    """Operands that memories hold parts of, by number."""
+    """The numbers of operands that are sharded over memories."""
     return tuple(dict.fromkeys(operand for loop in nest.loops for operand, _ in loop.spread))
 
 
 def first_parallel(nest: Nest) -> str | None:
-    """The first axis of the result; None if there is a single element."""
+    """The first axis of the result; None if it has a single element."""
     return next((axis.name for axis in nest.axes if not axis.reduction), None)
 
 
 def _alone(nest: Nest) -> int:
-    """The loop, by number, from which on one processor does all."""
+    """The number of the loop from which on a single processor runs."""
     for position in range(len(nest.loops), 0, -1):
         loop = nest.loops[position - 1]
         if loop.pack or loop.buffer or loop.fuse or loop in leading_loops(nest):
@@ -120,7 +120,7 @@ def _alone(nest: Nest) -> int:
 
 
 def code_size(plan: Plan) -> int:
-    """Roughly how many bodies are written out; a vector of many elements counts as several."""
+    """The approximate number of bodies; a vector of many elements counts as several."""
     if isinstance(plan, Body):
         return 1 + plan.vector // MANY_ELEMENTS
     if isinstance(plan, Split):
@@ -130,13 +130,13 @@ def code_size(plan: Plan) -> int:
 
 
 def _copies(factor: int, trips: int) -> int:
-    """Copies of the body of a loop that is unrolled: those of the loop and one for what is left."""
+    """The copies of an unrolled body: those in the loop and one for the remainder."""
     factor = min(factor, trips)
     return factor + bool(trips % factor) if factor > 1 else 1
 
 
 class _Planner:
-    """Descends one nest and counts the bodies."""
+    """Plans one nest recursively and counts the bodies."""
 
     def __init__(self, title: str, root: Nest, alone: int | None) -> None:
         self.title = title
@@ -145,7 +145,7 @@ class _Planner:
         self.bodies = 0
 
     def plan(self, nest: Nest, position: int, sizes: Mapping[str, int]) -> Plan:
-        """What is left of `nest` from the loop at `position` on."""
+        """The plan of `nest` from the loop at `position` on."""
         axis = first_parallel(self.root)
         if nest is self.root and position == self.alone and axis is not None:
             whole = {axis: sizes[axis]}
@@ -185,7 +185,7 @@ class _Planner:
         return Loops(group, extents, steps, inner, _level(nest, position), partial=partial)
 
     def _partial_sums(self, vector: NestLoop, sizes: Mapping[str, int]) -> Plan:
-        """Vectors over all that is left of a reduction, where no loop is around them."""
+        """Vectors over the whole rest of a reduction, without a loop around them."""
         axis, size = vector.axis, sizes[vector.axis]
         step = next(lanes for lanes in range(min(size, MANY_ELEMENTS), 0, -1) if size % lanes == 0)
         loop = NestLoop(axis, name=vector.name)
@@ -200,7 +200,7 @@ class _Planner:
         sizes: Mapping[str, int],
         steps: Mapping[str, int],
     ) -> Plan:
-        """Every place of the mesh does as many iterations, one after the other where several."""
+        """Each mesh index runs the same number of iterations, sequentially if several."""
         shares: dict[str, int] = {}
         for loop in group:
             step, count = steps[loop.axis], _mesh_size(nest, loop)
@@ -222,7 +222,7 @@ class _Planner:
         inmost = plain[-1] if again else last
         extents = {axis: sizes[axis] for axis in shares}
         mesh_axes = tuple(loop.distribute for loop in group)
-        if leading:  # what a memory holds, it holds for all iterations
+        if leading:  # a memory holds its shard for all iterations
             held = (*spread_operands(nest), *inmost.pack)
             inmost = replace(inmost, pack=tuple(dict.fromkeys(held)))
             outer = (*plain[:-1], inmost)
@@ -232,7 +232,7 @@ class _Planner:
         return Loops(outer, extents, shares, inner, "processors", mesh_axes, before)
 
     def _segments(self, nest: Nest, sizes: Mapping[str, int]) -> Plan:
-        """The segments; where a remainder has fewer elements than they divide, the first ones."""
+        """The segments; for a remainder with fewer elements, only the first ones."""
         axis = nest.segments[0].axis
         parts = [part for part in nest.segments if part.start < sizes[axis]]
         bounds = (0, *(min(part.stop, sizes[axis]) for part in parts))
@@ -256,20 +256,20 @@ class _Planner:
         if self.bodies > MAX_PARTS:
             raise UserError(
                 f"the schedule of {self.title} makes more than {MAX_PARTS} parts",
-                notes=["each tile that does not divide what it is a tile of makes one more"],
+                notes=["each tile that does not divide its parent adds a part"],
                 hints=["choose sizes that divide each other, or fewer tiles and segments"],
             )
         return Body(vector, external)
 
 
 def _mesh_size(nest: Nest, loop: NestLoop) -> int:
-    """How many places share the iterations of a distributed loop."""
+    """The number of mesh indices that share the iterations of a distributed loop."""
     mesh = nest.space.mesh
     return mesh.size(loop.distribute) if mesh else 1
 
 
 def _partial_loop(nest: Nest) -> int | None:
-    """By number, the last loop around vectors over a reduction, else the vectors themselves."""
+    """The number of the last loop around vectors over a reduction, else of the vectors."""
     vectors = (loop for loop in nest.loops if loop.vectorize and is_plain_reduction(nest, loop))
     vector = next(vectors, None)
     if vector is None:
@@ -280,7 +280,7 @@ def _partial_loop(nest: Nest) -> int | None:
 
 
 def loop_group(nest: Nest, position: int) -> tuple[NestLoop, ...]:
-    """The loop at `position`, with those after it that run as one with it."""
+    """The loop at `position` with the following loops collapsed into it."""
     loop = nest.loops[position]
     if not loop.distribute:
         return parallel_group(nest, position)
@@ -289,10 +289,10 @@ def loop_group(nest: Nest, position: int) -> tuple[NestLoop, ...]:
 
 
 def parallel_group(nest: Nest, position: int) -> tuple[NestLoop, ...]:
-    """The loop at `position`, with the parallel ones that follow it and run as one with it.
+    """The loop at `position` with the following parallel loops collapsed into it.
 
-    A group ends before a second loop over an axis and, where the machine has blocks of threads,
-    after a loop with a tile of its own: the block's, which its threads share.
+    A group ends before a second loop over an axis and, on machines with blocks of threads, after a
+    loop that has a tile inside: the block's tile, which its threads share.
     """
     first = nest.loops[position]
     if not first.parallelize:
@@ -308,7 +308,7 @@ def parallel_group(nest: Nest, position: int) -> tuple[NestLoop, ...]:
 
 
 def parallel_groups(nest: Nest) -> list[tuple[NestLoop, ...]]:
-    """The parallel loops of a nest, those that run as one together, outermost first."""
+    """The parallel loops of a nest in collapsed groups, outermost first."""
     groups: list[tuple[NestLoop, ...]] = []
     position = 0
     while position < len(nest.loops):
@@ -320,7 +320,7 @@ def parallel_groups(nest: Nest) -> list[tuple[NestLoop, ...]]:
 
 
 def _level(nest: Nest, position: int) -> Level:
-    """What shares the parallel loops at `position`, where the machine has blocks of threads."""
+    """The level of the parallel loops at `position`, on machines with blocks of threads."""
     groups = parallel_groups(nest) if nest.space.levels > 1 else []
     if len(groups) < 2 or not nest.loops[position].parallelize:
         return ""

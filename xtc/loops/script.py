@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan of loops as transform-dialect operations, in phases between which Python rewrites the IR.
+"""Writes a plan as transform-dialect operations, in phases between which Python rewrites the IR.
 
-Tiling, splitting and fusing are transforms; copying a tile to a buffer is done between
-two phases, on the operation that the phase before has marked.
+Tiling, splitting and fusing are transforms; packing a tile into a buffer is done between two
+phases, on the operation that the previous phase marked.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _ON_MESH = ("memories", "processors")
 
 @dataclass(frozen=True)
 class Materialize:
-    """Between two phases: give the marked operation local buffers.
+    """An action between two phases: add local buffers to the marked operation.
 
     Attributes:
         mark: the attribute that finds the operation.
-        operands: inputs to copy to a buffer first.
+        operands: inputs to pack first.
         result: whether the result is computed in a buffer and copied out.
     """
 
@@ -50,11 +50,11 @@ class Materialize:
 
 @dataclass(frozen=True)
 class Fuse:
-    """Between two phases: compute an operand of the marked operation in the marked loop.
+    """An action between two phases: fuse a producer of the marked operation into the marked loop.
 
     Attributes:
         mark: the attribute that finds the operation.
-        operand: the input to compute.
+        operand: the number of the input.
         loop: the attribute that finds the loop.
     """
 
@@ -65,12 +65,12 @@ class Fuse:
 
 @dataclass
 class Phase:
-    """Transform operations, then what Python does before the next phase.
+    """Transform operations, then a Python action.
 
     Attributes:
-        matches: handles by the mark of the operations that they are of when the phase begins.
-        lines: the operations of the script behind these matches.
-        action: what Python does.
+        matches: the handles of marked operations at the start of the phase, by mark.
+        lines: the operations of the script after these matches.
+        action: the Python action at the end of the phase.
     """
 
     matches: dict[str, str] = field(default_factory=dict)
@@ -90,9 +90,9 @@ class ScriptWriter:
     def add(
         self, plan: Plan, axes: tuple[str, ...], mark: str, before: tuple[int, ...] = ()
     ) -> None:
-        """Transforms that make `plan` of the operation marked `mark`, which has these axes.
+        """Add transforms that apply `plan` to the operation marked `mark`, which has these axes.
 
-        `before` are operands to pack first of all.
+        `before` has operands to pack first.
         """
         walk = _Walk(self, axes)
         walk.plan(walk.packed(self.match(mark), before), plan)
@@ -109,14 +109,14 @@ class ScriptWriter:
         return names
 
     def match(self, mark: str) -> str:
-        """A handle of the operations that carry the unit attribute `mark`."""
+        """A handle to the operations with the unit attribute `mark`."""
         if mark in self._marked:
             return self._marked[mark]
         self._count += 1
         return self.phases[-1].matches.setdefault(mark, f"%m{self._count}")
 
     def annotate(self, handle: str, name: str, value: int | None = None) -> None:
-        """Put an attribute on an operation."""
+        """Set an attribute of an operation."""
         if value is None:
             self.line(f'transform.annotate {handle} "{name}" : {ANY}')
             return
@@ -124,19 +124,19 @@ class ScriptWriter:
         self.line(f'transform.annotate {handle} "{name}" = {number} : {ANY}, !transform.param<i64>')
 
     def number_of(self, external: External) -> int:
-        """By what number operations say that they are this function's."""
+        """The number that identifies this function in attributes."""
         if external not in self.externals:
             self.externals.append(external)
         return self.externals.index(external)
 
     def annotate_texts(self, handle: str, name: str, texts: Sequence[str]) -> None:
-        """Put an attribute that is a list of texts on an operation."""
+        """Set an attribute of an operation to a list of texts."""
         value = ", ".join(f'"{text}"' for text in texts)
         (param,) = self.new(f"transform.param.constant [{value}] -> !transform.any_param")
         self.line(f'transform.annotate {handle} "{name}" = {param} : {ANY}, !transform.any_param')
 
     def mark(self, handle: str) -> str:
-        """Mark an operation under a new name, to find it again in a later phase."""
+        """Mark an operation with a new name, to find it in a later phase."""
         self._count += 1
         name = f"{MARK_PREFIX}{self._count}"
         self.annotate(handle, name)
@@ -144,7 +144,7 @@ class ScriptWriter:
         return name
 
     def end_phase(self, action: Materialize | Fuse) -> None:
-        """Let Python act; handles from before are gone."""
+        """End the phase with a Python action, which invalidates all handles."""
         self.phases[-1].action = action
         self.phases.append(Phase())
         self._marked.clear()
@@ -152,7 +152,7 @@ class ScriptWriter:
 
 @dataclass(frozen=True)
 class _Walk:
-    """Descends one plan; `axes` is the operation's own order."""
+    """Writes one plan recursively; `axes` is in the operation's order."""
 
     writer: ScriptWriter
     axes: tuple[str, ...]
@@ -168,7 +168,7 @@ class _Walk:
             self.writer.annotate(handle, EXTERNAL, self.writer.number_of(plan.external))
 
     def _loops(self, handle: str, plan: Loops) -> None:
-        """A loop, unless it runs once and nothing is to be put into it."""
+        """Write a loop, unless it runs once and nothing is inserted into it."""
         writer = self.writer
         around = ""
         handle = self.packed(handle, plan.before)
@@ -188,7 +188,7 @@ class _Walk:
         self.plan(handle, plan.inner)
 
     def _partial_sums(self, handle: str, plan: Loops) -> tuple[str, str]:
-        """A loop that adds to a vector of partial sums, and the sum of these behind it."""
+        """A loop that accumulates a vector of partial sums, and their reduction after it."""
         writer = self.writer
         tiles = ", ".join(str(plan.steps.get(axis, 0)) for axis in self.axes)
         _, handle, whole, around = writer.new(
@@ -201,7 +201,7 @@ class _Walk:
         return handle, around
 
     def packed(self, handle: str, operands: tuple[int, ...]) -> str:
-        """The operation with its tiles of these operands packed."""
+        """The operation with the tiles of these operands packed."""
         return self._materialized(handle, operands, result=False) if operands else handle
 
     def _materialized(self, handle: str, operands: tuple[int, ...], *, result: bool) -> str:
@@ -210,7 +210,7 @@ class _Walk:
         return self.writer.match(mark)
 
     def _mapping(self, plan: Loops) -> str:
-        """Who shares a distributed loop; the last one of several changes first."""
+        """The mapping of a distributed loop; the last dimension varies fastest."""
         if not plan.level:
             return ""
         axes = [axis for axis in self.axes if axis in plan.steps]
@@ -236,7 +236,7 @@ class _Walk:
                 self.writer.annotate(around, UNROLL, min(loop.unroll, trips))
 
     def _inside(self, handle: str, around: str, loop: NestLoop) -> str:
-        """What the loop asks for inside of it: fused producers, then buffers."""
+        """Apply the loop's annotations inside it: fused producers, then buffers."""
         for operand in loop.fuse:
             handle, around = self._fuse(handle, around, operand)
         if loop.pack or loop.buffer:
@@ -244,14 +244,14 @@ class _Walk:
         return handle
 
     def _fuse(self, handle: str, around: str, operand: int) -> tuple[str, str]:
-        """Compute the operand's tile in the loop `around`."""
+        """Fuse the operand's producer into the loop `around`."""
         writer = self.writer
         mark, loop = writer.mark(handle), writer.mark(around)
         writer.end_phase(Fuse(mark, operand, loop))
         return writer.match(mark), writer.match(loop)
 
     def _split(self, handle: str, plan: Split) -> None:
-        """Cut the iteration space; each part goes on by itself."""
+        """Split the iteration space; each part has its own plan."""
         writer = self.writer
         parts, rest = [], handle
         dimension = self.axes.index(plan.axis)

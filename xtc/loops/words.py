@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done to one loop, as data has it: `unroll`, `vectorize unroll=4`, `{pack: [0, 1]}`."""
+"""Annotations of a loop in data: `unroll`, `vectorize unroll=4`, `{pack: [0, 1]}`."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ WORDS = (
 )
 _SAME = {"fuse_producer": "fuse"}
 _OF_PARAMETERS = ("partial", "full")
-"""What other descriptions say of tiles whose size is yet to be chosen: nothing of a number."""
+"""Words that other schedule descriptions use for undetermined tile sizes."""
 REASSOCIATE = "reassociate"
-"""The argument of vectorize that allows sums in another order."""
+"""The argument of vectorize that allows reordering of sums."""
 _DEFAULT = "default"
-"""The kind of memory that a buffer gets anyway."""
+"""The memory kind that is the default for buffers."""
 _CONSTANTS = {"true": True, "false": False, "null": None, "none": None}
 _INTEGER = re.compile(r"-?[0-9]{1,40}")
 
@@ -39,7 +39,7 @@ Words = list[tuple[str, Any]]
 
 
 def read_words(value: Located, loop: str) -> Words:
-    """Words and their arguments, True if there is none. Raises UserError for other words."""
+    """Words with their arguments; True stands for none. Raises UserError for unknown words."""
     with located(value.where):
         found = [(_SAME.get(word, word), argument) for word, argument in _pairs(value, loop)]
         for word, _ in found:
@@ -61,7 +61,7 @@ def _pairs(value: Located, loop: str) -> Words:
 
 
 def _text(value: object, loop: str) -> Words:
-    """Words in a text, each with its argument after a colon or a `=`."""
+    """Words in a text, each with its argument after `:` or `=`."""
     if not isinstance(value, str):
         raise UserError(
             f"'{loop}' cannot be {kind_of(value)}", hints=[f"one of: {', '.join(WORDS)}"]
@@ -75,7 +75,7 @@ def _word(text: str) -> tuple[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """An argument in a text: a number, a constant, several of them in brackets, or a name."""
+    """An argument in a text: a number, a constant, a bracketed list of them, or a name."""
     if _INTEGER.fullmatch(text):
         return int(text)
     if text.lower() in _CONSTANTS:
@@ -94,7 +94,7 @@ def _argument(item: Located) -> Any:
 
 
 def annotated(loop: NestLoop, word: str, argument: Any) -> NestLoop:
-    """The loop with one thing more done to it. Raises UserError for an argument of another kind."""
+    """The loop with an annotation added. Raises UserError for an invalid argument."""
     if word == "unroll":
         return replace(loop, unroll=_unroll_factor(loop, argument))
     if word == "pack":
@@ -140,12 +140,12 @@ def _unroll_factor(loop: NestLoop, argument: Any) -> int:
 
 
 def is_padded(argument: Any) -> bool:
-    """Whether the argument of pack asks for rows of the buffer to be further apart."""
+    """Whether the argument of pack requests padded rows."""
     return _is_triple(argument) and argument[2] is True
 
 
 def _is_triple(argument: Any) -> bool:
-    """True for an operand, a kind of memory and whether to pad: `[1, null, true]`."""
+    """Whether it is an operand, a memory kind and a padding flag: `[1, null, true]`."""
     return (
         isinstance(argument, list)
         and len(argument) == 3
@@ -168,7 +168,7 @@ def _operands(loop: NestLoop, word: str, argument: Any) -> tuple[int, ...]:
 
 
 def _listed(argument: Any) -> str:
-    """An argument for a message, with what is in a list of few."""
+    """An argument for a message; short lists with their items."""
     if isinstance(argument, list) and len(argument) < 5:
         return shown(argument)
     return kind_of(argument)
@@ -195,7 +195,7 @@ def _spread(loop: NestLoop, argument: Any) -> tuple[tuple[int, tuple[str, ...]],
     ):
         raise UserError(
             f"spread of '{loop.name}' takes axes of the memory mesh by operand",
-            hints=["{spread: {1: [mx, '*']}} cuts the first dimension of the second operand"],
+            hints=["{spread: {1: [mx, '*']}} shards the first dimension of the second operand"],
         )
     return tuple((int(operand), tuple(axes)) for operand, axes in pairs)
 

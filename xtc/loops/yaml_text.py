@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules in YAML, or in Python data, as plain data that remembers lines and columns."""
+"""Schedules in YAML or Python data, as plain data with lines and columns."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from xtc.core.location import SourceLocation
 from xtc.core.yaml_tree import Limits, List, Map, Tree, read_tree
 
 UNNAMED = "<schedule>"
-"""What places call a text of no file."""
+"""The name of a text without a file, in locations."""
 LIMITS = Limits(text=1 << 16, depth=40, values=1 << 16, scalar=1 << 16)
-"""What a schedule may have at most, as text or as data."""
+"""Upper limits of a schedule, as text or as data."""
 MAX_BITS = 64
 
 
 @dataclass(frozen=True, eq=False)
 class Located:
-    """A value and where it stands: None, a scalar, a list of Located, a dict of Located."""
+    """A value with its location: None, a scalar, a list of Located, or a dict of Located."""
 
     value: Any
     where: SourceLocation | None = None
@@ -31,7 +31,7 @@ class Located:
 def parse_yaml(text: str, origin: SourceLocation | str = UNNAMED) -> Located:
     """The document in `text`. Raises UserError with line and column.
 
-    `origin` is the file that the text is, or where it begins in a file.
+    `origin` is the text's file, or the location of its start in a file.
     """
     start = SourceLocation(origin, 1, 1) if isinstance(origin, str) else origin
     tree = read_tree(text, start, LIMITS)
@@ -50,7 +50,7 @@ def _located(tree: Tree) -> Located:
 
 
 def plain(data: object) -> Located:
-    """Python data in the same form, without places. Raises UserError for other types."""
+    """Python data in the same form, without locations. Raises UserError for other types."""
     return _plain(data, 0, itertools.count())
 
 
@@ -73,12 +73,12 @@ def _plain(data: object, depth: int, count: Iterator[int]) -> Located:
 
 def _bounded(number: int) -> int:
     if number.bit_length() > MAX_BITS:
-        raise UserError(f"{shown(number)} is beyond any size")
+        raise UserError(f"{shown(number)} is out of range")
     return number
 
 
 def _key(key: object, depth: int) -> str:
-    """A name; inside of what is done to a loop, numbers of operands are, too."""
+    """A name; within annotations also the number of an operand."""
     if depth > 1 and isinstance(key, int) and not isinstance(key, bool):
         return str(_bounded(key))
     if not isinstance(key, str):

@@ -64,7 +64,7 @@ def concat(*xs: Tensor, axis: int = 0, name: str | None = None, device: object =
     """Two or more tensors of one element type, joined along dimension `axis`.
 
     A negative axis counts from the end; a symbolic dimension cannot be the axis. Raises
-    UserError where ranks or other dimensions differ.
+    UserError if ranks or other dimensions differ.
     """
     if not xs:
         raise UserError("concat takes two or more operands, not 0")

@@ -24,8 +24,8 @@ APPROXIMATIONS = ("none", "tanh")
 _CUBIC = 0.044715
 _SCALE = math.sqrt(2 / math.pi)
 
-# NumPy has no error function. The C library's is right to the last bits of a double, and calling it
-# for each element costs less than summing a series of such accuracy over whole arrays.
+# NumPy has no error function. The C library's is accurate to the last bits of a double, and calling
+# it for each element costs less than summing a series of such accuracy over whole arrays.
 _erf = np.frompyfunc(math.erf, 1, 1)
 _erfc = np.frompyfunc(math.erfc, 1, 1)
 

@@ -84,7 +84,7 @@ def padded_type(type: TensorType, padding: Border) -> TensorType:
 
 
 def emit_pad(builder: LinalgBuilder, x: Value, padding: Border, value: float | int | bool) -> Value:
-    """`x` written into a larger tensor filled with `value`; `x` itself where there is no border."""
+    """`x` written into a larger tensor filled with `value`; `x` itself without a border."""
     type = padded_type(x.type, padding)
     if type == x.type:
         return x

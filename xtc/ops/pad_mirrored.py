@@ -75,7 +75,7 @@ def pad_mirrored(
     name: str | None = None,
     device: object = None,
 ) -> Tensor:
-    """`x` with a border of its own elements, as NumPy's `pad` with that mode.
+    """`x` with a border of its elements, like NumPy's `pad` with that mode.
 
     `padding` has one entry for each dimension: `(before, after)`, or one number for both ends.
     `mode` is "reflect", "edge" or "wrap". Raises UserError for negative or missing entries and for

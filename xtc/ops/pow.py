@@ -39,6 +39,6 @@ def pow(
 
     Operands have one float type and shapes that broadcast as in NumPy; a Python number takes the
     other operand's element type. Half floats are computed in float32 and rounded once. Raises
-    UserError where they do not fit, and for integers.
+    UserError if they do not fit, and for integers.
     """
     return apply(Pow(), a, b, name=name, device=device)

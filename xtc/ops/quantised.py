@@ -53,7 +53,7 @@ def quantized_add(
     """The sum of `a` and `b`, int8 or uint8, quantised as the third of `quantizations` says.
 
     The first two are those of `a` and `b`. `low` and `high` limit the result: an activation. Raises
-    UserError where types or scales do not fit.
+    UserError if types or scales do not fit.
     """
     parts, scale = _aligned(a, b, quantizations)
     return _as(a, add(*parts), scale, quantizations[2].zero_point, (low, high), name)

@@ -256,8 +256,8 @@ class DriverDevice(AcceleratorDevice):
     ) -> tuple[int, Launch]:
         """A launch as the driver takes it: the function's address, its arguments and grid.
 
-        Raises LaunchError for what is no function loaded here, UserError for arguments that are no
-        numbers or arrays of this device, and for a grid that no device has.
+        Raises LaunchError for a function that is not loaded here, UserError for arguments that are
+        neither numbers nor arrays of this device, and for an invalid grid.
         """
         if not isinstance(function, DeviceFunction):
             raise LaunchError(f"{function!r} is not a device function")
@@ -312,5 +312,5 @@ def _word(address: Any) -> int:
 def _size(nbytes: int) -> int:
     number = operator.index(nbytes)
     if not 0 <= number < _WORD:
-        raise DeviceMemoryError(f"{nbytes} is no number of bytes")
+        raise DeviceMemoryError(f"{nbytes} is not a number of bytes")
     return number

@@ -147,7 +147,7 @@ class BorrowedArray(DeviceArray):
 def shard_bytes(shape: tuple[int, ...], itemsize: int, shards: int) -> int:
     """Bytes of a shard: the rows, padded to a multiple of the shards, in equal parts.
 
-    Raises UserError for what has no rows, or is not cut into 1 or more parts.
+    Raises UserError for arrays without rows, and unless it is cut into 1 or more parts.
     """
     if not shape or shards < 1:
         raise UserError(f"an array of shape {shape} has no {shards} shards")

@@ -65,13 +65,15 @@ class DlTensor(ctypes.Structure):
                 found = np.dtype(f"{_KINDS[code]}{bits}")
         if found is not None:
             return found
-        raise UserError(f"DLPack's element type {code} of {bits} bits, {lanes} lanes, is none here")
+        raise UserError(
+            f"DLPack's element type {code} of {bits} bits, {lanes} lanes, is not supported"
+        )
 
 
 def tensor_in(capsule: object) -> DlTensor:
     """The tensor in an unconsumed capsule, which lives as long as the capsule.
 
-    Raises ValueError for what is no such capsule.
+    Raises ValueError for other objects.
     """
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype = ctypes.c_void_p

@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 Result = TypeVar("Result")
 
 _GRACE_S = 0.2
-"""How long a call may go on by itself once the caller has been interrupted."""
+"""How long a call may continue after an interrupt of its caller."""
 
 _wanted = ctypes.c_int32(0)
 """Whether waits of drivers serve signals: that of the main thread's call under way."""
@@ -39,7 +39,7 @@ class _Call:
         self.raised = self.raised or error
 
     def stop_when_due(self) -> None:
-        """Stop what goes on after its grace: on a thread, as this one is in the middle of it."""
+        """Stop a call that continues after its grace period, from another thread."""
         if self.raised and not self._stopping and time.monotonic() > self._limit:
             self._stopping = threading.Thread(target=self._stop, name="end of a call")
             self._stopping.start()
@@ -53,8 +53,8 @@ class _Call:
 def _served() -> Generator[None]:
     """Each step serves the signals that have come.
 
-    Python runs their handlers where it goes on with the generator, which is inside of the `try`: in
-    a function, what they raise would be lost before its first instruction.
+    Python runs their handlers when it resumes the generator, which is inside the `try`: in a
+    function, their exceptions would be lost before its first instruction.
     """
     while True:
         try:
@@ -97,9 +97,8 @@ def interruptible(
     """The result of `call` on these arguments, or its exception.
 
     Python runs handlers of signals on its main thread, between two instructions; while a call of
-    that thread waits for a simulator, the wait serves them. Where a handler raises, as that of
-    Ctrl-C does, `stop` makes a call end that does not soon end by itself, before the exception goes
-    on.
+    that thread waits for a simulator, the wait serves them. If a handler raises, like Ctrl-C's,
+    `stop` ends a call that does not soon end by itself, before the exception propagates.
     """
     if threading.get_ident() != threading.main_thread().ident:
         return call(*arguments)

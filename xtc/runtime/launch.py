@@ -67,5 +67,5 @@ def grid_sizes(grid: Sequence[int]) -> tuple[int, ...]:
     if not sizes:
         return (0, 0, 0)
     if len(sizes) > 3 or not all(1 <= size <= _MAX_BLOCKS for size in sizes):
-        raise UserError(f"{sizes} is no grid", notes=["a grid has 1 to 3 sizes, each 1 or more"])
+        raise UserError(f"{sizes} is not a grid", notes=["a grid has 1 to 3 sizes, each 1 or more"])
     return (*sizes, *[1] * (3 - len(sizes)))

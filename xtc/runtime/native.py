@@ -56,7 +56,7 @@ def build_native(units: Sequence[NativeUnit]) -> Path:
     """A folder with the files of all units, which stays until the process ends.
 
     The compiler is the knob XTC_CC. It runs when neither this process nor the cache has built the
-    same before. Raises ToolError with the compiler's words, UserError where XTC_CC is no command.
+    same before. Raises ToolError with the compiler's message, UserError if XTC_CC is not a command.
     """
     with _lock:
         return Path(_built(_key(units), tuple(units)).name)

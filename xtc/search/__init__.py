@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Search for fast schedules: strategies, samplers, guarded measuring, and what is kept of it."""
+"""Search for fast schedules: strategies, samplers, sandboxed measurement, and the database."""
 
 from xtc.search.records import STATUSES, Result, Run
 from xtc.search.session import Session, Settings, tune

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What strategies are made of: the axes of an operator by their use, and drafts of data."""
+"""Building blocks of strategies: the axes of an operator by their role, and drafts."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Nest = list[str]
 
 @dataclass(frozen=True)
 class Axes:
-    """The axes of an operator by what they are good for; those of size 1 need no loops.
+    """The axes of an operator by their role; axes of size 1 need no loops.
 
     Attributes:
-        outer: axes of the result that only loops run over.
-        row: the axis of the result whose iterations are unrolled, or None.
-        column: the last axis of the result: along it vectors lie.
-        sums: axes that are summed over, the innermost last.
-        computed: operands that can be fused.
-        operands: how many there are.
+        outer: axes of the result without register tiles.
+        row: the axis of the result to unroll, or None.
+        column: the last axis of the result, along which vectors are contiguous.
+        sums: the reduction axes, the innermost last.
+        computed: the operands that can be fused.
+        operands: the number of operands.
     """
 
     outer: tuple[str, ...]
@@ -35,7 +35,7 @@ class Axes:
 
     @staticmethod
     def of(space: LoopSpace) -> Axes | None:
-        """The axes of an operator; None for one whose result is a single number."""
+        """The axes of an operator; None if its result is a scalar."""
         free = [axis.name for axis in space.axes if not axis.reduction]
         if not free:
             return None
@@ -49,19 +49,19 @@ class Axes:
 
     @property
     def rows(self) -> Nest:
-        """The loop over rows, where there is one."""
+        """The loop over rows, if there is one."""
         return [self.row] if self.row else []
 
     @property
     def tile(self) -> Nest:
-        """The innermost loops: a tile that stays in registers."""
+        """The innermost loops: a register tile."""
         rows = [f"{self.row}#{self.row}R=unroll"] if self.row else []
         return [*rows, f"{self.column}#{self.column}R=vectorize"]
 
 
 @dataclass
 class Draft:
-    """A strategy in the making."""
+    """A strategy under construction."""
 
     parameters: dict[str, Any] = field(default_factory=dict)
     constraints: list[str] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Draft:
 
 
 def _parallel(nest: Nest, sums: Sequence[str]) -> Nest:
-    """The nest with its outermost loop on threads, and with the next one, where both are plain."""
+    """The nest with its outermost loop parallel, and also the next one if both are plain."""
     first, second, *rest = nest
     marked = f"{first}{',' if '=' in first else '='}parallelize"
     if not set("=#") & set(first + second) and second not in sums and rest:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker process does with one candidate: compile it, or check and time what was compiled.
+"""The work of a worker process on a candidate: compile it, or check and time its code.
 
-Runs in children of `xtc.search.worker`, which loads a problem once for all of them.
+It runs in children of `xtc.search.worker`, which loads a problem once for all of them.
 """
 
 from __future__ import annotations
@@ -36,11 +36,14 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-_SAMPLE_SECONDS = 1e-3  # a sample lasts so long at least: the clock and the call cost little then
-_FEW, _MORE = 3, 8  # samples of every candidate, and more of one that may be the best
-_FIRST = (10.0, 0.02)  # times the best, and seconds more, at which a first call is enough
-_HOPELESS = 3.0  # times the best at which another two calls are enough
-_NOT_BETTER = 1.1  # times the best at which few samples are enough
+_SAMPLE_SECONDS = 1e-3  # the shortest sample, so that clock and call overhead are negligible
+_FEW, _MORE = 3, 8  # samples of every candidate, and of one that may be the best
+_FIRST = (
+    10.0,
+    0.02,
+)  # a first call slower than the best by this factor and these seconds is not repeated
+_HOPELESS = 3.0  # times the best time, above which two more calls are enough
+_NOT_BETTER = 1.1  # times the best time, above which few samples are enough
 
 
 _SMALL_SCHEDULE = "C: [j, k=pack:1, i, k#4, i#2=unroll, j#4=vectorize]"
@@ -59,7 +62,7 @@ def _small_product() -> Graph:
 
 @dataclass(frozen=True)
 class _Expected:
-    """What NumPy says of one output, in float64, and how far its own rounding takes it."""
+    """The NumPy reference of an output in float64, and its rounding noise."""
 
     name: str
     values: Array
@@ -67,21 +70,21 @@ class _Expected:
 
 
 class Bench:
-    """One problem: its graph, and, once something is measured, its data and what NumPy says."""
+    """A problem: its graph and, once something is measured, its data and NumPy reference."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
 
     def warm_up(self) -> None:
-        """Compile a product with and without a schedule: what a process does once is then done for
-        its children."""
+        """Compile a matmul with and without a schedule, so that children inherit one-time
+        initialisation."""
         options = {"schedule": _SMALL_SCHEDULE, **self._problem.options}
         prepare(_small_product(), self._problem.target, **options).build(None, self._context)
-        with contextlib.suppress(XtcError):  # as the candidate without a schedule will say
+        with contextlib.suppress(XtcError):  # the candidate without a schedule reports it
             self._compilation.build(None, self._context)
 
     def compile(self, schedule: str) -> Data:
-        """Code for a schedule, "" for the default one. Raises as `xtc.compile` does."""
+        """Code for a schedule, "" for the default one. Raises like `xtc.compile`."""
         start = time.perf_counter()
         texts = schedule_texts(self._graph, schedule or None, trusted=False)
         compilation = replace(self._compilation, schedules=texts, runner=PassRunner())
@@ -93,10 +96,10 @@ class Bench:
         }
 
     def measure(self, compiled: Data, best: float | None, repeat: int | None) -> Data:
-        """Under "samples" seconds per call of code that is right; under "wrong" what is not.
+        """The seconds per call in "samples" if the code is correct, else the mistake in "wrong".
 
-        With `best`, the best time so far, samples end early for code that is slower. `repeat`
-        asks for so many samples, whatever they are.
+        Slower code than `best`, the best time so far, gets fewer samples. `repeat` is a fixed
+        number of samples.
         """
         manifest = replace(Manifest.from_json(compiled["manifest"], Path("manifest")), flops=0)
         artifact = Artifact(
@@ -115,7 +118,7 @@ class Bench:
                 return {"samples": self._times(module, first, best, repeat)}
 
     def load(self) -> None:
-        """Make the data and NumPy's results, and let NumPy import what its functions need."""
+        """Create the data and NumPy's results, and let NumPy import its modules."""
         time_calls(_nothing, repeat=2).median  # noqa: B018
         for expected in self._expected:
             self._compare(expected, expected.values)
@@ -163,7 +166,7 @@ class Bench:
 
     @functools.cached_property
     def _context(self) -> Context:
-        """One for all children: dialects are loaded once, and no threads are there at a fork."""
+        """An MLIR context for all children, with dialects loaded and without threads at a fork."""
         from xtc.ir.mlir import single_threaded_context
 
         return single_threaded_context()

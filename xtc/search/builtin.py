@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Strategies for families of operators, as data: made from the axes that an operator has.
+"""Built-in strategies for families of operators, generated from an operator's axes.
 
 Names in expressions: sizes of the axes, `V` (elements in a vector register), and machine parameters
 of the target, such as `REGISTERS`.
@@ -17,11 +17,11 @@ from xtc.search.axes import Axes, Draft
 from xtc.search.schemes import FAMILY, scheme, scheme_of
 from xtc.search.strategy import Strategy
 
-_SPARE = 4  # vector registers that hold no sums: a row of one operand and elements of the other
-_MOST_VECTORS = 4  # vectors beside each other in a register tile
+_SPARE = 4  # vector registers for operands rather than accumulators
+_MOST_VECTORS = 4  # vectors per row of a register tile
 _MOST_ROWS = 16
-_PARALLEL_FLOPS = 1 << 21  # below, threads are not worth waking
-_SERIAL_FLOPS = 1 << 25  # from here on, they are
+_PARALLEL_FLOPS = 1 << 21  # below this, threads do not pay off
+_SERIAL_FLOPS = 1 << 25  # from here on, they always do
 
 
 def _registers(axes: Axes) -> Draft:
@@ -37,12 +37,12 @@ def _registers(axes: Axes) -> Draft:
 
 
 def _vectors(column: str, most: int) -> dict[str, Any]:
-    """Powers of two of vectors: those of three registers become those of four in LLVM."""
+    """Power-of-two numbers of vectors: LLVM widens three registers to four."""
     return {"powers": f"{most} * V", "from": "V", "to": f"min({column}, {most} * V)"}
 
 
 def tile3d(axes: Axes) -> Draft:
-    """A register tile inside of loops over whole axes, in several orders."""
+    """A register tile inside loops over whole axes, in several orders."""
     draft, tile = _registers(axes), axes.tile
     rows, column, sums, outer = axes.rows, axes.column, axes.sums, axes.outer
     draft.nests = [[*outer, *rows, column, *sums, *tile]]
@@ -54,7 +54,7 @@ def tile3d(axes: Axes) -> Draft:
 
 
 def tile4d(axes: Axes) -> Draft:
-    """As tile3d, with the innermost sum in blocks that stay in a cache."""
+    """Like tile3d, with cache blocks along the innermost reduction."""
     draft = _registers(axes)
     if not axes.sums:
         return draft
@@ -69,7 +69,7 @@ def tile4d(axes: Axes) -> Draft:
 
 
 def packed(axes: Axes) -> Draft:
-    """Blocks copied to dense buffers, as BLIS does: panels of the second operand, then the first.
+    """Packed blocks as in BLIS: panels of the second operand, then of the first.
 
     F. G. Van Zee, R. A. van de Geijn: BLIS: A Framework for Rapidly Instantiating BLAS
     Functionality, ACM TOMS 41(3), 2015.
@@ -98,7 +98,7 @@ def packed(axes: Axes) -> Draft:
 
 
 def elementwise(axes: Axes) -> Draft:
-    """Vectors along the last axis; rows unrolled; what computes an operand fused into the rows."""
+    """Vectors along the last axis, unrolled rows, and producers fused into the rows."""
     draft = _registers(axes)
     draft.parameters[f"{axes.column}R"] = _vectors(axes.column, 4 * _MOST_VECTORS)
     rows, column, outer, sums = axes.rows, axes.column, axes.outer, axes.sums
@@ -113,7 +113,7 @@ def elementwise(axes: Axes) -> Draft:
 
 
 def reduction(axes: Axes) -> Draft:
-    """Sums over the last axis of an operand: several rows at once, the sum in blocks."""
+    """Reductions over the last axis of an operand: several rows at once, in blocks."""
     column, sums, outer = axes.column, axes.sums, [*axes.outer, *axes.rows]
     draft = Draft()
     draft.parameters[f"{column}R"] = {"range": [1, f"min({column}, {_MOST_ROWS})"]}
@@ -126,7 +126,7 @@ def reduction(axes: Axes) -> Draft:
 
 
 def _contraction(axes: Axes) -> Draft:
-    """All that is good for products: plain, in blocks, packed."""
+    """All nests for contractions: plain, blocked, packed."""
     drafts = [tile3d(axes), tile4d(axes), packed(axes)]
     merged = Draft()
     for draft in drafts:
@@ -151,15 +151,15 @@ NAMES = ("auto", *_MAKERS, *FAMILY)
 def builtin(
     name: str, operator: str, space: LoopSpace, machine_parameters: Mapping[str, int], flops: int
 ) -> Strategy:
-    """The strategy called `name` for an operator of that kind, which has so much to do.
+    """The strategy called `name` for an operator with this kind, axes and work.
 
-    Raises UserError for an unknown name, and if the strategy has nothing for these axes.
+    Raises UserError for an unknown name, and if the strategy has no nests for these axes.
     """
     full = scheme_of(name)
     if name not in NAMES and full is None:
         raise UserError(
             f"there is no strategy '{name}'",
-            notes=["a strategy of your own is a file: --strategy FILE.yaml"],
+            notes=["a custom strategy is a file: --strategy FILE.yaml"],
             hints=did_you_mean(name, NAMES),
         )
     chosen = family(operator, space) if name == "auto" else full or name
@@ -169,7 +169,7 @@ def builtin(
         draft = scheme(chosen, axes) if full else _MAKERS[chosen](axes)
     if axes is None or not draft.nests:
         raise UserError(
-            f"strategy '{name}' has nothing for {operator} over {', '.join(space.names)}",
+            f"strategy '{name}' has no nests for {operator} over {', '.join(space.names)}",
             hints=[] if name == "auto" else ["--strategy auto"],
         )
     parallel = machine_parameters.get(THREADS, 1) > 1 and flops >= _PARALLEL_FLOPS
@@ -178,7 +178,7 @@ def builtin(
 
 
 def family(operator: str, space: LoopSpace) -> str:
-    """The strategy that fits an operator of that kind."""
+    """The default strategy for this kind of operator."""
     if not any(axis.reduction for axis in space.axes):
         return "elementwise"
     along_rows = operator == "gemv" or operator.startswith("reduce_")

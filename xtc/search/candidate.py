@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Candidates of a search: each is compiled in one guarded child, checked and timed in another.
+"""Candidates of a search: each is compiled in a sandboxed child, checked and timed in another.
 
-Any outcome has a status of `xtc.search.records.STATUSES`.
+Every outcome has a status of `xtc.search.records.STATUSES`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from xtc.system.sandbox import Limits, Workers
 
 @dataclass(frozen=True)
 class Candidate:
-    """What is to be measured.
+    """A candidate to be measured.
 
     Attributes:
-        schedule: its text; "" for the default schedule.
-        parameters: that it comes from.
+        schedule: its schedule as text; "" for the default schedule.
+        parameters: the strategy's parameter values.
         kind: "search" or "replay".
-        repeat: how many samples; None as many as it is worth.
-        attempt: how often it was tried before, without an answer.
+        repeat: the number of samples; None to adapt it.
+        attempt: the number of earlier attempts without an answer.
     """
 
     schedule: str
@@ -35,7 +35,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a candidate."""
+    """The outcome of a candidate."""
 
     candidate: Candidate
     status: str
@@ -54,7 +54,7 @@ class Compiled:
 
 
 class CandidateRunner:
-    """Compiles and measures candidates of one problem; any thread may call."""
+    """Compiles and measures candidates of one problem. Thread-safe."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class CandidateRunner:
         self._compilers, self._runners = Workers(server), Workers(server)
 
     def compile(self, candidate: Candidate) -> Compiled | Outcome:
-        """The candidate's code, or why there is none."""
+        """The candidate's code, or the outcome if it fails."""
         job = {"do": "compile", "problem": self._problem, "schedule": candidate.schedule}
         try:
             reply = self._compilers.ask(job, self._compile_limits, what="compiling")
@@ -78,7 +78,7 @@ class CandidateRunner:
         return Compiled(candidate, json.loads(reply))
 
     def measure(self, compiled: Compiled, best: float | None) -> Outcome:
-        """What the candidate's code did; `best` is the best time so far, in seconds."""
+        """The outcome of the candidate's code; `best` is the best time so far, in seconds."""
         candidate = compiled.candidate
         job = {
             "do": "measure",
@@ -98,13 +98,13 @@ class CandidateRunner:
         return replace(outcome, samples=tuple(reply["samples"]))
 
     def close(self) -> None:
-        """Kill the worker processes; who waits for one gets an outcome that says so."""
+        """Kill the worker processes; pending requests get an outcome that says so."""
         self._compilers.kill()
         self._runners.kill()
 
 
 def status_of(error: XtcError) -> tuple[str, str]:
-    """How a candidate ended that failed, one of STATUSES, and the message about it."""
+    """The status of a failed candidate, one of STATUSES, and its message."""
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
     notes = "; ".join(error.notes)
     return status, f"{error.what}; {notes}" if notes else error.what

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Candidates measured by the workers of a Dask cluster, one at a time on each machine.
+"""Measures candidates with the workers of a Dask cluster, one at a time on each machine.
 
-Dask schedules, and runs the candidates of a lost worker again elsewhere. What a worker does with
-one is what this machine would do: guarded children compile and measure it.
+Dask schedules the candidates and reruns those of a lost worker elsewhere. A worker processes a
+candidate like the local machine: sandboxed children compile and measure it.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from xtc.system.workspace import private_folder
 SCHEME = "dask://"
 _CONNECT_SECONDS = 20
 _AHEAD = 2  # candidates for each thread of a worker
-_ATTEMPTS = 3  # how often a candidate whose workers are lost is given out
+_ATTEMPTS = 3  # attempts for a candidate whose workers are lost
 
 
 @contextmanager
 def cluster(workers: str) -> Iterator[Any]:
     """A client of the cluster at `dask://host:port`, or of a number of new local processes.
 
-    Raises UserError if there is none, or Dask is not installed.
+    Raises UserError if it does not exist, or Dask is not installed.
     """
     try:
         from distributed import Client, LocalCluster
     except ImportError:
         raise UserError(
-            "--workers needs Dask", hints=["pip install distributed, or leave --workers out"]
+            "--workers needs Dask", hints=["pip install distributed, or omit --workers"]
         ) from None
     if not workers.startswith(SCHEME):
         if not workers.isdecimal() or not 1 <= int(workers) <= 1024:
@@ -74,7 +74,7 @@ def cluster(workers: str) -> Iterator[Any]:
 
 
 class ClusterEvaluator(Evaluator):
-    """Hands candidates to a Dask client."""
+    """Submits candidates to a Dask client."""
 
     def __init__(
         self, client: Any, problem: Problem, compile_limits: Limits, run_limits: Limits
@@ -107,7 +107,7 @@ class ClusterEvaluator(Evaluator):
         if candidate.attempt + 1 < _ATTEMPTS and future.status in ("lost", "error"):
             self.submit(replace(candidate, attempt=candidate.attempt + 1))
             return None
-        return Outcome(candidate, "crashed", f"no worker could do it: {future.exception()!r}")
+        return Outcome(candidate, "crashed", f"no worker could run it: {future.exception()!r}")
 
     def close(self) -> None:
         futures, self._futures = list(self._futures), {}
@@ -120,14 +120,14 @@ class ClusterEvaluator(Evaluator):
             raise UserError("the Dask cluster has no workers", hints=["start `dask worker` first"])
         if len(machines) > 1:
             raise UserError(
-                "the workers' machines differ: times of one say nothing of another",
+                "the workers' machines differ, so their times are not comparable",
                 notes=sorted(machines),
             )
         return str(machines.pop())
 
 
 def measure_here(sent: str, candidate: Data, best: float | None) -> Data:
-    """What a worker of the cluster does with one candidate; an `Outcome` without the candidate."""
+    """Runs a candidate on a cluster worker; returns an `Outcome` without the candidate."""
     from distributed import get_worker
 
     runner = _runner(sent)
@@ -147,7 +147,7 @@ _opening = threading.Lock()
 
 
 def _runner(sent: str) -> CandidateRunner:
-    """The lane of a problem; its files are there as long as this process."""
+    """The runner of a problem, whose files live as long as this process."""
     with _opening:
         return _new_runner(sent)
 
@@ -164,7 +164,7 @@ def _new_runner(sent: str) -> CandidateRunner:
 
 @contextmanager
 def _measuring() -> Iterator[None]:
-    """One measurement at a time on this machine, whichever of this user's workers makes it."""
+    """Serialises measurements of this user's workers on this machine."""
     folder = Path(tempfile.gettempdir(), f"xtc-measuring-{os.geteuid()}")
     try:
         make_private(folder, follow=False)

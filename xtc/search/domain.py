@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values that a strategy's parameter may have, as they are written.
+"""Domains: the possible values of a strategy's parameter, in their notation.
 
     [1, 2, 4]                     these
     {range: [1, 16]}              every integer
-    {divisors: k}                 what divides k
+    {divisors: k}                 divisors of k
     {powers: k}                   powers of two up to k
     {tiles: k}                    both of the last two
     {multiples: V, to: 4 * V}     V, 2 V, ...
 
-Where none of these is between the bounds, and there is an upper one, that one is. Numbers are
-expressions of axes and machine parameters; `from` and `to` bound all kinds but lists.
+If no value lies between the bounds, the upper bound is used, if there is one. Numbers are
+expressions of axes and machine parameters; `from` and `to` bound all kinds except lists.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _MAX_NUMBER = 1 << 32
 
 @dataclass(frozen=True)
 class Domain:
-    """Where the values of a parameter come from.
+    """The domain of a parameter.
 
     Attributes:
-        kind: "list", "range", or a key of what is above.
-        numbers: the list, the ends of the range, or the one number of the kind.
-        low: bound from below, or None.
-        high: bound from above, or None.
-        where: where it is written.
+        kind: "list", "range", or one of the keys above.
+        numbers: the list, the ends of the range, or the single number of the kind.
+        low: the lower bound, or None.
+        high: the upper bound, or None.
+        where: its location.
     """
 
     kind: str
@@ -51,7 +51,7 @@ class Domain:
         return frozenset(name for part in parts if part is not None for name in part.names)
 
     def values(self, known: Values) -> tuple[int, ...]:
-        """The values, ascending, each once, all 1 or more. Raises UserError if there is none."""
+        """The distinct values, ascending, all 1 or more. Raises UserError if there are none."""
         numbers = [_bounded(number, known) for number in self.numbers]
         low = 1 if self.low is None else _bounded(self.low, known)
         high = None if self.high is None else _bounded(self.high, known)
@@ -61,7 +61,7 @@ class Domain:
         if not found and self.kind != "list" and high is not None:
             found = [high]
         if not found or found[0] < 1 or len(found) > MAX_VALUES:
-            what = "no value" if not found else f"values from {found[0]} on, {len(found)} of them"
+            what = "no value" if not found else f"{len(found)} values from {found[0]} on"
             raise UserError(
                 f"the parameter has {what}",
                 where=self.where,
@@ -83,7 +83,7 @@ def read_domain(data: Located) -> Domain:
     for name, (key, _) in fields.items():
         if name not in (*kinds, "from", "to"):
             raise UserError(
-                f"'{name}' says nothing of a parameter",
+                f"'{name}' is not a key of a parameter",
                 where=key.where,
                 hints=did_you_mean(name, [*list(_KINDS)[1:], "from", "to"]),
             )
@@ -110,7 +110,10 @@ def _numbers(kind: str, data: Located) -> tuple[Expression, ...]:
 def _bounded(expression: Expression, known: Values) -> int:
     value = expression.value(known)
     if abs(value) > _MAX_NUMBER:
-        raise UserError(f"'{expression.text}' is {value}, beyond any tile", where=expression.where)
+        raise UserError(
+            f"'{expression.text}' is {value}, which is out of range for a tile",
+            where=expression.where,
+        )
     return value
 
 

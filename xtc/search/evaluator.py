@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where candidates are measured: several are compiled at the same time, one is measured."""
+"""Evaluators of candidates: compile several concurrently, measure one at a time."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from xtc.core.closing import Closing
 from xtc.search.candidate import Candidate, CandidateRunner, Compiled, Outcome
 from xtc.search.gate import Gate
 
-_AHEAD = 2  # compiled candidates that wait to be measured
+_AHEAD = 2  # compiled candidates waiting for measurement
 
 
 class Evaluator(Closing):
-    """Takes candidates and gives back their outcomes, in any order; a context manager.
+    """Takes candidates and returns their outcomes, in any order; a context manager.
 
     Attributes:
-        capacity: how many candidates it can make use of at the same time.
-        best: the best time so far in seconds, which slower ones need not be measured well against.
+        capacity: the number of candidates that it can process concurrently.
+        best: the best time so far in seconds; slower candidates need few samples.
     """
 
     capacity: int
@@ -27,22 +27,22 @@ class Evaluator(Closing):
 
     @abstractmethod
     def submit(self, candidate: Candidate) -> None:
-        """Begin with a candidate."""
+        """Start a candidate."""
 
     @abstractmethod
     def next(self, seconds: float) -> Outcome | None:
-        """An outcome that was not given back yet, None if there is none within the time."""
+        """The next outcome; None if there is none within the time."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give up what is under way and end what was started."""
+        """Cancel candidates in progress and stop the workers."""
 
 
 class LocalEvaluator(Evaluator):
     """Compiles in `jobs` processes of this machine, and measures in one more."""
 
     def __init__(self, candidates: CandidateRunner, jobs: int, *, exclusive: bool = False) -> None:
-        """`exclusive`: nothing is compiled while something is measured, as for parallel code."""
+        """`exclusive` forbids compiling during measurements, for parallel code."""
         self.capacity = jobs + _AHEAD
         self._candidates = candidates
         self._gate = Gate(exclusive=exclusive)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Integer expressions of strategies, as `iR * jR <= 28 * V`: parsed by Python, evaluated here.
+"""Integer expressions of strategies, such as `iR * jR <= 28 * V`: parsed by Python, evaluated here.
 
-What is allowed: integers, names, `+ - * // % **`, comparisons (also chained), `and or not`, `min`,
-`max`, `abs`. Values stay below 2^62, so that no text takes long.
+Allowed are integers, names, `+ - * // % **`, comparisons (also chained), `and or not`, `min`, `max`
+and `abs`. Values stay below 2^62, which bounds the evaluation time.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Expression:
     _evaluate: _Evaluate
 
     def value(self, values: Values) -> int:
-        """The value; comparisons are 0 or 1. Raises UserError for a division by zero and such."""
+        """The value; comparisons are 0 or 1. Raises UserError, such as for a division by zero."""
         try:
             return self._evaluate(values)
         except (ArithmeticError, ValueError) as error:
@@ -91,13 +91,15 @@ def parse_expression(text: object, where: SourceLocation | None = None) -> Expre
         text = str(text)
     if not isinstance(text, str) or len(text) > MAX_TEXT:
         raise UserError(
-            f"{shown(text)} is no expression", where=where, notes=[f"{MAX_TEXT} characters at most"]
+            f"{shown(text)} is not an expression",
+            where=where,
+            notes=[f"{MAX_TEXT} characters at most"],
         )
     return _Parser(text.strip(), where).parse()
 
 
 class _Parser:
-    """Turns a syntax tree into nested functions, and refuses every other kind of node."""
+    """Turns a syntax tree into nested functions; refuses other kinds of nodes."""
 
     def __init__(self, text: str, where: SourceLocation | None) -> None:
         self._text = text
@@ -144,7 +146,7 @@ class _Parser:
 
     def _constant(self, node: ast.expr, number: int) -> _Evaluate:
         if number > MAX_VALUE:
-            raise self._error("a number is beyond any size", node.col_offset + 1)
+            raise self._error("a number is out of range", node.col_offset + 1)
         return lambda values: number
 
     def _binary(
@@ -155,7 +157,7 @@ class _Parser:
         def evaluate(values: Values) -> int:
             result = function(first(values), second(values))
             if abs(result) > MAX_VALUE:
-                raise OverflowError("it is beyond any size")
+                raise OverflowError("it is out of range")
             return result
 
         return evaluate
@@ -182,8 +184,6 @@ class _Parser:
         plain = not node.keywords and not any(isinstance(arg, ast.Starred) for arg in node.args)
         if name not in _CALLS or not enough or not plain:
             called = ast.get_source_segment(self._text, node) or self._text
-            raise self._error(
-                f"'{called}' is no call that an expression can make", node.col_offset + 1
-            )
+            raise self._error(f"'{called}' is not a function of expressions", node.col_offset + 1)
         function, parts = _CALLS[name], [self._node(arg) for arg in node.args]
         return lambda values: function(*(part(values) for part in parts))

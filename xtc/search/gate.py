@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps compiling and measuring apart, where what is measured uses all cores."""
+"""Separates compiling and measuring, if measured code uses all cores."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from contextlib import contextmanager
 
 
 class Gate:
-    """Several may compile at a time, or one may measure; whoever waits to measure comes first."""
+    """Several threads may compile, or one may measure; measuring has priority."""
 
     def __init__(self, *, exclusive: bool) -> None:
-        """Without `exclusive` no thread waits."""
+        """Without `exclusive`, no thread blocks."""
         self._exclusive = exclusive
         self._changed = threading.Condition()
         self._compiling = 0
         self._to_measure = 0
 
     def announce(self) -> None:
-        """Something will be measured: nothing new is compiled until it was."""
+        """Announce a measurement: no compilation starts until it is done."""
         with self._changed:
             self._to_measure += 1
 
@@ -36,7 +36,7 @@ class Gate:
 
     @contextmanager
     def measuring(self) -> Iterator[None]:
-        """A block that measures what was announced."""
+        """A block that performs an announced measurement."""
         try:
             with self._changed:
                 self._changed.wait_for(lambda: not self._exclusive or self._compiling == 0)
@@ -45,7 +45,7 @@ class Gate:
             self._left(measured=1)
 
     def open(self) -> None:
-        """Let everybody pass from now on."""
+        """Stop blocking threads."""
         with self._changed:
             self._exclusive = False
             self._changed.notify_all()

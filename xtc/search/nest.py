@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nests of strategies: items as of the data form of schedules, with parameters for numbers."""
+"""Nests of strategies: items in the data form of schedules, with parameters for numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BUFFERS = ("pack", "buffer", "fuse")
 
 @dataclass(frozen=True)
 class Item:
-    """One loop of a nest: its axis, its tile size (a number, a parameter, or none), its words."""
+    """A loop of a nest: its axis, tile size (a number, a parameter, or none) and words."""
 
     axis: str
     size: str | None
@@ -25,7 +25,7 @@ class Item:
 
     @property
     def parameters(self) -> set[str]:
-        """Names in it that stand for numbers."""
+        """The names of its parameters."""
         factors = (word.partition(":")[2] for word in self.words if _is_unroll(word))
         return {text for text in (self.size or "", *factors) if text and not text.isdecimal()}
 
@@ -41,9 +41,9 @@ def read_item(data: Located) -> Item:
     match = _ITEM.fullmatch(data.value) if isinstance(data.value, str) else None
     if match is None:
         raise UserError(
-            f"{shown(data.value)} is no loop of a nest",
+            f"{shown(data.value)} is not a loop of a nest",
             where=data.where,
-            hints=["write axis, axis#size, or either with =word,word behind it"],
+            hints=["write axis, axis#size, or either followed by =word,word"],
         )
     words = tuple(match["words"].split(",")) if match["words"] else ()
     return Item(match["axis"], match["size"], words)
@@ -52,12 +52,11 @@ def read_item(data: Located) -> Item:
 def nest_items(
     items: Sequence[Item], values: Mapping[str, int], sizes: Mapping[str, int]
 ) -> list[str]:
-    """A nest with numbers for parameters, as `xtc.Schedule.of` takes it.
+    """A nest with numbers for parameters, for `xtc.Schedule.of`.
 
-    A tile that covers the loop around it takes that loop's place: the outer one would run once.
-    What is buffered there is then buffered in the next loop further out; if there is none, an
-    operand is one block altogether, and is not copied. What would be unrolled by one is not
-    unrolled.
+    A tile that covers its parent loop replaces it, because the parent would run once. Buffers there
+    move to the next outer loop; if there is none, an operand is a single block and is not copied.
+    Unrolling by one is dropped.
     """
     return [item.text for item in _merged([_with_numbers(item, values) for item in items], sizes)]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks are tuned operator by operator: each kind alone, then all that was found together.
+"""Tunes networks operator by operator: each kind alone, then all results together.
 
-To compile a network takes as long as to measure a hundred candidates of one of its operators, so
-that a search over whole networks would see few.
+Compiling a network takes as long as measuring a hundred candidates of one of its operators, so a
+search over whole networks would see few candidates.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from xtc.search.records import Result, Run
 from xtc.search.session import Report, Session
 from xtc.search.tuner import Progress
 
-MOST_TOGETHER = 3  # contractions of a graph that is tuned as a whole
+MOST_TOGETHER = 3  # contractions in a graph that is tuned as a whole
 STRATEGY = "operators"
-_LEAST_SECONDS = 5.0  # for a kind of operator: fewer find nothing
-_LEAST_GAIN = 0.03  # of an operator's time: less is noise
-_SEARCHED = 0.8  # of the budget; the rest is for whole networks
-_ROUNDS = 7  # measurements of whole networks, by turns
+_LEAST_SECONDS = 5.0  # per kind of operator; shorter searches find nothing
+_LEAST_GAIN = 0.03  # of an operator's time; less is noise
+_SEARCHED = 0.8  # share of the budget; the rest is for whole networks
+_ROUNDS = 7  # alternating measurements of whole networks
 _CALLS = 3  # in each of them
 _TOLERANCE = 1e-3  # of the largest element
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Operators of a network that compute the same, each from operands of its own.
+    """Equal operators of a network on different operands.
 
     Attributes:
-        nodes: all of them.
-        flops: of all together.
+        nodes: the operators.
+        flops: their total operations.
     """
 
     nodes: tuple[Node, ...]
@@ -53,7 +53,7 @@ class Kind:
 
     @property
     def name(self) -> str:
-        """That of the first."""
+        """The name of the first operator."""
         return self.nodes[0].name
 
 
@@ -63,8 +63,8 @@ class Found:
 
     Attributes:
         kind: the operators.
-        nest: the schedule as a line of YAML; "" where the default is the best.
-        default: seconds of one operator by default; None if that is not right.
+        nest: the schedule as a line of YAML; "" if the default is the best.
+        default: seconds of an operator with the default schedule; None if that is wrong.
         best: seconds with the schedule.
     """
 
@@ -75,7 +75,7 @@ class Found:
 
     @property
     def saved(self) -> float:
-        """Seconds that the network would save."""
+        """The seconds that the network would save."""
         if not self.nest or self.default is None or self.best is None:
             return 0.0
         gain = self.default - self.best
@@ -92,7 +92,7 @@ def is_network(graph: Graph) -> bool:
 
 
 def kinds(graph: Graph) -> list[Kind]:
-    """The contractions of a graph by kind, those with most to do first."""
+    """The contractions of a graph by kind, those with most work first."""
     schedule = Schedule(graph)
     groups: dict[object, list[Node]] = {}
     for node in graph.nodes:
@@ -105,13 +105,13 @@ def kinds(graph: Graph) -> list[Kind]:
 
 
 def _key(node: Node) -> object:
-    """What tells kinds apart: the operator, its types, and which operands are constants."""
+    """The key of a kind: the operator, its types, and its constant operands."""
     constants = tuple(tensor.const is not None for tensor in node.inputs)
     return node.op, node.input_types, constants, node.placement
 
 
 def alone(node: Node) -> Graph:
-    """The graph of one operator, whose operands are inputs where they are no constants."""
+    """The graph of a single operator, whose non-constant operands are inputs."""
     given = {
         tensor: tensor if tensor.const is not None else Tensor(tensor.name, tensor.type)
         for tensor in node.inputs
@@ -128,9 +128,9 @@ def tune_network(
 ) -> tuple[Run, Progress]:
     """Tune the kinds of operators of the session's graph, then measure it as a whole.
 
-    The network's run has two results: without a schedule, and with all that was found; where they
-    are slower together, with those that save most. `report` is told of the search under way, `done`
-    what became of each kind. Raises UserError if the graph has nothing to tune.
+    The network's run has two results: without a schedule, and with all schedules found or, if they
+    are slower together, with those that save most. `report` gets the progress of the search, `done`
+    the result for each kind. Raises UserError if the graph has nothing to tune.
     """
     start = time.monotonic()
     chosen = _shares(session)
@@ -142,7 +142,7 @@ def tune_network(
 
 
 def _shares(session: Session) -> list[tuple[Kind, float | None]]:
-    """The kinds that are tuned, with the seconds that each has."""
+    """The kinds to tune, with the time budget of each."""
     every = kinds(session.graph)
     if not every:
         raise UserError(f"graph '{session.graph.name}' has no contraction to tune")
@@ -170,13 +170,13 @@ def _tuned(session: Session, kind: Kind, seconds: float | None, report: Report) 
 
 
 def schedule_text(found: Sequence[Found]) -> str:
-    """The schedule of a network by what was found for its kinds."""
+    """The schedule of a network from the results for its kinds."""
     lines = [f"{node.name}: {entry.nest}" for entry in found for node in entry.kind.nodes]
     return "\n".join(lines)
 
 
 def measured(session: Session, found: Sequence[Found], start: float) -> tuple[Run, Progress]:
-    """The run of the whole network, begun at `start`, by what was found for its kinds."""
+    """The run of the whole network, begun at `start`, from the results for its kinds."""
     better = sorted((f for f in found if f.saved > 0), key=lambda entry: -entry.saved)
     run = session.store.add_run(session.new_run(STRATEGY))
     progress = Progress(budget=session.settings.budget)
@@ -194,7 +194,7 @@ def measured(session: Session, found: Sequence[Found], start: float) -> tuple[Ru
 
 
 def _compared(session: Session, schedule: str) -> list[Result]:
-    """The network without a schedule, then with it where there is one, measured by turns."""
+    """The network without a schedule and, if there is one, with it, measured alternately."""
     arrays = _inputs(session)
     with ExitStack() as resources:
         plain, usual = _compiled(session, None, resources)
@@ -218,7 +218,7 @@ def _compared(session: Session, schedule: str) -> list[Result]:
 def _compiled(
     session: Session, schedule: str | None, resources: ExitStack
 ) -> tuple[Module | None, Result]:
-    """The network with a schedule, and how long it took to compile; None if it cannot be."""
+    """The network with a schedule, and its compile time; None if it cannot be compiled."""
     began = time.monotonic()
     text = schedule or ""
     try:
@@ -232,7 +232,7 @@ def _compiled(
 
 
 def _seconds(module: Module, arrays: Sequence[Array]) -> float:
-    """The best of a few calls."""
+    """The shortest of a few calls."""
     return module.measure(*arrays, repeat=_CALLS).timing.best
 
 
@@ -244,7 +244,7 @@ def _inputs(session: Session) -> list[Array]:
 
 
 def _difference(expected: object, found: object) -> str:
-    """Where results differ by more than rounding; "" where they do not."""
+    """A message if results differ by more than rounding, else ""."""
     pairs = zip(_arrays(expected), _arrays(found), strict=True)
     for number, (a, b) in enumerate(pairs):
         scale = float(np.abs(a).max(initial=0.0)) or 1.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which operators of a graph are tuned, each with which strategy."""
+"""Chooses the operators of a graph to tune, and their strategies."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from xtc.search.space import OperatorSpace, SearchSpace
 from xtc.search.strategy import Strategy
 
 _MOST_PARTS = 3
-_SHARE = 0.1  # of the graph's work: what has less is not tuned beside what has more
+_SHARE = 0.1  # of the graph's work; smaller operators are not tuned beside larger ones
 
 
 def make_space(
     compilation: Compilation, strategy: str | Path | list[Strategy], operator: str | None = None
 ) -> SearchSpace:
-    """What a search of the compilation's graph chooses from.
+    """The search space of the compilation's graph.
 
     Args:
-        compilation: of the graph, with its target and options.
-        strategy: the name of a built-in one, the path of a file, or strategies.
-        operator: tune this operator alone; None chooses those with most of the work.
+        compilation: the graph with its target and options.
+        strategy: the name of a built-in strategy, the path of a file, or strategies.
+        operator: tune only this operator; None chooses those with most of the work.
 
     Raises UserError if nothing fits.
     """
@@ -57,7 +57,7 @@ def make_space(
 def _chosen(
     graph: Graph, schedule: Schedule, strategy: str | Path | list[Strategy], operator: str | None
 ) -> list[tuple[str, Strategy | str]]:
-    """Names of operators with strategies, or the names of these."""
+    """Names of operators, each with a strategy or a strategy's name."""
     if isinstance(strategy, str):
         names = [operator] if operator else _heavy(graph, schedule)
         return [(name, strategy) for name in names]
@@ -68,7 +68,7 @@ def _chosen(
 
 
 def _fitting(graph: Graph, schedule: Schedule, strategy: Strategy) -> str:
-    """The operator with most work that has the axes of a strategy."""
+    """The operator with most work among those with the axes of a strategy."""
     fitting = [name for name in schedule.names if strategy.axes <= set(schedule[name].dims)]
     if not fitting:
         raise UserError(
@@ -80,8 +80,8 @@ def _fitting(graph: Graph, schedule: Schedule, strategy: Strategy) -> str:
 
 
 def _heavy(graph: Graph, schedule: Schedule) -> list[str]:
-    """The products with most of the work; if there is none, the operator with most work, of
-    several the last: the others are computed inside of it."""
+    """The contractions with most of the work; else the operator with most work, the last of
+    several, because the others are fused into it."""
     names = schedule.names
     if not names:
         raise UserError(f"graph '{graph.name}' has no operator with loops: nothing to tune")
@@ -100,6 +100,6 @@ def _heavy(graph: Graph, schedule: Schedule) -> list[str]:
 
 
 def _known(graph: Graph, name: str, machine_parameters: Mapping[str, int]) -> dict[str, int]:
-    """Facts of the target, and how many elements of the operator's result a vector has."""
+    """Machine parameters of the target, and the elements of the operator's result per vector."""
     nbytes = element_type(graph.node(name).output.dtype).nbytes
     return {**machine_parameters, "V": max(1, machine_parameters.get("VECTOR_BYTES", 1) // nbytes)}

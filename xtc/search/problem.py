@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is tuned, in a form that other processes and machines read: files and plain data."""
+"""Tuning problems as files and plain data, for other processes and machines."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Data = dict[str, Any]
 
 @dataclass(frozen=True)
 class Problem:
-    """A graph, what it is compiled for, and the seed of the data that it is checked on.
+    """A graph, its target and options, and the seed of its sample data.
 
     Attributes:
-        folder: holds the graph, and nothing else; the problem does not own it.
+        folder: contains only the graph; not owned by the problem.
         target: name of the target.
         options: given options of the target, by name.
         seed: of the sample data.
@@ -50,21 +50,21 @@ class Problem:
             raise UserError(
                 f"'{graph.name}' runs on {', '.join(compilation.devices)}; "
                 "only programs without devices are tuned",
-                hints=["leave out --target, or take the operators' device= away"],
+                hints=["omit --target, or the operators' device="],
             )
         graph.save(folder / _GRAPH)
         return problem
 
     def compilation(self) -> Compilation:
-        """A compilation of the graph without a schedule, that has run nothing yet."""
+        """A compilation of the graph without a schedule, before any stage has run."""
         return prepare(Graph.load(Path(self.folder, _GRAPH)), self.target, **self.options)
 
     def as_dict(self) -> Data:
-        """As JSON types, for a process that reads the same files."""
+        """As JSON types, for a process with access to the same files."""
         return asdict(self)
 
     def packed(self) -> Data:
-        """As JSON types with the files in it, for another machine."""
+        """As JSON types including the files, for another machine."""
         files = {
             path.name: base64.b64encode(path.read_bytes()).decode()
             for path in sorted(Path(self.folder).iterdir())
@@ -74,14 +74,14 @@ class Problem:
 
     @staticmethod
     def unpacked(data: Data, folder: Path) -> Problem:
-        """What `packed` made, its files written to the empty `folder`."""
+        """The inverse of `packed`; writes the files to the empty `folder`."""
         for name, text in data["files"].items():
             if Path(name).name != name:
-                raise UserError(f"'{name}' is no name of a file")
+                raise UserError(f"'{name}' is not a file name")
             (folder / name).write_bytes(base64.b64decode(text))
         return Problem(str(folder), data["target"], data["options"], data["seed"])
 
 
 def digest(data: Data) -> str:
-    """What tells packed problems apart."""
+    """A hash that identifies a packed problem."""
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()

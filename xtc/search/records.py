@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept of a search: the run, and one result for each candidate."""
+"""The records of a search: the run, and one result for each candidate."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 STATUSES = ("ok", "wrong", "refused", "failed", "crashed", "timeout")
-"""How a candidate ended. ok: right and measured; wrong: not what NumPy says; refused: not a
-schedule of this graph; failed: the compiler gave an error; crashed: compiler or code ended its
-process, or used up its memory; timeout: so did the clock."""
+"""Outcomes of a candidate. ok: correct and measured; wrong: differs from NumPy; refused: not a
+schedule of this graph; failed: a compiler error; crashed: compiler or code ended its process or
+exceeded its memory limit; timeout: it exceeded its time limit."""
 
 
 MODELLED = "modelled"
-"""The kind of results whose seconds a static model says: they order candidates, no more."""
+"""The kind of results with modelled seconds, which only rank candidates."""
 
 
 @dataclass(frozen=True)
@@ -26,23 +26,23 @@ class Run:
         name: the graph's name.
         text: the graph, printed.
         target: name of the target.
-        options: its options that are not the defaults, `name=value` words.
+        options: its non-default options, as `name=value` words.
         machine: processor, cores and system.
-        versions: of this project and of what generates the code.
-        strategy: its name.
-        space: the strategy as YAML: what `xtc-tune --strategy FILE` reads.
-        sampler: its name.
-        seed: of the sampler.
-        budget: seconds asked for; None if the number of candidates alone was limited.
-        flops: floating-point operations of one call, 0 if there are none.
+        versions: versions of this project and of its code generators.
+        strategy: the strategy's name.
+        space: the strategy as YAML, for `xtc-tune --strategy FILE`.
+        sampler: the sampler's name.
+        seed: the sampler's seed.
+        budget: the time limit in seconds; None if only the number of candidates was limited.
+        flops: floating-point operations of one call; 0 if there are none.
         nbytes: bytes of all arguments.
         dtype: element type of the first argument.
-        peak: FMA peak in FLOP/s, measured in the same run; None if it is unknown.
-        bandwidth: rate of reading memory in bytes per second, measured likewise.
-        started: when, UTC, ISO 8601.
-        seconds: how long it ran so far, over all resumptions, in seconds.
-        finished: whether it came to its own end.
-        number: in the database; 0 before it is there.
+        peak: FMA peak in FLOP/s, measured in the same run; None if unknown.
+        bandwidth: memory read bandwidth in bytes per second, measured likewise.
+        started: its start, in UTC, ISO 8601.
+        seconds: its duration so far, over all resumptions.
+        finished: whether it completed.
+        number: its number in the database; 0 before it is stored.
     """
 
     graph: str
@@ -70,19 +70,19 @@ class Run:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one candidate.
+    """The result of a candidate.
 
     Attributes:
-        schedule: its text as `xtc.Schedule.of` takes it; "" is the default schedule.
+        schedule: its schedule as text for `xtc.Schedule.of`; "" is the default schedule.
         parameters: values of the strategy's parameters; none for the default schedule.
         status: one of STATUSES.
-        message: what went wrong, "" where nothing did.
+        message: the error message, or "".
         samples: seconds per call, one for each repeat; empty unless ok.
         compile_seconds: wall time of the compilation.
-        at: seconds of the run when the result was there.
-        worker: what measured it, "" for this process.
-        kind: "search", "replay" for one of the best that was measured again, or MODELLED.
-        number: its position in the run, from 0; the same candidate measured again has another.
+        at: the time of the result in the run, in seconds.
+        worker: the worker that measured it; "" for this process.
+        kind: "search", "replay" for a repeated measurement, or MODELLED.
+        number: its position in the run, from 0; repeated measurements have separate ones.
     """
 
     schedule: str

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of the tuning database.
 
-The view `tuned` is what `xtc.driver.tuned` reads: right results alone, with what they are for.
+`xtc.driver.tuned` reads the view `tuned`: only correct results, with their keys.
 """
 
 from __future__ import annotations
 
 VERSION = 2
-APPLICATION = 0x78746374  # "xtct": tells this database from any other
+APPLICATION = 0x78746374  # "xtct": identifies this database
 
 UPGRADES = {1: "ALTER TABLE runs ADD COLUMN bandwidth REAL"}
-"""What makes a database of the next format of one of this format."""
+"""The statement that upgrades a database from each format to the next one."""
 
 SCHEMA = """
 CREATE TABLE runs (

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Strategies named by the order of their tiles, as other search programs name them.
+"""Strategies named by the order of their tiles, as in other search programs.
 
-A scheme is a row of letters, outermost first: P stands for loops over all axes of the result, R for
-loops over all reductions, T for both, O for the first axis of the result, the reductions, then the
-other axes. The first loop of an axis runs over all of it, those after it over smaller and smaller
-tiles. W puts a buffer for the result into the loops before it, F what computes an operand. The
-innermost loop is vectorized where it is over the result, the last tiles of the others are unrolled.
+A scheme is a sequence of letters, outermost first: P stands for loops over all axes of the result,
+R for loops over all reductions, T for both, O for the first axis of the result, the reductions,
+then the other axes. The first loop of an axis covers all of it, later ones cover smaller and
+smaller tiles. W adds a buffer for the result in the preceding loops, F fuses a producer. The
+innermost loop is vectorized if it is over the result; the last tiles of the others are unrolled.
 
     tile_pprprp      P P R P R P, as Ansor tiles on CPUs
     tile_ppwrprp_v   with a buffer for the result, and whole vectors
@@ -42,7 +42,7 @@ _MOST_ORDERS = 24
 
 
 def scheme_of(name: str) -> str | None:
-    """The full name of a scheme; None for a name that is none."""
+    """The full name of a scheme; None for other names."""
     alias = _ALIAS.fullmatch(name)
     if alias is not None:
         name = ALIASES[alias[1]] + (f"_{alias[2]}" if alias[2] else "")
@@ -50,7 +50,7 @@ def scheme_of(name: str) -> str | None:
 
 
 def scheme(name: str, axes: Axes) -> Draft:
-    """The strategy of a name that `scheme_of` gave, for an operator with these axes."""
+    """The strategy for a full name, for an operator with these axes."""
     match = _NAME.fullmatch(name)
     if match is None:
         return Draft()
@@ -70,9 +70,9 @@ class _Tiles:
     """Loops in the order of a scheme.
 
     Attributes:
-        axes: of the operator.
-        loops: axis and number of each loop, outermost first; number 0 is over all of the axis.
-        words: what is done inside of a loop, by its position.
+        axes: the operator's axes.
+        loops: axis and number of each loop, outermost first; number 0 covers the whole axis.
+        words: annotations of loops, by position.
     """
 
     axes: Axes
@@ -85,7 +85,7 @@ class _Tiles:
         return [*self.axes.outer, *self.axes.rows, self.axes.column]
 
     def add(self, letter: str) -> None:
-        """The loops, or the buffer, of one letter."""
+        """Add the loops, or the annotation, of one letter."""
         first, *others = self.free
         sums = list(self.axes.sums)
         orders = {
@@ -102,7 +102,7 @@ class _Tiles:
             self.words.setdefault(len(self.loops) - 1, []).extend(word)
 
     def extend(self, axes: Sequence[str]) -> None:
-        """One more loop over each of these axes."""
+        """Add a loop over each of these axes."""
         counts = Counter(axis for axis, _ in self.loops)
         self.loops += [(axis, counts[axis]) for axis in axes]
 
@@ -125,7 +125,7 @@ class _Tiles:
         return f"{loop}={','.join(words)}" if words else loop
 
     def draft(self, nests: list[Nest], rules: str) -> Draft:
-        """Parameters for the tiles: each divides the one around it."""
+        """Parameters for the tiles: each divides its parent."""
         made = Draft(nests=nests)
         column = self.axes.column
         for axis, number in self.loops:
@@ -145,7 +145,7 @@ class _Tiles:
         return made
 
     def _fitting(self, tiles: dict[str, str]) -> list[str]:
-        """The innermost tile in registers, with the reductions in the first cache."""
+        """Rules that fit the innermost tile in registers, with reductions in the L1 cache."""
         result = [tiles[axis] for axis in self.free if axis in tiles]
         sums = [tiles[axis] for axis in self.axes.sums if axis in tiles]
         if not result:
@@ -162,7 +162,7 @@ def _vectors(column: str) -> dict[str, Any]:
 
 
 def _one_level(axes: Axes, rules: str) -> Draft:
-    """One tile of each axis, inside of loops over whole axes in any order."""
+    """One tile of each axis, inside loops over whole axes in any order."""
     tiles = _Tiles(axes)
     whole = [*tiles.free, *axes.sums]
     tiles.extend(whole)
@@ -179,7 +179,7 @@ def _orders(axes: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _goto(axes: Axes, rules: str) -> Draft:
-    """Blocks of B and of A for a cache each, around a tile in registers; packed or not."""
+    """Cache blocks of B and of A around a register tile, packed or not."""
     if not axes.sums or not axes.row or axes.operands < 2:
         return Draft()
     *others, k = axes.sums

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a graph to a search that runs: makes or finds the run, starts workers, ends them."""
+"""Sessions: create or resume runs of a graph, and start and stop the workers."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ _MOST_JOBS = 4
 
 @dataclass(frozen=True)
 class Settings:
-    """How a search is done.
+    """The settings of a search.
 
     Attributes:
-        strategy: the name of a built-in one, the path of a file, or strategies.
-        operator: tune this operator alone.
-        sampler: its name.
-        seed: of the sampler.
-        budget: seconds; None for as long as there are candidates.
-        trials: candidates in all; None for as many as there is time for.
-        jobs: processes that compile; None for one less than there are cores, or as many where code
-            uses several threads and nothing is compiled while it is measured; two at least, and at
-            most four: compiling takes some three times as long as measuring.
+        strategy: the name of a built-in strategy, the path of a file, or strategies.
+        operator: tune only this operator.
+        sampler: the sampler's name.
+        seed: the sampler's seed.
+        budget: the time limit in seconds; None for no limit.
+        trials: the largest number of candidates; None for no limit.
+        jobs: the number of compiling processes; None for one less than the number of cores, or
+            the number of cores if code uses several threads and is measured alone; at least two
+            and at most four, because compiling takes some three times as long as measuring.
         workers: None for this process; a number of local processes, or `dask://host:port`.
-        compile_seconds: after which a compilation is given up.
-        run_seconds: after which checking and measuring one candidate is given up.
-        memory_bytes: that a candidate may use, compiling as well as running.
+        compile_seconds: the time limit of a compilation.
+        run_seconds: the time limit for checking and measuring a candidate.
+        memory_bytes: the memory limit of a candidate, for compiling and for running.
     """
 
     strategy: str | Path | list[Strategy] = "auto"
@@ -77,14 +77,14 @@ class Settings:
 
 @dataclass
 class Session:
-    """A graph with its options and a database, ready to be searched.
+    """A graph with its options and a database.
 
     Attributes:
-        graph: with its dimensions fixed.
-        store: where results go.
+        graph: the graph, with its dimensions fixed.
+        store: the database for results.
         target: name of the target.
         options: given options of the target, by name.
-        settings: how the search is done.
+        settings: the settings of the search.
     """
 
     graph: Graph
@@ -98,7 +98,7 @@ class Session:
         self.key = TuningKey.of(self.graph, self.compilation.target, self.compilation.options)
 
     def search(self, report: Report = lambda progress: None) -> tuple[Run, Progress]:
-        """A new search. Returns its run and how it ended."""
+        """Run a new search. Returns its run and its final progress."""
         settings = self.settings
         space = make_space(self.compilation, settings.strategy, settings.operator)
         chooser = sampler(settings.sampler, space, settings.seed)
@@ -110,10 +110,10 @@ class Session:
     def resume(
         self, number: int | None, more: float | None, report: Report = lambda progress: None
     ) -> tuple[Run, Progress]:
-        """Go on with a run of this graph here, the newest where `number` is None.
+        """Continue a run of this graph on this machine, the newest if `number` is None.
 
-        It goes on for `more` seconds; where that is None, for what is left of its budget. Raises
-        UserError where there is no such run, or nothing left of it.
+        It continues for `more` seconds, by default for the rest of its budget. Raises UserError if
+        the run does not exist or has no budget left.
         """
         run = self._found(number)
         chooser = self._sampler_of(run)
@@ -123,7 +123,7 @@ class Session:
             if seconds <= 0:
                 raise UserError(
                     f"run {run.number} has used its {run.budget:g} s",
-                    hints=["--resume --budget 60s goes on for another minute"],
+                    hints=["--resume --budget 60s continues for another minute"],
                 )
         with self._same_machine(run) as evaluator:
             progress = self._tuner(run, chooser, evaluator, seconds, report).search()
@@ -136,7 +136,7 @@ class Session:
         run = self._found(number)
         chooser, best = self._sampler_of(run), self.store.best(run.number, count)
         if not best:
-            raise UserError(f"run {run.number} has nothing that is right")
+            raise UserError(f"run {run.number} has no correct result")
         with self._same_machine(run) as evaluator:
             return run, self._tuner(run, chooser, evaluator, None, report).replay(best)
 
@@ -159,26 +159,26 @@ class Session:
         )
 
     def _found(self, number: int | None) -> Run:
-        """A run of this graph; with workers, which may be elsewhere, of any machine."""
+        """A run of this graph; with workers, which may be remote, of any machine."""
         anywhere = self.settings.workers is not None
         runs = self.store.runs_of(self.key, anywhere=anywhere)
-        # What was put together of the results of other runs has no space to search.
+        # A run that combines the results of other runs has no search space.
         chosen = [run for run in runs if number in (None, run.number) and run.space]
         if not chosen:
             what = "no run" if number is None else f"no run {number}"
             raise UserError(
                 f"{self.store.path} has {what} of '{self.graph.name}' on this machine",
-                hints=["`xtc-tune --list` names the runs there are"],
+                hints=["`xtc-tune --list` lists the runs"],
             )
         return chosen[-1]
 
     def _sampler_of(self, run: Run) -> Sampler:
-        """A sampler as that of a run, which has been told nothing yet."""
+        """A fresh sampler with the settings of a run."""
         space = make_space(self.compilation, Strategy.several(run.space))
         return sampler(run.sampler, space, run.seed)
 
     def new_run(self, strategy: str) -> Run:
-        """A run on this machine whose results come from elsewhere, under the name of `strategy`."""
+        """A run on this machine for results from another source, under the name of `strategy`."""
         return self._described(strategy, "", self.key.machine)
 
     def _new_run(self, space: SearchSpace, machine: str) -> Run:
@@ -210,7 +210,7 @@ class Session:
         )
 
     def _below_the_peak(self, run: Run, progress: Progress) -> Run:
-        """The run, whose peak is measured again where the best result is above it."""
+        """The run; its peak is measured again if the best result exceeds it."""
         seconds = progress.best.seconds if progress.best is not None else None
         here = run.machine == self.key.machine
         if not (here and seconds and run.peak and run.flops / seconds > run.peak):
@@ -219,17 +219,17 @@ class Session:
         return run if again is None else self.store.raise_peak(run.number, again)
 
     def _peak(self, dtype: str, *, again: bool = False) -> float | None:
-        """The FMA peak of the threads, None if nothing here measures it."""
+        """The FMA peak of the threads; None if it cannot be measured."""
         compilation = self.compilation
         try:
             with compilation.target.runtime(compilation.options) as runtime:
                 measured = runtime.remeasured_peak_flops if again else runtime.peak_flops
                 return float(measured(dtype)) or None
-        except (UserError, DeviceNotFound):  # of another element type, or another machine
+        except (UserError, DeviceNotFound):  # another element type, or another machine
             return None
 
     def _bandwidth(self) -> float | None:
-        """The rate of reading memory, None if nothing here measures it."""
+        """The memory read bandwidth; None if it cannot be measured."""
         compilation = self.compilation
         try:
             with compilation.target.runtime(compilation.options) as runtime:
@@ -239,7 +239,7 @@ class Session:
 
     @contextmanager
     def _same_machine(self, run: Run) -> Iterator[Evaluator]:
-        """What measures for a run. Raises UserError if that would be on another machine."""
+        """The evaluator for a run. Raises UserError if the run is from another machine."""
         with self._evaluator(run.seed) as (evaluator, machine):
             if machine != run.machine:
                 raise UserError(
@@ -250,7 +250,7 @@ class Session:
 
     @contextmanager
     def _evaluator(self, seed: int) -> Iterator[tuple[Evaluator, str]]:
-        """What measures, and the name of the machine that it measures on."""
+        """An evaluator, and the name of its machine."""
         settings = self.settings
         compile_limits = Limits(settings.compile_seconds, settings.memory_bytes)
         run_limits = Limits(settings.run_seconds, settings.memory_bytes)
@@ -281,21 +281,21 @@ def tune(
     options: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> str:
-    """Search for a fast schedule of `graph`, whose dimensions are fixed; returns its text.
+    """Search for a fast schedule for `graph`, whose dimensions are fixed; returns its text.
 
     Args:
-        graph: what to tune.
-        target: what it is compiled for.
-        database: where results are kept; None for the user's own.
+        graph: the graph to tune.
+        target: the target to compile it for.
+        database: the path of the database; None for the user's default.
         report: called with the progress, several times a second.
-        options: of the target.
+        options: options of the target.
         settings: see `Settings`: `budget=60`, `strategy="auto"`, `seed=0` and so on.
 
-    Raises UserError for what does not fit, and XtcError if no candidate is right.
+    Raises UserError for invalid arguments, and XtcError if no candidate is correct.
     """
     with Store(database) as store:
         session = Session(graph, store, Settings(**settings), target, dict(options or {}))
         run, progress = session.search(report)
         if progress.best is None:
-            raise XtcError(f"no candidate of run {run.number} is right")
+            raise XtcError(f"no candidate of run {run.number} is correct")
         return progress.best.schedule

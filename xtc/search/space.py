@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a search chooses from: parameters with their values, for one operator of a graph or several.
+"""Search spaces: parameters with their values, for one or several operators of a graph.
 
-A point is a value for each parameter. Points are only made here, and hold all constraints.
+A point has a value for each parameter. Points are created only here, and satisfy all constraints.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _TRIES = 2000
 
 @dataclass(frozen=True)
 class OperatorSpace:
-    """A strategy for one operator, with the values that its parameters have there.
+    """A strategy for one operator, with the values of its parameters.
 
     Attributes:
         operator: name in the graph.
-        strategy: whose nests are used.
-        values: of each parameter, ascending.
+        strategy: the strategy.
+        values: the values of each parameter, ascending.
         known: sizes of the axes and machine parameters, by name.
-        prefix: what the parameters' names begin with in points, "" for an only operator.
+        prefix: the prefix of the parameters' names in points; "" for a single operator.
     """
 
     operator: str
@@ -47,7 +47,7 @@ class OperatorSpace:
         machine_parameters: Mapping[str, int],
         prefix: str = "",
     ) -> OperatorSpace:
-        """The strategy on an operator. Raises UserError if it does not fit its axes."""
+        """The strategy applied to an operator. Raises UserError if it does not fit its axes."""
         sizes = {axis.name: axis.size for axis in space.axes}
         for name in sorted(strategy.axes - set(sizes)):
             raise UserError(
@@ -76,17 +76,17 @@ class OperatorSpace:
         return OperatorSpace(operator, strategy, values, known, prefix)
 
     def own(self, point: Mapping[str, int]) -> Point:
-        """What a point says of this operator, under the strategy's own names."""
+        """This operator's part of a point, under the strategy's names."""
         return {name: point[self.prefix + name] for name in self.values}
 
     def unused(self, point: Mapping[str, int]) -> frozenset[str]:
-        """Own names of the parameters that the nest which `point` chooses does not have."""
+        """The strategy's names of parameters that the nest chosen by `point` does not use."""
         return self.strategy.unused(point.get(self.prefix + NEST, 0))
 
 
 @dataclass(frozen=True)
 class _Rule:
-    """A constraint, and the names of points that it is about."""
+    """A constraint, and the parameters of points that it uses."""
 
     each: OperatorSpace
     constraint: Expression
@@ -97,7 +97,7 @@ class _Rule:
         return {self.each.prefix + name for name in self.own_names}
 
     def holds(self, point: Mapping[str, int]) -> bool:
-        """Whether it holds, or is about a parameter that plays no part."""
+        """Whether it holds, or uses a parameter that the chosen nest does not have."""
         if not self.own_names.isdisjoint(self.each.unused(point)):
             return True
         values = dict(self.each.known)
@@ -109,7 +109,7 @@ class SearchSpace:
     """The points of one or several operators."""
 
     def __init__(self, operators: Sequence[OperatorSpace]) -> None:
-        """Raises UserError if nothing is to be chosen."""
+        """Raises UserError if there are no parameters."""
         self.operators = tuple(operators)
         self.values: dict[str, tuple[int, ...]] = {
             each.prefix + name: values for each in operators for name, values in each.values.items()
@@ -131,7 +131,7 @@ class SearchSpace:
 
     @property
     def size(self) -> int:
-        """How many points there were without constraints."""
+        """The number of points without constraints."""
         return math.prod(len(values) for values in self.values.values())
 
     def allows(self, point: Mapping[str, int]) -> bool:
@@ -151,7 +151,7 @@ class SearchSpace:
         return result
 
     def random_point(self, rng: random.Random) -> Point | None:
-        """A point drawn at random, or None if none was found in many draws."""
+        """A random point, or None if none was found in many draws."""
         for _ in range(_TRIES):
             drawn = {name: rng.choice(values) for name, values in self.values.items()}
             point = self.canonical(drawn)
@@ -160,8 +160,8 @@ class SearchSpace:
         return None
 
     def neighbour(self, point: Mapping[str, int], rng: random.Random) -> Point:
-        """The point with one parameter changed, to a value beside it or to any; constraints are
-        not looked at."""
+        """The point with one parameter changed, to a neighbouring or any value; ignores
+        constraints."""
         changed = dict(point)
         idle = {each.prefix + name for each in self.operators for name in each.unused(point)}
         several = [n for n, values in self.values.items() if len(values) > 1 and n not in idle]
@@ -177,11 +177,11 @@ class SearchSpace:
 
     @property
     def text(self) -> str:
-        """The strategies of all operators as YAML, which `Strategy.several` reads."""
+        """The strategies of all operators as YAML, for `Strategy.several`."""
         return strategies_text([each.strategy.data(each.operator) for each in self.operators])
 
     def schedule(self, point: Mapping[str, int]) -> str:
-        """The schedule that a point means, as YAML that `xtc.Schedule.of` reads."""
+        """The schedule of a point, as YAML for `xtc.Schedule.of`."""
         lines = []
         for each in self.operators:
             items = ", ".join(
@@ -213,7 +213,7 @@ class SearchSpace:
 
 
 def some_points(space: SearchSpace, most: int) -> list[Point] | None:
-    """All points where they are no more than `most`, else None."""
+    """All points if there are at most `most`, else None."""
     if space.size > most * 16:
         return None
     found = list(itertools.islice(space.points(), most + 1))
@@ -221,5 +221,5 @@ def some_points(space: SearchSpace, most: int) -> list[Point] | None:
 
 
 def key(point: Mapping[str, int]) -> tuple[int, ...]:
-    """What tells points of one space apart."""
+    """The key of a point within its space."""
     return tuple(point.values())

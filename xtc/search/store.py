@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tuning database: SQLite in WAL mode, one transaction for each result.
 
-A process that is killed loses the candidate it was at, and nothing that was measured.
+A killed process loses only its current candidate.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class Store(Closing):
     """A tuning database; a context manager. One thread at a time may use it."""
 
     def __init__(self, path: Path | None = None, *, create: bool = True) -> None:
-        """Open the database at `path`, the user's own where it is None.
+        """Open the database at `path`, by default the user's.
 
-        Raises UserError if there is none and `create` is false, where it cannot be opened, and
-        for a file that is something else.
+        Raises UserError if it does not exist and `create` is false, if it cannot be opened, and for
+        other files.
         """
         self.path = path or database_path()
         if not create and not self.path.is_file():
             raise UserError(
-                f"there is no tuning database {self.path}", hints=["`xtc-tune` makes it"]
+                f"there is no tuning database {self.path}", hints=["`xtc-tune` creates it"]
             )
         with self._errors():
             if create:
@@ -56,7 +56,7 @@ class Store(Closing):
                 raise
 
     def add_run(self, run: Run) -> Run:
-        """Keep a new run; returns it with its number."""
+        """Store a new run; returns it with its number."""
         values = [_stored(getattr(run, name)) for name in _RUN_FIELDS]
         marks = ", ".join("?" * len(values))
         with self._errors(), self._transaction():
@@ -67,7 +67,7 @@ class Store(Closing):
         return dataclasses.replace(run, number=int(done.lastrowid or 0))
 
     def add_result(self, run: int, result: Result) -> Result:
-        """Keep a result at the end of a run, in one transaction; returns it with its number."""
+        """Append a result to a run, in one transaction; returns it with its number."""
         with self._errors(), self._transaction():
             (number,) = self._base.execute(
                 "SELECT coalesce(max(number) + 1, 0) FROM results WHERE run = ?", (run,)
@@ -84,7 +84,7 @@ class Store(Closing):
         return stored
 
     def finish_run(self, run: int, seconds: float) -> None:
-        """Record that a run ended by itself after `seconds`."""
+        """Record that a run completed after `seconds`."""
         with self._errors(), self._transaction():
             self._base.execute(
                 "UPDATE runs SET finished = 1, seconds = max(seconds, ?) WHERE number = ?",
@@ -92,7 +92,7 @@ class Store(Closing):
             )
 
     def raise_peak(self, run: int, peak: float) -> Run:
-        """Let a run have the peak of a later measurement, where that is higher."""
+        """Set a run's peak to a later measurement, if that is higher."""
         with self._errors(), self._transaction():
             self._base.execute("UPDATE runs SET peak = max(peak, ?) WHERE number = ?", (peak, run))
         return self.run(run)
@@ -102,25 +102,25 @@ class Store(Closing):
         return self._runs("", ())
 
     def run(self, number: int | None = None) -> Run:
-        """A run by its number; the newest where that is None. Raises UserError for none."""
+        """A run by its number, by default the newest. Raises UserError if it does not exist."""
         if number is None:
             found = self._runs("ORDER BY number DESC LIMIT 1", ())
         else:
             found = self._runs("WHERE number = ?", (number,))
         if not found:
             what = "no run" if number is None else f"no run {number}"
-            raise UserError(f"{self.path} has {what}", hints=["`xtc-tune --list` names them"])
+            raise UserError(f"{self.path} has {what}", hints=["`xtc-tune --list` lists the runs"])
         return found[0]
 
     def runs_of(self, key: TuningKey, *, anywhere: bool = False) -> list[Run]:
-        """The runs that measured the same thing, on any machine if `anywhere`; the oldest first."""
+        """The runs with this key, on any machine if `anywhere`; the oldest first."""
         where = (
             "WHERE graph = ? AND target = ? AND options = ? AND (machine = ? OR ?) ORDER BY number"
         )
         return self._runs(where, (*dataclasses.astuple(key), anywhere))
 
     def results(self, run: int) -> list[Result]:
-        """The results of a run, in the order in which they came."""
+        """The results of a run, in order."""
         with self._errors():
             rows = self._base.execute(
                 f"SELECT {_RESULT_COLUMNS} FROM results WHERE run = ? ORDER BY number",  # noqa: S608
@@ -129,7 +129,7 @@ class Store(Closing):
         return self._read(rows, _result)
 
     def best(self, run: int, count: int = 1) -> list[Result]:
-        """The fastest right results of a run, each schedule once, the fastest first."""
+        """The fastest correct results of a run, each schedule once, the fastest first."""
         fastest: dict[str, Result] = {}
         right = [result for result in self.results(run) if result.seconds is not None]
         for result in sorted(right, key=lambda result: result.seconds or 0.0):
@@ -151,7 +151,7 @@ class Store(Closing):
     def _read(
         self, rows: Sequence[Sequence[Any]], read: Callable[[Sequence[Any]], Row]
     ) -> list[Row]:
-        """What the rows say. Raises UserError for what this project has not written."""
+        """Parses rows. Raises UserError for invalid content."""
         try:
             return [read(row) for row in rows]
         except (ValueError, TypeError) as error:
@@ -162,7 +162,7 @@ class Store(Closing):
             ) from None
 
     def _prepare(self) -> None:
-        """Make the tables in an empty database. Raises UserError for a foreign or newer one."""
+        """Create the tables in an empty database. Raises UserError for a foreign or newer one."""
         self._base.execute("PRAGMA journal_mode = WAL")
         self._base.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
         self._base.execute("PRAGMA foreign_keys = ON")
@@ -199,7 +199,7 @@ class Store(Closing):
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """What SQLite or the file system says, as a UserError about the database."""
+        """Turns errors of SQLite and the file system into UserErrors about the database."""
         try:
             yield
         except (sqlite3.Error, OSError, OverflowError) as error:

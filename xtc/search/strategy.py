@@ -2,7 +2,7 @@
 """A set of schedules of one operator as data: parameters, constraints, and nests that use them.
 
     name: blocked
-    operator: C                       # or left out: the one with most work that has these axes
+    operator: C                       # default: the one with most work and these axes
     parameters:
       iR: {range: [1, 16]}            # see xtc/search/domain.py
       jR: {multiples: V, to: 4 * V}
@@ -11,9 +11,9 @@
     nests:
       - [j, k=pack:1, i, k#kB, i#iR=unroll, j#jR=vectorize]
 
-A nest is written as in the data form of schedules, with parameters in the places of numbers. Where
-there are several, which of them is used is one more parameter, `nest`; constraints on parameters
-that this nest does not have play no part.
+A nest has the data form of schedules, with parameters in place of numbers. With several nests, the
+additional parameter `nest` chooses one; constraints on parameters that the nest does not use are
+ignored.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Strategy:
     """A set of schedules of one operator, see the module.
 
     Attributes:
-        name: for people.
+        name: its name.
         operator: name of the operator in the graph, or None.
         parameters: domains by name.
-        constraints: what holds for every schedule of the set.
+        constraints: conditions that every schedule of the set satisfies.
         nests: at least one.
-        where: where it is written.
+        where: its location.
     """
 
     name: str
@@ -68,12 +68,12 @@ class Strategy:
         """The strategy in a mapping, YAML text, or the file of a Path. Raises UserError."""
         found = Strategy.several(data)
         if len(found) != 1:
-            raise UserError(f"one strategy is wanted; here are {len(found)}", where=found[0].where)
+            raise UserError(f"expected one strategy, found {len(found)}", where=found[0].where)
         return found[0]
 
     @staticmethod
     def several(data: object) -> list[Strategy]:
-        """The strategies in a list of mappings, or in one mapping; as `of` otherwise."""
+        """The strategies in a list of mappings, or in one mapping; otherwise like `of`."""
         tree = _tree(data)
         found = [_read(entry) for entry in (tree.value if isinstance(tree.value, list) else [tree])]
         if not found:
@@ -98,7 +98,7 @@ class Strategy:
         return tuple(frozenset(self.parameters) - names for names in used)
 
     def unused(self, nest: int) -> frozenset[str]:
-        """Names of the parameters that a nest does not have; constraints on them play no part."""
+        """Names of the parameters that a nest does not use; constraints on them are ignored."""
         return self._unused[nest]
 
     def data(self, operator: str) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class Strategy:
         return first | {key: value for key, value in self._data.items() if key not in first}
 
     def nest(self, values: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
-        """The nest that values of the parameters make, as `xtc.Schedule.of` takes it."""
+        """The nest for parameter values, for `xtc.Schedule.of`."""
         return nest_items(self.nests[values.get(NEST, 0)], values, sizes)
 
 
@@ -121,7 +121,7 @@ def _tree(data: object) -> Located:
 
 
 def strategies_text(strategies: Sequence[Mapping[str, Any]]) -> str:
-    """Strategies as YAML, which `Strategy.several` reads."""
+    """Strategies as YAML, for `Strategy.several`."""
     data = strategies[0] if len(strategies) == 1 else list(strategies)
     return yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
 
@@ -145,14 +145,14 @@ def _strategy(tree: Located, fields: Mapping[str, Located]) -> Strategy:
     for key, value in parameters.items():
         name = str(key.value)
         if not _NAME.fullmatch(name) or name == NEST:
-            raise UserError(f"{shown(name)} is no name of a parameter", where=key.where)
+            raise UserError(f"{shown(name)} is not a name for a parameter", where=key.where)
         with located(key.where):
             domains[name] = read_domain(value)
     constraints = _list(fields.get("constraints"), "constraints")
     nests = _list(fields.get("nests"), "nests")
     if not 1 <= len(nests) <= _MAX_NESTS:
         raise UserError(
-            f"a strategy has 1 to {_MAX_NESTS} nests; here are {len(nests)}", where=tree.where
+            f"a strategy has 1 to {_MAX_NESTS} nests, not {len(nests)}", where=tree.where
         )
     return Strategy(
         name=_text(fields.get("name"), "user"),
@@ -166,7 +166,7 @@ def _strategy(tree: Located, fields: Mapping[str, Located]) -> Strategy:
 
 
 def _check_used(strategy: Strategy) -> None:
-    """Raise UserError for a nest with an unknown parameter, and a parameter that nothing uses."""
+    """Raise UserError for unknown parameters in nests, and for unused parameters."""
     used = {name for nest in strategy.nests for item in nest for name in item.parameters}
     for name in sorted(used - set(strategy.parameters)):
         raise UserError(
@@ -208,7 +208,7 @@ def _text(data: Located | None, usual: str) -> str:
     if data is None:
         return usual
     if not isinstance(data.value, str) or not data.value or len(data.value) > 256:
-        raise UserError(f"{shown(data.value)} is no name", where=data.where)
+        raise UserError(f"{shown(data.value)} is not a name", where=data.where)
     return data.value
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search itself: asks a sampler, has candidates measured, keeps every result at once."""
+"""The search loop: asks a sampler, measures candidates, stores every result."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ from xtc.search.samplers import Sampler
 from xtc.search.space import Point
 from xtc.search.store import Store
 
-_FINAL_SHARE = 0.1  # of the budget, for measuring the best again
-_FINAL_MOST = 5.0  # seconds of it, at most
+_FINAL_SHARE = 0.1  # of the budget, to measure the best candidates again
+_FINAL_MOST = 5.0  # seconds for this, at most
 FINALISTS = 4
 FINAL_REPEAT = 20
-_WAIT = 0.2  # seconds between two looks at the clock
+_WAIT = 0.2  # seconds between clock checks
 
 
 @dataclass
 class Progress:
-    """How far a search is.
+    """The progress of a search.
 
     Attributes:
         best: the fastest result so far.
         default: the result of the default schedule.
-        statuses: how many results of each status.
-        seconds: of the run so far.
-        compile_seconds: of all compilations together.
-        budget: seconds that the search takes from its beginning, or from where it was resumed;
-            None if unknown.
+        statuses: the number of results by status.
+        seconds: the duration of the run so far.
+        compile_seconds: the total time of compilations.
+        budget: the time limit in seconds, from the start or the resumption; None if unknown.
     """
 
     best: Result | None = None
@@ -45,7 +44,7 @@ class Progress:
 
     @property
     def failures(self) -> int:
-        """Results that are not right."""
+        """The number of failed results."""
         return sum(self.statuses.values()) - self.statuses["ok"]
 
     def note(self, result: Result) -> None:
@@ -62,7 +61,7 @@ class Progress:
 
 
 class Tuner:
-    """One run of a search, from its beginning or from where it was left."""
+    """A run of a search, from its start or continued."""
 
     def __init__(
         self,
@@ -75,7 +74,7 @@ class Tuner:
         trials: int | None,
         report: Callable[[Progress], None] = lambda progress: None,
     ) -> None:
-        """A search for `seconds` more, or up to `trials` candidates in all; both end it.
+        """A search for `seconds` more, or for up to `trials` candidates in all.
 
         `report` is called after every result and several times a second.
         """
@@ -92,7 +91,7 @@ class Tuner:
         self._recall()
 
     def search(self) -> Progress:
-        """Search until the time is over, or nothing is left to be tried."""
+        """Search until the time is over or no points are left."""
         self._start = time.monotonic()
         end = None if self._budget is None else self._start + self._budget
         final = min(_FINAL_MOST, (self._budget or 0.0) * _FINAL_SHARE)
@@ -106,7 +105,7 @@ class Tuner:
         return self.progress
 
     def replay(self, results: list[Result], end: float | None = None) -> Progress:
-        """Measure results again, one at a time, while there is time; the best of all counts."""
+        """Measure results again, one at a time, until the end; the best sample of all counts."""
         self._start = self._start or time.monotonic()
         for result in results:
             if end is None or time.monotonic() < end:
@@ -116,14 +115,14 @@ class Tuner:
         return self.progress
 
     def _recall(self) -> None:
-        """Learn what the run knows already."""
+        """Learn from the stored results of the run."""
         for result in self._store.results(self._run.number):
             self._learn(result)
             self._searched += bool(result.kind == "search" and result.parameters)
         self._hand_on_best()
 
     def _until(self, end: float | None) -> None:
-        """Keep the evaluator busy until the time is over or the points are."""
+        """Keep the evaluator busy until the time or the points are exhausted."""
         more = True
         while more or self._pending:
             more = more and (end is None or time.monotonic() < end)
@@ -134,12 +133,12 @@ class Tuner:
             self._take(_WAIT)
 
     def _drain(self, end: float | None) -> None:
-        """Wait for what is under way, up to the end."""
+        """Wait for candidates in progress, up to the end."""
         while self._pending and (end is None or time.monotonic() < end):
             self._take(_WAIT)
 
     def _submit_next(self) -> bool:
-        """Begin with another point; False if there is none, or there were enough."""
+        """Start another point; False if there are none left, or enough."""
         if self._trials is not None and self._searched >= self._trials:
             return False
         point = self._new_point()
@@ -150,7 +149,7 @@ class Tuner:
         return True
 
     def _new_point(self) -> Point | None:
-        """A point with a schedule that was not tried: a few points have the same."""
+        """A point with a new schedule: several points may have the same one."""
         while (point := self._sampler.ask()) is not None:
             schedule = self._sampler.space.schedule(point)
             if schedule in self._known:
@@ -171,7 +170,7 @@ class Tuner:
         self._report(self.progress)
 
     def _keep(self, outcome: Outcome) -> None:
-        """Write a result down, then learn from it."""
+        """Store a result, then learn from it."""
         candidate = outcome.candidate
         self._pending.pop(candidate.schedule, None)
         result = Result(

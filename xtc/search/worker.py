@@ -13,12 +13,12 @@ _warm: set[str] = set()
 
 
 def main() -> None:
-    """Serve until standard input ends."""
+    """Serve until the end of standard input."""
     serve(_work, _prepare)
 
 
 def _prepare(job: Job) -> None:
-    """Do in this process what every child needs, and no candidate can spoil."""
+    """Prepare in this process what all children need and no candidate can damage."""
     bench = bench_of(job["problem"])
     kind = f"{job['do']} {job['problem']}"
     if kind in _warm:
@@ -29,7 +29,7 @@ def _prepare(job: Job) -> None:
     else:
         bench.load()
     gc.collect()
-    gc.freeze()  # or children would copy the pages of what is never freed
+    gc.freeze()  # so that children do not copy pages of permanent objects
 
 
 def _work(job: Job) -> str:

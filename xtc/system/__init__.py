@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operating system's side: cache, sandboxed workers, workspaces, external tools."""
+"""Operating-system services: cache, sandboxed workers, workspaces, external tools."""

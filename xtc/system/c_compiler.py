@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C compiler, which compiles and links: the command in the knob XTC_CC, and what it is."""
+"""The C compiler named by the knob XTC_CC, which compiles and links."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class CCompiler:
     """GCC, Clang or one that takes their flags.
 
     Attributes:
-        command: the program and the arguments that it is always given.
-        path: where the program is.
-        version: the first line of what it says of itself.
-        triple: the machine that it generates code for, in its own words.
+        command: the program and its fixed arguments.
+        path: the path of the program.
+        version: the first line of its version text.
+        triple: the target triple that it reports.
     """
 
     command: tuple[str, ...]
@@ -52,9 +52,9 @@ class CCompiler:
 
     @staticmethod
     def configured() -> CCompiler:
-        """The compiler that XTC_CC names, asked once in a process what it is.
+        """The compiler that XTC_CC names, queried once per process.
 
-        Raises UserError if that is no command, ToolError where the program is missing.
+        Raises UserError if that is not a command, ToolError if the program is missing.
         """
         words = tuple(command())
         return _identified(words, shutil.which(words[0]) or words[0])
@@ -68,16 +68,16 @@ class CCompiler:
             )
 
     def object_code(self, source: str, flags: Sequence[str], name: str) -> bytes:
-        """The object file of C source, which messages call `name`.
+        """Compile C source to an object file; `name` is the source's name in messages.
 
-        Raises ToolError with the compiler's own words, UserError where the source needs a type
-        that the compiler lacks.
+        Raises ToolError with the compiler's message, UserError if the compiler lacks a type that
+        the source needs.
         """
         if "_Float16" in source and not _has_float16(self, tuple(flags)):
             raise UserError(
                 f"the C compiler {self.path} has no _Float16 for this machine",
                 notes=[self.version],
-                hints=["use GCC 12, Clang 15 or a newer one", "or generate code by LLVM"],
+                hints=["use GCC 12, Clang 15 or a newer one", "or generate code with LLVM"],
             )
         return self._compile(source, flags, f"compiling the C of '{name}'")
 
@@ -97,7 +97,7 @@ def _identified(command: tuple[str, ...], path: str) -> CCompiler:
 
 
 def _answer(words: Sequence[str]) -> str:
-    """The first line that a program writes."""
+    """The first line of a program's output."""
     asked = tool.run(words, what="asking the C compiler what it is", install_hint=INSTALL_HINT)
     return asked.stdout.strip().partition("\n")[0]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hash of large contents, such as the weights of a network, at the speed at which they are read.
+"""A fast hash of large contents, such as the weights of a network.
 
-BLAKE3 takes a fifth of the time of SHA-256 and is as hard to deceive (O'Connor et al., 2020). Where
-there is no such package for a platform, it is SHA-256, and the text says so.
+BLAKE3 takes a fifth of the time of SHA-256 and is equally secure (O'Connor et al., 2020). On
+platforms without the package it is SHA-256, which the text names.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many cores there are to run on."""
+"""The number of usable cores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc.system.cpu_quota import cpu_quota
 
 
 def usable_cores() -> int:
-    """The cores that this process may keep busy: those it may run on, or fewer by its quota."""
+    """The number of cores that this process may use, by its affinity and its quota."""
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
     else:

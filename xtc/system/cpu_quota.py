@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much processor time the system grants this process's control group, as in containers.
+"""The CPU quota of this process's control group, such as in containers.
 
 The files are those of cgroups(7): `cpu.max` of version 2, `cpu.cfs_quota_us` and
 `cpu.cfs_period_us` of version 1.
@@ -15,13 +15,13 @@ _OWN = Path("/proc/self/cgroup")
 
 
 def cpu_quota(groups: Path = _GROUPS, own: Path = _OWN) -> float | None:
-    """Seconds of processor time a second, the least of all groups around; None for no limit."""
+    """CPU seconds per second, the smallest of all enclosing groups; None for no limit."""
     found = [quota for folder in _folders(groups, own) if (quota := _quota(folder)) is not None]
     return min(found, default=None)
 
 
 def _folders(groups: Path, own: Path) -> Iterator[Path]:
-    """The group's folder and those around it; of the root alone where it is not to be seen."""
+    """The folders of the group and its parents; only the root's if the group is not visible."""
     for line in _text(own).splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who could have written a file: what only this user can write is theirs, the rest is foreign."""
+"""File ownership checks: a file is foreign if other users can write it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def foreign_reason(info: os.stat_result, *, allow_root: bool = False) -> str | N
 
 
 def make_private(folder: Path, *, follow: bool = True) -> None:
-    """Make `folder` with mode 0700 where it is missing, and refuse one that is not this user's.
+    """Create `folder` with mode 0700 if it is missing; refuse one that is not this user's.
 
     A symbolic link in its place is refused unless `follow`. Raises OSError, a PermissionError
     where the folder is foreign.

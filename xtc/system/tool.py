@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one way to run an external program: logged, timed, and explained when it fails."""
+"""Runs external programs, with logging, timing and error reports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class CompletedTool:
-    """What a program that succeeded wrote, and its wall time in seconds."""
+    """The output of a successful program, and its wall time in seconds."""
 
     stdout: str
     stderr: str
@@ -38,22 +38,21 @@ def run(
     cwd: Path | None = None,
     input: str | None = None,
 ) -> CompletedTool:
-    """Run a program to its end, without a shell and without a terminal on its input.
+    """Run a program to completion, without a shell or a terminal.
 
-    The program and everything it started are killed when it passes `timeout` or when this call
-    is interrupted.
+    The program and its children are killed at `timeout` or if this call is interrupted.
 
     Args:
         argv: the program, a name looked up in PATH or a path, and its arguments.
-        what: the deed in a few words, the subject of every error ("linking libmatmul.so").
-        install_hint: how to get the program, said when it is missing.
-        timeout: seconds of wall time it may take; None for no limit.
+        what: the action, which is the subject of errors ("linking libmatmul.so").
+        install_hint: how to install the program, for the error if it is missing.
+        timeout: the wall-time limit in seconds; None for no limit.
         cwd: the folder it runs in; None for the current one.
         input: the text on its standard input; None for an empty one.
 
     Raises:
-        ToolError: the program is missing, failed (with its own words, exit code and command
-            line) or passed its timeout.
+        ToolError: the program is missing, failed (with its output, exit code and command line) or
+            exceeded its timeout.
     """
     words = [str(word) for word in argv]
     _log.debug("%s: %s", what, shlex.join(words))
@@ -110,7 +109,7 @@ def _kill_group(process: subprocess.Popen[str]) -> None:
 
 
 def _last_words(process: subprocess.Popen[str]) -> str:
-    """What a killed program had written; a child that left its group may still hold the pipe."""
+    """The output of a killed program; a child outside its group may still hold the pipe."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         return process.communicate(timeout=1)[1]
     return ""
@@ -129,7 +128,7 @@ def _not_started(
 
 
 def ending_of(code: int) -> str:
-    """How a program ended, by the exit code that `subprocess` gives it."""
+    """How a program ended, from its exit code in `subprocess`."""
     if code > 0:
         return f"ended with exit code {code}"
     with contextlib.suppress(ValueError):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Temporary folders that a killed process does not leave behind for ever.
+"""Temporary folders that are cleaned up even after a process is killed.
 
-A process keeps its temporary folders in a private folder, beside a lock file that it holds
-locked. The system drops the lock when the process ends, however it ends; a later process that gets
-the lock removes the folder.
+A process keeps its temporary folders in a private folder beside a lock file that it holds. The
+system releases the lock when the process ends; a later process that gets the lock removes the
+folder.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ATTEMPTS = 100
 
 @dataclass(frozen=True)
 class _Claim:
-    """The folder of one process, its to use as long as it holds the lock on `descriptor`."""
+    """The folder of a process, valid while it holds the lock on `descriptor`."""
 
     folder: Path
     descriptor: int
@@ -42,7 +42,7 @@ class _Claim:
         return self.folder.with_name(self.folder.name + _LOCK)
 
     def holds(self) -> bool:
-        """False if something, such as a cleaner of old files, removed folder or lock."""
+        """False if another program, such as a cleaner of old files, removed the folder or lock."""
         return _is_at(self.descriptor, self.lock) and self.folder.is_dir()
 
     def release(self) -> None:
@@ -63,12 +63,12 @@ class Workspace:
     root: Path
 
     def folder(self, prefix: str = "") -> tempfile.TemporaryDirectory[str]:
-        """A new, empty folder for the caller alone. Raises OSError if it cannot be made."""
+        """A new, empty, private folder. Raises OSError if it cannot be created."""
         with _guard:
             claim = _claims.get(self.root)
             if claim is None or not claim.holds():
                 claim = self._claim(claim)
-            os.utime(claim.descriptor)  # in use: nothing for a cleaner of old files
+            os.utime(claim.descriptor)  # marks it as in use for cleaners of old files
         return tempfile.TemporaryDirectory(prefix=prefix, dir=claim.folder)
 
     def _claim(self, lost: _Claim | None) -> _Claim:
@@ -79,7 +79,7 @@ class Workspace:
 
 
 def private_folder(prefix: str = "") -> tempfile.TemporaryDirectory[str]:
-    """A new temporary folder of this process in the system's folder for such."""
+    """A new temporary folder of this process in the system's temporary folder."""
     root = Path(tempfile.gettempdir(), f"xtc-{os.geteuid()}")
     try:
         make_private(root, follow=False)
@@ -90,7 +90,7 @@ def private_folder(prefix: str = "") -> tempfile.TemporaryDirectory[str]:
 
 
 def sweep(root: Path) -> None:
-    """Remove what processes that are gone left below `root`."""
+    """Remove leftovers of ended processes below `root`."""
     try:
         names = [path.name for path in root.iterdir()]
     except FileNotFoundError:
@@ -102,7 +102,7 @@ def sweep(root: Path) -> None:
         lock = root / f"{owner}{_LOCK}"
         if name != owner:
             _sweep_unlocked(root / owner, lock)
-        elif not lock.exists():  # a lock is there before its folder and goes after it
+        elif not lock.exists():  # a lock is created before its folder and removed after it
             shutil.rmtree(root / owner, ignore_errors=True)
 
 
@@ -137,7 +137,7 @@ def _claim_folder(root: Path) -> _Claim:
 
 
 def _lock_new(descriptor: int, lock: Path) -> bool:
-    """False if a sweeping process saw the new file before it was locked, and took it."""
+    """False if a sweeping process removed the new file before it was locked."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -158,7 +158,7 @@ def _release_all() -> None:
 
 
 def _forget_parent() -> None:
-    """After a fork: the claims are the parent's, and so must be the only holds on their locks."""
+    """Close inherited locks after a fork: the claims belong to the parent."""
     global _guard
     _guard = threading.Lock()
     for claim in _claims.values():

@@ -28,7 +28,7 @@ session(
     # CHECK:      error: axis.mlir:3:56: linalg.matmul has no axis 'jj'
     # CHECK-NEXT:   hint: did you mean 'j'?
     "xtc-loop large.mlir --nest",
-    # CHECK:      error: large.mlir:3:66: 'i#5' of linalg.matmul covers 5 elements of 4: this is no tile
+    # CHECK:      error: large.mlir:3:66: 'i#5' of linalg.matmul covers 5 elements of 4: not a tile
     # CHECK-NEXT:   hint: choose a size from 1 to 4
     "xtc-loop reduced.mlir --stage code",
     # CHECK:      error: reduced.mlir:3:61: 'k' of linalg.matmul cannot be vectorized: 'k' is reduced

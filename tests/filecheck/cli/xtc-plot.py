@@ -78,9 +78,9 @@ session(
     # HTML: <h2>Runs 1 and 2 of product &lt;1&gt;</h2>
     "xtc-plot convergence --db tuning.db",
     # CHECK-NEXT: $ xtc-plot convergence
-    # CHECK-NEXT: xtc-plot: error: run 3 has no right result
+    # CHECK-NEXT: xtc-plot: error: run 3 has no correct result
     # CHECK-NEXT:   note: its results: 1 timeout
-    # CHECK-NEXT:   hint: `xtc-tune --run 3 --csv FILE` tells what went wrong
+    # CHECK-NEXT:   hint: `xtc-tune --run 3 --csv FILE` has the causes
     # CHECK-NEXT: exit code 1
     "xtc-plot heatmap --db tuning.db --run 1",
     # CHECK:      xtc-plot: error: run 1 varied one parameter
@@ -88,7 +88,7 @@ session(
     # CHECK-NEXT:   hint: a heat map shows two
     "xtc-plot roofline --db tuning.db --run 9",
     # CHECK:      xtc-plot: error: tuning.db has no run 9
-    # CHECK-NEXT:   hint: `xtc-tune --list` names them
+    # CHECK-NEXT:   hint: `xtc-tune --list` lists the runs
     "xtc-plot roofline --db gone.db",
     # CHECK:      xtc-plot: error: there is no tuning database gone.db
     "xtc-plot rooflines --db tuning.db",

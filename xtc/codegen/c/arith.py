@@ -2,7 +2,7 @@
 """The arith dialect in C: constants, and arithmetic on scalars or lane by lane on vectors.
 
 f16 and bf16 are computed as float and rounded after each operation, which gives the same results as
-arithmetic of their own would. Signed overflow wraps by the compiler's -fwrapv.
+separate arithmetic would. Signed overflow wraps by the compiler's -fwrapv.
 """
 
 from __future__ import annotations

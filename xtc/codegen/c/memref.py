@@ -84,7 +84,7 @@ def _store(printer: Printer, op: Operation) -> None:
 
 
 def _alloc(printer: Printer, op: Operation) -> None:
-    """An array on the heap; where there is no memory left, the function returns."""
+    """An array on the heap; the function returns if memory is exhausted."""
     (result,) = op.results
     shape, type = _shape(op), element_type(printer, result)
     name = _declare(printer, result)

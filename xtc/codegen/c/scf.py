@@ -56,7 +56,7 @@ def _forall(printer: Printer, op: Operation) -> None:
 
 
 def _index_name(printer: Printer, op: Operation | None) -> tuple[str, str]:
-    """The index after the loop's own name, which a comment says where it is no name in C."""
+    """The index, named after the loop; a comment has the loop's name if C does not allow it."""
     paths = loop_paths(op) if op is not None else []
     if not paths:
         return printer.names.declare_loop(), ""

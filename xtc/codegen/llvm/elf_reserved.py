@@ -4,7 +4,7 @@
 A linker reads all of an object and writes it again, which takes longer than the code generation of
 a network with hundreds of megabytes of weights. It is shown a section without contents instead,
 as for memory that starts with zeros. Its library is small; the contents are appended to the file,
-and the segment that has the section is told where they are. The formats: Executable and Linking
+and the segment of the section is updated with their location. The formats: Executable and Linking
 Format 1.2 with the 64-bit fields of the System V ABI, chapters 4 and 5.
 """
 

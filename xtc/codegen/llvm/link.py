@@ -112,8 +112,8 @@ def compile_shared(
     Args:
         sources: the files.
         output: the library's path; its folder exists, a file of that name is replaced.
-        machine: what XTC_CC compiles for, which it must be told by its own arguments.
-        flags: the compiler's, beside those that make a shared library.
+        machine: the machine of XTC_CC, which its arguments must select.
+        flags: compiler flags in addition to those for a shared library.
 
     Raises:
         ToolError: the compiler is missing or failed, with its own words.

@@ -44,7 +44,7 @@ def transformed(x: Tensor, axis: int, length: int, *, inverse: bool, onesided: b
 
 
 def _divisor(length: int) -> int:
-    """The largest divisor that is no greater than the square root."""
+    """The largest divisor not greater than the square root."""
     return max(n for n in range(1, int(length**0.5) + 1) if length % n == 0)
 
 

@@ -18,7 +18,7 @@ _MOST_ROUNDS = 8  # functions of functions
 
 
 def inlined(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> onnx.GraphProto:
-    """The model's graph, with nodes that the table lacks replaced by what their schema says.
+    """The model's graph, with nodes missing from the table expanded by their schema.
 
     `shapes` are the sizes of the inputs, by name. What has no such body stays.
     """

@@ -23,11 +23,11 @@ def load_model(source: Any) -> tuple[onnx.ModelProto, dict[str, Array], str | No
 
     Nodes that stand before what they read, as converters leave them, are put behind it. What other
     readers take as well is made valid: "ai.onnx" as the name of the standard operator set, and
-    constants that are no inputs in files of the first versions.
+    constants that are not inputs in files of the first versions.
 
     Data of constants beside the file is read too; it must lie in the file's folder.
 
-    Raises UserError for anything that is no model.
+    Raises UserError for other files.
     """
     if not isinstance(source, onnx.ModelProto | str | Path):
         raise UserError(f"xtc.from_onnx takes a path or a model, not {type(source).__name__}")
@@ -47,7 +47,7 @@ def load_model(source: Any) -> tuple[onnx.ModelProto, dict[str, Array], str | No
 def _make_valid(model: onnx.ModelProto) -> None:
     for output in model.graph.output:
         if output.type.HasField("tensor_type"):
-            output.type.tensor_type.shape.SetInParent()  # the checker wants one, nobody reads it
+            output.type.tensor_type.shape.SetInParent()  # required by the checker, unused otherwise
     inputs = {value.name for value in model.graph.input}
     if model.ir_version == 3 and any(x.name not in inputs for x in model.graph.initializer):
         model.ir_version = 4  # the first that lets them be
@@ -103,7 +103,7 @@ def _refused(file: str | None) -> Iterator[None]:
 
 
 def _check_texts(message: Any) -> None:
-    """Raise ValueError if a text is no UTF-8: it reads as bytes, which nobody expects."""
+    """Raise ValueError if a text is not UTF-8: protobuf returns it as bytes."""
     for field, value in message.ListFields():
         if field.type == field.TYPE_MESSAGE:
             for item in value if is_repeated(field) else [value]:

@@ -194,7 +194,9 @@ class OnnxModel:
         for (state, name), value in zip(self.states, nexts, strict=True):
             leaf = known[state.name]
             if not isinstance(leaf, Tensor) or leaf.type != value.type:
-                raise UserError(f"output '{name}' is {value.type}, and input '{state}' is no state")
+                raise UserError(
+                    f"output '{name}' is {value.type}, and input '{state}' is not a state"
+                )
             updates.append((leaf, value))
         finish(builder, self.outputs, results, leaves, self._device, updates)
 
@@ -329,7 +331,7 @@ def model_of(
     `arrays` are constants that have no data in `proto`.
     `states` has inputs that become states, and the outputs that they are next.
 
-    Raises UserError if an input is no tensor.
+    Raises UserError if an input is not a tensor.
     """
     placement(device)  # for its error, now
     graph = proto.graph
@@ -413,5 +415,5 @@ def _input(info: onnx.ValueInfoProto, file: str | None) -> ModelInput:
 def _size(dim: onnx.TensorShapeProto.Dimension, position: int, name: str) -> Size:
     if dim.HasField("dim_value"):
         return int(dim.dim_value) if dim.dim_value >= 0 else f"{name}_{position}"
-    # What is no name, as "?" or "2 * n", says nothing of equal sizes.
+    # Texts such as "?" or "2 * n" are not names and do not identify equal sizes.
     return dim.dim_param if dim.dim_param.isidentifier() else f"{name}_{position}"

@@ -67,7 +67,7 @@ def join_factors(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> 
 
 
 def product_of(op: Operator, inputs: Sequence[Tensor]) -> tuple[float, list[Tensor]]:
-    """A product of floats as a number and the other factors; no factors where it is none."""
+    """A product of floats as a number and the other factors; no factors if it is not a product."""
     if not isinstance(op, Mul | Div) or not inputs[0].element.is_float:
         return 1.0, []
     (a, xs), (b, ys) = (factors(x) for x in inputs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layer normalisation written out of small operators, found by what it computes."""
+"""Recognises layer normalisation in sequences of small operators."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def join_reshapes(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) ->
 
 
 def join_transposes(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
-    """A transpose of a transpose is one; one that moves nothing is none."""
+    """Merges consecutive transposes and removes identity transposes."""
     if not isinstance(op, Transpose):
         return None
     (x,) = inputs

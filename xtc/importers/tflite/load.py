@@ -114,7 +114,7 @@ class TfliteModel:
 
 
 def load_model(path: Path) -> TfliteModel:
-    """The model in a file. Raises UserError for anything that is none."""
+    """The model in a file. Raises UserError for other files."""
     data = _bytes(path)
     if data[4:8] != _IDENTIFIER:
         raise _unreadable(path, "it does not have the mark TFL3 at byte 4")
@@ -243,7 +243,7 @@ def _data(model: Any, tensor: Any, shape: tuple[int, ...], dtype: str, name: str
     if buffer.DataLength() == 0:
         return None
     if tensor.IsVariable() or tensor.Sparsity() is not None or dtype.startswith("type"):
-        return None  # nobody reads it: what uses the tensor is refused
+        return None  # unused: readers of the tensor are refused
     raw = buffer.DataAsNumpy().tobytes()
     kind = np.dtype(dtype)
     if len(raw) != math.prod(shape) * kind.itemsize:
@@ -263,7 +263,7 @@ def _scales(found: Any, shape: tuple[int, ...], name: str) -> Scales | None:
         raise ValueError(f"'{name}' has {count} scales along dimension {axis} of {shape}")
     scales = np.array(found.ScaleAsNumpy(), np.float32)
     if not (np.isfinite(scales).all() and (scales > 0).all()):
-        raise ValueError(f"a scale of '{name}' is no positive number")
+        raise ValueError(f"a scale of '{name}' is not a positive number")
     points = found.ZeroPointAsNumpy() if found.ZeroPointLength() else np.zeros(count)
     zero_points = np.array(points, np.int64)
     if len(zero_points) != count:

@@ -165,8 +165,8 @@ class Imported:
 
     Attributes:
         graph: None if nothing is left to compute.
-        results: for each output of the module, the name of the graph's, or a value that is no
-            tensor.
+        results: for each output of the module, the name of the graph's output, or a value that is
+            not a tensor.
         inputs: names of the graph's inputs by the position of the module's placeholder.
     """
 
@@ -208,8 +208,8 @@ def import_traced(
         name: of the graph.
         module: its nodes are functional.
         leaves: for each placeholder a constant, as a tensor; the type of an input, as (shape,
-            element type); a state; or a value that is no tensor.
-        names: of the placeholders; their own where none are given.
+            element type); a state; or a value that is not a tensor.
+        names: names of the placeholders; by default their own.
         device: where all operators run.
 
     Raises UserError that lists all nodes that are not supported.

@@ -96,7 +96,7 @@ def _add(value: Value, values: list[Value], passed: Sequence[str]) -> None:
 
 
 def _repeated(value: Value, known: dict[Value, Value]) -> Value:
-    """What `value` is inside; what computes it there is cloned when first asked for."""
+    """The value inside that corresponds to `value`; its producer is cloned on first use."""
     if value not in known:
         operands = [_repeated(operand, known) for operand in value.owner.operands]
         copy = value.owner.clone()

@@ -32,7 +32,7 @@ class Index:
         return None
 
     def renamed(self, loops: Sequence[int]) -> Index:
-        """The index with `loops[n]` in the place of loop n."""
+        """The index with `loops[n]` substituted for loop n."""
         return Index(tuple((loops[loop], factor) for loop, factor in self.factors), self.offset)
 
     def factor(self, loop: int) -> int:
@@ -52,7 +52,7 @@ class Index:
 
 
 def index_of(expr: AffineExpr) -> Index | None:
-    """The index an affine expression is; None if it is no sum, or has a negative factor."""
+    """The index of an affine expression; None if it is not a sum, or has a negative factor."""
     if isinstance(expr, AffineDimExpr):
         return Index(((expr.position, 1),), 0)
     terms = _terms(expr)

@@ -206,7 +206,7 @@ def sums(op: Operation) -> list[tuple[tuple[int, int], ...]]:
 
 
 def _terms(expression: AffineExpr) -> dict[int, int]:
-    """The factor of each loop in a sum; 0 if it is no plain factor, as in a division."""
+    """The factor of each loop in a sum; 0 if it is not a plain factor, such as in a division."""
     if isinstance(expression, AffineDimExpr):
         return {expression.position: 1}
     if isinstance(expression, AffineConstantExpr):

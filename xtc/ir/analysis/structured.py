@@ -38,7 +38,7 @@ FEW_ROWS = 16  # elements in as many cache lines stay at hand while a loop cross
 class Structured:
     """One linalg operation on tensors or on buffers, of static shapes.
 
-    It has a single destination, unless it was asked for with several; then the last is meant.
+    It has a single destination unless several are allowed; then the last one is used.
 
     Attributes:
         op: the operation.
@@ -157,7 +157,7 @@ class Structured:
 
 
 def structured(op: Operation, destinations: int = 1) -> Structured | None:
-    """The operation as a loop nest, or None if it is none that can be rewritten as such.
+    """The operation as a loop nest, or None if it cannot be rewritten as one.
 
     It has at most `destinations` of them.
     """

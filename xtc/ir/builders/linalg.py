@@ -224,7 +224,7 @@ class LinalgBuilder:
     ) -> Value:
         """A named operation such as `linalg.matmul`, with index maps where they are not its own.
 
-        `sizes` are the trip counts of `loops`; `indices` are those of its own index maps that are
+        `sizes` are the trip counts of `loops`; `indices` are the operation's index maps that are
         more than one loop, as `h * 2 + r`.
         """
         unordered = not init.type.element.is_float
@@ -345,7 +345,7 @@ class LinalgBuilder:
         return Value(updated, into.type)
 
     def repeat(self, count: int, init: Value, body: Repeated) -> Value:
-        """What `body(number, current)` makes of `init`, `count` times over, in a loop.
+        """A loop that applies `body(number, current)` to `init` `count` times.
 
         `number` is the iteration's, an index; `current` is the value so far.
         """

@@ -17,7 +17,7 @@ class Reassociation:
     """Group g of the source's dimensions and group g of the target's hold `sizes[g]` elements.
 
     Groups are as many as possible, so `(2, 3, 4) -> (2, 12)` keeps the first dimension apart. There
-    are none where either shape has rank 0.
+    are none if either shape has rank 0.
     """
 
     source: Groups

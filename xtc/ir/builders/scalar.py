@@ -124,7 +124,7 @@ class ScalarBuilder:
         """`math.<function>` of a float: exp, log, sqrt, tanh, erf, absf, floor, sin and others.
 
         `at_most_zero` says that no operand is above 0, which spares exp a test, and that the result
-        may be 0 if it is no normal number; it may be NaN.
+        may be 0 if it is subnormal; it may be NaN.
         """
         fact = f" {{{AT_MOST_ZERO}}}" if at_most_zero else ""
         return self._emit(f"math.{function} {a.ssa}{fact} : {a.mlir}", a.element)

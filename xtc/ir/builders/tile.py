@@ -248,7 +248,7 @@ def elected() -> Iterator[None]:
 
 
 def mbarrier_alloc(counts: Sequence[int], type: Type) -> Value:
-    """Barriers in shared memory that expect so many arrivals each, known to all threads."""
+    """Barriers in shared memory with these expected arrival counts, visible to all threads."""
     return _result("mbarrier_alloc", [], type, counts=_numbers(counts))
 
 

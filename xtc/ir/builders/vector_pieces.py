@@ -44,7 +44,7 @@ class Cut:
 
     @property
     def is_masked(self) -> bool:
-        """Whether some lanes are no elements of the vector."""
+        """Whether some lanes are padding."""
         return self.used < self.lanes
 
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that consists of devices, its members, each with an engine of its own: a rank copies
+// A device that consists of devices, its members, each with a separate engine: a rank copies
 // while another computes. The set is a driver table like others. A command fans out to the members'
 // queues; what has to happen once, such as a callback, joins them. Any driver's devices can be
 // members, sets too.
 //
 // Members that copy the same host memory do so in the queue's order: they are joined in between.
 //
-// The set has addresses of its own. An allocation is in all memories of all members, replicated or in
-// shards (xtc_driver.h); kernel arguments that are addresses are each member's own when it starts.
+// The set has a separate address space. An allocation is in all memories of all members, replicated
+// or in shards (xtc_driver.h); address arguments of kernels are translated for each member.
 // A command that cannot be given stops the queue. After one that failed on a member, that member runs
 // nothing more of the queue, and the others finish what they were given.
 #ifndef SET_H

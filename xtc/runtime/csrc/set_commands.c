@@ -12,7 +12,7 @@ typedef struct {
     xtc_device *set;
     xtc_queue queue; // the set's; XTC_NOW stands for one that is closed when the command is done
     set_numbers queues, events;
-    bool stopped;   // nobody gets it
+    bool stopped;   // no member gets it
     int32_t status; // of the first member that did not take it
 } fan;
 
@@ -61,7 +61,7 @@ static int32_t refuse(fan *out, int32_t status)
     return status;
 }
 
-// Let a member go on only when another one has come to where it is.
+// Make a member wait until another one has reached the same point.
 static void join(fan *out, uint32_t waiting, uint32_t other)
 {
     const set_member *here = &out->set->members[waiting], *there = &out->set->members[other];

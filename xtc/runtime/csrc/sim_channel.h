@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that a host process and a simulated device, a process of its own, have in common.
+// The memory that a host process shares with a simulated device, which is a separate process.
 //
 // It is one anonymous file, passed on as a descriptor, so it is gone with its last user. In it stand
 // the channel, a block of the target's own, the map of allocations, room for an image, what launches

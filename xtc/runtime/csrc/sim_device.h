@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulated device's side: a process that serves requests until its host ends, and says why
-// when it cannot go on.
+// when it cannot continue.
 #ifndef SIM_DEVICE_H
 #define SIM_DEVICE_H
 
@@ -36,14 +36,14 @@ bool sim_device_is_allocated(uint64_t address, uint64_t nbytes, uint64_t *first_
 // Stop: a kernel broke a rule. The message names kernel, coordinates and, where it is not 0, address.
 _Noreturn void sim_fault(uint64_t address, const char *rule, ...)
     __attribute__((format(printf, 2, 3)));
-// The same, where more is to be told than a message holds: a file gets the whole `report`.
+// The same for a longer report: a file gets the whole `report`.
 _Noreturn void sim_fault_with_report(const char *report, const char *rule, ...)
     __attribute__((format(printf, 2, 3)));
 // Stop for a reason that no kernel has.
 _Noreturn void sim_give_up(const char *reason);
 
 // Workers are processes that a simulator forks, each for a share of a kernel. From now on this process
-// is one: what ends it is told in `failure`, which is in memory that it shares, and ends no other.
+// is one: the cause of its end is in `failure`, in shared memory, and it ends no other process.
 void sim_fault_in_worker(sim_failure *failure);
 // From now on the end of a kernel's time calls this, in a handler of signals, and ends nothing; with
 // NULL it is a failure as ever.

@@ -18,7 +18,7 @@ typedef struct {
     bool has_grid; // whether a launch may say how many blocks run
     // Fill the block that host and device share.
     void (*fill)(const void *config, void *block);
-    // All names, in the order of the values; to be freed; NULL where there is no memory.
+    // All names, in the order of the values; to be freed; NULL if memory is exhausted.
     sim_counter_names *(*names)(const void *block);
     void (*values)(const void *block, const xtc_copies *copies, uint64_t *values);
 } sim_driver_target;

@@ -19,7 +19,7 @@ struct sim_stack {
     sim_stack *next; // that is free
 };
 
-// Save this stack's pointer in `*from` and go on at `to`.
+// Save this stack's pointer in `*from` and switch to `to`.
 void sim_fiber_switch(void **from, void *to);
 
 #if defined(__x86_64__)
@@ -93,7 +93,7 @@ static _Noreturn void no_stack(int error)
     sim_give_up(reason);
 }
 
-// The page below a stack is no memory: using up a stack is a fault.
+// The page below a stack is not mapped: a stack overflow is a fault.
 static sim_stack *new_stack(size_t nbytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -151,7 +151,7 @@ void sim_fiber_abandon(sim_fiber *fiber, sim_stack_pool *pool)
 void sim_fiber_end(sim_fiber *fiber, sim_stack_pool *pool)
 {
     void *left;
-    sim_fiber_abandon(fiber, pool); // nobody writes on the stack before this one has left
+    sim_fiber_abandon(fiber, pool); // the stack is not reused before this fiber has left it
     sim_fiber_switch(&left, outside);
     abort();
 }

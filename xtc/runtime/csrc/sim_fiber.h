@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibers: functions with stacks of their own, of which a thread runs one at a time.
+// Fibers: functions with separate stacks, of which a thread runs one at a time.
 //
-// A pool makes stacks of one size, each above a page that is no memory, and uses them again; that
-// takes two of the process's mappings for a stack (vm.max_map_count, 65530 where nobody changed it,
+// A pool creates stacks of one size, each above an unmapped page, and reuses them; a stack takes
+// two of the process's mappings (vm.max_map_count, by default 65530,
 // limits them). A simulator that has a guarded range for a stack already, such as the end of a
 // processor's own memory, gives that range instead, which takes none. A fiber and its pool belong to
 // the thread that entered it first.
@@ -23,8 +23,8 @@ typedef struct {
     sim_stack *stack; // from the pool, or NULL
 } sim_fiber;
 
-// Begin on a stack of the pool, or go on, until it leaves. `function` never returns: it ends with
-// sim_fiber_end. Where there is no memory for a stack the simulator gives up.
+// Start on a stack of the pool, or resume, until it leaves. `function` never returns: it ends with
+// sim_fiber_end. The simulator fails if there is no memory for a stack.
 void sim_fiber_enter(sim_fiber *fiber, sim_stack_pool *pool, void (*function)(void));
 // Prepare to begin on these bytes, the highest of which are used first.
 void sim_fiber_begin(sim_fiber *fiber, void *stack, size_t nbytes, void (*function)(void));

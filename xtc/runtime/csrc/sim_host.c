@@ -132,7 +132,7 @@ static int32_t lost(const sim_host *sim)
     return xtc_fail(XTC_LOST, "the simulator's process %d is gone", (int)sim->process);
 }
 
-// Why a request has no answer; only the first one is told that it is to blame.
+// Why a request has no answer; only the first one gets the cause.
 static int32_t failed(sim_host *sim)
 {
     if (sim->channel->state != SIM_FAILED || sim->reported)

@@ -29,7 +29,7 @@ typedef struct {
     sim_channel *channel; // the whole shared file is mapped here
     size_t nbytes;
     uint32_t oldest; // the first request whose end was not waited for
-    bool reported; // whether somebody was told why the device failed
+    bool reported; // whether the cause of the failure was reported
     _Atomic bool stopped; // or about to be
     _Atomic bool gone;    // the process has ended after that
 } sim_host;
@@ -38,7 +38,7 @@ typedef struct {
 int32_t sim_host_open(sim_host *sim, const sim_options *options);
 int32_t sim_host_start(sim_host *sim, const char *executable);
 // End the process, whatever it does; requests under way return XTC_LOST. One that runs a kernel gets
-// a SIGTERM first, and a moment to end processes of its own.
+// a SIGTERM first, and a moment to end its child processes.
 void sim_host_stop(sim_host *sim);
 // XTC_LOST where the process has ended.
 int32_t sim_host_check(const sim_host *sim);

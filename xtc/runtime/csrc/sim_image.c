@@ -14,7 +14,7 @@ typedef struct module {
     struct module *next;
 } module;
 
-// A function or data that was asked for.
+// A requested function or data.
 typedef struct symbol {
     bool is_data;
     uint64_t address, nbytes;

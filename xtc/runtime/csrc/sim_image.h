@@ -12,9 +12,9 @@ typedef struct {
     int32_t (*function)(uint64_t module, const char *name, uint64_t *function);
     // Data of an image: where the device's code finds it, and its size.
     int32_t (*data)(uint64_t module, const char *name, uint64_t *address, uint64_t *nbytes);
-    // The name of a function that was asked for, of a module that is loaded; else NULL.
+    // The name of a requested function of a loaded module; else NULL.
     const char *(*function_name)(uint64_t function);
-    // Bytes of an image's data that was asked for, as this process sees them; NULL for others.
+    // Requested bytes of an image's data in this process; NULL for others.
     void *(*view)(uint64_t address, uint64_t nbytes);
 } sim_loader;
 

@@ -8,7 +8,7 @@
 
 // Orders are random from now on, and the same for the same seed, where `shuffled` says so.
 void sim_order_init(bool shuffled, uint64_t seed);
-// The numbers 0 to count - 1, shuffled where asked for.
+// The numbers 0 to count - 1, shuffled if configured.
 void sim_order(uint32_t *numbers, uint32_t count);
 
 #endif

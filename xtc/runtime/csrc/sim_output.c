@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-// Bytes go on at the beginning of the buffer where its end is reached.
+// Bytes wrap around at the end of the buffer.
 static void put(sim_output *output, uint64_t at, const void *from, uint64_t nbytes)
 {
     uint64_t offset = at % SIM_OUTPUT_ROOM, left = SIM_OUTPUT_ROOM - offset;

@@ -27,8 +27,8 @@ typedef struct {
 
 // Add a text of fewer bytes than SIM_OUTPUT_TEXT.
 void sim_output_add(sim_output *output, uint64_t order, const char *text, uint32_t nbytes);
-// Read the text at `*at`, which is `first` for the first one, and go on behind it; false at `end`, and
-// where what the output holds cannot be.
+// Read the text at `*at`, which is `first` for the first one, and advance; false at `end`, and if
+// the output is corrupt.
 bool sim_output_next(const sim_output *output, uint64_t *at, uint64_t end, sim_output_head *head,
                      char text[SIM_OUTPUT_TEXT]);
 // Add the texts of several outputs, each of which has ascending orders, by their orders up to `last`.

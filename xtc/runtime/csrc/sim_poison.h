@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What memory holds that nobody has written.
+// The contents of uninitialised memory.
 #ifndef SIM_POISON_H
 #define SIM_POISON_H
 

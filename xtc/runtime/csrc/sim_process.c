@@ -41,7 +41,7 @@ bool sim_process_has_ended(pid_t process)
 {
     siginfo_t information = {0};
     if (waitid(P_PID, (id_t)process, &information, WEXITED | WNOHANG | WNOWAIT))
-        return true; // somebody else in this process asked for it
+        return true; // another part of this process waited for it
     return information.si_pid != 0;
 }
 

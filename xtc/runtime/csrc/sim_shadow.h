@@ -29,7 +29,7 @@ typedef struct {
 
 typedef struct {
     uint64_t address, nbytes;
-    sim_touch *writes, *reads; // of each byte; pages that nobody touched take no memory
+    sim_touch *writes, *reads; // of each byte; untouched pages take no memory
 } sim_shadow;
 
 // What an access met: the other one, and whether that was of another team.
@@ -39,7 +39,7 @@ typedef struct {
     bool other_team, other_writes;
 } sim_race;
 
-// Gives the simulator up where there is no address space for it.
+// The simulator fails if there is no address space for it.
 void sim_shadow_open(sim_shadow *shadow, uint64_t address, uint64_t nbytes);
 // Nobody has touched anything: a launch begins.
 void sim_shadow_forget(sim_shadow *shadow);

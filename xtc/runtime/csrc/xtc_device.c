@@ -34,7 +34,7 @@ static int32_t open_device(const void *config, xtc_device **device)
 static int32_t close_device(xtc_device *device)
 {
     if (xtc_engine_check(xtc_engine_of(device)))
-        return XTC_LOST; // closed, or the child of a fork, whose parent goes on with it
+        return XTC_LOST; // closed, or the child of a fork, whose parent keeps it
     if (own->stop)
         own->stop(device);
     if (xtc_engine_runs_here(xtc_engine_of(device)))

@@ -22,7 +22,7 @@ enum xtc_status {
     XTC_TIMEOUT = 5,   // a kernel ran past its limit
     XTC_LOST = 6,      // the device is gone or closed
     XTC_LAUNCH = 7,    // a kernel could not be started
-    XTC_IMAGE = 8,     // what was to be loaded is no device code
+    XTC_IMAGE = 8,     // the image is not device code
     XTC_USAGE = 9,     // the caller's mistake
     XTC_CALLBACK = 10, // a callback said that it failed
 };
@@ -156,7 +156,7 @@ struct xtc_driver {
                         uint64_t *values);
 
     // Data of an image by its name: an address for copies, valid while the module is loaded, and a
-    // size. Such copies are no parallel ones.
+    // size. Such copies are not parallel.
     int32_t (*data)(xtc_device *device, xtc_module module, const char *name, xtc_address *address,
                     uint64_t *nbytes);
 

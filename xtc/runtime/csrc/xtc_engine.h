@@ -84,7 +84,7 @@ typedef struct {
     pthread_t runner;        // where `running`
     _Atomic bool closed;
     bool has_threads, stopping;
-    pthread_t starter, finisher; // what they do when nobody waits
+    pthread_t starter, finisher; // work while no thread waits
 } xtc_engine;
 
 // A device begins with its engine, so that the functions below serve in its table.

@@ -8,7 +8,7 @@
 // Set this thread's message and return `status`.
 int32_t xtc_fail(int32_t status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// The same, where more is to be told than a message holds: a file gets the whole `report`.
+// The same for a longer report: a file gets the whole `report`.
 int32_t xtc_fail_with_report(int32_t status, const char *report, const char *summary);
 
 // The table's functions of these names.

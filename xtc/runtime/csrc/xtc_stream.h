@@ -15,7 +15,7 @@ struct xtc_stream {
     xtc_event failed;   // the first command that failed, or that a failure stopped; 0: none
     int32_t status;     // of the failure
     char message[XTC_MESSAGE_BYTES];
-    bool closed;    // and freed when nobody holds it
+    bool closed;    // and freed when it is not held
     uint64_t holds; // commands in the engine's lists, and threads that look at it
     struct xtc_stream *next;
 };
@@ -35,7 +35,7 @@ void xtc_stream_start(xtc_engine *engine, xtc_command *command);
 xtc_stream *xtc_stream_find(const xtc_engine *engine, xtc_queue id);
 // The queue fails at `event` for the reason in this thread's message, unless it failed before.
 void xtc_stream_fail(xtc_stream *stream, xtc_event event, int32_t status);
-// Note the end of a started command, and release those that nobody needs any more.
+// Note the end of a started command, and release commands that are not needed any more.
 void xtc_stream_complete(xtc_engine *engine, xtc_command *command, int32_t status);
 // Drop the queue's commands that have not started; the queue fails where there are any.
 void xtc_stream_drop(xtc_engine *engine, xtc_stream *stream);

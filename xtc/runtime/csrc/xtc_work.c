@@ -115,7 +115,7 @@ static void finish_first(xtc_device *device, xtc_engine *engine)
 
 void xtc_work_step(xtc_device *device, xtc_engine *engine, bool waits_for_kernels)
 {
-    // A kernel may run for long: only who waits for kernels anyway is held up by one.
+    // A kernel may run for long: it may only block threads that wait for kernels anyway.
     engine->finishers += waits_for_kernels;
     if (may_start(engine)) {
         start_next(device, engine);

@@ -14,9 +14,9 @@ int32_t xtc_work_run(xtc_device *device, const xtc_command *command);
 void xtc_work_step(xtc_device *device, xtc_engine *engine, bool waits_for_kernels);
 // Work until `event` of the queue is done, everything given where it is 0; returns its status.
 int32_t xtc_work_until(xtc_device *device, xtc_engine *engine, xtc_stream *stream, xtc_event event);
-// Wake those who wait, and the threads that work when nobody does.
+// Wake waiting threads, and the threads that work when none waits.
 void xtc_work_notify(xtc_engine *engine);
-// Start the threads that work when nobody waits.
+// Start the threads that work when no thread waits.
 int32_t xtc_work_start_threads(xtc_device *device, xtc_engine *engine);
 
 #endif

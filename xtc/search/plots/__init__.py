@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plots of what a search measured, as SVG, PNG, and an HTML page with all of them.
+"""Plots of a search's measurements, as SVG, PNG, and an HTML page with all of them.
 
-Each module has the numbers of a plot, apart from how it is drawn: matplotlib is imported only when
-a picture is made.
+Each module computes the numbers of a plot separately from drawing: matplotlib is imported only when
+a picture is drawn.
 """
 
 from xtc.search.plots.measured import Measured

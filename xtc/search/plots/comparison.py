@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs that searched the same graph, beside each other."""
+"""The comparison plot: two runs that searched the same graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINES = ("-", "--")
 
 
 def shares(measured: Measured) -> list[tuple[float, float]]:
-    """Speeds of the right results, rising, each with the share of all results that reach it."""
+    """Speeds of correct results, ascending, each with the share of results that reach it."""
     speeds = sorted(speed for _, speed in measured.right)
     return [
         (speed, (len(speeds) - rank) / len(measured.results)) for rank, speed in enumerate(speeds)
@@ -25,7 +25,7 @@ def shares(measured: Measured) -> list[tuple[float, float]]:
 
 
 def comparison(first: Measured, second: Measured) -> Picture:
-    """The plot of two runs. Raises UserError if they are one, or searched different graphs."""
+    """The plot of two runs. Raises UserError if they are equal, or searched different graphs."""
     earlier, other = first.run, second.run
     if earlier.number == other.number:
         raise UserError(f"run {earlier.number} is compared with itself", hints=["name another run"])
@@ -37,17 +37,17 @@ def comparison(first: Measured, second: Measured) -> Picture:
     return Picture(
         "comparison",
         f"Runs {earlier.number} and {other.number} of {label(earlier.name)}",
-        "On the left the best speed so far, on the right how many of the candidates are at least "
-        f"so fast. {_differences(first, second)}",
+        "On the left the best speed so far, on the right the share of candidates that reach a "
+        f"speed. {_differences(first, second)}",
         [partial(_draw_best, (first, second)), partial(_draw_shares, (first, second))],
     )
 
 
 def _differences(first: Measured, second: Measured) -> str:
-    """In what the two runs differ, of what was chosen or given."""
+    """The differences between the settings of the two runs."""
     names = ("target", "options", "machine", "strategy", "sampler", "seed", "budget", "versions")
     found = [name for name in names if getattr(first.run, name) != getattr(second.run, name)]
-    return f"They differ in: {', '.join(found) or 'nothing that was chosen'}."
+    return f"They differ in: {', '.join(found) or 'none of their settings'}."
 
 
 def _name(measured: Measured) -> str:
@@ -82,5 +82,5 @@ def _draw_shares(runs: Sequence[Measured], axes: Any) -> None:
             linestyle=line,
             label=_name(measured),
         )
-    axes.set(xlabel=f"speed ({runs[0].unit}, measured)", ylabel="candidates at least so fast (%)")
+    axes.set(xlabel=f"speed ({runs[0].unit}, measured)", ylabel="candidates as fast (%)")
     axes.set(xlim=(0, None), ylim=(0, 105))

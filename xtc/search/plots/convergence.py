@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast a search found what it found: the best so far over measurements and over seconds."""
+"""The convergence plot: the best result so far over measurements and over seconds."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Step:
 
     Attributes:
         number: its position, from 1.
-        at: seconds of the run when its result was there.
-        speed: in the unit of the run; None if the result is not right.
-        best: the highest speed so far, None before the first right result.
+        at: the time of its result in the run, in seconds.
+        speed: in the unit of the run; None if the result is wrong.
+        best: the highest speed so far; None before the first correct result.
     """
 
     number: int
@@ -46,8 +46,8 @@ def convergence(measured: Measured) -> Picture:
     return Picture(
         "convergence",
         f"Convergence: run {run.number} of {label(run.name)}",
-        "The line is the best speed so far, each dot a candidate that was right, and each cross at "
-        "the bottom one that was not.",
+        "The line is the best speed so far, each dot a correct candidate, and each cross at the "
+        "bottom a failed one.",
         [
             partial(_draw, measured, [float(trial.number) for trial in taken], "measurement"),
             partial(_draw, measured, [trial.at for trial in taken], "time of the search (s)"),

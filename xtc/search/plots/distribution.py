@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the candidates of a search are spread: speeds of the right ones, ways to end of all."""
+"""The distribution plot: speeds of correct candidates, and outcomes of all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_BINS = 30
 
 
 def bins(measured: Measured) -> tuple[list[float], list[int]]:
-    """Edges of equal bins from speed 0 to the highest one, and how many right results each has."""
+    """Edges of equal bins from speed 0 to the highest one, and the correct results in each."""
     speeds = [speed for _, speed in measured.right]
     count = min(_MOST_BINS, max(5, len(speeds) // 2))
     counts, edges = np.histogram(speeds, bins=count, range=(0.0, max(speeds)))
@@ -28,8 +28,8 @@ def distribution(measured: Measured) -> Picture:
     return Picture(
         "distribution",
         f"Distribution: run {run.number} of {label(run.name)}",
-        "On the left how many of the right candidates are how fast, on the right how all "
-        "candidates ended.",
+        "On the left the speeds of the correct candidates, on the right the outcomes of all "
+        "candidates.",
         [partial(_draw_speeds, measured), partial(_draw_statuses, measured)],
     )
 
@@ -41,7 +41,7 @@ def _draw_speeds(measured: Measured, axes: Any) -> None:
     axes.axvline(best, color=BLUE, label="best")
     if measured.default is not None:
         axes.axvline(measured.default, color=MUTED, linestyle="--", label="default schedule")
-    axes.set(xlabel=f"speed ({measured.unit}, measured)", ylabel="measurements (right ones)")
+    axes.set(xlabel=f"speed ({measured.unit}, measured)", ylabel="measurements (correct)")
     axes.legend(loc="upper left")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two parameters of a strategy do to the speed."""
+"""The heat map: speed by two parameters of a strategy."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from xtc.core.errors import UserError, did_you_mean
 from xtc.search.plots.measured import Measured
 from xtc.search.plots.picture import MUTED, Picture, label
 
-_LEVELS = 12  # colours; few enough to stay shapes, not pixels
+_LEVELS = 12  # colours; few, so that regions are visible
 _MOST_VALUES = 128  # of a parameter
-_FEW_VALUES = 24  # so that a cell has room for a number
+_FEW_VALUES = 24  # so that numbers fit into cells
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class HeatMap:
     """The numbers of the plot.
 
     Attributes:
-        x: name of the parameter from left to right.
-        y: name of the parameter from bottom to top.
-        columns: its values there are.
-        rows: likewise.
-        best: the highest speed for values of x and y, whatever the others are; None where
-            candidates were tried and none was right.
+        x: the parameter on the horizontal axis.
+        y: the parameter on the vertical axis.
+        columns: the values of x.
+        rows: the values of y.
+        best: the highest speed for values of x and y, over all other parameters; None if
+            candidates were tried and none was correct.
     """
 
     x: str
@@ -41,9 +41,9 @@ class HeatMap:
 
 
 def parameters_by_effect(measured: Measured) -> list[str]:
-    """Parameters with several values, 128 at most; first those that explain most of the speeds.
+    """Parameters with 2 to 128 values, those with most effect first.
 
-    How much one explains is the part of the variance of speeds that lies between its values.
+    The effect of a parameter is the share of the variance of speeds between its values.
     """
     names = sorted({name for result in measured.results for name in result.parameters})
     varied = [name for name in names if 1 < len(_values(measured, name)) <= _MOST_VALUES]
@@ -51,9 +51,9 @@ def parameters_by_effect(measured: Measured) -> list[str]:
 
 
 def heat_map_of(measured: Measured, x: str | None = None, y: str | None = None) -> HeatMap:
-    """Parameters that are not named are those with most effect.
+    """The heat map; the default parameters are those with most effect.
 
-    Raises UserError for a parameter there is not, or where only one has several values.
+    Raises UserError for an unknown parameter, or if only one has several values.
     """
     there = parameters_by_effect(measured)
     for name in (x, y):
@@ -121,8 +121,8 @@ def heat_map(measured: Measured, x: str | None = None, y: str | None = None) -> 
     return Picture(
         "heatmap",
         f"Parameters: run {run.number} of {label(run.name)}",
-        "The highest speed of all candidates with these two values, whatever their other "
-        "parameters. A cross: tried, and never right. Empty: not tried.",
+        "The highest speed of all candidates with these two values, over all other parameters. "
+        "A cross: tried, but never correct. Empty: not tried.",
         [partial(_draw, numbers, measured.unit)],
         width=max(5.0, min(12.0, 2.6 + 0.5 * len(numbers.columns))),
         height=max(3.5, min(10.0, 1.6 + 0.32 * len(numbers.rows))),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run and its results as plots read them: checked, as a database may come from elsewhere."""
+"""A run and its results for plots, checked because a database may be foreign."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from xtc.search.store import Store
 
 _GIGA = 1e9
 _MOST_INTEGER = 2**63
-_MOST = 1e24  # of anything; far from where arithmetic overflows
-_SHORTEST = 1e-12  # seconds that a call may take
+_MOST = 1e24  # the largest value, far from overflow
+_SHORTEST = 1e-12  # the shortest call in seconds
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A run with its results in the order in which they came, at least one of them right."""
+    """A run with its results in order, of which at least one is correct."""
 
     run: Run
     results: tuple[Result, ...]
 
     @staticmethod
     def of(store: Store, number: int | None = None) -> Measured:
-        """A run by its number; the newest where that is None.
+        """A run by its number; the newest if that is None.
 
-        Raises UserError if it is not there, has no right result, or holds nonsense.
+        Raises UserError if it does not exist, has no correct result, or is damaged.
         """
         try:
             run = store.run(number)
             results = store.results(run.number)
             wrong = next(_nonsense(run, results), None)
-        except (AttributeError, TypeError, ValueError) as error:  # of a value of another type
+        except (AttributeError, TypeError, ValueError) as error:  # values of another type
             wrong = str(error)
         if wrong is not None:
             which = "the newest run" if number is None else f"run {number}"
@@ -46,7 +46,7 @@ class Measured:
 
     @property
     def right(self) -> list[tuple[Result, float]]:
-        """Right results, each with its speed."""
+        """Correct results, each with its speed."""
         return [(result, self.speed(result.seconds)) for result in self.results if result.seconds]
 
     @property
@@ -64,13 +64,13 @@ class Measured:
 
     @property
     def statuses(self) -> dict[str, int]:
-        """How many results ended in each way, those that did not happen left out."""
+        """The number of results for each status that occurs."""
         counts = Counter(result.status for result in self.results)
         return {status: counts[status] for status in STATUSES if counts[status]}
 
     @property
     def unit(self) -> str:
-        """What speeds are in: calls are counted where their operations are not."""
+        """The unit of speeds: calls per second if operations are not counted."""
         return "GFLOP/s" if self.run.flops else "calls/s"
 
     def speed(self, seconds: float) -> float:
@@ -79,7 +79,7 @@ class Measured:
 
     @property
     def peak(self) -> float | None:
-        """The peak of multiply-adds in `unit`, None if it is unknown."""
+        """The multiply-add peak in `unit`; None if it is unknown."""
         return self.run.peak / _GIGA if self.run.peak and self.run.flops else None
 
 
@@ -87,19 +87,19 @@ def _nothing_right(run: Run, results: Sequence[Result]) -> UserError:
     counts = Counter(result.status for result in results)
     ended = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     return UserError(
-        f"run {run.number} has no right result",
+        f"run {run.number} has no correct result",
         notes=[f"its results: {ended or 'none'}"],
-        hints=[f"`xtc-tune --run {run.number} --csv FILE` tells what went wrong"],
+        hints=[f"`xtc-tune --run {run.number} --csv FILE` has the causes"],
     )
 
 
 def _nonsense(run: Run, results: Sequence[Result]) -> Iterator[str]:
-    """What in a run cannot be: of another type, negative, infinite."""
+    """Invalid values in a run: of another type, negative, or infinite."""
     for field in fields(Run):
         if field.type == "str" and not isinstance(getattr(run, field.name), str):
-            yield f"its {field.name} is no text"
+            yield f"its {field.name} is not a text"
     if not all(isinstance(version, str) for version in run.versions.values()):
-        yield "a version is no text"
+        yield "a version is not a text"
     for name in ("flops", "nbytes", "seconds"):
         if not _is_number(value := getattr(run, name), 0.0):
             yield f"its {name} is {value!r:.40}"
@@ -114,16 +114,16 @@ def _nonsense_of(result: Result) -> Iterator[str]:
     if result.status not in STATUSES:
         yield f"the status {result.status!r:.40}"
     if not all(isinstance(text, str) for text in (result.schedule, result.message, result.worker)):
-        yield "a text that is none"
+        yield "a text of another type"
     if not _is_number(result.at, 0.0):
         yield f"the time {result.at!r:.40}"
     if not all(_is_number(value, _SHORTEST) for value in result.samples):
-        yield "a sample that is no time"
+        yield "a sample that is not a time"
     if not all(
         isinstance(value, int) and abs(value) < _MOST_INTEGER
         for value in result.parameters.values()
     ):
-        yield "a parameter that is no integer"
+        yield "a parameter that is not an integer"
 
 
 def _is_number(value: Any, least: float) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plot is before it is drawn, and the colours that it is drawn in."""
+"""The description of a plot before it is drawn, and its colours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DARK = {
     GRID: "#2c333e",
     CARD: "#171b22",
 }
-"""The colour that stands on a dark background in the place of each."""
+"""The replacement of each colour on a dark background."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Picture:
     """A plot that is ready to be drawn.
 
     Attributes:
-        name: of the kind of plot: letters only.
-        title: stands above it.
-        caption: what there is to see, in a sentence or two.
-        panels: what draws each panel into matplotlib's Axes, from left to right.
+        name: the kind of plot, letters only.
+        title: the text above it.
+        caption: a description in a sentence or two.
+        panels: functions that draw the panels into matplotlib's Axes, from left to right.
         width: inches.
         height: inches.
     """

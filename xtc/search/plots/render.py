@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws pictures with matplotlib: the same bytes for the same picture, for light and for dark."""
+"""Draws pictures with matplotlib, deterministically, for light and dark backgrounds."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def svg_text(picture: Picture) -> str:
 
 
 def svg_element(picture: Picture) -> str:
-    """The element alone, as a page of HTML holds it: ids and styles are its own."""
+    """The element to embed in an HTML page, with unique ids and styles."""
     drawn = _saved(picture, "svg", {"Creator": None, "Date": None, "Format": None, "Type": None})
     root = ElementTree.fromstring(drawn)  # noqa: S314  matplotlib wrote it
     for data in root.findall(f"{{{_SVG}}}metadata"):
@@ -77,7 +77,7 @@ def png_bytes(picture: Picture) -> bytes:
 
 
 def _make_own(element: ElementTree.Element, name: str) -> None:
-    """Tell ids, and what refers to them, from those of other pictures; confine the styles."""
+    """Make ids and references unique, and limit the styles to this picture."""
     for key, value in element.attrib.items():
         if key == "id":
             element.set(key, f"{name}-{value}")
@@ -88,7 +88,7 @@ def _make_own(element: ElementTree.Element, name: str) -> None:
 
 
 def _style_sheet() -> str:
-    """Other colours for a reader whose system is dark."""
+    """Colours for readers with a dark system theme."""
     rules = [
         f".{SCOPE} [style*='{part}: {light}']{{{part}:{dark}!important}}\n"
         for light, dark in DARK.items()
@@ -114,7 +114,7 @@ def _saved(picture: Picture, form: str, metadata: dict[str, None]) -> bytes:
 
 @contextmanager
 def _matplotlib() -> Iterator[None]:
-    """Its own defaults and our style, whatever the user's settings are. Raises UserError."""
+    """Matplotlib's defaults and our style, regardless of the user's settings. Raises UserError."""
     try:
         import matplotlib as mpl
     except ImportError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All plots of a run as one page of HTML: it loads nothing, runs nothing, and opens from disk."""
+"""All plots of a run as a self-contained HTML page without scripts."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def report_text(
     x: str | None = None,
     y: str | None = None,
 ) -> str:
-    """The page about a run; with `other`, which searched the same graph, it compares the two.
+    """The page about a run; with `other`, which searched the same graph, it compares both.
 
-    A plot that cannot be made of this run is left out, and the page says why; a parameter `x` or
-    `y` of the heat map that is not there is a UserError.
+    A plot that this run does not support is omitted, and the page gives the reason. Raises
+    UserError for an unknown parameter `x` or `y` of the heat map.
     """
     if x is not None or y is not None:
-        heat_map_of(measured, x, y)  # what was asked for and is not there is an error
+        heat_map_of(measured, x, y)  # raises for unknown parameters
     plots: list[Draw] = [
         convergence,
         distribution,
@@ -81,7 +81,7 @@ def _head(measured: Measured) -> Iterator[str]:
     yield '<meta name="viewport" content="width=device-width,initial-scale=1">'
     yield f"<title>{title}</title><style>{_STYLE}</style></head>"
     yield f"<body><h1>{title}</h1>"
-    ended = "came to its end" if run.finished else "did not come to its end"
+    ended = "finished" if run.finished else "not finished"
     versions = ", ".join(f"{name} {version}" for name, version in sorted(run.versions.items()))
     facts = {
         "target": f"{run.target} {run.options}".strip(),
@@ -115,9 +115,9 @@ def _best(measured: Measured) -> Iterator[str]:
 
 
 def _failures(measured: Measured) -> Iterator[str]:
-    """How many failed in each way, with the message of the first."""
+    """The number of failures by status, with the first message."""
     failed = [result for result in measured.results if result.status != "ok"]
-    yield "<h2>What was not right</h2>"
+    yield "<h2>Failed candidates</h2>"
     if not failed:
         yield "<p>Nothing.</p>"
         return
@@ -127,7 +127,7 @@ def _failures(measured: Measured) -> Iterator[str]:
         [escaped(status), str(count), _code(first[status].message), _code(first[status].schedule)]
         for status, count in sorted(counts.items())
     ]
-    yield from _table(["status", "how many", "message of the first", "its schedule"], rows)
+    yield from _table(["status", "count", "first message", "its schedule"], rows)
 
 
 def _plot(measured: Measured, draw: Draw) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _plot(measured: Measured, draw: Draw) -> Iterator[str]:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Heads as text, cells as HTML."""
+    """A table; heads are text, cells are HTML."""
     yield f"<table><tr>{''.join(f'<th>{escaped(head)}</th>' for head in heads)}</tr>"
     for row in rows:
         yield f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>"

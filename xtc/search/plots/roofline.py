@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the machine allows, beside what the best candidates reach.
+"""The roofline plot: the machine's limits and the best candidates.
 
 The roofline model of S. Williams, A. Waterman and D. Patterson (Communications of the ACM 52(4),
 2009): no faster than the peak of multiply-adds, nor than memory delivers operands.
@@ -27,10 +27,10 @@ class Roofline:
 
     Attributes:
         intensity: operations for each byte of all arguments, each counted once.
-        peak: of multiply-adds in GFLOP/s.
-        bandwidth: rate of reading memory in GB/s, None if it was not measured.
-        speeds: of the right candidates in GFLOP/s, the best of each schedule, the fastest first.
-        default: that of the default schedule.
+        peak: the multiply-add peak in GFLOP/s.
+        bandwidth: the memory read bandwidth in GB/s; None if it was not measured.
+        speeds: the best speed of each correct schedule in GFLOP/s, the fastest first.
+        default: the speed of the default schedule.
     """
 
     intensity: float
@@ -45,7 +45,7 @@ class Roofline:
 
 
 def roofline_of(measured: Measured) -> Roofline:
-    """Raises UserError if operations, bytes or the peak are not known."""
+    """The numbers of the plot. Raises UserError if operations, bytes or the peak are unknown."""
     run = measured.run
     if not run.flops or not run.nbytes:
         raise UserError(f"run {run.number} has no roofline: its graph's operations are not counted")
@@ -70,13 +70,12 @@ def roofline(measured: Measured) -> Picture:
     caption = (
         f"The best candidate reaches {best / allowed:.0%} of the roof and "
         f"{best / numbers.peak:.0%} of the {label(run.dtype)} peak. The roofs were measured at the "
-        "beginning of the run. Arguments that fit in the caches may come faster than memory "
-        "delivers."
+        "beginning of the run. Arguments that fit in the caches may exceed the memory roof."
     )
     return Picture(
         "roofline",
         f"Roofline: run {run.number} of {label(run.name)}",
-        caption if numbers.bandwidth else f"{caption} The rate of memory was not measured.",
+        caption if numbers.bandwidth else f"{caption} Memory bandwidth was not measured.",
         [partial(_draw, numbers)],
         width=7.0,
         height=4.5,

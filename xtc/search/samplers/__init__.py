@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways to choose the next points of a search; each by its name."""
+"""Samplers choose the next points of a search; found by name."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["SAMPLERS", "Sampler", "sampler"]
 
 
 def sampler(name: str, space: SearchSpace, seed: int) -> Sampler:
-    """A new sampler by its name, or that of a CSV file.
+    """A new sampler by its name, or by the name of a CSV file.
 
-    Raises UserError if there is none, or it lacks a package.
+    Raises UserError if it does not exist, or a package is missing.
     """
     if name.endswith(SUFFIX):
         return ListedSampler(space, Path(name))

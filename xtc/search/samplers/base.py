@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sampler is: it is asked for points, and told how good they were."""
+"""The contract of samplers: they propose points and learn from results."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import ClassVar
 from xtc.search.space import Point, SearchSpace, key, some_points
 
 MAX_LISTED = 1 << 15
-"""Spaces up to this size are listed at once; larger ones are sampled."""
+"""The largest space that is enumerated; larger ones are sampled."""
 
 
 class Sampler(ABC):
-    """Chooses points, none twice; the same ones for the same seed and the same answers."""
+    """Chooses distinct points; deterministic for equal seeds and results."""
 
     name: ClassVar[str]
 
@@ -26,31 +26,31 @@ class Sampler(ABC):
         self._is_listed = False
 
     def ask(self) -> Point | None:
-        """The next point, None if there is no other."""
+        """The next point; None if all were proposed."""
         point = self._choose()
         if point is not None:
             self._seen.add(key(point))
         return point
 
     def tell(self, point: Point, seconds: float | None) -> None:
-        """How long a point takes, None for one that is no good; also of one never asked for."""
+        """Report the time of a point, None for a failed one; also for points never proposed."""
         point = {name: point[name] for name in self.space.names}
         self._seen.add(key(point))
         self._learn(point, seconds)
 
     @abstractmethod
     def _choose(self) -> Point | None:
-        """A point that is not among the seen ones."""
+        """A point that was not seen yet."""
 
     def _learn(self, point: Point, seconds: float | None) -> None:
-        """Most learn nothing."""
+        """Learn from a result; by default nothing."""
         return
 
     def _is_new(self, point: Point) -> bool:
         return key(point) not in self._seen
 
     def _random_new(self) -> Point | None:
-        """A point drawn evenly from the new ones; None if there is none."""
+        """A point drawn uniformly from the new ones; None if there are none."""
         if not self._is_listed:
             self._is_listed, self._listed = True, some_points(self.space, MAX_LISTED)
             if self._listed is not None:

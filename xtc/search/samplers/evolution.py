@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Children of the best points so far: values mixed from two parents, and one or two changed."""
+"""Evolutionary search: offspring of the best points by crossover and one or two mutations."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from xtc.search.space import Point, SearchSpace
 
 POPULATION = 16
 _TOURNAMENT = 3
-_FRESH = 0.1  # how often a point is drawn at random all the same
+_FRESH = 0.1  # share of random points
 _TRIES = 50
 
 
 class EvolutionarySampler(Sampler):
-    """Begins with random points. The parents are the best that are known, chosen by tournament."""
+    """Starts with random points; selects parents among the best points by tournament."""
 
     name: ClassVar[str] = "evolutionary"
 

@@ -11,7 +11,7 @@ from xtc.search.space import Point, SearchSpace
 
 
 class ExhaustiveSampler(Sampler):
-    """For small spaces; the seed plays no part."""
+    """For small spaces; ignores the seed."""
 
     name: ClassVar[str] = "exhaustive"
 

@@ -18,10 +18,10 @@ _MAX_ROWS = 1 << 20
 
 
 class ListedSampler(Sampler):
-    """Points that somebody wrote down, or `xtc-tune --csv` did; the seed plays no part.
+    """Points from a CSV file, such as the output of `xtc-tune --csv`; ignores the seed.
 
-    Columns that are no parameters are ignored. Rows without a point, as that of the default
-    schedule, are left out.
+    Columns that are not parameters are ignored, and so are rows without a point, such as the
+    default schedule's.
     """
 
     name: ClassVar[str] = f"FILE{SUFFIX}"
@@ -35,7 +35,7 @@ class ListedSampler(Sampler):
 
 
 def _points(space: SearchSpace, path: Path) -> list[Point]:
-    """The points of the file. Raises UserError for a file that has none, or others."""
+    """The points of the file. Raises UserError for a file without points or with invalid ones."""
     try:
         with path.open(newline="") as file:
             rows = list(_rows(csv.DictReader(file), str(path)))
@@ -76,5 +76,5 @@ def _point(
     first = {name: values[0] for name, values in space.values.items()}
     point = space.canonical({**first, **{name: int(text) for name, text in given.items()}})
     if not space.allows(point):
-        raise UserError("this point does not hold the strategy's constraints", where=where)
+        raise UserError("this point violates the strategy's constraints", where=where)
     return point

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points that a regression on what was measured says are fast: extremely randomised trees.
+"""Points that a regression predicts to be fast: extremely randomised trees.
 
 The logarithm of the time is predicted from the logarithms of the parameters, with one feature for
-each nest. Of many new points the one is taken whose predicted time, less the spread of the trees'
-answers, is lowest (lower confidence bound).
+each nest. Among many new points it chooses the one with the lowest predicted time minus the spread
+of the trees' predictions (lower confidence bound).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from xtc.search.space import Point, SearchSpace, key
 from xtc.search.strategy import NEST
 
 _FIRST = 20  # random points before there is a model
-_EVERY = 12  # answers after which the model is fitted again
+_EVERY = 12  # results between two fits of the model
 _TREES = 50
-_POOL = 400  # points that are predicted at once
-_BEST = 10  # whose neighbours are among them
-_FRESH = 0.1  # how often a point is drawn at random all the same
-_KAPPA = 1.0  # how many standard deviations count as hope
-_FAILED = 2.0  # a point without a time counts as the slowest one times this
+_POOL = 400  # points per prediction
+_BEST = 10  # points whose neighbours are in the pool
+_FRESH = 0.1  # share of random points
+_KAPPA = 1.0  # standard deviations in the lower confidence bound
+_FAILED = 2.0  # a failed point counts as this multiple of the slowest time
 
 
 class ModelSampler(Sampler):
-    """Learns from every answer; needs scikit-learn."""
+    """Learns from every result; needs scikit-learn."""
 
     name: ClassVar[str] = "model"
 
@@ -74,7 +74,7 @@ class ModelSampler(Sampler):
         self._fitted, self._queue = len(self._points), []
 
     def _promising(self) -> list[Point]:
-        """The new points of a pool that the model likes most."""
+        """The new points of a pool, the most promising first."""
         pool = self._pool()
         if not pool:
             return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points drawn evenly, none twice."""
+"""Distinct points drawn uniformly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc.search.space import Point
 
 
 class RandomSampler(Sampler):
-    """Learns nothing; hard to beat where many points are good."""
+    """Random search; hard to beat if many points are good."""
 
     name: ClassVar[str] = "random"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cache of built artefacts on disk, addressed by what they were built from.
+"""An on-disk cache of built artefacts, addressed by a hash of their inputs.
 
-Nothing here knows what an artefact is: an entry is a folder of files under a key.
+It is independent of artefacts: an entry is a folder of files under a key.
 """
 
 from xtc.system.cache.cache_folder import CacheWarning

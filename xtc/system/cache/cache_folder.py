@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a cache: made private, marked as ours, and refused where it is not."""
+"""The folder of a cache: private, tagged, and refused if it belongs to someone else."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ Signature: 8a477f597d28d172789f06886806bc55
 
 
 class CacheWarning(UserWarning):
-    """The artefact cache cannot be used; results are the same, only compiled anew each time."""
+    """The artefact cache cannot be used; results are the same, but nothing is cached."""
 
 
 @dataclass(frozen=True)
 class CacheFolder:
-    """A cache's folder and what it is divided into."""
+    """A cache's folder and its subfolders."""
 
     root: Path
 
     @property
     def entries(self) -> Path:
-        """Holds the entries, one folder each, named by key."""
+        """The folder of the entries, each a folder named by its key."""
         return self.root / "entries"
 
     @property
     def workspace(self) -> Workspace:
-        """For entries that are being written or removed."""
+        """The workspace for entries that are being written or removed."""
         return Workspace(self.root / "tmp")
 
     def prepare(self) -> None:
-        """Make what is missing. Raises OSError if the folder cannot or must not be used."""
+        """Create missing folders. Raises OSError if the folder cannot or must not be used."""
         make_private(self.root)
         self._tag()
         for folder in (self.entries, self.workspace.root):
             make_private(folder, follow=False)
 
     def _tag(self) -> None:
-        """Mark a new folder; one with other things in it is somebody's data, not a cache."""
+        """Tag a new folder; an untagged folder with other contents is user data, not a cache."""
         tag = self.root / TAG_FILE
         if tag.exists():
             return
-        # The tag is written first, so one that is missing now was missing when the others came.
+        # The tag is written first, so a folder with contents but without a tag never had one.
         if any(self.root.iterdir()) and not tag.exists():
             message = f"it is neither empty nor marked as a cache by a file {TAG_FILE}"
             raise PermissionError(errno.EPERM, message, str(self.root))
@@ -66,7 +66,7 @@ _guard = threading.Lock()
 
 
 def warn_once(root: Path, doing: str, error: OSError) -> None:
-    """Say in one warning per process and cache why it is not used."""
+    """Warn once per process and cache why it is not used."""
     with _guard:
         if root in _warned:
             return
@@ -74,7 +74,7 @@ def warn_once(root: Path, doing: str, error: OSError) -> None:
     why = error.strerror or str(error)
     where = f" ({error.filename})" if error.filename else ""
     warnings.warn(
-        f"cannot {doing} the artefact cache {root}: {why}{where}; going on without it",
+        f"cannot {doing} the artefact cache {root}: {why}{where}; continuing without it",
         CacheWarning,
         stacklevel=2,
     )

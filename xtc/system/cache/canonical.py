@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain data as text: equal for equal values in every process, different for different ones."""
+"""Canonical text of plain data: equal if and only if the values are equal, in every process."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 class NoCanonicalFormError(TypeError):
-    """A value is not plain data, so that nothing can be told from its text."""
+    """A value is not plain data and has no canonical text."""
 
 
 def canonical_text(value: object) -> str:
     """The text of numbers, strings, paths, enums, sequences, sets, mappings and dataclasses.
 
-    Types are part of it: 1, 1.0 and "1" differ. Raises NoCanonicalFormError for anything else.
+    It includes types: 1, 1.0 and "1" differ. Raises NoCanonicalFormError for other values.
     """
     return repr(_form(value))
 
 
 def _form(value: object) -> object:
-    """`value` in nested tuples of plain values, whose `repr` is unambiguous."""
+    """`value` as nested tuples of plain values, whose `repr` is unambiguous."""
     if type(value) in _PLAIN:
         return value
     if isinstance(value, Enum):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache that the environment variables ask for."""
+"""The cache configured by environment variables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xtc.system.cache.store import ArtifactCache
 
 
 def configured_cache() -> ArtifactCache:
-    """The cache in XTC_CACHE_DIR or the user's folder for caches; nothing is made yet."""
+    """The cache in XTC_CACHE_DIR or in the user's cache folder; creates nothing."""
     chosen = knobs.CACHE_DIR.get()
     root = chosen or Path(platformdirs.user_cache_dir("xtc", appauthor=False), "artifacts")
     return ArtifactCache(root.absolute(), knobs.CACHE_LIMIT.get())

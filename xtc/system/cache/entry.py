@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One entry on disk: files, and a seal with the hash of each, so that no damage goes unseen.
+"""A cache entry on disk: files, and a seal with their hashes, which detects damage.
 
-The seal's first line is the hash of the rest, which is JSON: the key, and each file's hash, size
-and whether it is executable. Reading trusts neither links, nor other users' files, nor sizes.
+The seal's first line is the hash of the rest, which is JSON: the key, and for each file its hash,
+size and executable flag. The reader does not trust links, other users' files, or sizes.
 
-Large files, such as libraries with the weights of a network, are neither copied nor read again
-where that can be helped: they have a second name where they are used, and the seal has their
-stamp. A file of the same stamp was not written since; one of another stamp is read and hashed.
+Large files, such as libraries with the weights of a network, are not copied or read again if
+possible: they are hard-linked to where they are used, and the seal has their stamp. A file with an
+unchanged stamp was not modified; otherwise it is read and hashed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from xtc.system.ownership import foreign_reason
 
 SEAL_FILE = "SEAL"
 LARGE = 4 << 20
-"""Bytes from which a file is shared under a second name and recognised by its stamp."""
+"""The smallest file in bytes that is hard-linked and recognised by its stamp."""
 _CHUNK = 1 << 20
 _MAX_SEAL = 1 << 20
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-# What a disk gives that cannot be read, or holds something else than what was put there.
+# Errors of a disk that is unreadable or has other contents than were written.
 _DAMAGE = (
     *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO),
     *(errno.EACCES, errno.EPERM, errno.EIO),
@@ -39,11 +39,11 @@ _DAMAGE = (
 
 
 class BadEntryError(Exception):
-    """The entry is not what was published under its key; says what is wrong."""
+    """The entry differs from what was published under its key; says how."""
 
 
 class UnreadableEntryError(Exception):
-    """The system did not let the entry be read, for a reason that may pass (its `cause`)."""
+    """The entry could not be read, for a possibly transient reason (its `cause`)."""
 
     def __init__(self, cause: OSError) -> None:
         super().__init__(str(cause))
@@ -52,9 +52,9 @@ class UnreadableEntryError(Exception):
 
 @dataclass(frozen=True)
 class SealedFile:
-    """What the seal says of one file; `sha256` in hexadecimal, `size` in bytes.
+    """The seal of one file; `sha256` in hexadecimal, `size` in bytes.
 
-    `stamp`: inode number and time of the last change in nanoseconds; none of a small file.
+    `stamp`: inode number and time of the last change in nanoseconds; empty for a small file.
     """
 
     sha256: str
@@ -66,11 +66,11 @@ class SealedFile:
 def write_entry(
     source: Path, folder: Path, key: str, known: Mapping[str, str] = MappingProxyType({})
 ) -> None:
-    """Take the files in `source` to the empty `folder`, seal them, and wait until they are on disk.
+    """Copy the files in `source` to the empty `folder`, seal them, and sync them to disk.
 
-    `known` has the SHA-256 of files, by name; large ones are not read for it then. Large files
-    that only this user can write become read-only and have a name in both folders. Raises OSError,
-    also for what an entry cannot hold: folders and links.
+    `known` has the SHA-256 of files by name, so that large ones need not be read. Large files that
+    only this user can write become read-only and are hard-linked into both folders. Raises OSError,
+    also for folders and links, which an entry cannot contain.
     """
     files = {}
     for path in sorted(source.iterdir()):
@@ -116,7 +116,7 @@ def read_entry(folder: Path, key: str, into: Path | None) -> bool:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on disk."""
+    """Sync a folder's directory entries to disk."""
     with _opened(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) as descriptor:
         os.fsync(descriptor)
 
@@ -160,9 +160,9 @@ def _seal_text(key: str, files: Mapping[str, SealedFile]) -> bytes:
 
 
 def _taken(content: int, path: Path, new: Path, known: str | None) -> SealedFile:
-    """Name or copy the file `path`, which is open as `content`, as `new`, and hash it.
+    """Link or copy the file `path`, which is open as `content`, to `new`, and hash it.
 
-    What is `known` to be the hash of a file is taken for it where nothing is copied.
+    A `known` hash is used if the file is linked.
     """
     info = os.fstat(content)
     executable = bool(info.st_mode & stat.S_IXUSR)
@@ -181,19 +181,19 @@ def _taken(content: int, path: Path, new: Path, known: str | None) -> SealedFile
 
 
 def _stamp(info: os.stat_result) -> tuple[int, ...]:
-    """What a large file is recognised by; nothing of a small one, which is read each time."""
+    """The stamp of a large file; empty for a small one, which is read each time."""
     return (info.st_ino, info.st_mtime_ns) if info.st_size >= LARGE else ()
 
 
 def _linked(path: Path | str, new: Path, info: os.stat_result, folder: int | None = None) -> bool:
-    """Whether the file that `info` describes has the name `new` now, beside `path`."""
+    """Whether `new` is now a hard link to the file that `info` describes, besides `path`."""
     try:
         os.link(path, new, src_dir_fd=folder, follow_symlinks=False)
-    except OSError:  # on another file system, or on one without such names
+    except OSError:  # on another file system, or one without hard links
         return False
     if os.path.samestat(os.lstat(new), info):
         return True
-    new.unlink()  # another process has put another file there
+    new.unlink()  # another process replaced the file
     return False
 
 
@@ -215,9 +215,9 @@ def _check_file(folder: int, name: str, sealed: SealedFile, copy: Path | None) -
 
 @contextlib.contextmanager
 def _entry_file(folder: int, name: str) -> Iterator[tuple[int, os.stat_result]]:
-    """A regular file of an entry, opened, that only this user can write.
+    """Open a regular file of an entry that only this user can write.
 
-    A small one has no second name: nobody uses it but by a copy.
+    Small files must have no other hard link, because they are only used as copies.
     """
     try:
         descriptor = os.open(name, _READ, dir_fd=folder)
@@ -226,7 +226,7 @@ def _entry_file(folder: int, name: str) -> Iterator[tuple[int, os.stat_result]]:
     try:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
-            raise BadEntryError(f"'{name}' is no regular file")
+            raise BadEntryError(f"'{name}' is not a regular file")
         if info.st_nlink != 1 and info.st_size < LARGE:
             raise BadEntryError(f"'{name}' is reachable under {info.st_nlink} names")
         reason = foreign_reason(info)
@@ -238,7 +238,7 @@ def _entry_file(folder: int, name: str) -> Iterator[tuple[int, os.stat_result]]:
 
 
 def _unread(error: OSError) -> BadEntryError | UnreadableEntryError:
-    """What an error in reading means: damage, or, say, too many open files."""
+    """Classifies a read error: damage, or a transient cause such as too many open files."""
     return BadEntryError(str(error)) if error.errno in _DAMAGE else UnreadableEntryError(error)
 
 
@@ -252,7 +252,7 @@ def _opened(path: Path, flags: int, mode: int = 0o600) -> Iterator[int]:
 
 
 def _copy(source: int, target: int | None) -> tuple[str, int]:
-    """SHA-256 and size of what `source` holds, all of which goes to `target`."""
+    """Copy `source` to `target`; returns SHA-256 and size."""
     digest, size = hashlib.sha256(), 0
     while chunk := _read_chunk(source):
         digest.update(chunk)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hash of the code that compiles, so that a changed pass or emitter finds nothing old.
+"""A hash of the compiler's code, so that a changed pass or emitter invalidates cached artefacts.
 
-It must be the hash of the code that this process runs, not of what the files say by now: files that
-changed after the process began have no fingerprint.
+It must be the hash of the code that this process runs: files that changed after the process started
+have no fingerprint.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _STARTED = time.time_ns()
 
 
 class NoFingerprintError(Exception):
-    """The code of a package is in no file, or its files changed after the process began."""
+    """A package's code is not in files, or its files changed after the process started."""
 
 
 class _File(NamedTuple):

@@ -86,18 +86,18 @@ class ArtifactCache:
     def fetch(self, key: str, into: Path) -> bool:
         """Copy an entry's files, checked, to the folder `into`; False if there is no entry.
 
-        An entry that is damaged or foreign is removed and counts as none. Raises OSError if
-        `into` cannot be written.
+        A damaged or foreign entry is removed and treated as missing. Raises OSError if `into`
+        cannot be written.
         """
         return self._read(key, into)
 
     def publish(
         self, key: str, folder: Path, known: Mapping[str, str] = MappingProxyType({})
     ) -> bool:
-        """Keep a copy of the files in `folder` under `key`; True if there is such an entry now.
+        """Keep a copy of the files in `folder` under `key`; True if the entry exists afterwards.
 
-        `known` has the SHA-256 of files that nobody has written since. The entry appears whole, by
-        one rename; where another process was faster, its entry stays.
+        `known` has the SHA-256 of unmodified files. The entry appears atomically, by a rename; an
+        entry that another process published first stays.
         """
         path = self._entry_path(key)
         try:
@@ -110,7 +110,7 @@ class ArtifactCache:
             return False
 
     def entries(self) -> list[Entry]:
-        """Every entry, that used last first. Raises OSError if the cache cannot be used."""
+        """All entries, the most recently used first. Raises OSError if the cache cannot be used."""
         if not os.path.lexists(self.root):
             return []
         self._folder.prepare()
@@ -125,7 +125,7 @@ class ArtifactCache:
     def prune(self, limit_bytes: int | None = None, older_than: float | None = None) -> Removed:
         """Drop entries unused for `older_than` seconds, then the longest unused beyond the limit.
 
-        Also removes what killed processes left. Raises OSError if the cache cannot be used.
+        Also removes leftovers of killed processes. Raises OSError if the cache cannot be used.
         """
         entries = self.entries()
         limit = self.limit_bytes if limit_bytes is None else limit_bytes
@@ -136,7 +136,7 @@ class ArtifactCache:
         return removed
 
     def clear(self) -> Removed:
-        """Drop every entry, and what killed processes left. Raises OSError as `prune` does."""
+        """Drop every entry and leftovers of killed processes. Raises OSError like `prune`."""
         removed = self._drop_all(self.entries())
         self._recount(0)
         return removed
@@ -169,7 +169,7 @@ class ArtifactCache:
         return False
 
     def _readable(self) -> bool:
-        """Whether there is a cache that may be read; warns where there is one that may not."""
+        """Whether the cache exists and may be read; warns if it exists but must not be read."""
         if not os.path.lexists(self.root):
             return False
         try:
@@ -180,13 +180,13 @@ class ArtifactCache:
         return True
 
     def _move_in(self, folder: Path, path: Path, known: Mapping[str, str]) -> bool:
-        """Publish a sealed copy of `folder`; False if there is one, or it is too large."""
+        """Publish a sealed copy of `folder`; False if one exists, or it is too large."""
         with self._temporary() as temporary:
             new = temporary / "entry"
             new.mkdir(mode=0o700)
             write_entry(folder, new, path.name, known)
             if usage.folder_size(new) > self._room:
-                _log.info("%s is larger than the artefact cache may be", folder)
+                _log.info("%s is larger than the limit of the artefact cache", folder)
                 return False
             try:
                 new.rename(path)
@@ -199,7 +199,7 @@ class ArtifactCache:
 
     @property
     def _room(self) -> int:
-        """What is left after a pruning: a tenth less, so that not every entry leads to the next."""
+        """The size after pruning: a tenth below the limit, so that pruning is rare."""
         return self.limit_bytes - self.limit_bytes // 10
 
     def _count(self, path: Path) -> None:
@@ -219,7 +219,7 @@ class ArtifactCache:
         return Removed(len(sizes), sum(sizes))
 
     def _drop(self, path: Path) -> bool:
-        """Remove an entry, for all processes at once by a rename; False if it could not be."""
+        """Remove an entry atomically by a rename; False if that failed."""
         try:
             with self._temporary() as temporary:
                 path.rename(temporary / "entry")
@@ -232,7 +232,7 @@ class ArtifactCache:
 
 
 def _beyond(entries: Iterable[Entry], limit: int, oldest: float) -> list[Entry]:
-    """Of entries, last used first: those used before `oldest`, and all beyond `limit` bytes."""
+    """Entries to drop: those last used before `oldest`, and the oldest beyond `limit` bytes."""
     useless, total = [], 0
     for entry in entries:
         total += entry.size

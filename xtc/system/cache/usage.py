@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much a cache holds, known without looking at every entry.
+"""Estimates a cache's size without reading every entry.
 
-A file grows by one byte for every page that is published; its size is the estimate. Appending needs
-no lock; what a race loses or a removal leaves is put right when the entries are counted again.
+A file grows by one byte for every published page; its size is the estimate. Appending needs no
+lock; errors from races and removals are corrected when the entries are counted again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 PAGE = 4096
-"""Files take whole pages; sizes here are counted in them."""
+"""The page size: files occupy whole pages."""
 
 _FILE = "usage"
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -32,7 +32,7 @@ def folder_size(folder: Path) -> int:
 
 
 def add(root: Path, size: int) -> None:
-    """Count an entry of `size` bytes. Raises OSError, also for what is a link or no file."""
+    """Count an entry of `size` bytes. Raises OSError, also for links and other non-files."""
     descriptor = os.open(root / _FILE, _APPEND, 0o600)
     try:
         os.write(descriptor, bytes(pages(size)))
@@ -41,7 +41,7 @@ def add(root: Path, size: int) -> None:
 
 
 def estimate(root: Path) -> int:
-    """Bytes in the cache, as far as is known."""
+    """The estimated bytes in the cache."""
     try:
         return (root / _FILE).stat().st_size * PAGE
     except FileNotFoundError:
@@ -51,5 +51,5 @@ def estimate(root: Path) -> int:
 def reset(root: Path, size: int, temporary: Path) -> None:
     """Set the estimate to a count; `temporary` is a path on the same disk, free to use."""
     with temporary.open("xb") as file:
-        file.truncate(pages(size))  # a hole: takes no space itself
+        file.truncate(pages(size))  # a sparse file takes no space
     temporary.replace(root / _FILE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work that may crash, hang or use up the memory, in processes that may: the caller lives on."""
+"""Runs work that may crash, hang or exhaust memory in child processes."""
 
 from xtc.system.sandbox.child import run_in_child
 from xtc.system.sandbox.limits import Limits

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a function in a forked child process within limits; a crash of it is an exception here.
+"""Runs a function in a forked child process with limits; a crash becomes an exception.
 
-A fork copies the calling thread alone, and with it the locks that other threads hold. So this is
-for processes that have no other threads: commands before they start any, and the servers of
-`xtc.system.sandbox.server`. Pools that stop at a fork by themselves, as that of OpenBLAS, do no
-harm.
+A fork copies only the calling thread, but also locks held by other threads. Therefore this is for
+single-threaded processes: commands before they start threads, and the servers of
+`xtc.system.sandbox.server`. Pools that handle forks, such as OpenBLAS', are safe.
 """
 
 from __future__ import annotations
@@ -28,22 +27,23 @@ from xtc.system.tool import ending_of
 MAX_REPLY = 1 << 30
 _CHUNK = 1 << 16
 _TAIL = 4096
-_GRACE = 5.0  # seconds after which a child that did not end by itself is killed
+_GRACE = 5.0  # seconds after its limit until a child is killed
 _NO_MEMORY = ("out of memory", "bad_alloc", "Cannot allocate memory")
 
 
 def run_in_child(work: Callable[[], str], limits: Limits, *, what: str, echo: bool = False) -> str:
-    """The result of `work`, run in a child process; what it changes in memory is lost.
+    """The result of `work`, run in a child process; its changes to memory are lost.
 
     Args:
-        work: what to do; it may write to standard error, not to standard output.
-        limits: what it may use.
-        what: the subject of errors, as in "running passes on f.mlir".
-        echo: hand on what the child writes to standard error; else errors quote the end of it.
+        work: the function; it may write to standard error, not to standard output.
+        limits: its time and memory limits.
+        what: the subject of errors, such as "running passes on f.mlir".
+        echo: forward the child's standard error; otherwise errors quote its end.
 
     Raises:
-        ChildDied: it crashed, or needed too much memory; ChildTimeout: it took too long.
-        XtcError: as `work` raised it. Any other exception of it becomes a CompileError.
+        ChildDied: it crashed or exceeded its memory limit; ChildTimeout: it exceeded its time
+            limit.
+        XtcError: raised by `work`. Other exceptions become a CompileError.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -69,7 +69,7 @@ def run_in_child(work: Callable[[], str], limits: Limits, *, what: str, echo: bo
 
 
 def _be_child(work: Callable[[], str], limits: Limits, reply: int, said: int) -> NoReturn:
-    """Never returns, never raises: what the parent would do at its exit is not the child's."""
+    """Runs the child; never returns or raises, so that the parent's exit handlers do not run."""
     code = 1
     try:
         os.dup2(said, 2)
@@ -96,7 +96,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 @dataclass
 class _Heard:
-    """What a child wrote so far."""
+    """The output of a child so far."""
 
     echo: bool
     reply: bytearray = field(default_factory=bytearray)
@@ -136,14 +136,14 @@ class _Heard:
 
 @dataclass(frozen=True)
 class _End:
-    """How a child ended, as `subprocess` says it, and the most memory that it had in use."""
+    """The exit code of a child, as in `subprocess`, and its peak memory use."""
 
     code: int
     peak_bytes: int
 
 
 def _end(pid: int, *, killed: bool) -> _End:
-    """Wait for a child, which is killed first where it is not about to end by itself."""
+    """Wait for a child; kills it first if it is not about to end."""
     if killed:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -169,7 +169,7 @@ def _outcome(heard: _Heard, end: _End, limits: Limits, what: str) -> str:
 
 
 def _notes(heard: _Heard, end: _End, limits: Limits) -> list[str]:
-    """What helps to see why a child died: its last words, and memory where it used much."""
+    """Notes on why a child died: the end of its output, and its memory use if it is high."""
     notes = []
     if heard.tail.strip() and not heard.echo:
         notes.append(f"it said: {heard.tail.strip()}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a child process may use before the system ends it."""
+"""Resource limits of a child process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from xtc.core.errors import UserError
 
-_MAX_SECONDS = 1e8  # three years: what timers of every system can hold
+_MAX_SECONDS = 1e8  # three years, which fits every system's timers
 _MIN_MEMORY = 1 << 20
 _MAX_MEMORY = 1 << 46
 _STACK = 64 << 20
@@ -25,8 +25,8 @@ class Limits:
 
     Attributes:
         seconds: wall time.
-        memory_bytes: address space beyond what the process has when the work begins. Not enforced
-            on macOS, where the kernel does not know such a limit.
+        memory_bytes: address space in addition to the process' use at the start of the work. Not
+            enforced on macOS, whose kernel has no such limit.
     """
 
     seconds: float = 60.0
@@ -42,7 +42,7 @@ class Limits:
             )
 
     def apply(self) -> None:
-        """Limit this process, from now on; signals end it, as they end a program in C."""
+        """Apply the limits to this process; signals get their default actions."""
         faulthandler.disable()
         for name in _RESET:
             signal.signal(getattr(signal, name), signal.SIG_DFL)
@@ -57,7 +57,7 @@ class Limits:
 
 
 def _limit(kind: int, value: int) -> None:
-    """Set a limit, or keep the one there is where it is lower and fixed."""
+    """Set a limit, or keep an existing lower hard limit."""
     _, hard = resource.getrlimit(kind)
     lowest = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(kind, (lowest, hard))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a child tells its parent, as JSON: the result, or the error that it ended with."""
+"""A child's reply to its parent, as JSON: the result or the error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FRAMES = 3
 
 
 class MemoryLimitError(CompileError):
-    """The child said itself that its memory is used up."""
+    """The child reported that it is out of memory."""
 
 
 def encode_result(text: str) -> bytes:
@@ -28,7 +28,7 @@ def encode_result(text: str) -> bytes:
 
 
 def encode_error(error: BaseException) -> bytes:
-    """A reply on which `decode` raises an error that says the same."""
+    """A reply for which `decode` raises an equivalent error."""
     if isinstance(error, MemoryError):
         return _encode({"memory": True})
     if not isinstance(error, XtcError):
@@ -46,7 +46,7 @@ def encode_error(error: BaseException) -> bytes:
 
 
 def decode(reply: bytes) -> str:
-    """The result. Raises the child's error, and ValueError where this is no reply."""
+    """The result. Raises the child's error, and ValueError for an invalid reply."""
     try:
         data: dict[str, Any] = json.loads(reply)
         if "result" in data:
@@ -70,7 +70,7 @@ def _error(data: dict[str, Any]) -> XtcError:
 
 
 def _bug(error: BaseException) -> dict[str, Any]:
-    """What no input should bring about, with the innermost places of the code that it shows in."""
+    """An unexpected exception, with the innermost frames of its traceback."""
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
     lines = [f"{frame.filename}:{frame.lineno}, in {frame.name}" for frame in frames]
     what = f"the compiler failed on this input with {type(error).__name__}: {error}"

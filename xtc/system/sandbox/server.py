@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that imported what its work needs, and forks a child for each request.
+"""A server process that has imported its modules and forks a child for each request.
 
-A fork of it takes a millisecond where a new interpreter takes a third of a second; and as it has
-one thread, its children inherit no lock. Requests and replies are JSON, each behind its length.
+A fork takes a millisecond, a new interpreter a third of a second. The server has a single thread,
+so its children inherit no locks. Requests and replies are JSON, each preceded by its length.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _LENGTH = struct.Struct(">Q")
 
 
 def serve(work: Callable[[Job], str], prepare: Callable[[Job], None] | None = None) -> None:
-    """Answer requests on standard input, one after the other, until it ends.
+    """Answer requests on standard input, in order, until it ends.
 
-    `prepare` is called on each request in this process, where nothing limits it, and what it keeps
-    in memory is there for the children of this request and of later ones.
+    `prepare` runs on each request in this process without limits; children of this and later
+    requests inherit its state.
     """
     requests, replies = _own_pipes()
 
@@ -42,12 +42,12 @@ def serve(work: Callable[[Job], str], prepare: Callable[[Job], None] | None = No
             return
         try:
             send(replies, _answer(json.loads(request), in_child, prepare))
-        except BrokenPipeError:  # whoever asked was killed
+        except BrokenPipeError:  # the client was killed
             return
 
 
 def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """The pipes that this process was started with, and nothing in their places."""
+    """The pipes of this process, with standard input and output closed."""
     requests, replies = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -57,7 +57,7 @@ def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:
 
 
 def write_request(job: Job, limits: Limits, what: str) -> bytes:
-    """The message that asks for `job`."""
+    """The request message for `job`."""
     limited = {"seconds": limits.seconds, "memory_bytes": limits.memory_bytes}
     return json.dumps({"job": job, "what": what, **limited}).encode()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks servers to do work that may crash; starts them when needed and keeps them for later."""
+"""Clients of sandbox servers: start servers on demand and reuse them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xtc.system.sandbox.reply import decode
 from xtc.system.sandbox.server import Job, receive, send, write_request
 
 _START = "import sys; sys.path[:] = sys.argv[1:]; from {module} import main; main()"
-_GRACE = 60.0  # seconds to start in, and to notice that a child is past its own limit
+_GRACE = 60.0  # seconds for the start, and beyond a child's own limit
 
 
 class _Worker:
@@ -41,7 +41,7 @@ class _Worker:
         return self._process.poll() is None
 
     def ask(self, message: bytes, seconds: float) -> bytes | None:
-        """The reply, None if the server ended or does not answer in time."""
+        """The reply; None if the server ended or does not answer in time."""
         try:
             send(self._requests, message)
         except BrokenPipeError:
@@ -51,19 +51,19 @@ class _Worker:
         return receive(self._replies) if answer.poll((seconds + _GRACE) * 1000) else None
 
     def end(self) -> None:
-        """Kill the server and what it runs."""
+        """Kill the server and its children."""
         self._close_pipes()
         self.kill()
         self._process.wait()
 
     def kill(self) -> None:
-        """Kill the server and what it runs; whoever asked it sees that it ended."""
+        """Kill the server and its children; pending requests see its end."""
         if self.alive:
             with contextlib.suppress(ProcessLookupError):  # it ended just now
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def forget(self) -> None:
-        """After a fork: the server is the parent's, which alone may talk to it and wait for it."""
+        """Forget the server after a fork: it belongs to the parent."""
         self._close_pipes()
         self._process.returncode = 0
 
@@ -73,11 +73,10 @@ class _Worker:
 
 
 class Workers:
-    """Servers that run `main` of a module; any thread may ask.
+    """A pool of servers that run `main` of a module. Thread-safe.
 
-    A server does one piece of work at a time, so there are as many as work was asked for at the
-    same time. They end with this process, or by `close`, after which the next request starts a
-    new one.
+    Each server handles one request at a time, so the pool grows with the number of concurrent
+    requests. Servers end with this process or by `close`, after which a request starts a new one.
     """
 
     def __init__(self, module: str) -> None:
@@ -89,10 +88,10 @@ class Workers:
         os.register_at_fork(after_in_child=self._forget)
 
     def ask(self, job: Job, limits: Limits, *, what: str) -> str:
-        """What `work` of the server makes of `job`, which is plain data.
+        """The result of the server's `work` on `job`, which is plain data.
 
-        `what` is the subject of errors. Raises ChildDied if the work crashed or was ended at a
-        limit, and XtcError as the work raised it.
+        `what` is the subject of errors. Raises ChildDied if the work crashed or exceeded a limit;
+        errors of the work pass through.
         """
         worker = self._take()
         reply = None
@@ -110,14 +109,14 @@ class Workers:
         return decode(reply)
 
     def close(self) -> None:
-        """End the servers that do nothing now."""
+        """Stop idle servers."""
         with self._lock:
             idle, self._idle = self._idle, []
         for worker in idle:
             worker.end()
 
     def kill(self) -> None:
-        """End all servers: who asked one that is at work gets a ChildDied."""
+        """Stop all servers; pending requests raise ChildDied."""
         self.close()
         with self._lock:
             for worker in self._busy:

@@ -9,7 +9,7 @@ refused_data("i")
 refused_data(4)
 # CHECK:      the schedule of C is 4, not loops
 refused_data([["i"]])
-# CHECK:      a list in the schedule of C is no loop
+# CHECK:      a list in the schedule of C is not a loop
 # CHECK-NEXT:   hint: write loops as text: i, i#4, i[0:48], or 'i#4=unroll'
 refused_data({"i + j": {}})
 # CHECK:      'i + j' is not a loop of C
@@ -54,6 +54,6 @@ for _ in range(10):
 refused_data(wide)
 # CHECK:      C: the data has more than 65536 parts
 refused_data({"i": {"unroll": 10**30}})
-# CHECK:      C: 1000000000000000000000000000000 is beyond any size
+# CHECK:      C: 1000000000000000000000000000000 is out of range
 refused_data([f"i#{n}" for n in range(2000, 0, -1)])
 # CHECK:      the schedule of C has more than 1024 loops

@@ -8,11 +8,11 @@
 from Inputs.refusal import new, refused, refused_data
 
 refused(lambda: new().external_at("k", "f"))
-# CHECK:      'k' of C calls a function, but no loop is inside it, for which it could stand
+# CHECK:      'k' of C calls a function, but no loop is inside it to be replaced
 # CHECK-NEXT:   hint: name the loop around its tile
 refused(lambda: new().vectorize(["j"]).interchange(["i", "k", "j"]).external_at("k", "f"))
 # CHECK:      'j' of C is inside 'k', which calls a function: it cannot have vectorize
-# CHECK-NEXT:   hint: the function stands for all loops inside 'k'
+# CHECK-NEXT:   hint: the function replaces all loops inside 'k'
 refused(lambda: new().external_at("i", "f").external_at("j", "g"))
 # CHECK:      'j' of C is inside 'i', which calls a function: it cannot have external g
 refused(lambda: [node := new().external_at("i", "f"), node.split("j", {"a": 0, "b": 20})][0])
@@ -21,9 +21,9 @@ refused(lambda: [node := new().external_at("i", "f"), node.split("j", {"a": 0, "
 refused(lambda: new().interchange(["i", "k", "j"]).vectorize(["j"]).external_at("j", "f"))
 # CHECK:      'j' of C calls a function and is vectorized or distributed
 refused(lambda: new().external_at("j", "while"))
-# CHECK:      'j' cannot call 'while': it is no name of a C function
+# CHECK:      'j' cannot call 'while': not a valid name in C
 refused(lambda: new().external_at("j", "f(x)"))
-# CHECK:      'j' cannot call 'f(x)': it is no name of a C function
+# CHECK:      'j' cannot call 'f(x)': not a valid name in C
 refused(lambda: new().external_at("j", "f", sources="absent.c"))
 # CHECK:      external_at: there is no file absent.c
 refused(lambda: new().external_at("j", "f", sources=3))

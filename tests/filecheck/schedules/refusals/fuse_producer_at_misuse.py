@@ -14,10 +14,10 @@ refused(lambda: new().fuse_producer_at("m", 0))
 # CHECK-NEXT:   hint: one of: i, j, k
 refused(lambda: new().fuse_producer_at("i", 0).fuse_producer_at("j", 0))
 # CHECK:      fuse at 'j': operand 0 of C is computed before 'j' is reached, by its fuse at 'i'
-# CHECK-NEXT:   hint: leave out one of the two, or fuse at 'i' or outside of it
+# CHECK-NEXT:   hint: omit one of the two, or fuse at 'i' or outside of it
 refused(lambda: new().pack_at("i", 0).fuse_producer_at("j", 0))
 # CHECK:      fuse at 'j': operand 0 of C is computed before 'j' is reached, by its pack at 'i'
-# CHECK-NEXT:   hint: leave out one of the two, or fuse at 'i' or outside of it
+# CHECK-NEXT:   hint: omit one of the two, or fuse at 'i' or outside of it
 refused_data({"k": {}, "i": {}, "j": {"vectorize": True, "fuse": 0}})
 # CHECK:      'j' of C is vectorized; nothing can be put inside it
 # CHECK-NEXT:   hint: use the loop around it

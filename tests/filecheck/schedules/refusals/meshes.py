@@ -45,7 +45,7 @@ refused_data({"i": {"distribute": 1}})
 # CHECK-NEXT:   hint: {distribute: px}
 refused_data({"i": {"spread": [0]}})
 # CHECK:      C: spread of 'i' takes axes of the memory mesh by operand
-# CHECK-NEXT:   hint: {spread: {1: [mx, '*']}} cuts the first dimension of the second operand
+# CHECK-NEXT:   hint: {spread: {1: [mx, '*']}} shards the first dimension of the second operand
 refused_data({"i": {"distribute": "px"}})
 # CHECK:      'i' of C is distributed, but no processor mesh is defined
 # CHECK-NEXT:   hint: schedule.define_processor_mesh(...) first

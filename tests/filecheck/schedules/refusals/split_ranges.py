@@ -17,14 +17,14 @@ refused(lambda: new().split("i", {"low": 0, "high": -8}))
 # CHECK-NEXT:   note: 'i' goes from 0 to 32
 # CHECK-NEXT:   hint: begin each segment after the one before, the first at 0
 refused(lambda: new().split("i", {"low": 4, "high": 8}))
-# CHECK:      'i[4:8]' of C does not go on with the split of 'i' at 0
+# CHECK:      'i[4:8]' of C does not continue the split of 'i' at 0
 # CHECK-NEXT:   note: segments follow each other and cover the axis
 refused(lambda: new().split("i", {"low": 0, "high": 16, "top": 16}))
 # CHECK:      'i[16:16]' of C is empty
 # CHECK-NEXT:   note: 'i' goes from 0 to 32
 # CHECK-NEXT:   hint: begin each segment after the one before, the first at 0
 refused(lambda: new().split("i", {"high": 16, "low": 0}))
-# CHECK:      'i[16:0]' of C does not go on with the split of 'i' at 0
+# CHECK:      'i[16:0]' of C does not continue the split of 'i' at 0
 # CHECK-NEXT:   note: segments follow each other and cover the axis
 refused(lambda: new().split("i", {"low": 0, "high": "half"}))
 # CHECK:      C: split: the number of 'high' is 'half', not an integer
@@ -32,11 +32,11 @@ refused_data({"i[0:16]": {}})
 # CHECK:      the split of 'i' of C ends at 16, not at 32
 # CHECK-NEXT:   hint: add 'i[16:]'
 refused_data({"i[0:16]": {}, "i[20:32]": {}})
-# CHECK:      'i[20:32]' of C does not go on with the split of 'i' at 16
+# CHECK:      'i[20:32]' of C does not continue the split of 'i' at 16
 # CHECK-NEXT:   note: segments follow each other and cover the axis
 refused_data({"i[0:16]": {}, "j[0:16]": {}})
 # CHECK:      'j[0:16]' of C is beside segments of 'i'
-# CHECK-NEXT:   note: segments beside each other are of one axis
+# CHECK-NEXT:   note: adjacent segments are of one axis
 # CHECK-NEXT:   hint: write 'j[0:16]' inside of a segment of 'i'
 refused_data({"i[0:16]": {}, "k[:]": {}})
 # CHECK:      'k[:]' of C is beside segments of 'i'
@@ -64,5 +64,5 @@ refused(lambda: C.split("i", {"low": 0, "high": 8}))
 # CHECK:      C is already split
 # CHECK-NEXT:   hint: split its segments
 refused_data({"i#8": {}, "j[:16]": {"i": {}}, "j[16:]": {}})
-# CHECK:      'i' of C is looped over outside of the segment already
-# CHECK-NEXT:   hint: leave it out in the segment, or outside of it
+# CHECK:      'i' of C already has a loop outside the segment
+# CHECK-NEXT:   hint: omit it in the segment, or outside of it

@@ -5,17 +5,17 @@
 from Inputs.refusal import new, refused, refused_data
 
 refused(lambda: new().tile("i", {"i1": 33}))
-# CHECK:      'i1' of C covers 33 elements of 32: this is no tile
+# CHECK:      'i1' of C covers 33 elements of 32: not a tile
 # CHECK-NEXT:   hint: choose a size from 1 to 32
 refused(lambda: new().tile("i", {"i1": 4, "i2": 8}))
-# CHECK:      'i2' of C covers 8 elements of 4: this is no tile
+# CHECK:      'i2' of C covers 8 elements of 4: not a tile
 # CHECK-NEXT:   hint: choose a size from 1 to 4
 refused(lambda: new().tile("i", {"i1": 0}))
 # CHECK:      'i1' of C covers 0 elements; 1 at least
 refused(lambda: new().tile("i", {"i1": -4}))
 # CHECK:      'i1' of C covers -4 elements; 1 at least
 refused(lambda: new().tile("i", {"i1": 1 << 31}))
-# CHECK:      'i1' of C covers 2147483648 elements of 32: this is no tile
+# CHECK:      'i1' of C covers 2147483648 elements of 32: not a tile
 # CHECK-NEXT:   hint: choose a size from 1 to 32
 refused(lambda: new().tile("i", {"i1": 10**30}))
 # CHECK:      C: tile: the number of 'i1' is 1000000000000000000000000000000, which is out of range
@@ -26,7 +26,7 @@ refused(lambda: new().tile("i", {"i1": True}))
 refused(lambda: new().tile("i", 4))
 # CHECK:      C: tile takes tile sizes by name, not 4
 refused_data({"i#64": {}})
-# CHECK:      'i#64' of C covers 64 elements of 32: this is no tile
+# CHECK:      'i#64' of C covers 64 elements of 32: not a tile
 # CHECK-NEXT:   hint: choose a size from 1 to 32
 refused_data({"i#0": {}})
 # CHECK:      'i#0' of C covers 0 elements; 1 at least

@@ -16,8 +16,8 @@ refused(lambda: new().vectorize(["k"]))
 # CHECK-NEXT:   hint: vectorize a parallel axis
 # CHECK-NEXT:   hint: or allow partial sums: vectorize(['k'], reassociate=True)
 refused(lambda: new().vectorize(["j"], reassociate=True).interchange(["i", "k", "j"]))
-# CHECK:      'j' of C is vectorized in any order, but its axis is not reduced
-# CHECK-NEXT:   hint: vectorize it without more
+# CHECK:      'j' of C reassociates vectors, but its axis is not reduced
+# CHECK-NEXT:   hint: vectorize it without reassociation
 refused(lambda: new().interchange(["i", "k", "j"]).vectorize(["j"]).tile("i", {"i1": 4}))
 # CHECK:      'j' of C cannot be vectorized: 'i1' is inside it
 # CHECK-NEXT:   hint: interchange the loops so that vectorized ones are innermost

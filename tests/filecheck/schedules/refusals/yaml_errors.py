@@ -21,7 +21,7 @@ refused_text("C:\n  i:\n  j:\n  k: vectorize")
 # CHECK-NEXT:   note: the sum's order would change
 # CHECK-NEXT:   hint: vectorize a parallel axis
 refused_text("C: [i, j, k, i#40]")
-# CHECK:      <schedule>:1:14: 'i#40' of C covers 40 elements of 32: this is no tile
+# CHECK:      <schedule>:1:14: 'i#40' of C covers 40 elements of 32: not a tile
 # CHECK-NEXT:   hint: choose a size from 1 to 32
 refused_text("C: {'i[:16]': {i: {unroll: -20}}, 'i[16:]': {}}")
 # CHECK:      <schedule>:1:[[#]]: C: 'i' cannot be unrolled by -20

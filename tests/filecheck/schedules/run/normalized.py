@@ -64,7 +64,7 @@ print(of({"i": {}, "j": {}, "k": {}, "j#16": "vectorize", "k#4": "vectorize"}))
 # CHECK-NEXT:     for k#4 in 0..4  // unroll 4
 # CHECK-NEXT:       for j#16 in 0..16  // vectorize
 # CHECK-NEXT:         C
-# CHECK-NEXT: note: 'k#4' is reduced: its iterations are written out around the vectors of 'j#16'
+# CHECK-NEXT: note: 'k#4' is reduced: it is unrolled around the vectors of 'j#16'
 checked({"i": {}, "j": {}, "k": {}, "j#16": "vectorize", "k#5": "vectorize"})
 # CHECK:      agree
 # Where nothing computes an operand, nothing is fused.

@@ -73,7 +73,7 @@ def _unrolled(call: Call, count: int) -> list[Value]:
     carried = [call.value(n) for n in range(2, len(call.inputs))]
     goes_on: Value = call.value(1) if call.has(1) else np.array(True)
     collected: list[list[Value]] = [[] for _ in body.output[1 + len(carried) :]]
-    running: Tensor | None = None  # None while it is known at import that the loop goes on
+    running: Tensor | None = None  # None while it is known at import that the loop continues
     for number in range(count):
         if isinstance(goes_on, Tensor):
             running = _still(running, goes_on, count, collects=bool(collected))

@@ -29,7 +29,7 @@ def sequence(values: Iterable[Value]) -> Array:
 def _items(call: Call, position: int = 0) -> list[Value]:
     value = call.inputs[position] if call.has(position) else None
     if value is None or not is_sequence(value):
-        raise Unsupported(f"operand {position} is no sequence")
+        raise Unsupported(f"operand {position} is not a sequence")
     return list(value)
 
 

@@ -40,7 +40,7 @@ def convolution_backward(
     groups: int,
     output_mask: Sequence[bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """The gradients of the image, the weights and the bias, of those that are asked for."""
+    """The requested gradients among those of the image, the weights and the bias."""
     if transposed:
         raise Unsupported("the gradient of a transposed convolution")
     of_image, of_weight, of_bias = output_mask

@@ -160,7 +160,7 @@ def max_pool(
     lowest = -math.inf if x.element.is_float else x.element.limits[0]
     frame = framed(channels_last(image), slides, lowest)
     values = channels_first(pooled(frame, slides, O.max_pool2d))
-    # In each plane; it is dropped where nobody asks.
+    # In each plane; dropped if unused.
     _, indices = max_with_indices(image, slides)
     indices = O.remainder(indices, math.prod(image.type.sizes[2:]))
     if single:

@@ -97,7 +97,7 @@ def layer_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     axis = x.type.rank - len(shape)
     axes = tuple(range(axis, x.type.rank))
-    # Mean and scale are for the backward pass; they are dropped where nobody asks.
+    # Mean and scale are for the backward pass; dropped if unused.
     mean = O.reduce_mean(x, axes=axes, keepdims=True)
     centred = O.sub(x, mean)
     variance = O.reduce_mean(O.mul(centred, centred), axes=axes, keepdims=True)

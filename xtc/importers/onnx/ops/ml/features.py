@@ -84,7 +84,7 @@ def one_hot_encoder(call: Call) -> Result:
     if not keys:
         raise Unsupported("categories that are texts")
     if not int(call.attribute("zeros", 1)):
-        raise Unsupported("an error for what is no category")
+        raise Unsupported("an error for unknown categories")
     return O.cast(_hits(call.tensor(0), np.asarray(keys, np.int64)), "float32")
 
 

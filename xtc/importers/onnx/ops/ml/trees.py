@@ -210,7 +210,7 @@ def tree_ensemble_classifier(call: Call) -> Result:
     scores = _based(call, trees.sums(x, leaves, "SUM"))
     if len(labels) == 2 and len(ids) == 1:
         return _binary(call, scores, ids.pop(), labels, how)
-    named = trees.named_targets(leaves)  # as in ONNX Runtime, others are no candidates
+    named = trees.named_targets(leaves)  # as in ONNX Runtime, other targets are not candidates
     lowest = constant(np.asarray(-np.inf, x.element.numpy))
     chosen = O.argmax(scores if named is None else O.where(named, scores, lowest), axis=1)
     return [labelled(chosen, labels), _single(transformed(scores, how))]
