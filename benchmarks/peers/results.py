@@ -64,8 +64,7 @@ class Row:
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether other programs ran at the start of most visits, which makes medians
-        unreliable."""
+        """Whether other programs ran at the start of most visits: medians are then unreliable."""
         quiet, visits = self.quiet
         return 2 * quiet < visits
 
