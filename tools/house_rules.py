@@ -243,8 +243,7 @@ def dynamic_imports(root: Path, allowed: set[str] = DYNAMIC_IMPORTERS) -> list[s
 
 
 def is_dynamic_import(node: ast.AST) -> bool:
-    """Whether it is `pkgutil`, or a function of `importlib` that imports, not one that finds
-    files."""
+    """Whether it is `pkgutil`, or a function of `importlib` that imports."""
     if isinstance(node, ast.Name | ast.Attribute):
         return (node.id if isinstance(node, ast.Name) else node.attr) in IMPORTING
     if isinstance(node, ast.Import):

@@ -78,7 +78,7 @@ class _Server(contextlib.ExitStack):
             os.set_blocking(pipe, False)
             self.callback(os.close, pipe)
         self._handle(signal.SIGINT, signal.SIG_IGN)  # the client decides what an interrupt ends
-        self._handle(signal.SIGCHLD, lambda *_: None)  # otherwise no byte is written to the wake-up pipe
+        self._handle(signal.SIGCHLD, lambda *_: None)  # otherwise no wake-up byte comes
         self.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(wakeup))
         self._events.register(requests, selectors.EVENT_READ)
         self._events.register(self._ended, selectors.EVENT_READ)
@@ -87,8 +87,7 @@ class _Server(contextlib.ExitStack):
         self.callback(signal.signal, number, signal.signal(number, handler))
 
     def serve(self) -> Command | None:
-        """Fork for each request; returns the command in a child, and None if the client has
-        ended."""
+        """Fork for each request; returns the command in a child, None if the client has ended."""
         while True:
             ready = {key.fd for key, _ in self._events.select()}
             if self._ended in ready:
