@@ -88,6 +88,13 @@ def _convolutions(caches: Caches, *, parallel: bool, winograd: bool) -> tuple[St
     return (*fewer, SkipPaddedTaps())
 
 
+def _default_schedules(
+    machine: HostDescription, caches: Caches, dots: tuple[str, ...], *, parallel: bool
+) -> AddDefaultSchedules:
+    vectors = machine.vector_bits, machine.vector_registers
+    return AddDefaultSchedules(*vectors, caches.l1_bytes, caches.l2_bytes, parallel, dots)
+
+
 def _scheduled(
     machine: Machine, caches: Caches, codegen: Codegen, *, parallel: bool, winograd: bool
 ) -> Stage:
@@ -115,14 +122,7 @@ def _scheduled(
             # Before contractions get schedules: those inside a tile depend on the tile's extents.
             FuseAttention(caches.l2_bytes, parallel),
             # For operations without a user's schedule; from here on all schedules are alike.
-            AddDefaultSchedules(
-                description.vector_bits,
-                description.vector_registers,
-                caches.l1_bytes,
-                caches.l2_bytes,
-                parallel,
-                dots,
-            ),
+            _default_schedules(description, caches, dots, parallel=parallel),
             # Before the schedules are applied, which moves operations into loops.
             InterleaveOperands(dots),
             WidenOperands(),
@@ -170,6 +170,18 @@ _BUFFERS = (
 OFFLOADED = Stage("offloaded")
 
 
+def _vectors(machine: Machine) -> tuple[Step, ...]:
+    """Passes that express arithmetic in vectors and instructions of the machine."""
+    description = HostDescription.of(machine)
+    return (
+        # LLVM does not vectorize a loop that calls the C library.
+        ExpandMath(),
+        # LLVM would split vectors of odd lengths into single elements.
+        SplitVectors(description.vector_bits, description.masked_bits),
+        UseDotProducts(_dots(machine, "llvm")),
+    )
+
+
 def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
     description = HostDescription.of(machine)
     # LLVM aborts on float64 maxima for 32-bit Arm with double-precision registers.
@@ -180,11 +192,7 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             # While each tile is still one operation.
             CallExternalFunctions(),
             CopyByLoops(),
-            # LLVM does not vectorize a loop that calls the C library.
-            ExpandMath(),
-            # LLVM would split vectors of odd lengths into single elements.
-            SplitVectors(description.vector_bits, description.masked_bits),
-            UseDotProducts(_dots(machine, "llvm")),
+            *_vectors(machine),
             # Joined loops are longer, so a larger share of their iterations is in whole vectors.
             JoinLoops(),
             TransposeByBlocks(description.vector_bits),
