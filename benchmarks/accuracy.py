@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors of functions and of long sums, in units of the last place, for both code generators.
 
-`make bench-accuracy` prints the tables of docs/accuracy.md. What is right is the graph's meaning in
-float64, as for `module.check()`; a unit is the distance between the float32 numbers there.
+`make bench-accuracy` prints the tables of docs/accuracy.md. The reference is the graph evaluated in
+float64, as for `module.check()`; a unit is the distance between float32 numbers at the reference.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ SUMS: dict[str, tuple[Write, tuple[int, ...]]] = {
 
 
 def arguments(domain: tuple[float, float], count: int) -> Array:
-    """Numbers of the domain, half of them evenly spread, half of every size."""
+    """Numbers of the domain: half uniform, half with a uniform exponent."""
     low, high = domain
     rng = np.random.default_rng(1)
     most = max(abs(low), abs(high))
@@ -77,7 +77,7 @@ def arguments(domain: tuple[float, float], count: int) -> Array:
 
 
 def errors(write: Write, x: Array, codegen: str) -> tuple[Array, Array]:
-    """Absolute errors, and the units of the last place of what is right, where that is normal."""
+    """Absolute errors, and the units in the last place of the reference, where that is normal."""
     with O.graph(name="accuracy") as gb:
         write(O.tensor(x.shape, name="x"))
     with xtc.compile(gb.graph, codegen=codegen) as module:

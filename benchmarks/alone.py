@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators of a network within it and alone, with hot caches and with cold ones.
+"""The times of a network's operators in the network and alone, with hot and with cold caches.
 
-`make bench-alone ARGS=resnet50`. An operator that is called again and again finds its weights and
-arrays in a cache; within a network everything that other operators read has passed through it
-meanwhile. Operators of one class run the same function; each class is compiled once, alone with
-what is fused into it, and its time is that of its kernels, not of its call.
+`make bench-alone ARGS=resnet50`. An operator that is called repeatedly finds its weights and arrays
+in a cache; in a network, the data of all other operators has passed through the cache in between.
+Operators of one class run the same function. Each class is compiled once, alone with the operators
+fused into it, and its time is that of its kernels, not of its call.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from xtc.graph.tensor import Tensor
 Array = np.ndarray[Any, Any]
 
 _KEPT = 25
-"""Percentile of the calls' times: other work on the machine makes calls longer only."""
+"""The percentile of the calls' times that is used: other load only makes calls longer."""
 _FLUSHED = 128 << 20
-"""Bytes read before a cold call: four times the largest cache that a core here reaches."""
+"""Bytes that are read before a cold call: four times the largest cache of a core."""
 
 
 @dataclass(frozen=True)
 class Alone:
-    """A class of operators: how many a network has, and seconds of one of them.
+    """A class of operators: their number in a network, and the seconds of one of them.
 
     Attributes:
-        network: within the network, the mean of the class.
-        hot: called again and again.
-        cold: called after other memory filled the caches.
+        network: in the network, the mean of the class.
+        hot: when called repeatedly.
+        cold: when called after other data filled the caches.
     """
 
     label: str
@@ -59,7 +59,7 @@ class Alone:
 
 
 def classes_of(operators: Sequence[OperatorTime]) -> list[list[OperatorTime]]:
-    """The operators of each function, the classes that take most time first."""
+    """The operators of each function, the most expensive classes first."""
     found: dict[tuple[str, ...], list[OperatorTime]] = {}
     for operator in operators:
         found.setdefault(operator.kernels, []).append(operator)
@@ -67,7 +67,7 @@ def classes_of(operators: Sequence[OperatorTime]) -> list[list[OperatorTime]]:
 
 
 def graph_of(graph: Graph, names: Sequence[str]) -> Graph:
-    """The graph of some nodes; what others compute is an input."""
+    """The graph of some nodes; results of other nodes become inputs."""
     nodes = [node for node in graph.nodes if node.name in names]
     made: dict[Tensor, Tensor] = {}
     written = []
@@ -87,7 +87,7 @@ def graph_of(graph: Graph, names: Sequence[str]) -> Graph:
 
 @contextmanager
 def recorded(graph: Graph) -> Iterator[tuple[Any, Callable[[], Array]]]:
-    """The program of a graph that records its kernels, and a call that gives their seconds."""
+    """A program that records its kernels, and a call that returns their seconds."""
     rng = np.random.default_rng(0)
     with xtc.compile(graph, threads=1, profile=True) as module:
         arguments: list[Array] = [
@@ -109,7 +109,7 @@ def recorded(graph: Graph) -> Iterator[tuple[Any, Callable[[], Array]]]:
 
 
 def seconds_alone(graph: Graph, repeat: int, flushed: Array) -> tuple[float, float]:
-    """Of a call after one of the same program, and of one after reading `flushed`."""
+    """Seconds of a call after another call, and of a call after reading `flushed`."""
     hot, cold = [], []
     with recorded(graph) as (_, call):
         for _ in range(repeat):
@@ -121,7 +121,7 @@ def seconds_alone(graph: Graph, repeat: int, flushed: Array) -> tuple[float, flo
 
 
 def seconds_by_node(graph: Graph, repeat: int) -> dict[str, float]:
-    """Of the kernels of each operator in a call of the network, by a node that it computes."""
+    """Seconds of each operator's kernels in a call of the network, by node."""
     with recorded(graph) as (recorder, call):
         times = np.percentile([call() for _ in range(repeat)], _KEPT, axis=0)
         found: dict[str, float] = {}
@@ -131,7 +131,7 @@ def seconds_by_node(graph: Graph, repeat: int) -> dict[str, float]:
 
 
 def measured(graph: Graph, repeat: int) -> list[Alone]:
-    """The classes of a network's operators, those that take most of its time first."""
+    """The classes of a network's operators, the most expensive first."""
     with xtc.compile(graph, threads=1) as module:
         operators = module.profile(repeat=1).operators
     network = seconds_by_node(graph, repeat)
@@ -147,7 +147,7 @@ def measured(graph: Graph, repeat: int) -> list[Alone]:
 
 
 def _label(graph: Graph) -> str:
-    """What is computed, and from which shapes."""
+    """The operator and the shapes of its operands."""
     main = max(graph.nodes, key=lambda node: node.flops)
     shapes = ["x".join(map(str, tensor.type.sizes)) for tensor in main.inputs[:2]]
     stride = getattr(main.op, "stride", (1, 1))
@@ -155,7 +155,7 @@ def _label(graph: Graph) -> str:
 
 
 def show(rows: Sequence[Alone]) -> None:
-    """Print the classes and what they sum up to, in milliseconds of all operators of a class."""
+    """Print the classes and their total, in milliseconds of all operators of a class."""
     table = Table(
         "class", "operators", "in the network: ms", "alone, cold", "alone, hot", "GFLOP/s"
     )

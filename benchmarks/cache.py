@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a hit in the artefact cache takes, by phase: `make bench-cache`.
+"""The time of a hit in the artefact cache, by phase: `make bench-cache`.
 
 Warm: in a process that has compiled before. First: the first compilation of a new process, which
-also loads LLVM to know the machine, and reads this project's code. Nothing but the benchmark's own
-temporary cache is used.
+also loads LLVM to detect the machine, and hashes this project's code. Only a temporary cache is
+used.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def graph() -> xtc.Graph:
 
 
 def phases(of: xtc.Graph) -> dict[str, Callable[[], object]]:
-    """The parts of a hit, each alone, and the whole."""
+    """The phases of a hit, each alone, and the whole."""
     compilation = prepare(of)
     target, options = compilation.target, compilation.options
     artifact = xtc.compile(of).artifact
@@ -96,13 +96,13 @@ def phases(of: xtc.Graph) -> dict[str, Callable[[], object]]:
 
 
 def expect_hit(found: bool) -> None:
-    """Stop where there was nothing to measure."""
+    """Exit if the cache missed, so that there is nothing to measure."""
     if not found:
         raise SystemExit("the cache did not have what was just put there")
 
 
 def without_result(function: Callable[[], object]) -> Callable[[], None]:
-    """As the harness takes it."""
+    """A function without a result, as the harness expects."""
 
     def call() -> None:
         function()

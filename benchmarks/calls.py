@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls as a server makes them: after pauses, and beside a neighbour that keeps a core busy.
+"""Calls as in a server: after pauses, and next to another process that keeps a core busy.
 
-`make bench-calls`. Threads that wait for work may have gone to sleep in a pause, and a neighbour
-may run on the core where they wake. Each library runs in a separate process, all of them in
-turns; a row is the median of its calls after pauses of that length.
+`make bench-calls`. Waiting threads may have gone to sleep in a pause, and another process may
+occupy the core on which they wake. Each library runs in a separate process, and the processes take
+turns; a row is the median of the calls after pauses of one length.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from benchmarks.peers.worker import environment_of
 from xtc.evaluate.units import seconds_text
 
 PAUSES = (0.0, 0.001, 0.01, 0.1)
-"""Seconds between the end of a call and the next."""
+"""Seconds between the end of a call and the next call."""
 SHAPES = ((256, 256, 256), (512, 512, 512), (128, 3072, 768), (1, 768, 3072))
-"""Rows, columns and K of products with a constant right operand."""
-_SECONDS = 0.4  # of calls and pauses in one turn
-_MOST = 200  # calls in one turn
+"""Rows, columns and K of matmuls with a constant right operand."""
+_SECONDS = 0.4  # of calls and pauses per turn
+_MOST = 200  # most calls per turn
 _BUSY = "while True: pass"
 
 
@@ -59,7 +59,7 @@ def _ours(threads: int, shape: tuple[int, int, int]) -> Callable[[], object]:
 
 
 def _numpy(threads: int, shape: tuple[int, int, int]) -> Callable[[], object]:
-    """NumPy's BLAS, whose threads the environment of the process has limited."""
+    """NumPy's BLAS; the environment of the process limits its threads."""
     rows, columns, depth = shape
     rng = np.random.default_rng(0)
     x = rng.standard_normal((rows, depth), np.float32)
@@ -69,7 +69,7 @@ def _numpy(threads: int, shape: tuple[int, int, int]) -> Callable[[], object]:
 
 
 def _onnxruntime(threads: int, shape: tuple[int, int, int]) -> Callable[[], object]:
-    """ONNX Runtime on arrays that it keeps; its threads spin after calls, as it sets them up."""
+    """ONNX Runtime on its own arrays; its threads spin after calls by default."""
     import onnxruntime
     from onnx import TensorProto, helper, numpy_helper
 
@@ -109,13 +109,13 @@ LIBRARIES: dict[str, Callable[[int, tuple[int, int, int]], Callable[[], object]]
 
 
 def _installed() -> list[str]:
-    """The libraries that can be asked; ONNX Runtime takes two packages."""
+    """The installed libraries; ONNX Runtime needs two packages."""
     missing = not (find_spec("onnxruntime") and find_spec("onnx"))
     return [name for name in LIBRARIES if not (missing and name == "onnxruntime")]
 
 
 def serve(library: str, threads: int) -> None:
-    """Answer lines with a shape and a pause on standard input: seconds of calls, as JSON."""
+    """Read lines with a shape and a pause; answer each with seconds of calls, as JSON."""
     calls = {shape: LIBRARIES[library](threads, shape) for shape in SHAPES}
     for line in sys.stdin:
         shape, pause = json.loads(line)
@@ -191,7 +191,7 @@ def measure(threads: int, rounds: int, busy: bool) -> dict[str, list[float]]:
 
 
 def print_calls(found: dict[str, list[float]], title: str) -> None:
-    """Medians, with the tenth and the ninetieth part of a hundred."""
+    """Medians, with the tenth and the ninetieth percentile."""
     table = Table(title=title)
     libraries = _installed()
     for heading in ("product", "pause", *libraries, "best other / xtc"):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code by the C compiler against code by LLVM: two scheduled products, a chain, and compiling.
+"""Code of a C compiler against code of LLVM: two scheduled matmuls, a chain, and compile time.
 
-`make bench-codegen`, with the compiler that XTC_CC names. All on one thread, in float32.
+`make bench-codegen`, with the compiler that XTC_CC names. Everything runs on one thread, in
+float32.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ GENERATORS = ("llvm", "c")
 
 
 def chain() -> xtc.Graph:
-    """Four elementwise operators, whose arrays fit a second-level cache."""
+    """Four elementwise operators, whose arrays fit into a second-level cache."""
     x, y = O.tensor((256, 256), name="x"), O.tensor((256, 256), name="y")
     with O.graph(name="chain") as gb:
         O.relu(O.sub(O.mul(O.add(x, y), x), y), name="R")
@@ -45,7 +46,7 @@ def compare(name: str, graph: xtc.Graph, schedule: dict[str, Any] | None = None)
 
 
 def compiling(graph: xtc.Graph, schedule: dict[str, Any]) -> None:
-    """Time both generators themselves, from a graph to code that is loaded."""
+    """Time both generators, from a graph to loaded code."""
 
     def run(codegen: str) -> None:
         xtc.compile(graph, schedule=schedule, codegen=codegen, in_memory=True).close()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile latency: every kind of operator as it is scheduled by default, one matmul by phase, the
-cold start of a process, and whole networks.
+"""Compile latency: every kind of operator with its default schedule, one matmul by phase, the cold
+start of a process, and whole networks.
 
-`make bench-compile`; `make bench-compile ARGS="--networks resnet50 vit_s"` for networks alone, all
-of them where none is named; `ARGS=--long` for graphs of up to thousands of nodes alone. Every time
-is also a ratio to `python -c pass`, measured in the same run. What must not take longer than it may
-is judged at the end, by the median.
+`make bench-compile`; `make bench-compile ARGS="--networks resnet50 vit_s"` for networks only, all
+of them if none is named; `ARGS=--long` for graphs of up to thousands of nodes only. Every time is
+also given as a ratio to `python -c pass`, measured in the same run. At the end, medians are
+compared with their limits.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def matmul() -> xtc.Graph:
 
 
 def compile_once(graph: xtc.Graph, phases: dict[str, list[float]], **options: object) -> None:
-    """Compile, keeping the time of each phase."""
+    """Compile, and record the time of each phase."""
     with xtc.compile(graph, **options) as module:
         for phase, seconds in module.compile_seconds.items():
             phases.setdefault(phase, []).append(seconds)
@@ -97,12 +97,12 @@ def operators() -> dict[str, xtc.Graph]:
 
 
 def compiling(graph: xtc.Graph) -> Callable[[], None]:
-    """Compile as users do, with nothing said and nothing cached."""
+    """Compile as users do, without options and without the cache."""
     return lambda: xtc.compile(graph, cache=False).close()
 
 
 def print_limits(title: str, report: Report, limits: dict[str, float]) -> None:
-    """Whether medians are within what they may be."""
+    """Print whether medians are within their limits."""
     table = Table(title=title)
     for heading in ("", "median", "at most", ""):
         table.add_column(heading)
@@ -126,7 +126,7 @@ def print_phases(title: str, phases: dict[str, list[float]]) -> None:
 
 
 def networks(names: Sequence[str]) -> None:
-    """Print and save what compiling networks costs."""
+    """Print and save the cost of compiling networks."""
     found = compile_all(names or NETWORKS)
     print_compiled(found)
     save_compiled(found, Path("out/bench-compile-networks.json"))
@@ -148,7 +148,7 @@ def main() -> None:
 
 
 def operators_and_processes() -> None:
-    """Print and save what compiling operators and starting processes costs."""
+    """Print and save the cost of compiling operators and of starting processes."""
     graph = matmul()
     linked: dict[str, list[float]] = {}
     loaded: dict[str, list[float]] = {}

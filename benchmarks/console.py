@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where benchmarks print their tables."""
+"""The console for the tables of benchmarks."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ _WIDTH = 200
 
 
 def wide_console() -> Console:
-    """As wide as the terminal and at least 200 columns, so that a table in a file is whole."""
+    """A console as wide as the terminal, but at least 200 columns, for tables in files."""
     return Console(width=max(Console().width, _WIDTH))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The networks of MLPerf Tiny on simulated boards: instructions, flash and RAM of one inference.
 
-The networks have random weights and the shapes of the benchmark, without the last softmax; files
-of .tflite that are given are measured instead. Counts of instructions are exact; cycles are
-modelled by the tables of `xtc_targets.embedded.cycles`, with the wait states of the board's flash.
-Beside them are the instructions of CMSIS-NN at 99f736a, kernels alone, compiled by Clang 22 -O3 and
-counted in the same simulator, the bytes of the benchmark's .tflite files, and what others measured
-on boards.
+The networks have random weights and the shapes of the benchmark, without the last softmax; given
+.tflite files are measured instead. Instruction counts are exact; cycles are modelled by the tables
+of `xtc_targets.embedded.cycles`, with the wait states of the board's flash. For comparison, the
+tables show the instructions of CMSIS-NN at 99f736a (kernels only, compiled by Clang 22 -O3 and
+counted in the same simulator), the sizes of the benchmark's .tflite files, and published
+measurements on boards.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PUBLISHED = (
 
 
 def measured(graph: Graph, board: str, *, operators: bool) -> tuple[dict[str, int], list[str]]:
-    """Instructions in thousands, bytes of flash and RAM; and the operators that take most."""
+    """Instructions in thousands, bytes of flash and RAM, and the most expensive operators."""
     with xtc.compile(graph, "embedded", board=board) as module:
         module.check()
         counters = {key: int(value) for key, value in module.host.counters().items()}
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _chosen(
     files: Sequence[Path], networks: Sequence[str]
 ) -> list[tuple[str, Callable[[], Graph], int]]:
-    """Name, graph and bytes of the .tflite file of each network."""
+    """Name, graph and size of the .tflite file of each network."""
     if files:
         return [
             (file.stem, functools.partial(xtc.import_tflite, file), file.stat().st_size)
@@ -112,7 +112,7 @@ def row(name: str, board: str, found: dict[str, int], file: int) -> tuple[str, .
 
 
 def published() -> Table:
-    """What others measured."""
+    """The published measurements of others."""
     table = Table(title="measured by others on boards, millions of cycles")
     for column in ("engine", "core", *KNOWN):
         table.add_column(column, justify="left" if column in ("engine", "core") else "right")

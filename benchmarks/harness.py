@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares callables fairly: interleaved rounds in a shuffled order, so that whatever slows the
-machine down for a while slows all of them; prints a table and keeps every sample as JSON.
+"""Compares callables fairly, in interleaved rounds with a shuffled order, so that temporary
+slowdowns of the machine affect all of them; prints a table and saves every sample as JSON.
 
 ```python
 report = run_interleaved("matmul", {"numpy": by_numpy, "xtc": by_xtc}, baseline="numpy")
@@ -39,7 +39,7 @@ _CPUINFO = Path("/proc/cpuinfo")
 
 @dataclass(frozen=True)
 class Report:
-    """All samples of one comparison: one for each candidate and round, in seconds per call."""
+    """All samples of a comparison: one per candidate and round, in seconds per call."""
 
     benchmark: str
     baseline: str
@@ -49,7 +49,7 @@ class Report:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def ratio(self, name: str) -> float:
-        """How many times the baseline's median time `name` takes: below 1 is faster."""
+        """The median time of `name` over that of the baseline: below 1 is faster."""
         return self.timings[name].median / self.timings[self.baseline].median
 
     def as_dict(self) -> dict[str, Any]:
@@ -85,10 +85,11 @@ def run_interleaved(
     seed: int = 0,
     min_repeat_ms: float = 0,
 ) -> Report:
-    """Time every candidate once in each round, in an order that `seed` shuffles anew per round.
+    """Time every candidate once per round, in an order that is shuffled for each round.
 
-    Each is first called to warm it up and to find how many calls last `min_repeat_ms`.
-    Raises UserError where there is no candidate, no round, or no candidate named `baseline`.
+    Each candidate is first called to warm it up and to find the number of calls that last
+    `min_repeat_ms`. Raises UserError if there is no candidate, no round, or no candidate named
+    `baseline`.
     """
     if baseline not in candidates:
         raise UserError(
@@ -107,7 +108,7 @@ def run_interleaved(
 
 
 def print_table(report: Report, console: Console | None = None) -> None:
-    """One row for each candidate, fastest median first."""
+    """Print one row per candidate, fastest median first."""
     table = Table(title=f"{report.benchmark}: {report.rounds} interleaved rounds")
     table.add_column("candidate")
     for heading in ("median", "p10 - p90", "best", f"time / {report.baseline}"):
@@ -124,7 +125,7 @@ def print_table(report: Report, console: Console | None = None) -> None:
 
 
 def save(report: Report, path: Path) -> None:
-    """Write the report as JSON; the file appears whole or not at all."""
+    """Write the report as JSON, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
@@ -138,7 +139,7 @@ def save(report: Report, path: Path) -> None:
 
 
 def machine_facts() -> dict[str, Any]:
-    """What a reader needs to judge the numbers: machine, load, versions, date, command line."""
+    """The context of the numbers: machine, load, versions, date, command line."""
     return {
         "cpu": cpu_model(),
         "cores": psutil.cpu_count(logical=False),
@@ -154,7 +155,7 @@ def machine_facts() -> dict[str, Any]:
 
 
 def cpu_model(cpuinfo: Path = _CPUINFO) -> str:
-    """The processor's name as Linux tells it, or the platform module's where there is no such."""
+    """The processor's name from Linux, or else from the platform module."""
     try:
         lines = cpuinfo.read_text(encoding="utf-8").splitlines()
     except OSError:

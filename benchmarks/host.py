@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This project beside the libraries that people use, on this machine, in one interleaved run.
+"""Compares this project with common libraries, on this machine, in one interleaved run.
 
 `make bench-host`, or a part of it: `make bench-host ARGS="--only 'matmul f32' --peers numpy,torch
---rounds 5 --budget 120"`. The first run installs the libraries, each into an environment of its
-own below the user's cache folder.
+--rounds 5 --budget 120"`. The first run installs the libraries, each into a separate environment
+below the user's cache folder.
 
-"xtc, tuned" takes part where a search has found a schedule. `--graphs FOLDER` writes the graphs
-for it: `xtc-tune FOLDER/....yaml --option threads=1`, and as many as there are cores.
+"xtc, tuned" takes part if a search has found a schedule. `--graphs FOLDER` writes the graphs for
+it: run `xtc-tune FOLDER/....yaml --option threads=1`, and the same with the number of cores.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _counts(text: str) -> list[int]:
 
 
 def _selected(options: argparse.Namespace) -> tuple[list[Workload], list[Library]]:
-    """What the options choose. Raises UserError where that is nothing that exists."""
+    """The selected workloads and libraries. Raises UserError for unknown names."""
     parts = options.only.split(",")
     texts = [part.strip() for part in parts]
     chosen = [found for found in workloads() if any(text in found.name for text in texts)]
@@ -137,9 +137,9 @@ def _measure_all(
     options: argparse.Namespace,
     console: Console,
 ) -> None:
-    """Fill the report: each workload on one thread, then on all cores, while there is time.
+    """Fill the report: each workload on one thread, then on all cores, within the time budget.
 
-    Installing what was not installed before is not in that time.
+    The time to install libraries is not counted.
     """
     pythons = interpreters(libraries, options.environments, console.print)
     end = time.monotonic() + options.budget
@@ -166,7 +166,7 @@ def _measure_all(
 
 
 def _progress(row: Row, left: int) -> str:
-    """What is known of a row at once."""
+    """A summary of a row for the progress output."""
     ours, peer = row.rates("ours"), row.best_peer()
     parts = [f"{row.workload.name}, {row.threads} thread(s):"]
     parts.append(f"xtc {ours.median:.3g}," if ours else "xtc did not run,")
@@ -175,7 +175,7 @@ def _progress(row: Row, left: int) -> str:
 
 
 def _show(report: Report, options: argparse.Namespace, console: Console) -> None:
-    """Tables on the terminal, files in the folder."""
+    """Print the tables, and write the files to the folder."""
     print_rows(report.rows, console)
     for name in report.left_out:
         console.print(f"no time was left for {name}", markup=False)

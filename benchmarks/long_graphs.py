@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs of many nodes, and of twice as many: CPU time of a compilation by node."""
+"""CPU time of a compilation per node, for graphs of doubling numbers of nodes."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ GRAPHS: dict[Callable[[int], xtc.Graph], tuple[int, int]] = {
     wide: (500, 2000),
     residual: (125, 500),
 }
-"""The least and the greatest size; those between are doubled."""
+"""The least and the greatest size, with doubled sizes in between."""
 
 
 def compile_seconds(graph: xtc.Graph) -> float:
-    """CPU time of this process, of all its threads."""
+    """CPU time of a compilation, over all threads of this process."""
     start = time.process_time()
     xtc.compile(graph, cache=False).close()
     return time.process_time() - start
@@ -80,7 +80,7 @@ def compile_seconds(graph: xtc.Graph) -> float:
 
 def print_long_graphs() -> None:
     """Compile each graph at all sizes, and print how the time grows."""
-    compile_seconds(chain(64))  # what is imported and made once
+    compile_seconds(chain(64))  # imports and other one-time work
     table = Table(title="long graphs: CPU time of a compilation")
     for heading in ("", "size", "nodes", "s", "ms a node", "by half the size"):
         table.add_column(heading, justify="left" if not heading else "right")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the simulated MPPA costs its host: launch latency, copies, opening.
+"""The cost of the simulated MPPA on its host: launch latency, copies, opening.
 
 `make bench-mppa_sim`. Goals: a launch in less than 100 us, copies of a MiB and more at 2 GB/s.
-These are times of the simulator on this machine; they say nothing of an MPPA.
+These are times of the simulator on this machine, not of an MPPA.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Candidates = Mapping[str, Callable[[], None]]
 
 
 def image() -> bytes:
-    """Device code with a kernel that does nothing, and one that starts all PEs."""
+    """Device code with an empty kernel, and a kernel that launches all PEs."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "kernels.c")
         source.write_text(KERNELS)
@@ -48,7 +48,7 @@ def image() -> bytes:
 
 
 def launches(device: MppaDevice) -> Candidates:
-    """Ways to run a kernel, beside a call that only asks the driver."""
+    """Ways to run a kernel, and for comparison a call that only queries the driver."""
     module = device.load_module(image())
     empty, fork = (device.get_module_function(module, name) for name in ("empty", "fork"))
     queue = device.queue()
@@ -72,7 +72,7 @@ def launches(device: MppaDevice) -> Candidates:
 
 
 def copies(device: MppaDevice, nbytes: int) -> Candidates:
-    """Copies there and back, beside NumPy's own copy."""
+    """Copies in both directions, and for comparison a copy by NumPy."""
     data, other = np.ones(nbytes, np.uint8), np.ones(nbytes, np.uint8)
     address = device.memory_allocate(nbytes)
     return {
@@ -93,7 +93,7 @@ def opening() -> Candidates:
 
 
 def verdict(what: str, value: float, goal: float, better: str) -> None:
-    """One line: the median against its goal."""
+    """Print one line with the median and its goal."""
     met = value < goal if better == "below" else value >= goal
     wide_console().print(
         f"{what}: {value:.3g}, goal {better} {goal:.3g}: {'met' if met else 'missed'}"
@@ -101,7 +101,7 @@ def verdict(what: str, value: float, goal: float, better: str) -> None:
 
 
 def run(name: str, candidates: Candidates) -> Report:
-    """Measure, print and keep one comparison; the first candidate is the baseline."""
+    """Measure, print and save one comparison; the first candidate is the baseline."""
     report = run_interleaved(
         name, candidates, rounds=ROUNDS, baseline=next(iter(candidates)), min_repeat_ms=2
     )
@@ -111,7 +111,7 @@ def run(name: str, candidates: Candidates) -> Report:
 
 
 def main() -> None:
-    """Print the tables, hold the medians against the goals, and save the reports."""
+    """Print the tables, compare medians with goals, and save the reports."""
     with MppaDevice(MppaOptions()) as device:
         report = run("mppa_sim launch", launches(device))
         for name in ("empty kernel on 5 clusters", "empty kernel through a queue"):

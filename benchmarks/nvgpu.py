@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A GPU's kernels against its bandwidth and against cuBLAS; without one, what the simulator costs.
+"""A GPU's kernels against its bandwidth and cuBLAS; without a GPU, the cost of the simulator.
 
 `make bench-nvgpu`. Goals on a GPU: elementwise operators and sums at 80 % of the rate of a copy.
-Matrix products are held against those of PyTorch, that is cuBLAS, where PyTorch is installed. A
-call waits for its kernels; products are timed 20 in a row, so that this hardly counts.
+Matmuls are compared with those of PyTorch, which calls cuBLAS, if PyTorch is installed. A call
+waits for its kernels; matmuls are timed 20 in a row, so that the wait hardly counts.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ say = wide_console().print
 
 
 def run(name: str, candidates: Candidates) -> Report:
-    """Measure, print and keep one comparison; the first candidate is the baseline."""
+    """Measure, print and save one comparison; the first candidate is the baseline."""
     report = run_interleaved(
         name, candidates, rounds=ROUNDS, baseline=next(iter(candidates)), min_repeat_ms=2
     )
@@ -62,7 +62,7 @@ def run(name: str, candidates: Candidates) -> Report:
 
 
 def bandwidth(device: NvgpuDevice) -> None:
-    """Elementwise operators and sums, beside a copy of as many bytes."""
+    """Elementwise operators and sums, compared with a copy of the same number of bytes."""
     x = O.tensor((ROWS, COLUMNS), name="X", device=device)
     with O.graph(name="elementwise") as elementwise:
         O.relu(x, name="Y", device=device)
@@ -96,7 +96,7 @@ def bandwidth(device: NvgpuDevice) -> None:
 
 
 def products(dtype: str, device: Any) -> xtc.Graph:
-    """Products of one matrix with several."""
+    """Matmuls of one matrix with several others."""
     a = O.tensor((SIZE, SIZE), dtype, name="A", device=device)
     names = [f"B{number}" for number in range(PRODUCTS)]
     others = [O.tensor((SIZE, SIZE), dtype, name=name, device=device) for name in names]
@@ -106,7 +106,7 @@ def products(dtype: str, device: Any) -> xtc.Graph:
 
 
 def matmul(dtype: str, device: NvgpuDevice) -> None:
-    """Products of this element type beside those of cuBLAS, and how far the results differ."""
+    """Matmuls of this element type compared with cuBLAS, and the difference of the results."""
     if not nvgpu_tiles.has_torch():
         say("PyTorch is not installed, or sees no GPU: there is no cuBLAS to compare with")
         return
@@ -122,7 +122,7 @@ def matmul(dtype: str, device: NvgpuDevice) -> None:
         torch.cuda.synchronize()
 
     with xtc.compile(products(dtype, device), device) as module, ExitStack() as stack:
-        # PyTorch's memory, used where it is.
+        # PyTorch's memory, used in place.
         arrays: Any = [[device.borrowed(tensor) for tensor in part] for part in (random, results)]
         call = stack.enter_context(module._bound(*arrays))
         report = run(f"nvgpu matmul {dtype} {SIZE}", {"cuBLAS": by_torch, "xtc": call})
@@ -135,7 +135,7 @@ def matmul(dtype: str, device: NvgpuDevice) -> None:
 
 
 def simulator_image() -> bytes:
-    """Device code with a kernel that does nothing, in one thread and in 64 blocks of 256."""
+    """Device code with an empty kernel, on one thread and on 64 blocks of 256."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "kernels.c")
         source.write_text(KERNELS)
@@ -145,7 +145,7 @@ def simulator_image() -> bytes:
 
 
 def simulator() -> None:
-    """Launches and copies of the simulated GPU; they say nothing of a real one."""
+    """Launches and copies of the simulated GPU; these are not times of a real GPU."""
     with NvgpuDevice() as device:
         module = device.load_module(simulator_image())
         empty, threads = (device.get_module_function(module, name) for name in ("empty", "threads"))
@@ -167,7 +167,7 @@ def simulator() -> None:
 
 
 def main() -> None:
-    """Print the tables, hold the medians against the goals, and save the reports."""
+    """Print the tables, compare medians with goals, and save the reports."""
     if reason := unavailable():
         say(f"no GPU: {reason}", highlight=False, soft_wrap=True)
         say("What follows are static figures of tile kernels, and times of the simulator.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons by the GPU's own clock: calls take turns, each with a cold second-level cache."""
+"""Comparisons by the GPU's clock: calls take turns, each with a cold L2 cache."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROUNDS, WARMUP = 20, 3
 
 
 def compare(device: NvgpuDevice, name: str, runs: Mapping[str, Callable[[], Any]]) -> Report:
-    """Measure, print and keep one comparison; the first call is the baseline."""
+    """Measure, print and save one comparison; the first call is the baseline."""
     for run in runs.values():
         for _ in range(WARMUP):
             run()

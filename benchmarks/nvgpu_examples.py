@@ -22,7 +22,7 @@ say = wide_console().print
 
 
 def compared(device: NvgpuDevice) -> None:
-    """A row for each example: whether both are right, and how far they are apart."""
+    """Print a row per example: whether both results are right, and how much they differ."""
     table = Table(title="examples: the simulator and the GPU, each against NumPy")
     for title in ("example", "simulator", "GPU", "largest difference", "equal elements"):
         table.add_column(title)
@@ -41,7 +41,7 @@ def compared(device: NvgpuDevice) -> None:
 
 
 def _run(case: Any, device: NvgpuDevice) -> tuple[np.ndarray[Any, Any], str]:
-    """What a device computes, and whether it is right."""
+    """The result of a device, and whether it is right."""
     before = device_in_use()
     tile.use_device(device)
     try:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels that the memory limits, beside a copy of as many bytes; a part of `make
-bench-nvgpu`."""
+"""Memory-bound tile kernels, compared with a copy of the same bytes; part of `make bench-nvgpu`."""
 
 from __future__ import annotations
 
@@ -31,16 +30,16 @@ class Add(VectorAdd):
 
 @tile.autotune("rows", [1, 2, 4, 8])
 class Soft(Softmax):
-    """Rows of exponentials, each of the sum 1."""
+    """Softmax of rows."""
 
 
 @tile.autotune("rows", [1, 2, 4, 8])
 class Norm(LayerNorm):
-    """Rows of the mean 0 and the variance 1, scaled and shifted."""
+    """Layer normalisation of rows, scaled and shifted."""
 
 
 def measured(device: NvgpuDevice) -> None:
-    """Each kernel and a copy in turns; the shares of the copy's rate, and the largest error."""
+    """Time each kernel in turns with a copy; print rates relative to the copy, and errors."""
     host = np.random.default_rng(0).standard_normal((ROWS, COLUMNS)).astype(np.float32)
     ones = np.linspace(0.5, 1.5, COLUMNS, dtype=np.float32)
     with ExitStack() as stack, tile.use_stream():
@@ -69,18 +68,18 @@ def measured(device: NvgpuDevice) -> None:
 
 
 def check(name: str, found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> None:
-    """Raise AssertionError where a kernel is wrong."""
+    """Raise AssertionError if a kernel is wrong."""
     np.testing.assert_allclose(found, expected, atol=2e-5, rtol=2e-5, err_msg=name)
 
 
 def softmax(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """By NumPy."""
+    """The reference softmax, by NumPy."""
     powers = np.exp(x - x.max(1, keepdims=True))
     return np.asarray(powers / powers.sum(1, keepdims=True))
 
 
 def layer_norm(x: np.ndarray[Any, Any], scale: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """By NumPy."""
+    """The reference layer normalisation, by NumPy."""
     centred = x - x.mean(1, keepdims=True)
     variance = (centred**2).mean(1, keepdims=True)
     return np.asarray(centred / np.sqrt(variance + 1e-5) * scale + scale)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels beside cuBLAS; without a GPU, what the assembler and the static model say of them.
+"""Tile kernels compared with cuBLAS; without a GPU, figures of the assembler and a static model.
 
-A part of `make bench-nvgpu`. The kernel is a plain loop of asynchronous copies and a dot; on sm_90a
-the compiler makes a pipeline of bulk copies and warpgroups of it.
+Part of `make bench-nvgpu`. The kernel is a plain loop of asynchronous copies and a dot; on sm_90a
+the compiler turns it into a pipeline of bulk copies and warpgroups.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from xtc.tile import bfloat16, float16, float32, int32, void_p
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 CUBES = (4096, 8192)
-ROWS, WIDTH = (16, 32, 64, 128, 256), 4096  # of a product with a square of weights
+ROWS, WIDTH = (16, 32, 64, 128, 256), 4096  # of a matmul with square weights
 SHARE_GOAL = 0.95
 INSTRUCTIONS = ("HGMMA", "UTMALDG", "HMMA", "LDSM", "LDGSTS")
 
@@ -37,7 +37,7 @@ say = wide_console().print
     [(128, 256, 64, 8), (128, 128, 64, 8), (64, 256, 64, 4), (64, 128, 64, 4), (64, 64, 64, 4)],
 )
 class Matmul(tile.Script):
-    """c = a b, as it is written for any GPU."""
+    """c = a b, written for any GPU."""
 
     def __init__(self, dtype, block_m, block_n, block_k, num_warps):
         super().__init__()
@@ -68,12 +68,12 @@ class Matmul(tile.Script):
 
 
 def shapes() -> list[tuple[int, int, int]]:
-    """Rows, columns and the extent of the sum of what is measured."""
+    """Rows, columns and K extent of the measured matmuls."""
     return [(m, WIDTH, WIDTH) for m in ROWS] + [(size, size, size) for size in CUBES]
 
 
 def static(arch: str = "sm_90a") -> None:
-    """What is known without a GPU: instructions, resources, and the static model's bound."""
+    """Print the figures without a GPU: instructions, resources, and the static model's bound."""
     table = Table(title=f"tile matmul, float16, {arch}: static and modelled, not measured")
     for title in (
         "m x n x k",
@@ -112,7 +112,7 @@ def _row(program: Any, m: int, n: int, k: int) -> list[str]:
 
 
 def measured(device: NvgpuDevice) -> None:
-    """The same kernels on a GPU, in turns with cuBLAS on the same arrays where PyTorch is there."""
+    """The same kernels on a GPU, in turns with cuBLAS on the same arrays if there is PyTorch."""
     torch: Any = importlib.import_module("torch") if has_torch() else None
     if torch is None:
         say("PyTorch is not installed, or sees no GPU: there is no cuBLAS to compare with")
@@ -128,7 +128,7 @@ def measured(device: NvgpuDevice) -> None:
 
 
 def has_torch() -> bool:
-    """Whether PyTorch is there, with a GPU."""
+    """Whether PyTorch is installed and sees a GPU."""
     if importlib.util.find_spec("torch") is None:
         return False
     return bool(importlib.import_module("torch").cuda.is_available())
@@ -153,7 +153,7 @@ def _beside(torch: Any, dtype: Any, program: Any, sizes: tuple[int, int, int]) -
 def _alone(
     device: NvgpuDevice, dtype: Any, program: Any, sizes: tuple[int, int, int], stack: ExitStack
 ) -> dict[str, Any]:
-    """The kernel on arrays of the device's own; some rows of the result are checked by NumPy."""
+    """The kernel on arrays of the device; some rows of the result are checked with NumPy."""
     m, n, k = sizes
     rng = np.random.default_rng(0)
     stack.enter_context(tile.use_stream())
@@ -169,7 +169,7 @@ def _alone(
 
 
 def check(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> None:
-    """Raise AssertionError where a result is wrong."""
+    """Raise AssertionError if a result is wrong."""
     np.testing.assert_allclose(found.astype(np.float32), expected, atol=2e-1, rtol=2e-2)
 
 

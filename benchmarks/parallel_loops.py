@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What parallel loops cost and bring: an empty one, an elementwise operator, two matrix products.
+"""The cost and gain of parallel loops: an empty loop, an elementwise operator, two matmuls.
 
-`make bench-parallel_loops`. One thread is a plain loop without the pool. The pool's threads stay
-awake for a moment after a loop (XTC_SPIN_US), so a loop that soon follows another starts at once.
+`make bench-parallel_loops`. One thread is a plain loop without the pool. The pool's threads spin
+for a moment after a loop (XTC_SPIN_US), so that a loop soon after another one starts at once.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def elementwise(rows: int, columns: int) -> xtc.Graph:
 
 
 def product(size: int) -> xtc.Graph:
-    """A product of two square matrices."""
+    """A matmul of two square matrices."""
     a, b = O.tensor((size, size), name="A"), O.tensor((size, size), name="B")
     with O.graph(name="product") as gb:
         O.matmul(a, b, name="C")
@@ -52,7 +52,7 @@ def product(size: int) -> xtc.Graph:
 
 
 def call_of(module: xtc.Module) -> Callable[[], None]:
-    """A call on random arrays that checks nothing, so that its time is the function's."""
+    """A call on random arrays without checks, so that its time is that of the function."""
     rng = np.random.default_rng(0)
     arrays = [
         rng.standard_normal(argument.shape).astype(argument.dtype)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search: candidates a second, and what short searches find beside a long random one.
+"""The search: candidates per second, and the results of short searches and of a long random one.
 
 `make bench-search`, or `make bench-search ARGS="--long 3600"` for an hour of random search. At the
-end the best schedules of all searches are measured once more, interleaved, in one process.
+end, the best schedules of all searches are measured again, interleaved, in one process.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ SAMPLERS = ("evolutionary", "model", "random")
 
 @dataclass(frozen=True)
 class Found:
-    """What a search has found.
+    """The result of a search.
 
     Attributes:
         label: sampler and seconds.
-        rate: candidates compiled, checked and measured in a second, those of its end left out.
-        schedule: the best one.
-        failures: candidates that are not right.
+        rate: candidates compiled, checked and measured per second, except at its end.
+        schedule: the best schedule.
+        failures: number of failed candidates.
     """
 
     label: str
@@ -46,7 +46,7 @@ class Found:
 
 
 def product(rows: int, columns: int, terms: int) -> xtc.Graph:
-    """One float32 matrix product."""
+    """One float32 matmul."""
     a, b = O.tensor((rows, terms), name="A"), O.tensor((terms, columns), name="B")
     with O.graph(name="product") as builder:
         O.matmul(a, b, name="C")
@@ -54,7 +54,7 @@ def product(rows: int, columns: int, terms: int) -> xtc.Graph:
 
 
 def search(graph: xtc.Graph, store: Store, settings: Settings, options: dict[str, Any]) -> Found:
-    """One search; the time until the first result is the start of its processes."""
+    """Run one search; the time until the first result is that of starting its processes."""
     session = Session(graph, store, settings, options=options)
     run, progress = session.search()
     times = [result.at for result in store.results(run.number) if result.kind == "search"]
@@ -65,7 +65,7 @@ def search(graph: xtc.Graph, store: Store, settings: Settings, options: dict[str
 
 
 def measured(graph: xtc.Graph, schedules: list[str], options: dict[str, Any]) -> list[float]:
-    """The best time of each schedule in seconds, in rounds that measure all of them."""
+    """The best time of each schedule in seconds, in interleaved rounds."""
     with ExitStack() as stack:
         modules = [
             stack.enter_context(xtc.compile(graph, schedule=schedule or None, **options))
@@ -80,7 +80,7 @@ def measured(graph: xtc.Graph, schedules: list[str], options: dict[str, Any]) ->
 
 
 def table(graph: xtc.Graph, found: list[Found], options: dict[str, Any]) -> Table:
-    """One row for each search, and one for the default schedule."""
+    """A table with one row per search, and one for the default schedule."""
     default, *times = measured(graph, ["", *(result.schedule for result in found)], options)
     shown = Table(title=f"{graph.flops / 1e6:.0f} MFLOP: best of {ROUNDS} interleaved rounds")
     for column in ("search", "tried/s", "failed", "GFLOP/s", "of the longest", "schedule"):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cache of keys and values as a state, which a call updates in place, and as inputs and outputs.
 
-`make bench-states`. Both compute the attention of one new token to those before, as a layer of
-GPT-2 does. The copying form returns keys and values one token longer; the other one writes a row.
+`make bench-states`. Both compute the attention of one new token to the earlier ones, as a layer of
+GPT-2 does. The copying form returns keys and values that are one token longer; the other form
+writes one row.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from xtc.graph.tensor import Tensor
 
 HEADS, PART = 12, 64
 LENGTHS = (128, 512, 2048)
-"""Tokens that the cache has before the call."""
+"""Number of tokens in the cache before the call."""
 _CALLS, _ROUNDS = 20, 15
 
 
@@ -36,7 +37,7 @@ def _token() -> list[Tensor]:
 
 
 def copying(past: int) -> xtc.Graph:
-    """Keys and values come in and go out one token longer."""
+    """Keys and values are inputs, and outputs that are one token longer."""
     q, *new = _token()
     old = [O.tensor((HEADS, past, PART), name=name) for name in ("keys", "values")]
     with O.graph(name="copying") as gb:
@@ -47,7 +48,7 @@ def copying(past: int) -> xtc.Graph:
 
 
 def in_place(past: int) -> xtc.Graph:
-    """States with one row more than `past`; the call writes the row at a position."""
+    """States with one more row than `past`; the call writes one row."""
     q, *new = _token()
     position = O.tensor((1, 1, 1), "int64", name="position")
     shape = (HEADS, past + 1, PART)
@@ -66,7 +67,7 @@ def in_place(past: int) -> xtc.Graph:
 
 
 def measure(past: int, threads: int) -> tuple[dict[str, float], dict[str, int]]:
-    """Seconds of a call by form, and the bytes of its results and temporary arrays."""
+    """Seconds per call of each form, and the bytes of its results and temporary arrays."""
     rng = np.random.default_rng(0)
     q, k, v = rng.standard_normal((3, HEADS, 1, PART), np.float32)
     old = rng.standard_normal((2, HEADS, past, PART), np.float32)
@@ -99,7 +100,7 @@ def measure(past: int, threads: int) -> tuple[dict[str, float], dict[str, int]]:
 
 
 def _in_turns(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """The median over rounds of the seconds of a call."""
+    """The median seconds per call, over interleaved rounds."""
     found: dict[str, list[float]] = {form: [] for form in calls}
     for _ in range(_ROUNDS):
         for form, call in calls.items():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated code for DPUs against programs written by hand, in one simulator: modelled cycles.
+"""Generated DPU code against handwritten programs, in the same simulator: modelled cycles.
 
-Also how fast the simulator is, and the modelled times of the programs beside those of hardware,
-where a file of measured times is given: make bench-upmem ARGS=--hardware=FILE.csv
+Also the speed of the simulator, and the modelled times of the programs against those of hardware,
+if a file of measured times is given: make bench-upmem ARGS=--hardware=FILE.csv
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MEASURED = {
 
 
 def run_by_hand(name: str, block: int, *arguments: object, profile: str = "v1B") -> dict[str, Any]:
-    """The report of a program written by hand."""
+    """Run a handwritten program; returns its report."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
         words = ["run", "--dpu", "dpu=dpu.c", "--tasklets", TASKLETS, "--profile", profile]
@@ -59,7 +59,7 @@ def cycles_by_hand(name: str, *arguments: object) -> int:
 
 
 def cycles_of_graph(graph: xtc.Graph) -> int:
-    """Modelled cycles of all launches of a graph on one DPU, which are checked."""
+    """Modelled cycles of all launches of a graph on one DPU, with checked results."""
     with UpmemDevice(tasklets=TASKLETS) as dpu, xtc.compile(graph, target=dpu) as module:
         found = module.check(*inputs_of(graph))
         if not all(result.ok for result in found):
@@ -68,7 +68,7 @@ def cycles_of_graph(graph: xtc.Graph) -> int:
 
 
 def inputs_of(graph: xtc.Graph) -> list[Any]:
-    """Numbers below 50, as the programs written by hand have: products of these are quick."""
+    """Numbers below 50, as in the handwritten programs: their multiplications are fast."""
     random = np.random.default_rng(1)
     return [random.integers(0, 50, [int(n) for n in x.shape]).astype(x.dtype) for x in graph.inputs]
 
@@ -110,9 +110,9 @@ def compare() -> None:
 
 
 def simulated_speed() -> None:
-    """Instructions per second of one core's time, which others on the machine take little of."""
+    """Simulated instructions per second of CPU time."""
     os.environ["XTC_UPMEM_THREADS"] = "1"  # noqa: TID251
-    run_by_hand("histogram", 10, 1, 1000)  # what is compiled once
+    run_by_hand("histogram", 10, 1, 1000)  # compiles the parts that are compiled once
     spent = []
     for elements in (200_000, 8_200_000):
         before = _seconds_of_children()
@@ -129,7 +129,7 @@ def _seconds_of_children() -> float:
 
 
 def against_hardware(path: Path) -> None:
-    """The error of modelled kernel times, by program and in all."""
+    """Print the error of modelled kernel times, by program and in total."""
     errors: dict[str, list[float]] = {}
     for row in csv.DictReader(path.open()):
         if row["benchmark"] not in MEASURED:

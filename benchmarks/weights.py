@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of few rows with weights of 32, 16, 8 and 4 bits: what memory costs.
+"""Matmuls of few rows with weights of 32, 16, 8 and 4 bits, which memory bandwidth limits.
 
-`make bench-weights`. A row is a form of the same weights; GB/s counts its stored bytes. The peer,
-ONNX Runtime, multiplies in float32, and by its MatMulNBits in 8 and 4 bits.
+`make bench-weights`. A row is a form of the same weights; GB/s counts its stored bytes. ONNX
+Runtime, for comparison, multiplies in float32, and with MatMulNBits in 8 and 4 bits.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _weights(form: str, depth: int, columns: int) -> Any:
 
 
 def ours(form: str, shape: tuple[int, int, int], threads: int) -> Call:
-    """A call of the product by xtc."""
+    """A call of the matmul by xtc."""
     rows, columns, depth = shape
     with O.graph(name="product") as gb:
         O.matmul(O.tensor((rows, depth), name="x"), _weights(form, depth, columns))
@@ -67,7 +67,7 @@ def ours(form: str, shape: tuple[int, int, int], threads: int) -> Call:
 
 
 def onnx_runtime(form: str, shape: tuple[int, int, int], threads: int) -> Call | None:
-    """A call by ONNX Runtime; None where it has no such form on a processor."""
+    """A call by ONNX Runtime; None if it does not support the form on a CPU."""
     import onnxruntime
     from onnx import TensorProto, helper, numpy_helper
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modelled cycles of the simulated wafer beside published ones, and how fast it simulates.
+"""Modelled cycles of the simulated wafer against published ones, and the simulator's speed.
 
-Published: measurements of others on the vendor's simulator and on wafers; docs/wse.md names them.
-Every cycle count of ours is modelled.
+The published cycles were measured by others on the vendor's simulator and on wafers; docs/wse.md
+names the sources. Every cycle count of this project is modelled.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def cycles_of(
 
 
 def matvec() -> float:
-    """25 x 25, columns of 28 beginning beside y's bank, in descriptor registers."""
+    """25 x 25, columns of 28 that start next to y's bank, in descriptor registers."""
     return cycles_of(
         "@load_to_dsr(to, ys, .{ .save_address = false });"
         "@load_to_dsr(from, ys, .{ .save_address = false });"
@@ -188,7 +188,7 @@ def mapped() -> float:
 
 
 def looped() -> float:
-    """The same by `while`."""
+    """The same in a `while` loop."""
     body = "@fmach(to, from, more, 2.0);"
     loads = "".join(
         f"@load_to_dsr({register}, {what}, .{{ .save_address = true }});"
@@ -219,7 +219,7 @@ def saxpy() -> float:
 
 
 def relay(stages: int, wavelets: int) -> float:
-    """A chain of PEs, each of which takes all wavelets before it sends them on."""
+    """A chain of PEs, each of which receives all wavelets before it forwards them."""
     top = f"""
 const sent_id = @get_local_task_id(9); const got_id = @get_local_task_id(10);
 var data: [{wavelets}]u32;
@@ -241,7 +241,7 @@ task got() void {{
 
 
 def published() -> Iterator[tuple[str, float, Callable[[], float]]]:
-    """What was measured, the published cycles, and how ours are found."""
+    """The name of a measurement, the published cycles, and a function for the modelled ones."""
     yield "matvec 25 x 25", 780, matvec
     yield "strided FMAC loop, length 8", 38.1, lambda: strided(8)
     yield "strided FMAC loop, length 32", 86.7, lambda: strided(32)
@@ -255,7 +255,7 @@ def published() -> Iterator[tuple[str, float, Callable[[], float]]]:
 
 
 def speed(size: int, wavelets: int) -> None:
-    """Rows that pass wavelets on, all at the same time: seconds from nothing to the result."""
+    """Rows that forward wavelets concurrently: seconds from compilation to the result."""
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -290,7 +290,7 @@ const receive = @get_dsd(fabin_dsd, .{{ .extent = {each}, .fabric_color = come,
 
 
 def compiling() -> None:
-    """Processor seconds of a compilation of five tile classes, unknown and known to the cache."""
+    """CPU seconds of a compilation of five tile classes, with a cold and with a warm cache."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "layout.csl").write_text(FIVE_CLASSES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps blocks in documents that show what a command prints true.
+"""Keeps the blocks of documents that show the output of commands up to date.
 
 Such a block is a fence below a comment with the command, run in the repository's root, of which
 `sed` may choose lines, by numbers or from the first that matches to the next that does:
@@ -26,7 +26,7 @@ from xtc.core.errors import UserError
 
 
 def apart(command: str, arguments: Sequence[str]) -> int:
-    """Print what a command prints that forks, which a process that has run MLIR must not."""
+    """Print the output of a command that forks, which a process that has run MLIR must not do."""
     words = [sys.executable, "-m", f"xtc.cli.{command}", *arguments]
     done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
@@ -52,7 +52,7 @@ BLOCK = re.compile(
 
 
 def output_of(command: str, root: Path) -> str:
-    """What one of our commands prints in the folder `root`."""
+    """The output of one of the project's commands in the folder `root`."""
     program, *arguments = shlex.split(command)
     printed = io.StringIO()
     before = Path.cwd()
@@ -66,7 +66,7 @@ def output_of(command: str, root: Path) -> str:
 
 
 def renewed(text: str, root: Path) -> str:
-    """The document with each block as its command prints it now."""
+    """The document with the current output in each block."""
 
     def renew(block: re.Match[str]) -> str:
         lines = _chosen(output_of(block["command"], root).splitlines(), block)
@@ -93,12 +93,12 @@ def _find(pattern: str, lines: list[str], start: int) -> int:
 
 
 def stale_documents(root: Path) -> list[Path]:
-    """The documents with a block that its command no longer prints."""
+    """The documents with an outdated block."""
     return [path for path in documents(root) if renewed(path.read_text(), root) != path.read_text()]
 
 
 def renew_documents(root: Path) -> list[Path]:
-    """Write the stale documents anew; returns them."""
+    """Rewrite the outdated documents; returns them."""
     stale = stale_documents(root)
     for path in stale:
         path.write_text(renewed(path.read_text(), root))

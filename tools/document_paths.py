@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the repository paths that the documents name and that are not there.
+"""Finds the repository paths that the documents name and that do not exist.
 
 Looked at are paths in backticks (outside fenced blocks) and the targets of relative links.
 `<name>` and `*` in a path stand for anything: some file must match.
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 DOCUMENTS = ("*.md", "docs/*.md", "tests/*.md", "targets/*/README.md", "examples/**/*.md")
-HISTORY = {"CHANGELOG.md"}  # names what was, too
+HISTORY = {"CHANGELOG.md"}  # also names former files
 FOLDERS = {
     *(".ci", "benchmarks", "docs", "examples", "tests", "tools"),
     *("xtc", "mlir_passes", "targets"),
@@ -25,7 +25,7 @@ LOCATION = re.compile(r"(::[\w.]+|:\d+)$")  # a name or line inside the file
 
 
 def documents(root: Path) -> list[Path]:
-    """The documents whose paths must be true."""
+    """The documents whose paths are checked."""
     found = {path for pattern in DOCUMENTS for path in root.glob(pattern)}
     return sorted(path for path in found if path.name not in HISTORY)
 
@@ -41,19 +41,19 @@ def prose(text: str) -> Iterator[tuple[int, str]]:
 
 
 def is_path(word: str) -> bool:
-    """True for what reads as a path from the root: `xtc/driver.py`, `targets/<t>/`."""
+    """Whether a text looks like a path from the root: `xtc/driver.py`, `targets/<t>/`."""
     first, slash, _ = word.partition("/")
     return bool(slash) and " " not in word and first in FOLDERS
 
 
 def exists(root: Path, path: str) -> bool:
-    """True where the path, or something that its `<name>`, `*` and `{a,b}` stand for, is there."""
+    """Whether the path, or an expansion of its `<name>`, `*` and `{a,b}`, exists."""
     pattern = re.sub(r"<[^>]*>", "*", LOCATION.sub("", path)).rstrip("/")
     return all(any(True for _ in root.glob(alternative)) for alternative in alternatives(pattern))
 
 
 def alternatives(pattern: str) -> list[str]:
-    """The paths that `a/{b,c}/d` stands for."""
+    """The expansions of `a/{b,c}/d`."""
     braces = re.search(r"\{([^{}]*)\}", pattern)
     if not braces:
         return [pattern]
@@ -66,7 +66,7 @@ def alternatives(pattern: str) -> list[str]:
 
 
 def missing_paths(root: Path) -> list[str]:
-    """Each path that a document names and that is not there, with the document and the line."""
+    """Each missing path that a document names, with the document and the line."""
     missing = []
     for document in documents(root):
         for number, line in prose(document.read_text()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of the house about the names of files."""
+"""The house rules about file names."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 PACKAGES = ("xtc", "mlir_passes", "targets")
-# Files named after what a user types, or after another project's operators.
+# Files named after a user's command, or after another project's operators.
 NAMED_BY_OTHERS = ("xtc/cli", "xtc/ops", "xtc/importers")
 
 
 def names_that_differ_by_an_s(root: Path) -> list[str]:
-    """Modules that are called alike but for a plural, as `cost` and `costs`, in any folders."""
+    """Modules whose names differ only by a plural, as `cost` and `costs`, in any folders."""
     by_singular: dict[str, dict[str, str]] = defaultdict(dict)
     for file in _modules(root, *PACKAGES):
         by_singular[_singular(file.stem.lstrip("_"))].setdefault(file.stem.lstrip("_"), str(file))
@@ -21,7 +21,7 @@ def names_that_differ_by_an_s(root: Path) -> list[str]:
 
 
 def helpers_of_one_name(root: Path) -> list[str]:
-    """Private modules `_x.py` of one name in two folders, but for those of two targets."""
+    """Private modules `_x.py` of one name in two folders, except those of two targets."""
     by_name: dict[str, list[PurePosixPath]] = defaultdict(list)
     for file in _modules(root, *PACKAGES):
         if file.name.startswith("_"):
@@ -44,6 +44,6 @@ def _singular(name: str) -> str:
 
 
 def _are_rooms(files: list[PurePosixPath]) -> bool:
-    """Whether each file belongs to another target, where equal names stand for equal things."""
+    """Whether each file belongs to a different target, where equal names mean equal things."""
     targets = {file.parts[1] for file in files if file.parts[0] == "targets"}
     return len(files) == 1 or len(targets) == len(files)

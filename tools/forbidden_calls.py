@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds code that could run what somebody else wrote: evaluation, unpickling, shells, YAML."""
+"""Finds code that could run foreign code: evaluation, unpickling, shells, YAML."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FOLDERS = (*CODE, "tools", "examples", "benchmarks")
 
 
 def forbidden_calls(root: Path, allowed: Mapping[tuple[str, str], str] = EXCEPTIONS) -> list[str]:
-    """The places that use such a thing, one line each, and exceptions that nothing needs."""
+    """The uses of forbidden names, one line each, and unused exceptions."""
     found = [
         (name, line, what)
         for name, path in python_files(root, *FOLDERS)
@@ -53,7 +53,7 @@ def forbidden_calls(root: Path, allowed: Mapping[tuple[str, str], str] = EXCEPTI
 
 
 def uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Line and name of every forbidden thing in a module."""
+    """Line and name of every forbidden use in a module."""
     own = _bound(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -70,7 +70,7 @@ def uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _is_unsafe(argument: ast.keyword) -> bool:
-    """What may be true is unsafe."""
+    """Whether `shell=` may be true; anything but a constant False counts as unsafe."""
     value = argument.value
     off = isinstance(value, ast.Constant) and value.value is False
     return argument.arg in UNSAFE_ARGUMENTS and not off
@@ -90,7 +90,7 @@ def _imported(node: ast.ImportFrom) -> Iterator[str]:
 
 
 def _bound(tree: ast.Module) -> set[str]:
-    """Names that the module gives a meaning of its own, as xtc gives `compile`."""
+    """Names that the module redefines, as xtc does with `compile`."""
     bound = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):

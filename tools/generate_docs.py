@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what documents say of the code: pages, pictures, and blocks of what commands print.
+"""Generates documents from the code: pages, pictures, and blocks with the output of commands.
 
 Usage: generate_docs.py [ROOT].
 """
@@ -45,7 +45,7 @@ def knobs_page() -> str:
 
 
 def passes_page() -> str:
-    """What every pass does, with its options."""
+    """The page about every pass, with its options."""
     head = (
         f"{NOTICE}\n# Passes\n\nThose of this project, by name; MLIR's own run beside them. "
         "`xtc-opt file.mlir --name{option=value}` runs one.\n"
@@ -68,12 +68,12 @@ def pass_section(kind: type[Pass]) -> str:
 
 
 def default_text(field: dataclasses.Field[Any]) -> str:
-    """The default of a pass's option, or that it must be given."""
+    """The default of a pass option, or a note that it is required."""
     return "required" if field.default is dataclasses.MISSING else f"`{field.default}`"
 
 
 def operators_page() -> str:
-    """What the importers read: each operator with the versions of its schema."""
+    """The page about importers: each supported operator with the versions of its schema."""
     from xtc.importers.onnx import ops as _  # noqa: F401  fills the table
     from xtc.importers.onnx.table import TABLE, versions_of
 
@@ -101,7 +101,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def stale_pages(root: Path) -> list[str]:
-    """The pages whose file is not what the code says."""
+    """The pages whose file is outdated."""
     return [
         name
         for name, page in PAGES.items()
@@ -110,7 +110,7 @@ def stale_pages(root: Path) -> list[str]:
 
 
 def main(root: Path = ROOT) -> None:
-    """Write the pages and blocks that are stale."""
+    """Write the outdated pages and blocks."""
     for name in stale_pages(root):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(PAGES[name]())

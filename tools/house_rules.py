@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of the house that no general tool checks; tests/unit/test_house_rules.py applies them.
+"""The house rules that no general tool checks; tests/unit/test_house_rules.py applies them.
 
 Every rule takes the repository's root and returns the places that break it, one line each.
 """
@@ -46,7 +46,7 @@ OPS_INFRASTRUCTURE = {
     "selection.py",
     "window.py",
 }
-# Where code outside a target's folder may name it, with the reason.
+# Files outside a target's folder that may name it, with the reason.
 NAMED_TARGETS: dict[tuple[str, str], str] = {
     ("xtc/interfaces/target.py", "host"): "what is compiled for where nobody says otherwise",
     ("xtc/loops/words.py", "null"): "the data form's word for nothing",
@@ -73,7 +73,7 @@ def python_files(root: Path, *folders: str) -> Iterator[tuple[str, Path]]:
 
 
 def is_part(path: Path) -> bool:
-    """A file with a concept of its own: neither a package's `__init__` nor `_private`."""
+    """Whether a file is public: neither a package's `__init__` nor `_private`."""
     return path.suffix == ".py" and not path.name.startswith("_")
 
 
@@ -131,17 +131,17 @@ def class_names(tree: ast.Module) -> set[str]:
 
 
 def target_names(root: Path) -> list[str]:
-    """The targets there are: the folders in targets/."""
+    """The names of targets: the folders in targets/."""
     return [path.name for path in sorted((root / "targets").glob("[a-z]*")) if path.is_dir()]
 
 
 def docstrings(tree: ast.Module) -> set[ast.expr]:
-    """The strings that are documentation: expressions that nothing uses."""
+    """The strings that are documentation, which are unused expressions."""
     return {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
 
 
 def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Line and text of the string literals and of the modules imported."""
+    """Line and text of string literals and of imported modules."""
     prose = docstrings(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in prose:
@@ -153,7 +153,7 @@ def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def names_target(text: str, target: str) -> bool:
-    """True where a string literal or an imported module names the target.
+    """Whether a string literal or an imported module names the target.
 
     `nvgpu.mma` and `convert-nvgpu-to-nvvm` are an operation and a pass, so no names of a target.
     """
@@ -166,7 +166,7 @@ def names_target(text: str, target: str) -> bool:
 def targets_named_outside(
     root: Path, allowed: Mapping[tuple[str, str], str] = NAMED_TARGETS
 ) -> list[str]:
-    """Code in xtc/ and mlir_passes/ that names a target; exceptions that nothing needs any more."""
+    """Code in xtc/ and mlir_passes/ that names a target, and unused exceptions."""
     found = [
         (name, target, line)
         for name, path in python_files(root, "xtc", "mlir_passes")
@@ -185,7 +185,7 @@ def targets_named_outside(
 
 
 def attributes_spelled_elsewhere(root: Path, owner: str = ATTRIBUTES) -> list[str]:
-    """Strings with the name of an attribute in any file but the one that owns these names."""
+    """Strings with the name of an attribute outside of the file that owns these names."""
     names = sorted(attribute_names(ast.parse((root / owner).read_text())))
     ends = (re.escape(name) + ("" if name[-1] in "._" else r"(?!\w)") for name in names)
     spelled = re.compile(rf"(?<![\w.])({'|'.join(ends)})")
@@ -199,7 +199,7 @@ def attributes_spelled_elsewhere(root: Path, owner: str = ATTRIBUTES) -> list[st
 
 
 def attribute_names(tree: ast.Module) -> set[str]:
-    """The strings that the module's names stand for, but those without a letter."""
+    """The values of the module's names that are strings with a letter."""
     return {
         node.value.value
         for node in tree.body
@@ -209,7 +209,7 @@ def attribute_names(tree: ast.Module) -> set[str]:
 
 
 def operations_made_by_name(root: Path) -> list[str]:
-    """Code that makes an operation by its name, which only the room of builders does."""
+    """Code that builds an operation by name, which only the builders may do."""
     return [
         f"{name}:{node.lineno}: makes an operation by its name"
         for name, path in python_files(root, *CODE)
@@ -221,7 +221,7 @@ def operations_made_by_name(root: Path) -> list[str]:
 
 
 def variables_named_one(root: Path) -> list[str]:
-    """Variables and parameters called `one`: a name says what it stands for."""
+    """Variables and parameters called `one`, which is not a descriptive name."""
     return [
         f"{name}:{node.lineno}: a variable is called 'one'"
         for name, path in python_files(root, *FOLDERS)
@@ -232,7 +232,7 @@ def variables_named_one(root: Path) -> list[str]:
 
 
 def dynamic_imports(root: Path, allowed: set[str] = DYNAMIC_IMPORTERS) -> list[str]:
-    """Code that imports by name at run time anywhere but in the one place for it."""
+    """Code that imports by name at run time outside of the module for it."""
     return [
         f"{name}:{node.lineno}: imports dynamically"
         for name, path in python_files(root, *CODE)
@@ -243,7 +243,7 @@ def dynamic_imports(root: Path, allowed: set[str] = DYNAMIC_IMPORTERS) -> list[s
 
 
 def is_dynamic_import(node: ast.AST) -> bool:
-    """True for `pkgutil`, and what imports in `importlib`; finding a file by it is no import."""
+    """Whether it is `pkgutil`, or a function of `importlib` that imports."""
     if isinstance(node, ast.Name | ast.Attribute):
         return (node.id if isinstance(node, ast.Name) else node.attr) in IMPORTING
     if isinstance(node, ast.Import):
@@ -258,7 +258,7 @@ def is_dynamic_import(node: ast.AST) -> bool:
 
 
 def import_cycles(root: Path) -> list[str]:
-    """Modules that import each other, also where the imports stand in functions."""
+    """Modules that import each other, including imports in functions."""
     return [", ".join(group) for group in cycles(import_graph(root))]
 
 
@@ -299,7 +299,7 @@ def files_without_licence(root: Path) -> list[str]:
 
 
 def has_licence(text: str) -> bool:
-    """True where the first line that is not `#!` names the licence; an empty file has none."""
+    """Whether the first line that is not `#!` names the licence; an empty file has none."""
     lines = text.splitlines()
     head = lines[1:2] if lines and lines[0].startswith("#!") else lines[:1]
     return any(LICENCE in line for line in head)

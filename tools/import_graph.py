@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which module of the project imports which, at its head or inside functions.
+"""The import graph of the project's modules, including imports inside functions.
 
 What stands under `if TYPE_CHECKING:` is for type checkers alone and does not count.
 """
@@ -17,7 +17,7 @@ Imports = Mapping[str, Collection[str]]
 
 
 def import_graph(root: Path) -> dict[str, set[str]]:
-    """Each module of the three packages, with the modules of theirs that it imports."""
+    """Each module of the three packages, with the modules of these packages that it imports."""
     files = dict(_modules(root))
     return {
         name: {found for found in _imported(ast.parse(path.read_text()), files) if found != name}
@@ -43,7 +43,7 @@ def _imported(tree: ast.AST, known: Collection[str]) -> Iterator[str]:
 
 
 def _executed(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that run, which those under `if TYPE_CHECKING:` do not."""
+    """The executed nodes, without those under `if TYPE_CHECKING:`."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
             continue
@@ -52,7 +52,7 @@ def _executed(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def reached(graph: Imports, start: Collection[str]) -> set[str]:
-    """The modules that these lead to, themselves included."""
+    """The modules that are reachable from these, themselves included."""
     found, todo = set(start), list(start)
     while todo:
         new = set(graph[todo.pop()]) - found
@@ -62,7 +62,7 @@ def reached(graph: Imports, start: Collection[str]) -> set[str]:
 
 
 def cycles(graph: Imports) -> list[list[str]]:
-    """Groups of modules that import each other, directly or by way of others, sorted."""
+    """Groups of modules that import each other, directly or indirectly, sorted."""
     ahead = {name: reached(graph, graph[name]) for name in graph}
     groups = {
         tuple(sorted(other for other in ahead[name] if name in ahead[other]))
@@ -73,7 +73,7 @@ def cycles(graph: Imports) -> list[list[str]]:
 
 
 def serving_one_target(graph: Imports) -> list[str]:
-    """Shared modules of passes that one target's code leads to, and no other code does."""
+    """Shared pass modules that are reachable from a single target's code only."""
     users: dict[str, set[str]] = {}
     for name in graph:
         owner = ".".join(name.split(".")[:2]) if name.startswith("xtc_targets.") else "xtc"

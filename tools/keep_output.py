@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes FileCheck's place in a lit test's RUN line and keeps what FileCheck would have read.
+"""Replaces FileCheck in a lit test's RUN line, and keeps the input of FileCheck.
 
 Usage: keep_output.py FOLDER TEST_FILE [FileCheck's options]. Writes FOLDER/PREFIX for each prefix
 that the options name (CHECK where they name none).

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In which order a loop nest reaches the points of two axes, and which tile it packs."""
+"""The order in which a loop nest visits the points of two axes, and the tile that it packs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.loops.nest import Extent, Nest
 
 @dataclass(frozen=True)
 class Block:
-    """Points that are reached at once: `rows` by `columns` of them from (row, column) on."""
+    """Points that are visited together: `rows` by `columns` from (row, column) on."""
 
     row: int
     column: int
@@ -20,7 +20,7 @@ class Block:
 
 
 def blocks(nest: Nest, rows: str, columns: str) -> list[Block]:
-    """The points of axes `rows` and `columns` in the order in which they are first reached.
+    """The points of axes `rows` and `columns` in the order of their first visit.
 
     What a vector instruction reaches is one block. The nest has no segments.
     """
@@ -45,7 +45,7 @@ def packed_tile(nest: Nest, rows: str, columns: str) -> Block:
 def _points(
     extents: Sequence[Extent], at: Mapping[str, int], left: Mapping[str, int]
 ) -> Iterator[tuple[Mapping[str, int], Mapping[str, int]]]:
-    """Where each run of the body is on every axis, and how much of it it covers."""
+    """The start and the extent on every axis of each run of the body."""
     if not extents:
         yield at, left
         return

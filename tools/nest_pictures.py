@@ -71,7 +71,7 @@ class Panel:
 
 
 def a_product() -> NodeSchedule:
-    """The schedule of a product of two matrices of 8 x 8."""
+    """The schedule of a matmul of two 8 x 8 matrices."""
     a, b = O.tensor((SIZE, SIZE), name="A"), O.tensor((SIZE, SIZE), name="B")
     with O.graph(name="product") as gb:
         O.matmul(a, b, name="C")
@@ -79,7 +79,7 @@ def a_product() -> NodeSchedule:
 
 
 def tiling() -> str:
-    """strip_mine and interchange: the order in which elements of the result are reached."""
+    """strip_mine and interchange: the order in which elements of the result are visited."""
     after = a_product().strip_mine("i", {"i1": 4}).strip_mine("j", {"j1": 4})
     after.interchange(["j", "i", "k", "i1", "j1"])
     panels = [_order("before", a_product()), _order("after", after)]
@@ -87,7 +87,7 @@ def tiling() -> str:
 
 
 def vectors() -> str:
-    """vectorize: elements that are computed at once."""
+    """vectorize: elements that are computed together."""
     before = a_product().strip_mine("j", {"j1": 4})
     after = a_product().strip_mine("j", {"j1": 4}).vectorize(["j1"])
     panels = [_order("before", before), _order("after", after)]
@@ -95,7 +95,7 @@ def vectors() -> str:
 
 
 def packing() -> str:
-    """pack_at: where the elements that the inner loops read are in memory."""
+    """pack_at: the location in memory of the elements that the inner loops read."""
     after = a_product().strip_mine("j", {"j1": 4}).interchange(["j", "i", "k", "j1"])
     before = str(after)
     after.pack_at("j", 1)
@@ -119,7 +119,7 @@ def _order(title: str, schedule: NodeSchedule) -> Panel:
 
 
 def _colours(nest: Nest, found: Sequence[Block]) -> list[int | None]:
-    """One for each tile where there are few; vectors take turns; else none."""
+    """One colour per tile if there are few; vectors alternate; otherwise none."""
     step = {extent.loop.axis: extent.step for extent in nest.extents() if not extent.loop.tile}
     tiles = [(tile.row // step["i"], tile.column // step["j"]) for tile in found]
     different = list(dict.fromkeys(tiles))
@@ -130,7 +130,7 @@ def _colours(nest: Nest, found: Sequence[Block]) -> list[int | None]:
 
 
 def _memory(title: str, tile: Block, columns: int, text: str) -> Panel:
-    """The rows of `tile`, which stands in a matrix of so many columns, with addresses."""
+    """The rows of `tile` in a matrix of `columns` columns, with addresses."""
     cells = list(itertools.product(range(tile.rows), range(columns)))
     drawn = [(Block(row, column), 0 if column < tile.columns else None) for row, column in cells]
     addresses = {(row, column): str(row * columns + column) for row, column in cells}
@@ -188,7 +188,7 @@ def _panel(panel: Panel) -> Iterator[str]:
 
 
 def _path(found: Sequence[Block]) -> str:
-    """A line through the middles of the blocks, with a tip at its end."""
+    """A line through the centres of the blocks, with an arrowhead at its end."""
     middles = (
         f"{number((block.column + block.columns / 2) * CELL)} "
         f"{number((block.row + block.rows / 2) * CELL)}"

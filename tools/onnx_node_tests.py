@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the node tests of the package onnx on compiled code, and counts how they end.
+"""Runs the node tests of the package onnx on compiled code, and counts the outcomes.
 
     python tools/onnx_node_tests.py [--only TEXT] [--list wrong,crash,refused] [--out FILE]
 
@@ -26,13 +26,13 @@ from typing import Any
 
 import numpy as np
 
-SECONDS = 120.0  # for one test
+SECONDS = 120.0  # per test
 KINDS = ("right", "folded", "refused", "wrong", "crash")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one test ended, what was said, and the CPU time it took, in seconds."""
+    """The outcome of a test: status, message, and CPU time in seconds."""
 
     name: str
     kind: str
@@ -51,7 +51,7 @@ def cases(only: str = "") -> list[Any]:
 
 
 def outcome(case: Any, opt_level: int = 3) -> Outcome:
-    """One test, run in this process."""
+    """Run one test in this process."""
     from xtc.core.errors import UserError
 
     start = time.process_time()
@@ -94,7 +94,7 @@ def _serve(connection: Connection, only: str, opt_level: int) -> None:
 
 
 def outcomes(only: str, opt_level: int, known: Collection[str] = ()) -> Iterator[Outcome]:
-    """Every test but the known ones, in a process that is started anew after one that ended it."""
+    """Run all tests except the known ones, in a process that is restarted after a crash."""
     waiting: list[str] | None = None
     while waiting is None or waiting:
         ours, theirs = multiprocessing.Pipe()
@@ -122,7 +122,7 @@ def outcomes(only: str, opt_level: int, known: Collection[str] = ()) -> Iterator
 
 
 def kept(file: Path | None) -> dict[str, Outcome]:
-    """The outcomes that an earlier run left in the file, the latest of each test."""
+    """The latest outcome of each test in the file of an earlier run."""
     if file is None or not file.exists():
         return {}
     lines = (line for line in file.read_text().splitlines(keepends=True) if line.endswith("\n"))

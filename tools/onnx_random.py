@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random ONNX graphs: compiled here and run by ONNX Runtime, whose results must be the same.
+"""Compares random ONNX graphs, compiled by this project, with ONNX Runtime.
 
     python tools/onnx_random.py [--count 200] [--seed 0] [--opt-level 3]
 
@@ -46,7 +46,7 @@ class Sketch:
     constants: dict[str, Array] = field(default_factory=dict)
 
     def pick(self, fits: Callable[[tuple[int, ...]], bool] = lambda _: True) -> str | None:
-        """The name of a value whose shape fits, the latest ones more often."""
+        """The name of a value whose shape fits; later ones are more likely."""
         names = [name for name, shape in self.shapes.items() if fits(shape)]
         if not names:
             return None
@@ -60,7 +60,7 @@ class Sketch:
         return name
 
     def add(self, op: str, inputs: list[str], shape: tuple[int, ...], **attributes: Any) -> None:
-        """A node with one result of that shape."""
+        """Add a node with one result of this shape."""
         if not 1 <= np.prod(shape, dtype=np.int64) <= 4096 or len(shape) > 5:
             return
         name = f"v{len(self.nodes)}"
@@ -273,7 +273,7 @@ def random_model(seed: int) -> tuple[Any, dict[str, Array]]:
 
 
 def mismatch(seed: int, opt_level: int = 3) -> str | None:
-    """What differs in a random model; None where nothing does. Raises UserError on refusal."""
+    """The difference in a random model, or None. Raises UserError if it is refused."""
     import onnxruntime
 
     import xtc

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Standard architectures at small sizes: what their configurations differ in, and their inputs."""
+"""Standard architectures at small sizes: their configuration changes and inputs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def both(**_: Any) -> Inputs:
 
 
 def sound(**_: Any) -> Inputs:
-    """A second's fraction of sound."""
+    """A fraction of a second of sound."""
     return {"input_values": torch.randn(1, 2000)}
 
 
@@ -76,8 +76,8 @@ SPEECH = {
 }
 EXPERTS = {"num_local_experts": 4, "num_experts": 4, "num_experts_per_tok": 2}
 
-# Class -> what its configuration differs in, and inputs. The configuration's class is the name
-# before the last capital word, as transformers names them.
+# Class -> changes of its configuration, and inputs. The configuration's class is the name before
+# the last capital word, as in transformers.
 TRANSFORMERS: dict[str, tuple[dict[str, Any], Callable[..., Inputs]]] = {
     # Encoders of text.
     "BertModel": (TEXT, tokens),

@@ -37,7 +37,7 @@ Example = tuple[torch.nn.Module, Inputs]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one architecture ended, and what was said."""
+    """The outcome of an architecture: status and message."""
 
     name: str
     kind: str
@@ -46,7 +46,7 @@ class Outcome:
 
 
 def examples() -> dict[str, Callable[[], Example]]:
-    """What there is to build, by name, of the packages that are installed."""
+    """The available architectures of the installed packages, by name."""
     found: dict[str, Callable[[], Example]] = {}
     for name, (config, inputs) in TRANSFORMERS.items():
         found[f"transformers.{name}"] = _transformer(name, config, inputs)
@@ -60,7 +60,7 @@ def examples() -> dict[str, Callable[[], Example]]:
 def _importable(package: str) -> bool:
     try:
         importlib.import_module(package)
-    except (ImportError, RuntimeError):  # RuntimeError: its compiled part fits another PyTorch
+    except (ImportError, RuntimeError):  # RuntimeError: its compiled part is for another PyTorch
         return False
     return True
 
@@ -95,7 +95,7 @@ def _network(package: str, name: str, size: int) -> Callable[[], Example]:
 
 
 def tensors_of(result: Any) -> list[torch.Tensor]:
-    """All tensors in what a model returns."""
+    """All tensors in the result of a model."""
     if isinstance(result, torch.Tensor):
         return [result]
     if isinstance(result, Mapping):
@@ -120,7 +120,7 @@ class Plain(torch.nn.Module):  # type: ignore[misc]  # torch is not seen
 
 
 def _run(build: Callable[[], Example], *, export: bool, reference: bool) -> str:
-    """The largest relative error. Raises AssertionError where it is too large."""
+    """The largest relative error. Raises AssertionError if it is too large."""
     torch.manual_seed(0)
     torch._dynamo.reset()
     model, inputs = build()
@@ -159,7 +159,7 @@ def _outputs(
 
     if not export and not reference:
         return tensors_of(torch.compile(model, backend=xtc_backend)(*values))
-    graph: Any = xtc.from_torch(torch.export.export(model, tuple(values)))  # sizes are known
+    graph: Any = xtc.from_torch(torch.export.export(model, tuple(values)))  # static sizes
     names = [str(tensor.name) for tensor in graph.inputs]
     arrays = dict(zip(names, [value.numpy() for value in values], strict=True))
     if reference:
@@ -173,7 +173,7 @@ def _outputs(
 
 
 def outcome(name: str, build: Callable[[], Example], **how: bool) -> Outcome:
-    """One architecture, in this process."""
+    """Run one architecture in this process."""
     from xtc.core.errors import UserError
 
     start = time.monotonic()
@@ -199,7 +199,7 @@ def _user_error(error: BaseException | None) -> BaseException | None:
 
 
 def outcomes(only: str, **how: bool) -> Iterator[Outcome]:
-    """All architectures whose names match."""
+    """Run all architectures whose names match."""
     for name, build in examples().items():
         if re.search(only, name):
             yield outcome(name, build, **how)

@@ -26,7 +26,7 @@ SPECIAL = re.compile(r"\{\{|\[\[")
 
 
 class UpdateError(Exception):
-    """The test could not be refreshed; nothing was written."""
+    """The test could not be updated; nothing was written."""
 
 
 def check_lines(output: str, prefix: str, lead: str) -> list[str]:
@@ -72,14 +72,14 @@ def refresh(text: str, outputs: dict[str, str]) -> str:
 
 
 def run_lit(test: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run one lit test by this interpreter's own lit."""
+    """Run one lit test with the lit of this interpreter."""
     program = "from lit.main import main; main()"
     command = [sys.executable, "-c", program, "-v", "--no-progress-bar", *options, str(test)]
     return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
 
 
 def outputs_of(test: Path) -> dict[str, str]:
-    """What each RUN line of `test` hands to FileCheck, by check prefix."""
+    """The input of FileCheck in each RUN line of `test`, by check prefix."""
     with tempfile.TemporaryDirectory() as folder:
         ran = run_lit(test, "--param", f"golden={folder}")
         if ran.returncode:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole networks with random weights, written with `xtc.ops`, one family a file.
+"""Whole networks with random weights, written with `xtc.ops`, one family per file.
 
 Batch normalisation is folded into convolutions, as importers do it. A small network has the same
-operators as the full one at sizes that a test can afford.
+operators as the full one, at sizes for tests.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.networks import (
 )
 
 Builder = Callable[[bool], xtc.Graph]
-"""Makes the graph, small where the argument is true."""
+"""A function that builds the graph, with true as argument the small one."""
 
 NETWORKS: Mapping[str, Builder] = {
     "resnet18": resnet.resnet18,
@@ -40,4 +40,4 @@ NETWORKS: Mapping[str, Builder] = {
     "speech": speech.encoder,
     "detector": detector.detector,
 }
-"""Builders by name: the seven networks that other engines publish figures for, then five more."""
+"""Builders by name: seven networks with published figures of other engines, then five more."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks by all engines that are installed, from the same ONNX files, on one thread and on two.
+"""Runs networks on all installed engines, from the same ONNX files, on one thread and on two.
 
 `make bench-networks`; ARGS="resnet18 model.onnx --quick" names networks of this folder and files.
-Each engine runs in a separate process, and they take turns: nothing else of them runs meanwhile.
+Each engine runs in a separate process; only one of the processes runs at a time.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from benchmarks.peers.worker import Worker, WorkerFailed, WorkerLost, environmen
 
 _READY_SECONDS = 600.0
 _CALL_SECONDS = 120.0
-_CLOSE = 1e-3  # of the largest number of a result
+_CLOSE = 1e-3  # relative to the largest number of a result
 
 
 def files_of(names: Sequence[str], folder: Path) -> Iterator[Path]:
-    """The ONNX files, those of networks of this folder written to `folder`, one after the other."""
+    """The ONNX files, one after the other; networks of this package are written to `folder`."""
     import onnx
 
     from benchmarks.networks.exported import to_onnx
@@ -49,7 +49,7 @@ def files_of(names: Sequence[str], folder: Path) -> Iterator[Path]:
 
 
 def measure(path: Path, engines: Sequence[str], threads: int, rounds: int, visit: float) -> Row:
-    """One file on `threads` threads: samples by engine, in seconds a call."""
+    """Measure one file on `threads` threads: samples by engine, in seconds per call."""
     row = Row(path.stem, threads)
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -115,7 +115,7 @@ def _arguments() -> Any:
 
 
 def main() -> None:
-    """Print the table, and where time goes in rows below 1; save the samples."""
+    """Print the table, and the slowest operators of rows below 1; save the samples."""
     args = _arguments()
     console, rows = wide_console(), []
     absent = sorted(set(ENGINES) - set(_installed()))

@@ -10,7 +10,7 @@ from xtc.graph.tensor import Tensor
 
 
 def bert_base(small: bool = False) -> xtc.Graph:
-    """From tokens to the pooled first token, with a mask of what is padding."""
+    """From tokens to the pooled first token, with a padding mask."""
     layers = Layers()
     blocks, width, heads, tokens, words = (
         (2, 32, 2, 16, 100) if small else (12, 768, 12, 128, 30522)
@@ -29,6 +29,6 @@ def bert_base(small: bool = False) -> xtc.Graph:
 
 
 def _block(layers: Layers, x: Tensor, heads: int, mask: Tensor) -> Tensor:
-    """Normalises after each sum, not before it."""
+    """A block that normalises after each residual sum, not before it."""
     x = layers.layer_norm(O.add(x, layers.self_attention(x, heads, mask)))
     return layers.layer_norm(O.add(x, layers.mlp(x, 4 * x.type.sizes[-1])))

@@ -28,7 +28,7 @@ GOALS = {
     "gpt2_step": 10.0,
     "mobilenetv2": 5.0,
 }
-"""Seconds on two cores."""
+"""Limits in seconds on two cores."""
 _COLUMNS = ("", "nodes", "cold: s", "CPU s", "goal", "cached: s", "CPU s", "MB: weights")
 _SIZES = ("artefact", "peak", "cached peak", "arena", "at least", "faults a call")
 _FIRST_CALLS, _CALLS = 3, 10
@@ -37,8 +37,8 @@ _FIRST_CALLS, _CALLS = 3, 10
 def compile_network(name: str, *, small: bool = False) -> dict[str, float]:
     """Compile one network, or load it from the cache, in this process; sizes in bytes.
 
-    The CPU time is that of all threads, and of the linker. "faults" are page faults of a call after
-    the first ones.
+    The CPU time includes all threads and the linker. "faults" are page faults of a call after
+    warm-up.
     """
     graph = NETWORKS[name](small)
     weights = sum(tensor.const.nbytes for tensor in graph.constants if tensor.const is not None)
@@ -66,7 +66,7 @@ def compile_network(name: str, *, small: bool = False) -> dict[str, float]:
 
 
 def _faults(module: xtc.Module) -> float:
-    """Page faults of a call on samples that writes to arrays that were written before."""
+    """Page faults of a call on sample arrays whose outputs were already written."""
     inputs = samples(module.artifact.manifest, 0)
     results = module(*inputs)
     for _ in range(_FIRST_CALLS):
@@ -83,11 +83,11 @@ def _cpu_seconds() -> float:
 
 
 Compiled = dict[str, dict[str, dict[str, float]]]
-"""What `compile_network` says of each network, "cold" and "cached"."""
+"""The results of `compile_network` for each network, "cold" and "cached"."""
 
 
 def compile_all(names: Iterable[str]) -> Compiled:
-    """Each network twice, with a new cache for it. Raises RuntimeError where that is not used."""
+    """Compile each network twice with a new cache. Raises RuntimeError if the cache is not used."""
     found: Compiled = {}
     for name in names:
         with tempfile.TemporaryDirectory() as cache:
@@ -100,7 +100,7 @@ def compile_all(names: Iterable[str]) -> Compiled:
 def _in_process(name: str, cache: str) -> dict[str, float]:
     code = f"import benchmarks.networks.compiled as c; print(c.json_of({name!r}))"
     command = [sys.executable, "-c", code]
-    # Beside each other, so that large files need not be copied.
+    # On one file system, so that large files need not be copied.
     folders = {"XTC_CACHE": "1", "XTC_CACHE_DIR": f"{cache}/artefacts", "TMPDIR": cache}
     run = subprocess.run(  # noqa: S603
         command,
@@ -114,12 +114,12 @@ def _in_process(name: str, cache: str) -> dict[str, float]:
 
 
 def json_of(name: str) -> str:
-    """One network as the parent process reads it."""
+    """The figures of one network for the parent process."""
     return json.dumps(compile_network(name))
 
 
 def print_compiled(found: Compiled) -> None:
-    """The table."""
+    """Print the table."""
     table = Table(title="networks, compiled cold and loaded from the cache; peaks are of processes")
     for heading in (*_COLUMNS, *_SIZES):
         table.add_column(heading, justify="left" if not heading else "right")
@@ -135,6 +135,6 @@ def print_compiled(found: Compiled) -> None:
 
 
 def save_compiled(found: Compiled, path: Path) -> None:
-    """All figures as JSON."""
+    """Save all figures as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found, indent=1))

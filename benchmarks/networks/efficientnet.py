@@ -47,7 +47,7 @@ def _block(layers: Layers, x: Tensor, stage: tuple[int, int, int], stride: int) 
 
 
 def _excited(layers: Layers, x: Tensor, squeezed: int) -> Tensor:
-    """Channels scaled by what two small layers make of their means."""
+    """Squeeze-and-excitation: channels scaled by two small layers on their means."""
     means = O.reduce_mean(x, axes=(1, 2), keepdims=True)
     scales = layers.conv(O.silu(layers.conv(means, squeezed)), x.type.sizes[3])
     return O.mul(x, O.sigmoid(scales))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines that run an ONNX file: each makes a call of it, and the results of the last one."""
+"""Engines that run an ONNX file: each provides a call, and the results of the last call."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Ready:
-    """A file made ready to run.
+    """A file that is ready to run.
 
     Attributes:
         run: one call.
-        results: of the last call, in the file's order.
-        artefact_bytes: of what was compiled, with the weights; 0 where none of it is kept.
-        slowest: the operators that cost most, a line of text each; they are found by more calls.
+        results: the results of the last call, in the file's order.
+        artefact_bytes: size of the compiled artefact with weights; 0 if none is kept.
+        slowest: the most expensive operators, one line of text each, found by further calls.
     """
 
     run: Callable[[], object]
@@ -71,7 +71,7 @@ def _onnxruntime(path: Path, arrays: Mapping[str, Array], threads: int) -> Ready
     session.run_with_iobinding(binding)
     values = binding.get_outputs()
     for name, value in zip(names, values, strict=True):
-        binding.bind_ortvalue_output(name, value)  # from now on into the same memory
+        binding.bind_ortvalue_output(name, value)  # later calls write to the same memory
     return Ready(
         lambda: session.run_with_iobinding(binding), lambda: [value.numpy() for value in values]
     )
@@ -130,4 +130,4 @@ ENGINES: Mapping[str, Callable[[Path, Mapping[str, Array], int], Ready]] = {
 PACKAGES = {"onnxruntime": "onnxruntime", "openvino": "openvino", "pytorch": "torch"} | {
     "inductor": "torch"
 }
-"""What has to be installed for those of others."""
+"""The packages that other engines need."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks as ONNX files, as other tools would write them.
+"""Exports networks to ONNX files like those of other tools.
 
-Images, arrays of rank 4 from a convolution or a pooling on, are (n, c, h, w) there, those that the
-file takes and gives included.
+Images, which are arrays of rank 4 from a convolution or pooling on, are (n, c, h, w) there, inputs
+and outputs included.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from xtc.graph.tensor import Tensor
 
 OPSET = 20
 _IR_VERSION = 10
-_FIRST = (0, 3, 1, 2)  # of channels last to channels first
+_FIRST = (0, 3, 1, 2)  # permutation from channels last to channels first
 _LAST = (0, 2, 3, 1)
 _IMAGES = ("conv2d", "max_pool2d", "avg_pool2d", "resample")
 
 
 def to_onnx(graph: xtc.Graph) -> onnx.ModelProto:
-    """The graph as a model. Raises UserError for operators that networks here do not have."""
+    """The graph as a model. Raises UserError for operators that these networks do not use."""
     return _Export(graph).model()
 
 
 class _Export:
-    """Nodes and constants written so far; each tensor has a name in one layout or in both."""
+    """The nodes and constants so far; each tensor has a name in one layout or in both."""
 
     def __init__(self, graph: xtc.Graph) -> None:
         self.graph = graph
@@ -68,7 +68,7 @@ class _Export:
         write(self, node)
 
     def emit(self, kind: str, operands: Sequence[str], **attributes: Any) -> str:
-        """Write a node; the name of its result."""
+        """Add a node; returns the name of its result."""
         name = f"v{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, operands, [name], **attributes))
         return name
@@ -80,7 +80,7 @@ class _Export:
         return name
 
     def name(self, tensor: Tensor) -> str:
-        """The tensor as the graph has it."""
+        """The name of the tensor in the layout of the graph."""
         if tensor not in self.plain:
             if tensor.const is not None:
                 self.plain[tensor] = self.constant(tensor.const)
@@ -89,7 +89,7 @@ class _Export:
         return self.plain[tensor]
 
     def image(self, tensor: Tensor) -> str:
-        """The tensor with its channels first; a constant that it meets in elementwise operators."""
+        """The name of the tensor, or of a constant operand, with channels first."""
         if tensor not in self.first:
             if tensor.const is not None:
                 self.first[tensor] = self.constant(_channels_first(tensor.const))
@@ -99,7 +99,7 @@ class _Export:
 
 
 def _channels_first(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """What broadcasts to images, for images with their channels first."""
+    """An array that broadcasts to images, permuted for images with channels first."""
     if array.size == 1:
         return array
     whole = (1,) * (len(_FIRST) - array.ndim) + array.shape
@@ -225,7 +225,7 @@ def _slice(export: _Export, node: Node) -> None:
 
 
 def _plain(kind: str, *names: str) -> Callable[[_Export, Node], None]:
-    """A node of one kind, whose attributes have other names."""
+    """A function that exports an operator as a node with renamed attributes."""
 
     def write(export: _Export, node: Node) -> None:
         renamed = {"axes": "perm", "eps": "epsilon"}

@@ -14,7 +14,7 @@ _gelu = partial(O.gelu, approximate="tanh")
 
 
 def step(small: bool = False) -> xtc.Graph:
-    """One token after 512 others; keys and values come in and go out one token longer."""
+    """One token after 512 others; keys and values are inputs, and outputs one token longer."""
     blocks, width, heads, words, past = (2, 32, 2, 100, 8) if small else (12, 768, 12, 50257, 512)
     layers = Layers()
     token = O.tensor((1,), "int32", name="token")
@@ -55,7 +55,7 @@ def prefill(small: bool = False) -> xtc.Graph:
 def _cached_block(
     layers: Layers, x: Tensor, heads: int, cache: tuple[Tensor, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """A block, and the cache with the keys and values of this token behind the others."""
+    """A block, and the cache with the keys and values of this token appended."""
     width = x.type.sizes[-1]
     normal = layers.layer_norm(x)
     q, k, v = (split_heads(layers.linear(normal, width), heads) for _ in range(3))

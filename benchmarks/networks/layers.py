@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What networks are made of: layers with random weights, drawn from one generator."""
+"""Layers of networks, with random weights from one generator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Activation = Callable[[Tensor], Tensor]
 
 
 class Layers:
-    """Makes layers; their weights keep activations near unit variance. Images are (n, h, w, c)."""
+    """Builds layers whose weights keep activations near unit variance. Images are (n, h, w, c)."""
 
     def __init__(self, seed: int = 0) -> None:
         self._rng = np.random.default_rng(seed)
@@ -40,7 +40,7 @@ class Layers:
         groups: int = 1,
         padding: object = None,
     ) -> Tensor:
-        """Convolution and bias; it keeps height and width, divided by the stride."""
+        """Convolution and bias; height and width are divided by the stride."""
         part = x.type.sizes[3] // groups
         w = self.weight(window, window, part, filters, fan_in=window * window * part)
         border = window // 2 if padding is None else padding
@@ -95,7 +95,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tenso
 
 
 def causal_mask(tokens: int) -> Tensor:
-    """(tokens, tokens): 0 where a token may look, a large negative number after it."""
+    """(tokens, tokens): 0 for visible tokens, a large negative number for later ones."""
     values = np.triu(np.full((tokens, tokens), -1e9, np.float32), 1)
     return O.tensor((tokens, tokens), "float32", const=values)
 

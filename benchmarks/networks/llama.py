@@ -32,7 +32,7 @@ def _rms_norm(layers: Layers, x: Tensor) -> Tensor:
 
 
 def _attention(layers: Layers, x: Tensor, heads: int, groups: int) -> Tensor:
-    """Queries of heads / groups heads look at the same keys and values."""
+    """Grouped-query attention: heads / groups query heads share keys and values."""
     tokens, width = x.type.sizes
     part = width // heads
     q = _rotated(split_heads(layers.linear(x, width, bias=False), heads))
@@ -46,7 +46,7 @@ def _attention(layers: Layers, x: Tensor, heads: int, groups: int) -> Tensor:
 
 
 def _rotated(x: Tensor) -> Tensor:
-    """Each pair of elements turned by an angle that grows with the token's position."""
+    """Rotary embedding: each pair of elements rotated by an angle that grows with the position."""
     heads, tokens, part = x.type.sizes
     half = part // 2
     angles = np.outer(np.arange(tokens), 500000.0 ** -(np.arange(half) / half))

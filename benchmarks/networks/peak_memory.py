@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The most memory that this process had."""
+"""The peak memory of this process."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _STATUS = Path("/proc/self/status")
 
 
 def peak_bytes() -> int:
-    """Resident memory at its most, in bytes.
+    """Peak resident memory in bytes.
 
-    On Linux `getrusage` counts what the process had before it became this program as well: the
-    memory of the program that started it.
+    On Linux, `getrusage` also counts the memory of the process before `exec`, which is that of its
+    parent.
     """
     if _STATUS.is_file():
         found = re.search(r"VmHWM:\s+(\d+) kB", _STATUS.read_text())

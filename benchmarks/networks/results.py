@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured of networks, and how it is printed."""
+"""The measurements of networks, and their tables."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from xtc.evaluate.units import seconds_text
 
 @dataclass
 class Row:
-    """One file on a number of threads.
+    """The measurements of one file on a number of threads.
 
     Attributes:
-        name: of the file.
-        threads: that each engine uses.
+        name: name of the file.
+        threads: number of threads of each engine.
         samples: seconds of calls, by engine.
-        about: by engine, what `serve` says of making it ready: seconds, peak and artefact in bytes.
-        failed: why engines do not run it.
-        differs: engines whose results are not those of the first one.
-        slowest: our operators that cost most, where another engine is faster.
+        about: by engine, the cost of preparation: seconds, peak memory and artefact in bytes.
+        failed: by engine, the reason why it does not run.
+        differs: engines whose results differ from those of the first engine.
+        slowest: the most expensive operators of this project, if another engine is faster.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Row:
     slowest: list[str] = field(default_factory=list)
 
     def median(self, engine: str) -> float:
-        """Seconds a call."""
+        """Median seconds per call."""
         return statistics.median(self.samples[engine])
 
     @property
@@ -49,7 +49,7 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """Time of the best other engine over ours: above 1 ours is faster."""
+        """Time of the best other engine over this project's: above 1, this project is faster."""
         if self.best is None or "xtc" not in self.samples:
             return 1.0
         return self.median(self.best) / self.median("xtc")
@@ -68,7 +68,7 @@ class Row:
 
 
 def print_rows(rows: Sequence[Row], engines: Sequence[str], console: Console) -> None:
-    """Medians with the middle half of the samples, ratios, and what ours costs to make ready."""
+    """Print medians with the middle half of the samples, ratios, and preparation costs."""
     table = Table(title="a call in ms: median (middle half of the samples), float32, batch 1")
     others = [engine for engine in engines if engine != "xtc"]
     _head(table, ("network", "threads", *engines))
@@ -103,7 +103,7 @@ def _costs(row: Row) -> tuple[str, str, str]:
 
 
 def print_slowest(rows: Sequence[Row], console: Console) -> None:
-    """For each row below 1, where our time goes."""
+    """Print the most expensive operators of each row below 1."""
     for row in rows:
         if row.slowest:
             console.print(f"{row.name} on {row.threads}, {row.ratio:.2f} of {row.best}:")

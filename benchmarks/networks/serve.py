@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One engine in a process, asked by lines of JSON: it makes a file ready, and times calls of it.
+"""Runs one engine in a process: prepares a file, and times calls on requests in JSON lines.
 
-The first line out says what making it ready cost, and where its results are. Then each line
+The first output line has the cost of preparation and the location of the results. Then each line
 `{"seconds": 0.4}` in gives `{"samples": [...]}`, and `{"slowest": true}` the costly operators.
 """
 
@@ -20,11 +20,11 @@ from benchmarks.networks.peak_memory import peak_bytes
 from benchmarks.workers.call import aligned
 from benchmarks.workers.serve import own_output
 
-_SPINNING = 0.06  # seconds for which threads of ONNX Runtime look for work after a call
+_SPINNING = 0.06  # seconds for which threads of ONNX Runtime spin after a call
 
 
 def sample_inputs(path: Path) -> dict[str, Any]:
-    """Arrays for a file's inputs; a size that is free is 1. The same ones in each process."""
+    """Arrays for a file's inputs, the same in each process; dynamic sizes are 1."""
     import onnx
 
     graph = onnx.load(path, load_external_data=False).graph
@@ -68,9 +68,9 @@ def _samples(ready: Ready, seconds: float) -> list[float]:
 
 
 def main(engine: str, path: str, threads: str, results: str) -> None:
-    """Answer until the input ends; what goes wrong is an answer."""
+    """Answer requests until the input ends; errors are answers too."""
     answers = own_output()
-    arrays = sample_inputs(Path(path))  # kept here: engines read them where they are
+    arrays = sample_inputs(Path(path))  # kept alive: engines read them in place
 
     def say(answer: dict[str, Any]) -> None:
         answers.write(json.dumps(answer) + "\n")

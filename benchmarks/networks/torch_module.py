@@ -20,7 +20,7 @@ _SLICE_OPERANDS = 5
 
 
 def module_of(path: Path) -> torch.nn.Module:
-    """The file's graph. Raises UserError for kinds of nodes that networks here do not have."""
+    """The file's graph. Raises UserError for kinds of nodes that these networks do not use."""
     return _Network(onnx.load(path).graph)
 
 
@@ -65,7 +65,7 @@ def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
 
 
 def _border(a: Attributes) -> tuple[tuple[int, int], list[int]]:
-    """What an operator can pad itself, and what is to be padded before it."""
+    """The padding of the operator itself, and the padding to add before it."""
     top, left, bottom, right = a["pads"]
     if (top, left) == (bottom, right):
         return (top, left), []

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make bench-host`: the parts of benchmarks/host.py that measure this project beside others.
+"""The parts of benchmarks/host.py (`make bench-host`) that compare this project with others.
 
-`workloads` and `libraries` are the data, `environments` and `worker` start what is measured, `run`
-measures it, `results` says what the samples mean, `goals` judges them, `table`, `page` and `plot`
+`workloads` and `libraries` are the data, `environments` and `worker` start the measured processes,
+`run` measures, `results` evaluates the samples, `goals` judges them, and `table`, `page` and `plot`
 show them.
 """

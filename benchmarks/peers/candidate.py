@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A library on a number of threads: started when it is first asked, again when it was lost."""
+"""A library on a number of threads, started on first use and restarted after a crash."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _MOST_LOSSES = 3
 
 
 class Unavailable(Exception):  # noqa: N818  an answer
-    """A candidate does not take part, in a workload or at all; says why."""
+    """The reason why a candidate does not take part, in a workload or at all."""
 
 
 class Candidate:
-    """What one row of the table is measured by.
+    """A library on a number of threads, and its process.
 
     Attributes:
-        library: which.
-        threads: on how many.
-        versions: of what is installed, known once it was started.
+        library: the library.
+        threads: the number of threads.
+        versions: versions of the installed packages, known once it is started.
     """
 
     def __init__(self, library: Library, threads: int, start: Callable[[], Worker]) -> None:
-        """`start` makes its process; raises Unavailable where that can not be."""
+        """`start` starts its process, or raises Unavailable."""
         self.library = library
         self.threads = threads
         self.versions: Mapping[str, str] = {}
@@ -37,7 +37,7 @@ class Candidate:
         self._losses = 0
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """The worker's answer. Raises Unavailable; what was lost is started anew the next time."""
+        """The worker's answer. Raises Unavailable; the next request restarts a lost process."""
         worker = self._running()
         try:
             return worker.ask(request, seconds)
@@ -58,7 +58,7 @@ class Candidate:
         return self._worker
 
     def _greeted(self) -> Worker:
-        """A new process whose library could be imported."""
+        """A new process that has imported its library."""
         try:
             worker = self._start()
             hello = {"do": "hello", "distributions": self.library.distributions}
@@ -76,7 +76,7 @@ class Candidate:
         return worker
 
     def drop(self) -> None:
-        """Let it forget its workload; starts nothing."""
+        """Drop its workload; starts nothing."""
         if self._worker is not None:
             try:
                 self.ask({"do": "drop"}, HELLO_SECONDS)
@@ -84,7 +84,7 @@ class Candidate:
                 return
 
     def close(self) -> None:
-        """End its process; it can be asked again."""
+        """End its process; a later request restarts it."""
         if self._worker is not None:
             self._worker.close()
             self._worker = None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Virtual environments of the libraries that are measured, made once and kept in a cache folder.
+"""Virtual environments of the measured libraries, created once and kept in a cache folder.
 
-An environment is known by what is installed in it; one that was not finished is made anew.
+An environment is identified by its requirements; an unfinished one is recreated.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _READY = "ready"
 
 
 def default_folder() -> Path:
-    """Where environments are kept where nobody says otherwise."""
+    """The default folder of environments."""
     return Path(platformdirs.user_cache_dir("xtc", appauthor=False), "benchmark-environments")
 
 
 def interpreter(name: str, requirements: Sequence[str], folder: Path) -> Path:
-    """The Python of an environment with exactly these requirements, made if it is not there.
+    """The Python of an environment with exactly these requirements, created if necessary.
 
-    Raises ToolError with the installer's last words where it cannot be made.
+    Raises ToolError with the installer's last output if it cannot be created.
     """
     if not requirements:
         return Path(sys.executable)
@@ -60,7 +60,7 @@ def _make(environment: Path, python: Path, requirements: Sequence[str]) -> None:
 
 
 def reason(error: ToolError) -> str:
-    """The line of the installer that says why, for a table."""
+    """The installer's line with the reason, for a table."""
     lines = [line.strip() for note in error.notes for line in note.splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith("error")]
     return (errors or lines or [error.what])[-1][:200]

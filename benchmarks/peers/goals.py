@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this project wants to reach, and whether a run reached it."""
+"""The performance goals of this project, and whether a run met them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Values = Sequence[tuple[str, float]]
 
 @dataclass(frozen=True)
 class Goal:
-    """A lower bound on something that each row of a kind has.
+    """A lower bound on a figure of some rows.
 
     Attributes:
         what: the goal in words.
         least: the bound.
-        applies: to which rows.
-        value: of such a row, None where it was not measured.
-        together: whether the bound is on the geometric mean of the values, and not on each.
+        applies: selects the rows.
+        value: the figure of such a row; None if it was not measured.
+        together: whether the bound is on the geometric mean of the values instead of each value.
     """
 
     what: str
@@ -33,7 +33,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A goal and what came of it: "met", "missed" or "not measured", and the values that missed."""
+    """A goal with its result: "met", "missed" or "not measured", and the values that missed it."""
 
     goal: Goal
     state: str
@@ -41,14 +41,14 @@ class Verdict:
 
 
 def verdicts(rows: Sequence[Row]) -> Iterator[Verdict]:
-    """One for each goal, in their order, by the rows that were not disturbed."""
+    """One verdict per goal, in order, from the undisturbed rows."""
     calm = [row for row in rows if not row.is_disturbed]
     for goal in GOALS:
         yield _judged(goal, [row for row in calm if goal.applies(row)])
 
 
 def _judged(goal: Goal, rows: Sequence[Row]) -> Verdict:
-    """Rows without a value are missed where the others have one, or where the result was wrong."""
+    """Rows without a value count as missed if others have one, or if the result was wrong."""
     found = [(row, goal.value(row)) for row in rows]
     values = [(_name(row), value) for row, value in found if value is not None]
     wrong = [(f"{_name(row)} is wrong", 0.0) for row in rows if OURS.name in row.wrong]
@@ -81,9 +81,9 @@ def _two_threads(row: Row) -> bool:
 
 
 def _better_ratio(row: Row) -> float | None:
-    """Of medians or of best samples, whichever is higher.
+    """The ratio of medians or of best samples, whichever is higher.
 
-    Where two processors are shared with others, medians say more of those.
+    If the processors are shared with other programs, medians mostly reflect these.
     """
     values = [row.fraction(), row.fraction(kind="best")]
     return max((value for value in values if value is not None), default=None)

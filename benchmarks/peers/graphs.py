@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The workloads as graphs of this project, which also say what every library must compute."""
+"""The workloads as graphs of this project, which also define the expected results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def graph_of(workload: Mapping[str, Any], arrays: list[Array]) -> xtc.Graph:
 
 
 def arguments_of(workload: Mapping[str, Any], arrays: list[Array]) -> list[Array]:
-    """The arrays that are no weights, in the workload's element type."""
+    """The arrays that are not weights, in the workload's element type."""
     return [
         as_element(array, workload["dtype"])
         for position, array in enumerate(arrays)
@@ -45,12 +45,12 @@ def arguments_of(workload: Mapping[str, Any], arrays: list[Array]) -> list[Array
 
 
 def as_element(array: Array, dtype: str) -> Array:
-    """The array in an element type of NumPy or ml_dtypes; inputs hold values that it has."""
+    """The array in an element type of NumPy or ml_dtypes, which represents all its values."""
     return array.astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
 
 
 def sample_inputs(workload: Mapping[str, Any], seed: int = 0) -> list[Array]:
-    """Inputs, the same for every library: float32 (rounded to bfloat16 where asked), or int8."""
+    """Inputs, the same for every library: float32 (rounded to bfloat16 if requested), or int8."""
     rng = np.random.default_rng(seed)
     shapes = workload["inputs"]
     if workload["dtype"] == "int8":
@@ -60,7 +60,7 @@ def sample_inputs(workload: Mapping[str, Any], seed: int = 0) -> list[Array]:
 
 
 def save_graph(workload: Mapping[str, Any], folder: Path, seed: int = 0) -> Path:
-    """Write the graph as a file from which `xtc-tune` makes the schedule that "tuned" finds."""
+    """Write the graph to a file for `xtc-tune`, whose schedule "tuned" then finds."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{re.sub(r'[^A-Za-z0-9]+', '-', workload['name'])}.yaml"
     graph_of(workload, sample_inputs(workload, seed)).save(path)
@@ -68,7 +68,7 @@ def save_graph(workload: Mapping[str, Any], folder: Path, seed: int = 0) -> Path
 
 
 class Reference:
-    """What a workload computes on given inputs, in float64 and as rounded as NumPy does it."""
+    """The expected result of a workload, in float64 and with NumPy's rounding."""
 
     def __init__(self, workload: Mapping[str, Any], arrays: list[Array]) -> None:
         graph = graph_of(workload, arrays)
@@ -84,7 +84,7 @@ class Reference:
         self._noise = rounding_noise(graph.evaluate(*inputs), self._precise)
 
     def compare(self, result: Array, name: str) -> Comparison:
-        """Is `result`, in which bfloat16 is widened, right within what rounding explains?"""
+        """Compare `result`, in which bfloat16 is widened, with a tolerance for rounding."""
         if self._dtype == "bfloat16" and result.dtype == np.float32:
             result = as_element(result, self._dtype)
         return compare(result, self._precise, name=name, reduction=self._terms, noise=self._noise)

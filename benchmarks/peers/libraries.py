@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured against each other: this project, and libraries in environments of their own.
+"""The compared libraries: this project, and others in separate environments.
 
 The versions are exact, so that two runs compare the same code.
 """
@@ -17,11 +17,11 @@ class Library:
     """One row of the comparison.
 
     Attributes:
-        name: what `--peers` selects by.
-        title: what tables call it.
+        name: name for `--peers`.
+        title: name in tables.
         module: its file in benchmarks/workers.
-        requirements: what is installed for it; empty for what runs in this environment.
-        is_ours: whether it is this project, which the others are compared with.
+        requirements: packages to install for it; empty if it runs in this environment.
+        is_ours: whether it is this project.
         environment: variables for its process, in which `{threads}` is replaced.
     """
 
@@ -34,7 +34,7 @@ class Library:
 
     @property
     def distributions(self) -> tuple[str, ...]:
-        """The names of what is installed for it."""
+        """The names of its installed packages."""
         return tuple(
             requirement.partition("==")[0].partition("[")[0] for requirement in self.requirements
         )
@@ -69,7 +69,7 @@ LIBRARIES = (
         "tvm",
         "TVM",
         "tvm_te",
-        # Beside the newest apache-tvm-ffi parts of TVM crash.
+        # Parts of TVM crash with the newest apache-tvm-ffi.
         ("apache-tvm==0.27.0.post1", "apache-tvm-ffi==0.1.14.post0", NUMPY),
     ),
     Library(

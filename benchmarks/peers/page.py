@@ -31,13 +31,13 @@ _PLOT_SECONDS = 120
 
 @dataclass
 class Report:
-    """All that one run found out.
+    """The results of one run.
 
     Attributes:
-        rows: what was measured.
-        versions: of the libraries, by candidate.
-        left_out: workloads that the time did not suffice for.
-        settings: how it was measured.
+        rows: the measurements.
+        versions: versions of the libraries, by candidate.
+        left_out: workloads for which there was not enough time.
+        settings: the settings of the measurement.
         facts: the machine, its load, the date.
     """
 
@@ -105,9 +105,9 @@ class Report:
 
 
 def save(report: Report, folder: Path, environments: Path) -> list[Path]:
-    """Write the files; returns those that are there. Without matplotlib there is no plot.
+    """Write the files; returns their paths. Without matplotlib there is no plot.
 
-    Raises ToolError where the plot could not be made; the other files are there then.
+    Raises ToolError if the plot fails; the other files are written before.
     """
     folder.mkdir(parents=True, exist_ok=True)
     data, page, plot = (folder / f"bench-host.{suffix}" for suffix in ("json", "md", "svg"))
@@ -127,7 +127,7 @@ def save(report: Report, folder: Path, environments: Path) -> list[Path]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
+    """Write a file atomically."""
     part = path.with_suffix(path.suffix + ".part")
     part.write_text(text, encoding="utf-8")
     part.replace(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits for moments in which nothing else runs on the machine, as far as Linux tells."""
+"""Waits until nothing else runs on the machine, as far as Linux reports it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PAUSE = 0.002
 
 
 def others_running(stat: Path = _STAT) -> int | None:
-    """How many tasks but this one are ready to run now; None where the system does not tell."""
+    """The number of other tasks that are ready to run; None if the system does not report it."""
     try:
         lines = stat.read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -21,9 +21,9 @@ def others_running(stat: Path = _STAT) -> int | None:
 
 
 def wait_for_quiet(seconds: float, stat: Path = _STAT) -> bool | None:
-    """True as soon as nothing else runs; False where that does not come within `seconds`.
+    """Wait until nothing else runs; returns False if that does not happen within `seconds`.
 
-    None at once where the system does not tell.
+    Returns None at once if the system does not report it.
     """
     end = time.monotonic() + seconds
     while (others := others_running(stat)) != 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured, and what it means: rates, ratios to the best library, to the machine."""
+"""The measurements, and figures from them: rates, and ratios to the best library and machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OUR_NAMES = frozenset(library.name for library in LIBRARIES if library.is_ours)
 
 @dataclass(frozen=True)
 class Rates:
-    """Work per second of the samples of one candidate: the median, where most lie, the best."""
+    """Work per second of one candidate: median, range of most samples, best."""
 
     median: float
     p10: float
@@ -26,24 +26,25 @@ class Rates:
 
     @staticmethod
     def of(work: float, timing: Timing) -> Rates:
-        """Slow samples are low rates."""
+        """The rates of samples; slow samples are low rates."""
         return Rates(work / timing.median, work / timing.p90, work / timing.p10, work / timing.best)
 
 
 @dataclass
 class Row:
-    """One workload on a number of threads.
+    """The measurements of one workload on a number of threads.
 
     Attributes:
-        workload: what ran.
-        threads: on how many.
+        workload: the workload.
+        threads: the number of threads.
         timings: seconds per call of every candidate that ran, by name.
-        build_seconds: what preparing and the first call took.
-        absent: why a candidate did not run.
-        wrong: what a candidate computed that it should not have.
-        fma: GFLOP/s of multiply-adds on as many threads in the same rounds.
-        traffic: GB/s of as much memory in the same rounds, where that is what limits it.
-        quiet: in how many visits nothing else ran when they began, of how many that is known of.
+        build_seconds: time of preparation and of the first call.
+        absent: by candidate, the reason why it did not run.
+        wrong: by candidate, a description of its wrong result.
+        fma: GFLOP/s of multiply-adds on the same number of threads in the same rounds.
+        traffic: GB/s of the same amount of memory in the same rounds, for memory-bound workloads.
+        quiet: number of visits at whose start nothing else ran, and number of visits with this
+            information.
     """
 
     workload: Workload
@@ -57,23 +58,23 @@ class Row:
     quiet: tuple[int, int] = (0, 0)
 
     def rates(self, name: str) -> Rates | None:
-        """In the workload's unit; None where the candidate did not run."""
+        """The rates in the workload's unit; None if the candidate did not run."""
         timing = self.timings.get(name)
         return Rates.of(self.workload.work, timing) if timing else None
 
     @property
     def is_disturbed(self) -> bool:
-        """Something else ran when most of the visits began: the medians say little."""
+        """Whether other programs ran at the start of most visits: medians are then unreliable."""
         quiet, visits = self.quiet
         return 2 * quiet < visits
 
     @property
     def names(self) -> list[str]:
-        """Those that ran, fastest median first."""
+        """The candidates that ran, fastest median first."""
         return sorted(self.timings, key=lambda name: self.timings[name].median)
 
     def best_peer(self, kind: str = "median") -> tuple[str, float] | None:
-        """The fastest library that is not this project and right, with its rate."""
+        """The fastest other library with a right result, and its rate."""
         peers = [
             (name, getattr(rates, kind))
             for name in self.timings
@@ -83,14 +84,14 @@ class Row:
         return max(peers, key=lambda peer: peer[1], default=None)
 
     def ratio(self, name: str = OURS.name, kind: str = "median") -> float | None:
-        """Its rate over that of the best library; None where one of them did not run."""
+        """Its rate over that of the best library; None if one of them did not run."""
         rates, peer = self.rates(name), self.best_peer(kind)
         if rates is None or peer is None or name in self.wrong:
             return None
         return float(getattr(rates, kind) / peer[1])
 
     def fraction(self, name: str = OURS.name, kind: str = "median") -> float | None:
-        """Its rate over what the machine reached in the same run: multiply-adds, or traffic."""
+        """Its rate over that of the machine in the same run: multiply-adds, or memory traffic."""
         rates, machine = self.rates(name), self.machine
         if rates is None or machine is None or name in self.wrong:
             return None
@@ -98,7 +99,7 @@ class Row:
 
     @property
     def machine(self) -> Rates | None:
-        """What its rate is held against."""
+        """The machine's rate to compare with."""
         return self.fma if self.workload.bound == "compute" else self.traffic
 
     def as_dict(self) -> dict[str, Any]:
@@ -130,7 +131,7 @@ class Row:
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:
-    """None for no values."""
+    """The geometric mean; None without values."""
     logarithms = [math.log(value) for value in values]
     return math.exp(math.fsum(logarithms) / len(logarithms)) if logarithms else None
 

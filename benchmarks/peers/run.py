@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures one workload: every candidate in every round, in an order that is shuffled each time."""
+"""Measures one workload: every candidate in every round, in a shuffled order."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from xtc.evaluate.timing import Timing
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
+    """The settings of a measurement.
 
     Attributes:
-        rounds: how often each candidate is visited.
-        repeat: samples of a visit.
-        min_ms: how long a sample lasts at least.
-        longest_visit: seconds of samples after which a visit takes no more of them.
-        build_seconds: how long preparing may take.
-        quiet_seconds: how long a visit waits for a moment in which nothing else runs.
-        seed: of the order and the inputs.
+        rounds: number of visits of each candidate.
+        repeat: samples per visit.
+        min_ms: least duration of a sample.
+        longest_visit: time limit of the samples of a visit, in seconds.
+        build_seconds: time limit of the preparation.
+        quiet_seconds: longest wait of a visit until nothing else runs.
+        seed: seed of the order and of the inputs.
     """
 
     rounds: int = 7
@@ -45,12 +45,12 @@ class Settings:
 
 @dataclass(frozen=True)
 class Yardstick:
-    """What the machine is measured by, beside the candidates.
+    """A measurement of the machine itself, in the same rounds as the candidates.
 
     Attributes:
         candidate: its worker.
         request: its workload.
-        work: GFLOP or GB in a call.
+        work: GFLOP or GB per call.
     """
 
     candidate: Candidate
@@ -60,7 +60,7 @@ class Yardstick:
 
 @dataclass
 class _Ready:
-    """A candidate that has its work prepared, and its samples so far, in seconds per call."""
+    """A candidate with a prepared workload, and its samples so far, in seconds per call."""
 
     candidate: Candidate
     number: int
@@ -73,7 +73,7 @@ class _Ready:
 
 
 class Inputs:
-    """The arrays of a workload as files, and what must come out."""
+    """The arrays of a workload as files, and the expected result."""
 
     def __init__(self, workload: Workload, folder: Path, seed: int) -> None:
         self.request = workload.as_dict()
@@ -94,10 +94,10 @@ def measure(
     deadline: float,
     end: float,
 ) -> Row:
-    """One row, on the threads of the candidates.
+    """Measure one row, on the threads of the candidates.
 
-    `yardsticks` has "fma", and "traffic" where the memory limits the workload. After `deadline`, in
-    seconds of time.monotonic(), no round but the first is begun, after `end` nothing is prepared.
+    `yardsticks` has "fma", and "traffic" for memory-bound workloads. After `deadline`, in seconds
+    of time.monotonic(), only a first round is started; after `end` nothing is prepared.
     """
     row = Row(workload, candidates[0].threads)
     runners: dict[str, _Ready] = {}
@@ -122,7 +122,7 @@ def measure(
 def _prepared(
     row: Row, candidate: Candidate, inputs: Inputs, settings: Settings, end: float
 ) -> _Ready:
-    """A candidate with the workload, whose result was compared with NumPy's."""
+    """Prepare a candidate with the workload, and compare its result with NumPy's."""
     name = candidate.library.name
     if time.monotonic() > end:
         raise Unavailable("no time was left for it")
@@ -144,7 +144,7 @@ def _built(
     settings: Settings,
     files: Mapping[str, Any] | None = None,
 ) -> tuple[_Ready, float]:
-    """A candidate that prepared the workload, and the seconds that took."""
+    """Let a candidate prepare the workload; returns the time too."""
     request = {"do": "build", "workload": workload, "min_ms": settings.min_ms}
     request.update(files or {"inputs": [], "output": None})
     answer = candidate.ask(request, settings.build_seconds)
@@ -154,7 +154,7 @@ def _built(
 
 
 def _visit_all(row: Row, runners: dict[str, _Ready], settings: Settings, deadline: float) -> None:
-    """Take the samples; what is lost on the way is noted and taken out."""
+    """Take the samples; candidates that fail are noted and removed."""
     rng = np.random.default_rng(settings.seed)
     moments: list[bool] = []
     for turn in range(settings.rounds):
@@ -177,7 +177,7 @@ def _visit(runner: _Ready, settings: Settings) -> None:
 
 @contextmanager
 def _noting(row: Row, name: str) -> Iterator[None]:
-    """Why a candidate does not take part goes into the row."""
+    """Note in the row why a candidate does not take part."""
     try:
         yield
     except Unavailable as why:

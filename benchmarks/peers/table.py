@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results as text: one line for each workload, on the terminal and in Markdown."""
+"""The results as text, one line per workload, for the terminal and Markdown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STATES = {"met": "green", "missed": "red", "not measured": "dim"}
 
 
 def columns(rows: Sequence[Row]) -> list[str]:
-    """The candidates that ran anywhere, in the order in which they are listed."""
+    """The candidates that ran in any row, in the listed order."""
     ran = {name for row in rows for name in row.timings}
     return [library.name for library in LIBRARIES if library.name in ran]
 
@@ -60,7 +60,7 @@ def _number(value: float | None) -> str:
 
 
 def remarks(rows: Sequence[Row]) -> Iterator[str]:
-    """Who did not run and why, and who computed something wrong; equal reasons are said once."""
+    """Candidates that did not run, with reasons, and wrong results; equal reasons are merged."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         for kind, notes in (("did not run", row.absent), ("is WRONG", row.wrong)):
@@ -73,7 +73,7 @@ def remarks(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """How many rows this project wins, and by how much in the geometric mean."""
+    """The number of rows that this project wins, and the geometric mean of its ratios."""
     ratios = [ratio for row in rows if (ratio := row.ratio()) is not None]
     best = [ratio for row in rows if (ratio := row.ratio(kind="best")) is not None]
     if not ratios:
@@ -91,7 +91,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def print_rows(rows: Sequence[Row], console: Console) -> None:
-    """One table for each number of threads, then what has to be said about it."""
+    """Print one table per number of threads, then remarks."""
     for threads in dict.fromkeys(row.threads for row in rows):
         chosen = [row for row in rows if row.threads == threads]
         headings, lines = overview(chosen)
@@ -125,13 +125,13 @@ def verdict_lines(judged: Sequence[Verdict]) -> list[str]:
 
 
 def markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
-    """As Markdown writes a table; numbers to the right."""
+    """A Markdown table, with numbers aligned to the right."""
     rule = ["---", "---", *["---:"] * (len(headings) - 2)]
     return [f"| {' | '.join(line)} |" for line in (headings, rule, *lines)]
 
 
 def details(row: Row) -> list[list[str]]:
-    """One line for each candidate that ran, fastest first: median [p10..p90], best, ratios."""
+    """One line per candidate that ran, fastest first: median [p10..p90], best, ratios."""
     return [[row.workload.name, _TITLES[name], *_figures(row, name)] for name in row.names]
 
 

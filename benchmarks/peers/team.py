@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processes of one number of threads: the candidates, and what measures the machine itself."""
+"""The processes for one number of threads: the candidates, and the yardsticks of the machine."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _SMALLEST_TRAFFIC = 1 << 16
 
 
 class Team:
-    """Processes that are started when they are first asked; a context manager ends them."""
+    """Processes that are started on first use; a context manager that ends them."""
 
     def __init__(self, interpreters: Mapping[Library, Path | str], threads: int) -> None:
-        """`interpreters` has each library's Python, or the reason why there is none."""
+        """`interpreters` has each library's Python, or the reason why it is missing."""
         self.threads = threads
         self.candidates = [
             Candidate(library, threads, _starter(library, threads, python))
@@ -53,7 +53,7 @@ class Team:
             candidate.close()
 
     def yardsticks(self, workload: Workload) -> dict[str, Yardstick]:
-        """What the machine is measured by beside this workload."""
+        """The measurements of the machine for this workload."""
         flops = shape_for("float32", Machine.host().features).flops
         work = flops * _ITERATIONS * self.threads * 1e-9
         marks = {"fma": Yardstick(self._fma, _request("fma", iterations=_ITERATIONS), work)}
@@ -69,14 +69,14 @@ def _request(op: str, **attributes: int) -> Mapping[str, object]:
 
 
 def _starter(library: Library, threads: int, python: Path | str) -> Callable[[], Worker]:
-    """How the library's process is started."""
+    """A function that starts the library's process."""
 
     def start() -> Worker:
         if isinstance(python, str):
             raise Unavailable(python)
         inherited = os.environ  # noqa: TID251  handed on, not read
         path = None
-        if not library.requirements:  # this project, from where this process has it
+        if not library.requirements:  # this project, from the same folder as in this process
             path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
         environment = environment_of(inherited, threads, library.environment, path)
         command = [str(python), str(WORKERS), library.module, str(threads)]
@@ -88,7 +88,7 @@ def _starter(library: Library, threads: int, python: Path | str) -> Callable[[],
 def interpreters(
     libraries: Sequence[Library], environments: Path, say: Callable[[str], object]
 ) -> dict[Library, Path | str]:
-    """The Python of each library, installed where it is not yet, or the reason why not."""
+    """The Python of each library, installed if necessary, or the reason why that failed."""
     found: dict[Library, Path | str] = {}
     for library in libraries:
         if library.requirements:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops that do nothing but read and write memory, as LLVM IR compiled for this machine.
+"""Loops that only read and write memory, as LLVM IR compiled for this machine.
 
 In the manner of STREAM (J. D. McCalpin, www.cs.virginia.edu/stream): `read` sums an array, `copy`
-copies one, `triad` computes a = b + 3 c. Ordinary stores, as those of generated code: where they
-miss the cache the line is read first, which is not counted.
+copies one, `triad` computes a = b + 3 c. Stores are ordinary ones, as in generated code: on a cache
+miss the line is read first, which is not counted.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from contextlib import contextmanager
 from xtc.codegen.llvm import LoadedObjects, Machine, compile_ir
 
 Function = Callable[[int, int, int, int], None]
-"""Elements, a multiple of 64 for all of them to be touched, and three addresses."""
+"""Takes the number of elements, of which whole groups of 64 are accessed, and three addresses."""
 
 ARRAYS = {"read": 1, "copy": 2, "triad": 3}
-_WIDTH = 16  # elements: the widest vector there is, which others split
-_STEP = 64  # elements a turn: four vectors, so that sums do not wait for each other
+_WIDTH = 16  # elements of the widest vector; other machines split it
+_STEP = 64  # elements per iteration: four vectors, for independent sums
 
 
 @contextmanager
 def loaded_traffic(kind: str) -> Iterator[tuple[Function, int]]:
-    """The loop, and how many of its addresses are arrays: first those read, then the written one.
+    """The loop, and the number of its addresses that are arrays: read ones, then the written one.
 
-    `read` stores its sum to the second address. Unusable once the block is left.
+    `read` stores its sum to the second address. The loop is unloaded at the end of the context.
     """
     prototype = ctypes.CFUNCTYPE(
         None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p

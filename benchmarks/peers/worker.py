@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A library's process as seen from here: started, asked, and survived when it dies or hangs."""
+"""Controls a library's process: starts it, sends requests, and survives crashes and hangs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import IO, Any, cast
 from xtc.system.tool import ending_of
 
 WORKERS = Path(__file__).resolve().parents[1] / "workers"
-# What this machine or its user may have set for another purpose, and what would choose our code.
+# Variables that may be set for another purpose, or that would select this project's code.
 _REMOVED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "PYTHONPATH", "PYTHONHOME", "XTC_THREADS")
 _COUNTS = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM", "BLIS", "TVM", "RAYON")
 _CLOSING_SECONDS = 5.0
@@ -26,11 +26,11 @@ _LAST_WORDS = 4096
 
 
 class WorkerLost(Exception):  # noqa: N818  what happened to it
-    """The process ended or did not answer in time; says which, with its last words."""
+    """The process ended or did not answer in time; the message has its last output."""
 
 
 class WorkerFailed(Exception):  # noqa: N818
-    """The worker answered that it could not: `unsupported` where it was never meant to."""
+    """The worker reported a failure; `unsupported` if the library lacks the workload."""
 
     def __init__(self, reason: str, *, unsupported: bool) -> None:
         super().__init__(reason)
@@ -38,7 +38,7 @@ class WorkerFailed(Exception):  # noqa: N818
 
 
 class Worker:
-    """One process, asked one thing at a time; a context manager."""
+    """A process that handles one request at a time; a context manager."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], cpus: int) -> None:
         """Start it on the last `cpus` processors that this process may use."""
@@ -51,12 +51,12 @@ class Worker:
             stderr=self._errors,
             env=dict(environment),
             bufsize=0,
-            start_new_session=True,  # so that what it started can be ended with it
+            start_new_session=True,  # so that its children can be ended with it
         )
         self._requests = cast("IO[bytes]", self._process.stdin)
         self._answers = cast("IO[bytes]", self._process.stdout)
         if hasattr(os, "sched_setaffinity"):
-            with contextlib.suppress(OSError):  # it is gone already: the first question finds out
+            with contextlib.suppress(OSError):  # the first request detects that it ended
                 last = sorted(os.sched_getaffinity(0))[-cpus:]
                 os.sched_setaffinity(self._process.pid, last)
 
@@ -69,8 +69,8 @@ class Worker:
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """Its answer, which must come within `seconds`.
 
-        Raises WorkerFailed where it answers that it could not, and WorkerLost where it does not
-        answer; the process is over then.
+        Raises WorkerFailed if it reports a failure, and WorkerLost if it does not answer; the
+        process has then ended.
         """
         try:
             answer = self._exchange(json.dumps(request).encode() + b"\n", seconds)
@@ -129,7 +129,7 @@ class Worker:
         return said[-1][:200] if said else ""
 
     def close(self, *, at_once: bool = False) -> None:
-        """Let it end, or end it with everything that it started; may be called again."""
+        """Let it end, or kill it with its children; may be called repeatedly."""
         with contextlib.suppress(OSError):
             self._requests.close()
         if not at_once:
@@ -145,13 +145,13 @@ class Worker:
 def environment_of(
     inherited: Mapping[str, str], threads: int, more: Mapping[str, str], path: str | None
 ) -> dict[str, str]:
-    """The variables of a worker: as inherited, without what would mislead a library.
+    """The variables of a worker: inherited ones, without those that would mislead a library.
 
     Args:
         inherited: this process's variables.
-        threads: on how many threads it computes.
-        more: the library's own, in which `{threads}` is replaced.
-        path: PYTHONPATH, or None for nothing beside what is installed.
+        threads: number of threads for its computations.
+        more: variables of the library, in which `{threads}` is replaced.
+        path: PYTHONPATH, or None for installed packages only.
     """
     kept = {name: text for name, text in inherited.items() if name not in _REMOVED}
     kept.update({f"{name}_NUM_THREADS": str(threads) for name in _COUNTS})

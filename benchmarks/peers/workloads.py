@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured, as data: operators at the sizes that people run, with their work and traffic.
+"""The workloads as data: operators at practical sizes, with their work and memory traffic.
 
-Images are (n, h, w, c) and filters (r, s, c, f). What the operators mean is said once, by the graph
-in `graphs.py`; each library's file in benchmarks/workers says it in the library's own words.
+Images are (n, h, w, c) and filters (r, s, c, f). The graph in `graphs.py` defines the meaning of
+operators; each library's file in benchmarks/workers implements them with the library.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ class Workload:
     """One operator at one size.
 
     Attributes:
-        name: what `--only` selects by, `matmul f32 512x512x512`.
-        op: the operator, a name that `graphs.py` and the libraries' files know.
+        name: name for `--only`, such as `matmul f32 512x512x512`.
+        op: the operator, by its name in `graphs.py` and the libraries' files.
         dtype: element type of the inputs.
-        inputs: their shapes.
-        output: its shape.
-        flops: operations, a multiply-add counted as two; 0 where the traffic is what matters.
-        bound: what limits it: "compute", or the traffic that is most like its own: "read",
-            "copy" (one read, one written) or "triad" (two read, one written).
-        weights: the inputs that are known when it is compiled.
-        attributes: the operator's own.
-        goals: names that `goals.py` knows it by.
+        inputs: shapes of the inputs.
+        output: shape of the output.
+        flops: operations, a multiply-add counted as two; 0 for memory-bound workloads.
+        bound: its limit: "compute", or the most similar memory traffic: "read", "copy" (one array
+            read, one written) or "triad" (two read, one written).
+        weights: the inputs that are constants.
+        attributes: attributes of the operator.
+        goals: the names of its goals in `goals.py`.
     """
 
     name: str
@@ -48,19 +48,19 @@ class Workload:
 
     @property
     def bytes(self) -> int:
-        """Every input read once and the output written once."""
+        """Bytes if every input is read once and the output is written once."""
         out = "int32" if self.dtype == "int8" else self.dtype
         read = sum(prod(shape) for shape in self.inputs) * BYTES[self.dtype]
         return read + prod(self.output) * BYTES[out]
 
     @property
     def unit(self) -> str:
-        """In what its rate is given."""
+        """The unit of its rate."""
         return "GFLOP/s" if self.bound == "compute" else "GB/s"
 
     @property
     def work(self) -> float:
-        """What is divided by seconds to give the rate in `unit`."""
+        """The work per call: divided by seconds, it gives the rate in `unit`."""
         return (self.flops if self.bound == "compute" else self.bytes) * 1e-9
 
     def as_dict(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Workload:
 
 
 def workloads() -> Iterator[Workload]:
-    """All, in the order in which they are measured and shown."""
+    """All workloads, in the order of measurement."""
     for dtype in ("float32", "bfloat16", "int8"):
         for m, n, k in (*((size, size, size) for size in CUBES), *TRANSFORMER):
             yield _matmul(dtype, m, n, k)
@@ -80,7 +80,7 @@ def workloads() -> Iterator[Workload]:
 
 
 CUBES = (64, 128, 256, 384, 512, 1000, 1024, 2048)
-# Rows, columns, terms: one and eight tokens through a projection of 4096, the layers of BERT-base's
+# Rows, columns, K: one and eight tokens through a projection of 4096, the layers of BERT-base's
 # feed-forward network, a projection of 1024.
 TRANSFORMER = (
     (1, 4096, 4096),
@@ -89,7 +89,7 @@ TRANSFORMER = (
     (128, 3072, 768),
     (512, 1024, 1024),
 )
-# Heads, rows, terms, columns: scores of twelve heads of 64.
+# Heads, rows, K, columns: scores of twelve heads of 64.
 BATCHED = (12, 128, 64, 128)
 
 # Height and width, channels, filters, window, stride: the distinct convolutions of ResNet-50 with
@@ -162,7 +162,7 @@ def _batched(dtype: str, batch: int, m: int, k: int, n: int) -> Workload:
 
 
 def _conv2d(size: int, channels: int, filters: int, window: int, stride: int) -> Workload:
-    out = (size - 1) // stride + 1  # half the window as a border keeps the size
+    out = (size - 1) // stride + 1  # a border of half the window keeps the size
     many = window == 3 and channels >= 64
     return Workload(
         name=f"conv f32 {size}x{size}x{channels} {window}x{window} {filters} /{stride} relu",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers of int8 networks: weights are random, scales such that results fill their range."""
+"""Layers of int8 networks with random weights, and scales for which results fill their range."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
 
-ZERO = -128  # of what a ReLU limits from below: the real number 0
-_SPREAD = 128 * 60.0  # of products of an element and a weight
+ZERO = -128  # zero point after a ReLU: stands for the real number 0
+_SPREAD = 128 * 60.0  # standard scale of products of an element and a weight
 
 
 @dataclass
 class Layers:
-    """Makes layers; `rng` makes their weights."""
+    """Builds layers; `rng` generates their weights."""
 
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
@@ -70,7 +70,7 @@ class Layers:
 
 
 def _padded(x: Tensor, kernel: tuple[int, int], stride: int) -> Tensor:
-    """As many positions as the stride leaves, with the odd row or column at the end."""
+    """Padding that keeps the size divided by the stride, with an odd row or column at the end."""
     border = []
     for size, extent in zip(x.shape[1:3], kernel, strict=True):
         positions = -(-int(size) // stride)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What running sums of 64-bit numbers share: tasklets scan a block each, and hand their sums on in
- * order. */
+/* The common part of running sums of 64-bit numbers: each tasklet scans a block, and passes its sum
+ * to the next tasklet. */
 #ifndef RUNNING_SUMS_H
 #define RUNNING_SUMS_H
 
@@ -30,7 +30,7 @@ static uint64_t scan_block(uint64_t *block)
     return sum;
 }
 
-/* The sum of what stands before this tasklet's block. */
+/* The sum of all elements before this tasklet's block. */
 static uint64_t hand_on(uint64_t sum)
 {
     unsigned int tasklet = me();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host of running sums: a first launch gives the sum of each DPU's numbers, a second takes what
- * stands before them. */
+/* The host program of running sums: a first launch computes the sum of each DPU's numbers, a second
+ * one takes the sum of all numbers before them. */
 #ifndef RUNNING_SUMS_HOST_H
 #define RUNNING_SUMS_HOST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the host programs share: numbers of the command line, inputs, transfers, the verdict. */
+/* Functions of the host programs: command line numbers, inputs, transfers, the verdict. */
 #ifndef SUPPORT_H
 #define SUPPORT_H
 
@@ -15,7 +15,7 @@ static inline uint32_t argument(int argc, char **argv, int index, uint32_t other
     return argc > index ? (uint32_t)strtoul(argv[index], NULL, 10) : otherwise;
 }
 
-/* A private generator: the same inputs with every C library. */
+/* A private generator, so that inputs are the same with every C library. */
 static uint64_t support_state = 1;
 
 static inline uint32_t next_random(void)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs in the process and environment of each library that is measured.
+"""The code that runs in the process and environment of each measured library.
 
-Nothing here imports this project but `ours.py` and `yardsticks.py`: the other files run where it is
-not installed, and where another package may have its name. `python benchmarks/workers NAME THREADS`
-answers requests as `serve.py` says.
+Only `ours.py`, `ours_tuned.py` and `yardsticks.py` import this project: the other files run in
+environments without it, in which another package may have its name. `python benchmarks/workers NAME
+THREADS` answers requests in the format of `serve.py`.
 """

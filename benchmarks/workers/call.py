@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a library's file gives: a call that can be timed, and what it computed."""
+"""The interface of a library's file: a call to time, and its result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Workload = Mapping[str, Any]
 
 
 class Unsupported(Exception):  # noqa: N818  an answer, not a mistake
-    """The library has no way to say this workload, or none worth measuring; says why."""
+    """The reason why the library cannot run a workload, or not in a way worth measuring."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,10 @@ class Call:
     """One workload, ready to run.
 
     Attributes:
-        run: one execution, over when it returns; allocates no more than the library's users would.
+        run: one execution, complete when it returns; it allocates no more than users of the library
+            would.
         result: the result of the last execution; bfloat16 widened to float32.
-        close: gives back what it holds.
+        close: releases its resources.
     """
 
     run: Callable[[], object]
@@ -37,18 +38,18 @@ class Call:
 
 
 Operators = Mapping[str, Callable[..., Any]]
-"""How a library says each operator: functions of the workload and, mostly, its operands."""
+"""A library's functions per operator, of the workload and usually its operands."""
 
 
 def lookup(table: Operators, workload: Workload) -> Callable[..., Any]:
-    """The function that a library's table has for the workload's operator."""
+    """The function for the workload's operator in a library's table."""
     if workload["op"] not in table:
         raise Unsupported(f"{workload['op']} is not written for it here")
     return table[workload["op"]]
 
 
 def keeping(function: Callable[[], Any], array: Callable[[Any], Array] = np.asarray) -> Call:
-    """A call whose result is what `function` returned last, made an array by `array`."""
+    """A call whose result is the last result of `function`, converted by `array`."""
     last: list[Any] = []
 
     def run() -> None:
@@ -58,7 +59,7 @@ def keeping(function: Callable[[], Any], array: Callable[[Any], Array] = np.asar
 
 
 def aligned(shape: Sequence[int], dtype: Any) -> Array:
-    """An array at the start of a cache line, where every library but NumPy puts its own."""
+    """An array that is aligned to a cache line, as in every library except NumPy."""
     size = math.prod(shape) * np.dtype(dtype).itemsize
     whole = np.zeros(size + _CACHE_LINE, np.uint8)
     skip = -whole.ctypes.data % _CACHE_LINE

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """IREE for the processor: linalg on tensors, compiled for this machine with data tiling.
 
-Without data tiling its products are not blocked for the cache, which is several times slower at
-1024 and above.
+Without data tiling its matmuls are not blocked for the cache, which is several times slower at 1024
+and above.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FLAGS = ("--iree-llvmcpu-target-cpu=host", "--iree-opt-data-tiling=true")
 
 
 def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
-    """The compiled module on arrays that its device has."""
+    """The compiled module on arrays of its device."""
     code = iree.compiler.compile_str(
         module_text(workload, arrays), target_backends=["llvm-cpu"], extra_args=list(_FLAGS)
     )
@@ -41,7 +41,7 @@ _configs: dict[int, Any] = {}
 
 
 def _config(threads: int) -> Any:
-    """One device for the whole process: its threads stay."""
+    """One device for the whole process, which keeps its threads."""
     if threads not in _configs:
         if threads > 1:
             iree.runtime.flags.parse_flags(f"--task_topology_max_group_count={threads}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JAX on the processor: compiled ahead of time by XLA, called until the result is there."""
+"""JAX on the CPU: compiled ahead of time by XLA; a call waits for its result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LAYOUT = ("NHWC", "HWIO", "NHWC")
 
 
 def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
-    """The function compiled for these shapes; weights are constants of it."""
+    """The function, compiled for these shapes with weights as constants."""
     del threads  # XLA reads them from PJRT_NPROC when it is imported
     function: Callable[..., Any] = lookup(_OPERATORS, workload)(workload)
     operands = [jnp.asarray(array, dtype=workload["dtype"]) for array in arrays]

@@ -13,14 +13,14 @@ _ELEMENT = {"float32": "f32", "bfloat16": "bf16", "int8": "i8", "int32": "i32"}
 
 
 def module_text(workload: Workload, arrays: list[Array]) -> str:
-    """A module with one public function `bench` of the inputs that are no weights."""
+    """A module with one public function `bench` of the inputs that are not weights."""
     text = _Text(workload, arrays)
     result = _OPERATORS[workload["op"]](text, workload)
     return text.module(result)
 
 
 class _Text:
-    """A function that grows line by line; values are (name, type)."""
+    """Builds a function line by line; values are (name, type)."""
 
     def __init__(self, workload: Workload, arrays: list[Array]) -> None:
         self.element = _ELEMENT[workload["dtype"]]
@@ -38,7 +38,7 @@ class _Text:
                 self.inputs.append((f"%a{position}", type))
 
     def value(self, operation: str, type: str) -> tuple[str, str]:
-        """Add an operation of one result."""
+        """Add an operation with one result."""
         self._count += 1
         self._lines.append(f"  %{self._count} = {operation}")
         return f"%{self._count}", type
@@ -100,7 +100,7 @@ class _Text:
         return self.value(f"tensor.empty() : {type}", type)
 
     def module(self, result: tuple[str, str]) -> str:
-        """The whole, returning `result`."""
+        """The complete module, which returns `result`."""
         body = "\n".join(self._lines)
         return (
             f"func.func @bench({', '.join(self._arguments)}) -> {result[1]} {{\n{body}\n"

@@ -36,7 +36,7 @@ def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
     binding.bind_output("out")
     session.run_with_iobinding(binding)
     out = binding.get_outputs()[0]
-    binding.bind_ortvalue_output("out", out)  # from now on into the same memory
+    binding.bind_ortvalue_output("out", out)  # later calls write to the same memory
 
     def result() -> Array:
         array: Array = out.numpy()
@@ -84,7 +84,7 @@ def _matmul(workload: Workload, a: Array, b: Array) -> _Model:
         model = _Model({"a": a, "b": b})
         model.node("MatMul", ["a", "b"])
         return model
-    # Its fast kernels take unsigned by signed: the same product with 128 as the zero of a.
+    # Its fast kernels multiply unsigned by signed: the same matmul with zero point 128 for a.
     moved = (a.astype(np.int16) + 128).astype(np.uint8)
     model = _Model({"a": moved, "b": b}, {"zero": np.array(128, np.uint8)})
     model.node("MatMulInteger", ["a", "b", "zero"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy, whose matrix products are OpenBLAS'; a convolution is im2col and a product."""
+"""NumPy, whose matmuls call OpenBLAS; a convolution is im2col and a matmul."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .call import Array, Call, Operators, Unsupported, Workload, aligned, keepin
 
 
 def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
-    """A call on arrays that it does not copy, with its result in an array of its own."""
+    """A call on arrays without copies, with its result in a separate array."""
     if workload["dtype"] != "float32":
         raise Unsupported(f"OpenBLAS has no {workload['dtype']} product that NumPy calls")
     call: Call = lookup(_OPERATORS, workload)(workload, *arrays)

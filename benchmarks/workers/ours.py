@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This project, with the schedule that it chooses by itself."""
+"""This project, with its default schedule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .call import Array, Call, Workload, aligned
 
 
 def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
-    """The compiled graph, called on arrays whose checks are made once."""
+    """The compiled graph, called on arrays that are checked once."""
     return compiled(workload, arrays, threads=threads)
 
 

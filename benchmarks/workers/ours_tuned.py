@@ -10,7 +10,7 @@ from .ours import compiled
 
 
 def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
-    """The compiled graph; raises Unsupported where nothing was tuned for it."""
+    """The compiled graph. Raises Unsupported if nothing was tuned for it."""
     try:
         return compiled(workload, arrays, schedule="tuned", threads=threads)
     except UserError as error:

@@ -84,7 +84,7 @@ def _draw(axis: Any, rows: list[dict[str, Any]], names: list[str]) -> None:
 
 
 def _draw_machine(axis: Any, rows: list[dict[str, Any]]) -> None:
-    """What the machine reached in the same rounds, as a short line."""
+    """Draw the machine's rate in the same rounds as a short line."""
     label: str | None = "machine"
     for at, row in enumerate(rows):
         compute = row["unit"] == "GFLOP/s"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker's loop: one JSON object a line in, one out, until the input ends.
+"""A worker's loop: reads and answers one JSON object per line until the input ends.
 
 - `{"do": "hello", "distributions": [...]}` -> `{"versions": {...}}`
 - `{"do": "build", "workload": {...}, "inputs": [paths], "output": path, "min_ms": 10}` loads the
-  inputs, prepares the workload, runs it once and writes what it computed ->
-  `{"build_seconds": 0.1, "number": 12, "call_seconds": 1e-3}`: how many calls last `min_ms`
+  inputs, prepares the workload, runs it once and writes its result -> `{"build_seconds": 0.1,
+  "number": 12, "call_seconds": 1e-3}`: how many calls last `min_ms`
 - `{"do": "run", "number": 12, "repeat": 3}` -> `{"samples": [...]}`, seconds per call
 - `{"do": "drop"}` -> `{}`
 
@@ -32,7 +32,7 @@ Answer = dict[str, Any]
 
 
 class Session:
-    """One library in this process, and the workload it has ready."""
+    """One library in this process, with its prepared workload."""
 
     def __init__(self, module: str, threads: int) -> None:
         self._module = module
@@ -40,7 +40,7 @@ class Session:
         self._call: Call | None = None
 
     def answer(self, request: Answer) -> Answer:
-        """Do what is asked; what goes wrong is an answer too."""
+        """Answer a request; errors are answers too."""
         try:
             return self._does[request["do"]](self, request)
         except Unsupported as reason:
@@ -49,12 +49,12 @@ class Session:
             return {"error": _one_line(error)}
 
     def hello(self, request: Answer) -> Answer:
-        """The library can be imported, in these versions."""
+        """Import the library; returns its versions."""
         importlib.import_module(f".{self._module}", __package__)
         return {"versions": {name: metadata.version(name) for name in request["distributions"]}}
 
     def build(self, request: Answer) -> Answer:
-        """Make the call ready, check that it runs, and find how long it takes."""
+        """Prepare the call, check that it runs, and find its duration."""
         self.drop(request)
         library = importlib.import_module(f".{self._module}", __package__)
         arrays = [loaded(path) for path in request["inputs"]]
@@ -69,7 +69,7 @@ class Session:
         return {"build_seconds": seconds, "number": number, "call_seconds": first}
 
     def run(self, request: Answer) -> Answer:
-        """Time it, after one call that wakes caches and threads up."""
+        """Time the call, after one call that warms up caches and threads."""
         if self._call is None:
             raise RuntimeError("nothing was built")
         self._call.run()
@@ -78,7 +78,7 @@ class Session:
         return {"samples": samples}
 
     def drop(self, request: Answer) -> Answer:
-        """Forget the workload."""
+        """Drop the workload."""
         if self._call is not None:
             self._call.close()
         self._call = None
@@ -97,7 +97,7 @@ def loaded(path: str) -> Array:
 
 
 def timed(call: Call, number: int) -> float:
-    """Seconds that `number` calls take."""
+    """The duration of `number` calls in seconds."""
     run = call.run
     start = time.perf_counter()
     for _ in range(number):
@@ -106,7 +106,7 @@ def timed(call: Call, number: int) -> float:
 
 
 def calls_that_last(call: Call, elapsed: float, seconds: float) -> int:
-    """How many calls take that long, where one took `elapsed`: grows a trial run until it does."""
+    """The number of calls that last `seconds`, found by growing a trial run; one took `elapsed`."""
     number = 1
     while elapsed < seconds and number < _MOST_CALLS:
         wanted = math.ceil(1.1 * number * seconds / max(elapsed, 1e-9))
@@ -121,7 +121,7 @@ def _one_line(error: Exception) -> str:
 
 
 def own_output() -> IO[str]:
-    """The pipe to the parent; what libraries print goes to standard error instead."""
+    """The pipe to the parent; output of libraries is redirected to standard error."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return answers

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Register tiles for compilers that take a schedule: those that fit, and the fastest of them."""
+"""Register tiles for compilers that take a schedule: suitable tiles, and the fastest of them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _TRIALS = 3
 
 
 def tiles_of(rows: int, columns: int) -> list[Tile]:
-    """The tiles, smaller where they do not divide the sizes, each once."""
+    """The distinct tiles, reduced to divisors of the sizes."""
     fitted = [(divisor(rows, tile[0]), vector_divisor(columns, tile[1])) for tile in TILES]
     return list(dict.fromkeys(fitted))
 
 
 def divisor(size: int, wanted: int) -> int:
-    """The largest divisor of `size` that is not above `wanted`."""
+    """The largest divisor of `size` up to `wanted`."""
     return max(part for part in range(1, min(size, wanted) + 1) if size % part == 0)
 
 
 def vector_divisor(size: int, wanted: int) -> int:
-    """The largest that fills vectors of 16, 8 or 4 elements, where there is one."""
+    """The largest such divisor that fills vectors of 16, 8 or 4 elements, if there is one."""
     for width in (16, 8, 4):
         if size % width == 0 and wanted >= width:
             return width * divisor(size // width, wanted // width)
@@ -34,7 +34,7 @@ def vector_divisor(size: int, wanted: int) -> int:
 
 
 def fastest(functions: Sequence[Callable[..., Any]], arguments: Sequence[Any]) -> Any:
-    """The one with the shortest of a few calls."""
+    """The function with the shortest of a few calls."""
     return min(functions, key=lambda function: _seconds(function, arguments))
 
 

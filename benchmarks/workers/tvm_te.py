@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Apache TVM: products and convolutions, with a schedule whose register tile is the best of a few.
+"""Apache TVM: matmuls and convolutions, with a schedule whose register tile is the best of a few.
 
-TVM schedules nothing for a processor by itself, and its own search takes minutes for an operator.
-So the schedule that its tutorials teach is written here: panels of B packed, a register tile
-accumulated in place, vectorized and unrolled; every tile in the list is built and timed, the
-fastest is kept.
+TVM has no default schedules for CPUs, and its search takes minutes per operator. So this file has
+the schedule of its tutorials: packed panels of B, and a register tile that is accumulated in place,
+vectorized and unrolled. Every tile in the list is built and timed, and the fastest is kept.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from tvm import s_tir, te, tirx
 from .call import Array, Call, Operators, Unsupported, Workload, lookup
 from .tiles import Tile, fastest, tiles_of, vector_divisor
 
-_PACKED_FROM = 32  # rows: for fewer of them packing costs more than it brings
+_PACKED_FROM = 32  # rows: with fewer, packing does not pay
 
 
 def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
@@ -151,7 +150,7 @@ def _tile(
     tile: Tile,
     threads: int,
 ) -> None:
-    """A tile of block C stays in registers over all its terms."""
+    """Keep a tile of block C in registers for the whole reduction."""
     block = schedule.get_sblock("C")
     i0, i1 = schedule.split(pair[0], [None, tile[0]])
     j0, j1 = schedule.split(pair[1], [None, tile[1]])
@@ -170,7 +169,7 @@ def _tile(
 
 
 def _finish_image(schedule: Any, border: int, threads: int) -> None:
-    """The border and the activation: whole rows, in vectors."""
+    """Schedule the border and the activation: whole rows, in vectors."""
     for name in ("I", "R") if border else ("R",):
         _, h, _, c = schedule.get_loops(schedule.get_sblock(name))
         schedule.vectorize(schedule.split(c, [None, vector_divisor(_extent(schedule, c), 64)])[1])

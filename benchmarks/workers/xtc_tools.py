@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc-tools from PyPI, whose package has the name of ours, through its faster back end, TVM.
+"""xtc-tools from PyPI, whose package has the same name as this one, with its faster back end, TVM.
 
-Schedules are written as in its examples, with the best of a few register tiles.
+Schedules are as in its examples, with the best of a few register tiles.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ atexit.register(_FOLDER.cleanup)
 
 
 def _find_openmp() -> None:
-    """It looks for libomp when it is imported; intel-openmp's library is the same one."""
+    """Provide libomp, which it needs at import, from intel-openmp."""
     if ctypes.util.find_library("omp"):
         return
     files = metadata.files("intel-openmp") or []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the machine itself reaches: multiply-adds of registers, and traffic with the memory.
+"""The rates of the machine itself: multiply-adds in registers, and memory traffic.
 
-As workloads: op "fma" with `attributes.iterations`, or "read", "copy", "triad" with
-`attributes.bytes` in all and `attributes.passes` over them in a call.
+As workloads: op "fma" with `attributes.iterations`, or "read", "copy", "triad" with total
+`attributes.bytes` and `attributes.passes` over them per call.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .call import Array, Call, Workload, aligned
 
 
 def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
-    """The same work on every thread at once."""
+    """The same work on every thread concurrently."""
     with ExitStack() as opened:
         if workload["op"] == "fma":
             part = _multiply_adds(workload["attributes"]["iterations"], opened)
@@ -55,7 +55,7 @@ def _multiply_adds(iterations: int, opened: ExitStack) -> Callable[[int], None]:
 def _traffic(
     kind: str, threads: int, opened: ExitStack, *, bytes: int, passes: int
 ) -> Callable[[int], None]:
-    """Each thread has a part of every array."""
+    """Memory traffic, with a part of every array per thread."""
     function, arrays = opened.enter_context(loaded_traffic(kind))
     elements = bytes // (4 * arrays * threads)
     parts = [[_touched(elements) for _ in range(arrays)] for _ in range(threads)]
@@ -72,7 +72,7 @@ def _traffic(
 
 
 def _touched(elements: int) -> Array:
-    """An array with its pages there."""
+    """An array whose pages are mapped."""
     array = aligned((elements,), np.float32)
     array[...] = 1
     return array

@@ -46,7 +46,7 @@ class Digits:
 
 
 def load_digits() -> Digits:
-    """All 1797 images. Raises UserError where scikit-learn is not installed."""
+    """All 1797 images. Raises UserError if scikit-learn is not installed."""
     try:
         from sklearn import datasets
     except ImportError as error:
@@ -63,8 +63,8 @@ def load_digits() -> Digits:
 def split_indices(labels: Labels) -> tuple[Labels, Labels]:
     """Indices of the training and test images; 50 test images of every digit.
 
-    The order is drawn by RandomState, whose stream NumPy keeps the same in all versions: images
-    that were tested on here were never trained on anywhere.
+    The order is drawn by RandomState, whose stream is the same in all versions of NumPy, so that
+    test images are never used for training, on any machine.
     """
     order = np.random.RandomState(SPLIT_SEED).permutation(len(labels))
     digits = [order[labels[order] == digit] for digit in range(CLASSES)]

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The demo's exit code: 0, or 1 where something failed or is less accurate than in NumPy."""
+    """The demo's exit code: 0, or 1 if something failed or is less accurate than in NumPy."""
     console, errors = Console(), Console(stderr=True)
     try:
         args = arguments(argv)
@@ -62,7 +62,7 @@ def run_all(
             bar = bars.add_task(f"{model.name} on {target.label}", total=None)
 
             def advance(what: str, done: int, total: int) -> None:
-                # Without a total the bar pulses: compilation does not know how long it takes.
+                # Without a total the bar pulses: the duration of compilation is unknown.
                 bars.update(bar, description=what, completed=done, total=total if done else None)
 
             return run(model, target, digits, batch, advance)
@@ -94,7 +94,7 @@ def positive(text: str) -> int:
 
 
 def chosen(known: Mapping[str, T], names: Sequence[str]) -> list[T]:
-    """The rows called `names`, each once. Raises UserError for a name that is not there."""
+    """The rows with these names, each once. Raises UserError for an unknown name."""
     for name in names:
         if name not in known:
             raise UserError(f"the demo has no '{name}'", hints=did_you_mean(name, known))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the demo runs the models: one row per target."""
+"""The targets of the demo, one row each."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class DemoTarget:
 
     Attributes:
         label: its name in the table and for --targets.
-        open: makes a fresh device, which the demo closes; None stands for the host itself.
+        open: opens a new device, which the demo closes; None stands for the host itself.
         options: further arguments of `xtc.compile`.
-        bytes_moved: bytes copied to and from such a device so far; None where nothing is copied.
-        modelled_seconds: time that a simulated device would have taken so far, where it is one.
+        bytes_moved: bytes copied to and from the device so far; None if nothing is copied.
+        modelled_seconds: modelled time of a simulated device so far.
         int8: whether it computes the models' int8 form.
-        quantized: whether it computes what `xtc.quantize` makes of the float form, which may read
-            one image in a hundred worse.
-        batch: images per call, where that is not the demo's choice.
-        board: whether it is a board, whose flash, RAM and instructions are told.
-        timed: whether the wall time of a batch says something of the machine.
-        missing: what this machine lacks to have the row; None where it lacks nothing.
+        quantized: whether it computes the float form quantized by `xtc.quantize`, which may misread
+            one more image in a hundred.
+        batch: images per call, if the target fixes it.
+        board: whether it is a board, whose flash, RAM and instructions are reported.
+        timed: whether the wall time of a batch is meaningful.
+        missing: what this machine lacks to run the row, or None.
     """
 
     label: str
@@ -150,6 +150,6 @@ TARGETS = {
 
 
 def left_out() -> dict[str, str]:
-    """The rows that this machine cannot run, and what it lacks."""
+    """The rows that this machine cannot run, each with the reason."""
     reasons = {label: target.missing() for label, target in TARGETS.items()}
     return {label: reason for label, reason in reasons.items() if reason is not None}

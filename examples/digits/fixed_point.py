@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The two digit classifiers in int8, for machines without floating-point instructions.
 
-A number is a whole one times a power of two, its unit: products are summed in int32, and a shift
-brings the sum to the unit of the next layer's inputs. Only the last ten numbers become floats.
+A number is an integer times a power of two, its unit. Contractions accumulate in int32, and a shift
+converts the sum to the unit of the next layer's inputs. Only the last ten numbers become floats.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from xtc.graph.tensor import Tensor
 MOST = 127
 Device = object
 
-# Binary digits behind the point of the images and of what each hidden layer gives. They leave room
-# for the largest values that training images have there, but for the cnn's second layer: its few
-# values beyond 4 are worth less than two more digits for all others.
+# Fraction bits of the images and of the results of each hidden layer. They leave room for the
+# largest values of training images, except in the cnn's second layer: its few values beyond 4
+# matter less than two more bits for all others.
 INPUT_BITS: Mapping[str, Sequence[int]] = {"mlp": (6, 4, 3), "cnn": (6, 5, 5)}
 
 
 @dataclass(frozen=True)
 class Layer:
-    """Weights, and what is added to their sums, in whole numbers.
+    """Weights and bias as integers.
 
     Attributes:
         weight: int8.
-        bias: int32, in the unit of the sums, with the half that rounds them.
-        bits: binary digits behind the point of a sum.
-        shift: those that the next layer's inputs do without; 0 of the last layer.
+        bias: int32, in the unit of the sums, including one half for rounding.
+        bits: fraction bits of a sum.
+        shift: fraction bits to drop for the next layer's inputs; 0 for the last layer.
     """
 
     weight: npt.NDArray[np.int8]
@@ -101,13 +101,13 @@ def _constant(array: Any, name: str, device: Device) -> Tensor:
 
 
 def _whole(images: Tensor, model: str, device: Device) -> Tensor:
-    """Pixels are sixteenths, so that no digit is lost."""
+    """Images as integers; pixels are sixteenths, so nothing is lost."""
     unit = float(2 ** INPUT_BITS[model][0])
     return O.cast(O.mul(images, unit, device=device), "int8", device=device)
 
 
 def _next(sums: Tensor, layer: Layer, number: int, device: Device) -> Tensor:
-    """Sums with their bias, rounded to the next unit; relu, and what is too large is the most."""
+    """Sums plus bias, rounded to the next unit, with relu and saturation."""
     bias = _constant(layer.bias, f"b{number}", device)
     x = O.shift_right(O.add(sums, bias, device=device), layer.shift, device=device)
     x = O.minimum(O.relu(x, device=device), MOST, device=device)

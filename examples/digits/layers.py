@@ -24,11 +24,11 @@ class Layer(Protocol):
         """The layer applied to a batch."""
 
     def backward(self, grad: Floats) -> Floats:
-        """From the loss's gradient by the output to that by the input; fills `gradients`."""
+        """The gradient with respect to the input from that of the output; fills `gradients`."""
 
 
 class _Parametric:
-    """A weight tensor and a bias, drawn as He et al. (2015) propose for relu networks."""
+    """A weight tensor and a bias, initialised as He et al. (2015) propose for relu networks."""
 
     def __init__(self, shape: tuple[int, ...], rng: np.random.Generator, dtype: Any) -> None:
         fan_in = int(np.prod(shape[:-1]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the demo prints: a table of outcomes, and digits drawn in characters."""
+"""The output of the demo: a table of outcomes, and digits drawn in characters."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ def row(outcome: Outcome) -> tuple[str, ...]:
 
 
 def batch_time(outcome: Outcome) -> str:
-    """The time of one batch: measured, or what a simulator's model says of its machine."""
+    """The time of one batch: measured, or modelled by a simulator."""
     if outcome.modelled_batch_seconds is not None:
         return f"{duration(outcome.modelled_batch_seconds)}*"
     return "-" if outcome.batch_seconds is None else duration(outcome.batch_seconds)
 
 
 def duration(seconds: float) -> str:
-    """Three significant digits with the unit that suits."""
+    """Three significant digits with a suitable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= 0.9995 * size:  # what rounds to one of the unit
+        if seconds >= 0.9995 * size:  # values that round to one of the unit
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds / 1e-6:.3g} µs"
 
@@ -73,7 +73,7 @@ def drawing(image: Images) -> str:
 
 
 def samples(outcomes: Sequence[Outcome], digits: Digits, count: int = 3) -> Columns:
-    """The first `count` images side by side, each over what every model and target read in it."""
+    """The first `count` images side by side, each above the digits that models and targets read."""
     drawings = []
     for index in range(min(count, len(digits))):
         readings = [_reading(outcome, index) for outcome in outcomes]
@@ -89,7 +89,7 @@ def _reading(outcome: Outcome, index: int) -> str:
 
 
 def boards(outcomes: Sequence[Outcome]) -> list[str]:
-    """One line for every program of a board: what it takes."""
+    """One line per program of a board with its sizes and instructions."""
     return [
         f"{outcome.model} on {outcome.target}: {outcome.board.flash:,} bytes of flash, "
         f"{outcome.board.ram:,} bytes of RAM, {outcome.board.instructions:,} instructions an image"
@@ -99,7 +99,7 @@ def boards(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def mistakes(outcomes: Sequence[Outcome]) -> list[str]:
-    """One line for every outcome whose accuracy is not the reference's, or not near enough."""
+    """One line per outcome whose accuracy differs too much from that of the reference."""
     return [
         f"{outcome.model} on {outcome.target} reads {outcome.correct} of {len(outcome.labels)} "
         f"digits, its meaning in NumPy reads {outcome.reference_correct}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run one model on one target over all test images, and compare it with its meaning in NumPy."""
+"""Runs one model on one target over all test images, and compares it with the NumPy reference."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ WARM_UP_CALLS = 20
 
 Probabilities = npt.NDArray[np.floating[Any]]
 Progress = Callable[[str, int, int], None]
-"""Told what goes on, how many batches are done, and how many there are."""
+"""Receives the current activity, the number of finished batches, and their total."""
 
 
 @dataclass(frozen=True)
 class BoardFigures:
-    """What a program takes of a board: bytes, and instructions of an image."""
+    """The cost of a program on a board: bytes, and instructions per image."""
 
     flash: int
     ram: int
@@ -36,9 +36,9 @@ class BoardFigures:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one model did on one target; all probabilities have the shape (images, 10).
+    """The results of one model on one target; all probabilities have the shape (images, 10).
 
-    `tolerance` is the fraction of images that it may read worse than its meaning in NumPy.
+    `tolerance` is the fraction of images that it may misread more than the NumPy reference.
     """
 
     model: str
@@ -55,12 +55,12 @@ class Outcome:
 
     @property
     def correct(self) -> int:
-        """Images read as what they are."""
+        """Number of images read correctly."""
         return int(np.sum(self.predictions == self.labels))
 
     @property
     def reference_correct(self) -> int:
-        """Images that the model's meaning in NumPy reads as what they are."""
+        """Number of images that the NumPy reference reads correctly."""
         return int(np.sum(most_likely(self.reference) == self.labels))
 
     @property
@@ -75,12 +75,12 @@ class Outcome:
 
     @property
     def agreement(self) -> float:
-        """The fraction of images that are read as the meaning in NumPy reads them."""
+        """The fraction of images that are read as by the NumPy reference."""
         return float(np.mean(self.predictions == most_likely(self.reference)))
 
     @property
     def max_difference(self) -> float:
-        """The largest difference between a probability and its meaning in NumPy; nan counts."""
+        """The largest difference of a probability from the NumPy reference; nan counts."""
         return float(np.max(np.abs(self.probabilities - self.reference)))
 
 
@@ -101,7 +101,7 @@ class BatchRun:
 def padded_batches(images: Images, batch: int) -> Iterator[Images]:
     """The images in batches of exactly `batch`; zeros fill up the last one.
 
-    So one compiled module, made for one batch size, serves any number of images.
+    Thus a module that is compiled for one batch size serves any number of images.
     """
     for start in range(0, len(images), batch):
         part = images[start : start + batch]
@@ -110,7 +110,7 @@ def padded_batches(images: Images, batch: int) -> Iterator[Images]:
 
 
 def warm_up(module: Callable[[Images], Any], images: Images, batch: int) -> None:
-    """Call `module` until Python and the caches know it; else the first target looks slow."""
+    """Warm up Python and the caches; otherwise the first target looks slow."""
     first = next(padded_batches(images, batch))
     for _ in range(WARM_UP_CALLS):
         module(first)
@@ -119,7 +119,7 @@ def warm_up(module: Callable[[Images], Any], images: Images, batch: int) -> None
 def run_batches(
     module: Callable[[Images], Any], images: Images, batch: int, progress: Callable[[int], None]
 ) -> BatchRun:
-    """Call `module` batch by batch; `progress` is told how many batches are done."""
+    """Call `module` batch by batch; `progress` receives the number of finished batches."""
     results, seconds = [], []
     for done, part in enumerate(padded_batches(images, batch), start=1):
         begin = time.perf_counter()
@@ -150,7 +150,7 @@ def _run_on(
     batch = target.batch or batch
     batches = -(-len(images) // batch)
     progress(f"compile {label}", 0, batches)
-    # A board runs a whole program; on others, operators are placed.
+    # A board runs the whole program; on other devices, operators are placed.
     meaning = graph = model.graph(None if target.board else device, int8=target.int8)
     if target.quantized:
         training, _ = load_split()
@@ -186,7 +186,7 @@ def _run_on(
 
 
 def board_figures(module: xtc.Module, images: int) -> BoardFigures:
-    """What a module on a board took to read that many images."""
+    """The cost of a module on a board for this number of images."""
     counters = module.host.counters()
     flash, ram = (int(counters[f"embedded.{name}_BYTES"]) for name in ("FLASH", "RAM"))
     return BoardFigures(flash, ram, int(counters["embedded.INSTRUCTIONS"]) // images)

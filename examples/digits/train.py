@@ -2,7 +2,8 @@
 """Train both models in plain NumPy from a fixed seed and store their weights.
 
 Run as `python -m examples.digits.train`; it takes less than a minute. The same machine and NumPy
-give the same weights; another matrix library may round differently and end a little elsewhere.
+give the same weights; another matrix library may round differently and give slightly different
+weights.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ MINIMUM_ACCURACY = {"mlp": 0.97, "cnn": 0.985}
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one model is trained; `learning_rate` falls to 0 along half a cosine.
+    """The settings of a training; `learning_rate` decays to 0 along half a cosine.
 
     The figures were chosen by cross-validation within the training images.
     """
@@ -101,14 +102,14 @@ def forward(layers: Sequence[Layer], images: Floats) -> Floats:
 
 
 def backward(layers: Sequence[Layer], grad: Floats) -> Floats:
-    """Back through all layers; fills their gradients and returns that by the images."""
+    """Backpropagate through all layers; fills their gradients and returns that of the images."""
     for layer in reversed(layers):
         grad = layer.backward(grad)
     return grad
 
 
 def shifted(images: Floats, rng: np.random.Generator) -> Floats:
-    """Each image moved by up to one pixel either way, so that the models learn strokes."""
+    """Each image shifted by up to one pixel, as data augmentation."""
     n, side = len(images), images.shape[1]
     padded = np.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (side, side), axis=(1, 2))
@@ -135,7 +136,7 @@ def fit(recipe: Recipe, digits: Digits, description: str = "train") -> list[Laye
 
 
 def fit_all(digits: Digits) -> dict[str, list[Layer]]:
-    """Every recipe trained on one thread, as sums split over threads round differently."""
+    """Train all recipes on one thread, because sums over several threads round differently."""
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # of scikit-learn
 
     with threadpool_limits(limits=1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Link a network into a firmware in C, and run that on a simulated board.
+"""Link a network into a firmware in C, and run the firmware on a simulated board.
 
 The firmware is compiled by the clang in the package ziglang; any compiler for the core would do,
 and any linker. Run it by: python -m examples.embedded.firmware
@@ -30,7 +30,7 @@ FLAGS = ("-mcpu=cortex_m4+vfp4d16sp", "-O2", "-ffreestanding", "-fno-sanitize=al
 
 
 def network() -> Graph:
-    """Four classes of sixteen readings of a sensor."""
+    """A classifier with four classes for sixteen readings of a sensor."""
     weights = np.random.default_rng(0).standard_normal((16, 4)).astype(np.float32)
     with O.graph(name="classify") as gb:
         x = O.tensor((1, 16), name="x")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read text in a picture by three networks of the package rapidocr, compiled here.
+"""Read text in a picture with three networks of the package rapidocr, compiled by xtc.
 
 The package finds lines of text, turns those that are upside down, and reads them; ONNX Runtime runs
-its networks. Here they run a second time as compiled graphs: the strings must be the same. Run as
+its networks. The demo runs them a second time as compiled graphs: the strings must be equal. Run as
 `make demo-text`, or `python -m examples.text.demo --help`.
 """
 
@@ -29,13 +29,13 @@ STAGES = ("text_det", "text_cls", "text_rec")
 
 @dataclass
 class Timed:
-    """A network with the seconds of each of its calls; other attributes are the session's.
+    """A network that records the seconds of each call; other attributes are the session's.
 
     Attributes:
         run: the network on one array.
-        session: of the package.
-        seconds: of the calls so far.
-        shapes: of their arrays.
+        session: the session of the package.
+        seconds: seconds of the calls so far.
+        shapes: shapes of their arrays.
     """
 
     run: Callable[[Array], Any]
@@ -67,7 +67,7 @@ def picture(lines: Sequence[str]) -> Array:
 
 
 def reader(side: int) -> Any:
-    """The package's pipeline, its networks loaded. Raises UserError where it is not installed."""
+    """The package's pipeline with loaded networks. Raises UserError if it is not installed."""
     try:
         from rapidocr import RapidOCR
     except ModuleNotFoundError:
@@ -84,7 +84,7 @@ def reader(side: int) -> Any:
 
 
 def compiled(session: Any) -> Callable[[Array], Array]:
-    """The network of a session of ONNX Runtime, compiled for the sizes that it meets."""
+    """The network of an ONNX Runtime session, compiled for each size on first use."""
     module = xtc.compile(xtc.from_onnx(session.session._model_path))
 
     def run(array: Array) -> Array:
@@ -95,12 +95,12 @@ def compiled(session: Any) -> Callable[[Array], Array]:
 
 
 def strings(engine: Any, image: Array) -> list[str]:
-    """What the pipeline reads."""
+    """The strings that the pipeline reads."""
     return list(engine(image).txts or ())
 
 
 def compare(side: int, console: Console) -> bool:
-    """Read with both; print strings and times; whether the strings are equal."""
+    """Read with both; print strings and times; returns whether the strings are equal."""
     engine, image = reader(side), picture(LINES)
     strings(engine, image)  # loads the networks
     sessions = {stage: getattr(engine, stage).session for stage in STAGES}
@@ -141,7 +141,7 @@ def _table(theirs: dict[str, Timed], ours: dict[str, Timed]) -> Table:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The demo's exit code: 0, or 1 where something failed or the strings differ."""
+    """The demo's exit code: 0, or 1 if something failed or the strings differ."""
     parser = argparse.ArgumentParser(prog="examples.text.demo", description=__doc__)
     parser.add_argument("--side", type=int, default=320, help="longest side for detection")
     args = parser.parse_args(argv)

@@ -18,7 +18,7 @@ COUNTS = ("GLOBAL_READ_BYTES", "GLOBAL_WRITE_BYTES", "ASYNC_COPY_BYTES", "BARRIE
 
 @dataclass(frozen=True)
 class Launch:
-    """A kernel and what it is called with."""
+    """A kernel and its arguments."""
 
     program: Program
     arguments: tuple[Any, ...]
@@ -26,12 +26,12 @@ class Launch:
 
 @dataclass(frozen=True)
 class Case:
-    """Launches one after another, and what they have to write.
+    """Consecutive launches, and their expected result.
 
     Attributes:
         result: the array that the last launch writes.
-        expected: what NumPy computes.
-        atol, rtol: how far elements may be apart.
+        expected: the result by NumPy.
+        atol, rtol: tolerances of elements.
     """
 
     launches: tuple[Launch, ...]
@@ -41,7 +41,7 @@ class Case:
     rtol: float = 1e-5
 
     def run(self, how: Callable[[Program], Callable[..., Any]]) -> list[Any]:
-        """Start every launch as `how` says; raises AssertionError where the result is wrong."""
+        """Run every launch through `how`. Raises AssertionError if the result is wrong."""
         self.result[...] = np.zeros((), self.result.dtype)
         reports = [how(launch.program)(*launch.arguments) for launch in self.launches]
         found, wanted = (np.asarray(x, np.float64) for x in (self.result, self.expected))
@@ -75,6 +75,6 @@ def _resources(kernel: Any) -> str:
 
 
 def halves(seed: int, *shape: int) -> np.ndarray[Any, Any]:
-    """Random numbers of float16 around 0."""
+    """Random float16 numbers around 0."""
     rng = np.random.default_rng(seed)
     return (rng.standard_normal(shape) / 4).astype(np.float16)

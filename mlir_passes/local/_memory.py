@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which buffers of a device's functions are in local memory, and which in main memory."""
+"""Tells whether buffers of a device's functions are in local or in main memory."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Command:
         to_local: whether local memory is written.
         local, main: the addresses of the first row.
         local_stride, main_stride: from one row to the next.
-        row_bytes: of each row.
+        row_bytes: size of each row.
         rows: how many rows there are; 1 for an engine that copies one row at a time.
     """
 
@@ -53,7 +53,7 @@ class Command:
 
 
 class CopyEngine(ABC):
-    """How a machine copies between main and local memory.
+    """The interface of a machine's engine for copies between main and local memory.
 
     Attributes:
         in_flight: the transfers that may be in flight at a time.

@@ -28,7 +28,7 @@ class Rows:
     """The rows of a transfer.
 
     Attributes:
-        elements: of a row; they are contiguous on both sides.
+        elements: number of elements of a row, which are contiguous on both sides.
         counted: the dimension whose rows one command copies; None where a command copies one row.
         outer: the other dimensions, outermost first: one command for each of their iterations.
     """

@@ -48,7 +48,7 @@ class PlaceLocalBuffers(Pass):
 
     Attributes:
         local_bytes: bytes of local memory that buffers may take.
-        alignment: of each buffer, in bytes.
+        alignment: alignment of each buffer, in bytes.
         symbol: the function that returns local memory; empty if it is on the kernel's stack.
         space: the memory space of local buffers; None where kernels allocate buffers nowhere else.
         announce: the function that a kernel calls first, with the offset and the bytes of each

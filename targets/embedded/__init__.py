@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Microcontrollers without an operating system: an image is flashed, its symbols are written."""
+"""Microcontrollers without an operating system, programmed by flashing an image."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["TARGET", "EmbeddedBoard", "EmbeddedOptions", "EmbeddedTarget"]
 
 
 class EmbeddedTarget(ProgramTarget):
-    """Compiles programs that own a board; a simulator runs them where there is none."""
+    """Compiles programs that run alone on a board, or in a simulator."""
 
     name: ClassVar[str] = "embedded"
     Options: ClassVar[type[EmbeddedOptions]] = EmbeddedOptions
@@ -104,7 +104,7 @@ TARGET = EmbeddedTarget()
 
 
 def __getattr__(name: str) -> Any:
-    """The board is imported when it is asked for: it loads the simulator."""
+    """Import the board on first use: it loads the simulator."""
     if name == "EmbeddedBoard":
         from xtc_targets.embedded.device import EmbeddedBoard
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the lowered module to an image for a board, and the map of its memory."""
+"""Builds an image for a board, and its memory map, from the lowered module."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def write_artifact(
     toolchain: Mapping[str, str],
     folder: Path,
 ) -> Artifact:
-    """Write the image and its manifest. Raises DeviceMemoryError where the board is too small."""
+    """Write the image and its manifest. Raises DeviceMemoryError if the board is too small."""
     program = compiled(lowered, request, options)
     linked = linked_program(program, request.entry, options)
     arguments, memory = _with_arguments(request, program, linked)
@@ -78,7 +78,7 @@ def compiled(lowered: Operation, request: BuildRequest, options: EmbeddedOptions
 
 
 def linked_program(program: Program, entry: str, options: EmbeddedOptions) -> Linked:
-    """The program at its addresses. Raises DeviceMemoryError where the board is too small."""
+    """The linked program. Raises DeviceMemoryError if the board is too small."""
     board = options.description
     start = _started(entry, board.core.machine)
     objects = [read_object(data) for data in (*program.objects, start)]
@@ -112,7 +112,7 @@ def _ir(lowered: Operation) -> str:
 
 
 def _started(entry: str, machine: Machine) -> bytes:
-    """An object by which start-up code calls the program."""
+    """An object through which start-up code calls the program."""
     text = f'declare void @"{entry}"()\ndefine void @{ENTRY}() {{\n'
     text += f'  tail call void @"{entry}"()\n  ret void\n}}\n'
     return compile_ir(text, machine, opt=2, name=ENTRY, static=True)
@@ -121,7 +121,7 @@ def _started(entry: str, machine: Machine) -> bytes:
 def _with_arguments(
     request: BuildRequest, program: Program, linked: Linked
 ) -> tuple[tuple[Argument, ...], MemoryMap]:
-    """The arguments with their symbols, and the map with those and all buffers."""
+    """The arguments with their symbols, and the memory map with arguments and buffers."""
     base = linked.addresses[f"{request.entry}{ARENA}"]
     names = {f"argument{n}": a.name for n, a in enumerate(request.arguments)}
     symbols = []

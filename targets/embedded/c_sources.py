@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board's program as one plain C file, constants included, and that file's machine code."""
+"""Prints a board's program as one plain C file with constants, and compiles it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 HINT = "pip install ziglang, which has a clang for all cores"
 INCLUDE = Path(__file__).parent / "csrc" / "include"
-# Integers wrap; buffers of several types share memory one after another; products and sums are
-# contracted, as the program's operations allow. Nothing else changes results.
+# Integers wrap; buffers of different types share memory over time; multiply-adds are contracted
+# where the program's operations allow it. No other flag changes results.
 FLAGS = (
     *("-std=c11", "-ffreestanding", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=fast"),
     *("-fno-math-errno", "-fno-trapping-math", "-fno-sanitize=all", "-ffunction-sections"),
     *("-Wall", "-Wextra", "-Werror"),
 )
-# Names of ziglang.
+# The names of cores in ziglang.
 _MACHINES = {
     "cortex-m0plus": ("thumb-freestanding-eabi", "cortex_m0plus"),
     "cortex-m4": ("thumb-freestanding-eabihf", "cortex_m4+vfp4d16sp"),
@@ -44,7 +44,7 @@ _SECONDS = 600.0
 def c_text(lowered: Operation, request: BuildRequest, *, contents: bool = True) -> str:
     """The C file; without `contents`, constants are `extern`.
 
-    Raises CompileError for what C cannot express.
+    Raises CompileError for code that C cannot express.
     """
     from xtc.codegen.c import c_source
     from xtc.codegen.c.functions import is_private
@@ -54,19 +54,19 @@ def c_text(lowered: Operation, request: BuildRequest, *, contents: bool = True) 
     held = request.constants if contents else {}
     module = lowered.clone()
     for function in functions(module):
-        if is_private(function):  # an operator, whose instructions are counted
+        if is_private(function):  # an operator, whose instructions are counted separately
             with module.context:
                 function.attributes["no_inline"] = UnitAttr.get()
     try:
         source = c_source(module, rules=_rules(), contents=held)
     except CompileError as error:
-        error.hints = (*error.hints, "use codegen='llvm', which takes what C has no words for")
+        error.hints = (*error.hints, "use codegen='llvm', which supports more than C can express")
         raise
     return f"{_head(request.entry)}{source.text}"
 
 
 def object_code(text: str, core: Core, level: int, name: str) -> bytes:
-    """The object file of a C file. Raises ToolError where there is no compiler for the core."""
+    """The object file of a C file. Raises ToolError if there is no compiler for the core."""
     target, cpu = _MACHINES[_known(core)]
     with private_folder("c-") as folder:
         code, made = Path(folder, f"{name}.c"), Path(folder, f"{name}.o")
@@ -82,7 +82,7 @@ def _known(core: Core) -> str:
 
 
 def version() -> str:
-    """What the compiler says of itself; "" without one."""
+    """The version that the compiler reports; "" without a compiler."""
     return _version() if importlib.util.find_spec("ziglang") else ""
 
 
@@ -113,7 +113,7 @@ def _rules() -> dict[str, Rule]:
 
 
 def _view(printer: Printer, op: Operation) -> None:
-    """A part of the arena as an array."""
+    """Print a part of the arena as an array."""
     from xtc.codegen.c.expression import Expression
     from xtc.codegen.c.memref import element_type, pointer
     from xtc.ir.mlir import MemRefType

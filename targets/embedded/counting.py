@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What unicorn calls for each basic block: a function in machine code that counts it.
+"""Counts basic blocks: a function in machine code that unicorn calls for each block.
 
-LLVM makes it when the first board is opened. Every `SLICE` halfwords it serves signals and looks at
-the limits, so a run ends soon after Ctrl-C or its time, and its count is exact however often that
-is done.
+LLVM compiles it when the first board is opened. Every `SLICE` halfwords it handles signals and
+checks the limits, so that a run ends soon after Ctrl-C or its time limit. The count stays exact
+however often that happens.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 
 
 class End(enum.IntEnum):
-    """Why a run is stopped; 0 while it is not."""
+    """The reason why a run was stopped; 0 while it runs."""
 
     INSTRUCTIONS = 1
     TIME = 2
     INTERRUPT = 3
 
 
-SLICE = 1 << 21  # halfwords, some 20 ms
+SLICE = 1 << 21  # halfwords, about 20 ms
 _COUNT_IR = f"""
 declare i64 @llvm.smax.i64(i64, i64)
 define void @count(ptr %uc, i64 %address, i32 %size, ptr %state) {{
@@ -108,7 +108,7 @@ end:
 
 
 class State(ctypes.Structure):
-    """What the counting function reads and writes."""
+    """The state of the counting function."""
 
     _fields_ = (
         ("base", ctypes.c_uint64),
@@ -116,7 +116,7 @@ class State(ctypes.Structure):
         ("counts", ctypes.c_void_p),
         ("sizes", ctypes.c_void_p),
         ("left", ctypes.c_int64),  # halfwords until the limit
-        ("attention", ctypes.c_int64),  # what is left when a slice ends
+        ("attention", ctypes.c_int64),  # value of `left` at the end of the slice
         ("end", ctypes.c_int64),  # an End, or 0
         ("wanted", ctypes.c_void_p),
         ("serve", ctypes.c_void_p),

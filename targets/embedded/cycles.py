@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modelled cycles of Thumb code: a core's table over exactly counted basic blocks.
+"""Modelled cycles of Thumb code, from exactly counted basic blocks and a table per core.
 
-Cortex-M4: Arm 100166_0001, tables 3-1 and 7-1; P, the refill after a taken branch, is 2 of its 1 to
-3, and a division takes 7 of its 2 to 12. Cortex-M0+: Arm DDI 0484C, table 3-1, with the multiplier
-of one cycle. Of Cortex-M33 and M7 Arm publishes no timing. M33 has the table of M4. On M7, two
-instructions issue at once where one of them at most is a load or store, and one at most a product
-or a float, as the pipeline of Arm DDI 0489F, 2.1, has units; dependences are not looked at, and
-branches are predicted.
+Cortex-M4: Arm 100166_0001, tables 3-1 and 7-1; P, the refill after a taken branch, is set to 2 (of
+1 to 3), and a division to 7 (of 2 to 12). Cortex-M0+: Arm DDI 0484C, table 3-1, with the
+single-cycle multiplier. Arm publishes no timing of Cortex-M33 and M7. M33 uses the table of M4. On
+M7, two instructions issue together if at most one is a load or store and at most one a
+multiplication or a float operation, according to the units of the pipeline in Arm DDI 0489F, 2.1;
+dependences are ignored, and branches are assumed to be predicted.
 
-Every block is taken to end in a taken branch. Flash waits are added by `flash_waits`.
+Every block is assumed to end in a taken branch. `flash_waits` adds flash wait states.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_WIDE = 0x1D  # of the first 5 bits: an instruction of two halfwords
+_WIDE = 0x1D  # least value of the first 5 bits of an instruction of two halfwords
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Cycles of a core's instructions by class.
+    """The cycles of a core's instructions by class.
 
     Attributes:
-        load: of one word, and whether the next load or store hides one of them.
-        store: of one word.
-        divide: of integers, between the least and the most.
-        float_divide, float_multiply_add: of float32.
-        refill: after a taken branch.
-        dual: whether two instructions may issue at once.
+        load: cycles of a load of one word, and whether the next load or store hides one of them.
+        store: cycles of a store of one word.
+        divide: cycles of an integer division, between the least and the most.
+        float_divide, float_multiply_add: cycles of the float32 operations.
+        refill: cycles after a taken branch.
+        dual: whether two instructions may issue together.
     """
 
     load: int = 2
@@ -53,12 +53,12 @@ TIMINGS = {
 
 @dataclass(frozen=True)
 class Instruction:
-    """What an instruction is to a pipeline.
+    """The properties of an instruction for the pipeline model.
 
     Attributes:
         kind: "move" (of memory), "product", "float", "branch", or "plain".
-        cycles: alone.
-        words: that it loads or stores.
+        cycles: its cycles when issued alone.
+        words: number of words that it loads or stores.
     """
 
     kind: str
@@ -117,7 +117,7 @@ def _moved(is_load: bool, words: int, timing: Timing) -> Instruction:
 
 
 def _narrow(word: int, timing: Timing) -> Instruction:
-    """Arm DDI 0403E, A5.2."""
+    """Decode a 16-bit instruction: Arm DDI 0403E, A5.2."""
     if word & 0xFFC0 == 0x4340:
         return Instruction("product", 1)
     if word >> 11 == 0x09:
@@ -137,7 +137,7 @@ def _narrow(word: int, timing: Timing) -> Instruction:
 
 
 def _wide(first: int, second: int, timing: Timing) -> Instruction:
-    """Arm DDI 0403E, A5.3."""
+    """Decode a 32-bit instruction: Arm DDI 0403E, A5.3."""
     if first & 0xFE40 == 0xE800:
         return _moved(bool(first & 0x10), second.bit_count(), timing)
     if first & 0xFE40 == 0xE840:
@@ -169,9 +169,9 @@ def _float(first: int, second: int, timing: Timing) -> Instruction:
 
 
 def flash_waits(nbytes: int, line_bytes: int, wait_states: int) -> int:
-    """Clocks to read bytes of flash once, line by line.
+    """Wait states to read bytes of flash once, line by line.
 
-    Code that runs again, and constants that are read again, are taken to be in a cache or in the
-    accelerator of the flash: a lower bound.
+    A lower bound: code and constants that are read again are assumed to be in a cache or in the
+    flash accelerator.
     """
     return -(-nbytes // line_bytes) * wait_states

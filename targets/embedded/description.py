@@ -19,28 +19,29 @@ if TYPE_CHECKING:
 
 _BOARDS = Path(__file__).parent / "boards"
 _MAX_FILE = 64 << 10
-_PAGE = 4096  # what the simulator maps
+_PAGE = 4096  # page size of the simulator
 
 
 @dataclass(frozen=True)
 class Core:
-    """A processor core, as its Technical Reference Manual describes it.
+    """A processor core, according to its Technical Reference Manual.
 
     Attributes:
-        name: as LLVM and QEMU call it.
-        triple: LLVM's triple of bare-metal code for it.
-        features: of the core beyond LLVM's defaults for its name.
+        name: its name in LLVM and QEMU.
+        triple: LLVM's triple for bare-metal code.
+        features: features in addition to LLVM's defaults for the core.
         bits: width of an address.
-        fpu: whether it computes with float32.
-        doubles: whether it computes with float64.
+        fpu: whether it has float32 instructions.
+        doubles: whether it has float64 instructions.
         dsp: whether it has dual 16-bit multiply-adds (SMLAD).
-        fma: whether a multiply-add is one instruction.
+        fma: whether it has fused multiply-add.
         vector_bits: width of a vector register; 0 for none.
-        dots: whether it has dot products of int8 (SDOT).
-        divides: whether it has division.
+        dots: whether it has int8 dot products (SDOT).
+        divides: whether it has a division instruction.
         cycle_counter: whether it has the DWT's cycle counter.
-        opt_level: LLVM's, by which networks of int8 are smaller than their files and fastest.
-        small: whether LLVM prefers small code, without which they are larger than their files.
+        opt_level: LLVM's optimisation level with which int8 networks are smaller than their files
+            and fastest.
+        small: whether LLVM must prefer small code to keep them smaller than their files.
     """
 
     name: str
@@ -60,7 +61,7 @@ class Core:
 
     @property
     def machine(self) -> Machine:
-        """What LLVM generates code for."""
+        """The machine in LLVM's terms."""
         from xtc.codegen.llvm import Machine
 
         return Machine.of(self.triple, self.name, self.features)
@@ -92,13 +93,14 @@ def _wide(name: str, *, dots: bool = False) -> Core:
 
 
 _CORES = {
-    # Armv6-M: no FPU, no division, 32-bit products of 32 bits (Arm DDI 0484C, 1.1 and 3.3).
+    # Armv6-M: no FPU, no division, only 32-bit results of multiplications (Arm DDI 0484C, 1.1 and
+    # 3.3).
     "cortex-m0plus": Core(
         "cortex-m0plus", "thumbv6m-none-eabi", divides=False, cycle_counter=False
     ),
     # FPv4-SP and the DSP extension (Arm 100166_0001, 3.3 and 7.1).
     "cortex-m4": _with_dsp("cortex-m4", _V7, opt_level=3),
-    # FPv5 in double or in single precision, two instructions at once (Arm DDI 0489F, 2.1 and 8.1).
+    # FPv5 in double or in single precision, dual issue (Arm DDI 0489F, 2.1 and 8.1).
     "cortex-m7": _with_dsp("cortex-m7", _V7, doubles=True),
     "cortex-m7-single": _with_dsp("cortex-m7", _V7, "-fp64"),
     # FPv5-SP and the DSP extension (Arm 100230_0100, 2.1).
@@ -115,14 +117,14 @@ class BoardDescription:
     """A board.
 
     Attributes:
-        name: of its file.
-        machine: what it is, in words.
+        name: name of its file.
+        machine: its description in words.
         core: its processor.
-        flash, ram: the memories that a program gets.
+        flash, ram: the memories that a program uses.
         clock_hz: the core's highest clock.
-        flash_wait_states: clocks that a read of flash waits at that clock.
-        flash_line_bytes: that a read of flash gives.
-        probe: the name that debug probes have for the machine; "" where none reaches it.
+        flash_wait_states: wait states of a flash read at that clock.
+        flash_line_bytes: bytes of a flash read.
+        probe: the name of the machine for debug probes; "" if probes do not support it.
     """
 
     name: str
@@ -137,14 +139,14 @@ class BoardDescription:
 
 
 def board_names() -> list[str]:
-    """All boards that have a file."""
+    """The names of all boards with a file."""
     return sorted(path.stem for path in _BOARDS.glob("*.yaml"))
 
 
 def board_named(name: str) -> BoardDescription:
     """A board by the name of its file, or one in the user's YAML file.
 
-    Raises UserError for names that no file has, and for files that describe no board.
+    Raises UserError for unknown names and for invalid files.
     """
     if name.endswith((".yaml", ".yml")):
         return _read(Path(name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board with a program on it: simulated, or reached by a debug probe."""
+"""A board with a program: simulated, emulated, or connected by a debug probe."""
 
 from __future__ import annotations
 
@@ -29,19 +29,18 @@ _numbers = Numbering()
 
 
 class EmbeddedBoard(Board):
-    """A board by its name, for programs of the target `embedded`.
+    """A board, for programs of the target `embedded`.
 
     Args:
         board: the name of a board, or the path of a YAML file that describes one.
         platform: `sim`, the simulator; `qemu`, a machine of QEMU with the board's core; `hw`, the
             board itself by a debug probe and pyocd, which is experimental.
-        instruction_limit: halfwords of instructions in a simulated run after which it is taken for
-            endless.
-        seconds_limit: seconds of a run after which it is; None for 60 on the board itself and in
-            QEMU, and for no such limit in the simulator, whose speed is the host's.
-        probe: the id of the debug probe, or a part of it; None for the only one.
+        instruction_limit: limit of a simulated run in halfwords of instructions.
+        seconds_limit: time limit of a run in seconds; None for 60 on the board itself and in QEMU,
+            and for no limit in the simulator, whose speed depends on the host.
+        probe: the id of the debug probe, or a part of it; None for the only probe.
 
-    Raises DeviceNotFound where the platform is not there, by the name of what is missing.
+    Raises DeviceNotFound that names what the platform lacks.
     """
 
     image_file: ClassVar[str] = IMAGE
@@ -113,10 +112,10 @@ class EmbeddedBoard(Board):
         return ", platform='qemu'" if self.platform == "qemu" else ""
 
     def flash(self, image: bytes) -> None:
-        """Put an ELF file on the board and start it.
+        """Write an ELF file to the board and start it.
 
-        Raises ArtifactError where it is no image for this core, DeviceMemoryError where it does not
-        fit.
+        Raises ArtifactError if it is not an image for this core, and DeviceMemoryError if it does
+        not fit.
         """
         self.require_open()
         program = read_executable(image)
@@ -155,9 +154,9 @@ class EmbeddedBoard(Board):
         return self._running().read(address, nbytes)
 
     def run(self, repeat: int = 1) -> None:
-        """Run the program; after each run, its inputs are written again before the next.
+        """Run the program; its inputs are written again before each further run.
 
-        Inputs may share memory with other arrays, and be overwritten by them.
+        This is necessary because inputs may share memory with other arrays.
         """
         whole("repeat", repeat, 1, 1 << 31)
         machine = self._running()
@@ -176,15 +175,14 @@ class EmbeddedBoard(Board):
                 machine.write(self._symbol(symbol)[0], data)
 
     def counters(self) -> Mapping[str, float]:
-        """Counts since the board was opened, and bytes of the program that is on it.
+        """Counts since the board was opened, and sizes of its program.
 
-        In the simulator, exact embedded.INSTRUCTIONS, and of each operator
-        embedded.INSTRUCTIONS.<name>; modelled.embedded.CYCLES and modelled.embedded.SECONDS, at the
-        board's clock, of cores that `cycles.py` has a table of. In QEMU embedded.INSTRUCTIONS, of
-        each run within a tick of the machine's timer. On the board itself
-        embedded.CYCLES, clocks by the core's counter, which wraps in a run of 2**32.
-        embedded.FLASH_BYTES; embedded.STACK_BYTES, the most that was in use; embedded.RAM_BYTES,
-        variables, arena and that stack.
+        In the simulator: exact embedded.INSTRUCTIONS, and embedded.INSTRUCTIONS.<name> per
+        operator; modelled.embedded.CYCLES and modelled.embedded.SECONDS, at the board's clock, for
+        cores with a table in `cycles.py`. In QEMU: embedded.INSTRUCTIONS, for each run within a
+        tick of the machine's timer. On the board itself: embedded.CYCLES by the core's counter,
+        which wraps at 2**32 in a run. Always: embedded.FLASH_BYTES; embedded.STACK_BYTES, the peak
+        of the stack; embedded.RAM_BYTES, the sum of variables, arena and that peak.
         """
         found = self._counts()
         if self._image is not None:
@@ -226,7 +224,7 @@ class EmbeddedBoard(Board):
         return SimulatedMachine(self.description, program, self._limit, self._seconds)
 
     def peak_flops(self, dtype: str) -> float:
-        """0: no timing is known."""
+        """0, because no timing is known."""
         return 0.0
 
     def close(self) -> None:

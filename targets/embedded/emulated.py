@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""QEMU's machines that stand for boards: their memories, and the timer that counts instructions.
+"""QEMU machines in place of boards: their memories, and the timer that counts instructions.
 
-QEMU has none of these boards. A program is compiled for the memories of a machine that has the
-board's core, as many bytes of them as the board has; it differs by its addresses alone.
+QEMU does not emulate these boards. A program is compiled for the memories of a machine with the
+board's core, limited to the board's sizes; it differs only in its addresses.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Emulator:
-    """A machine of QEMU.
+    """A QEMU machine.
 
     Attributes:
-        program: that emulates it.
-        machine: the machine, and its core where there are several.
-        flash, ram: where programs and variables are; RAM of both makes code writable.
-        timer: the address of its CMSDK timer; 0 where the core has a counter.
-        tick: instructions of a tick of that timer or counter.
-        memory: bytes of RAM that the machine is given; 0 where it has a fixed size.
+        program: the program that emulates it.
+        machine: the machine, and its core if there are several.
+        flash, ram: the addresses of programs and variables; both are RAM, so code is writable.
+        timer: the address of its CMSDK timer; 0 if the core has a counter.
+        tick: instructions per tick of that timer or counter.
+        memory: bytes of RAM to configure; 0 for a fixed size.
     """
 
     program: str
@@ -40,7 +40,7 @@ class Emulator:
 
 def _mps2(name: str, *, flash: int = 0, ram: int = 0x20000000, timer: int = 0x40000000,
           mhz: int = 25) -> Emulator:  # fmt: skip
-    """An MPS2 board; an instruction is a nanosecond of its clock (-icount shift=0)."""
+    """An MPS2 board; an instruction takes a nanosecond of its clock (-icount shift=0)."""
     return Emulator(
         "qemu-system-arm",
         ("-M", name),
@@ -64,7 +64,7 @@ _BY_CORE = {
 
 
 def emulator(board: BoardDescription) -> Emulator:
-    """The machine that stands for a board. Raises UserError where none has room for it."""
+    """The machine for a board. Raises UserError if no machine has enough memory."""
     if board.core.bits == 64:
         return _virt(board)
     found = _BY_CORE[board.core.name]
@@ -89,7 +89,7 @@ def _virt(board: BoardDescription) -> Emulator:
 
 
 def emulated(board: BoardDescription) -> BoardDescription:
-    """The board with the addresses of the machine that stands for it."""
+    """The board with the addresses of its QEMU machine."""
     found = emulator(board)
     return replace(
         board,

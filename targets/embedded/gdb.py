@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The remote protocol of GDB with a program on the other end of two pipes.
+"""GDB's remote protocol over two pipes to a program.
 
 GDB manual, appendix E: packets are `$text#checksum`, acknowledged by `+`.
 """
@@ -15,31 +15,31 @@ from collections.abc import Mapping
 from typing import IO
 
 _MOST = 1024  # bytes of memory in a packet
-_SECONDS = 30.0  # for an answer of a core that stands still
+_SECONDS = 30.0  # to wait for an answer while the core is stopped
 _REGISTER = re.compile(r'<reg name="(\w+)"[^>]*?regnum="(\d+)"')
 
 
 class EndedError(Exception):
-    """The program on the other end is gone."""
+    """The program at the other end has ended."""
 
 
 class Remote:
-    """A core that stands still but for `resume`.
+    """A core that is stopped except during `resume`.
 
     Args:
         requests, answers: unbuffered pipes to the program and from it.
 
-    Every call raises EndedError once the program is gone, TimeoutError where it does not answer.
+    Every call raises EndedError once the program has ended, and TimeoutError if it does not answer.
     """
 
     def __init__(self, requests: IO[bytes], answers: IO[bytes]) -> None:
         self._requests, self._answers = requests, answers
         self._received = bytearray()
         self._system: Mapping[str, int] | None = None
-        self._description("target.xml")  # registers are answered one by one after that
+        self._description("target.xml")  # required before single registers can be read
 
     def read(self, address: int, nbytes: int) -> bytes:
-        """Bytes of memory. Raises ValueError where there is none."""
+        """Read bytes of memory. Raises ValueError if there is no memory."""
         found = bytearray()
         while len(found) < nbytes:
             count = min(_MOST, nbytes - len(found))
@@ -47,7 +47,7 @@ class Remote:
         return bytes(found)
 
     def write(self, address: int, data: bytes) -> None:
-        """Set bytes of memory. Raises ValueError where there is none."""
+        """Write bytes of memory. Raises ValueError if there is no memory."""
         for at in range(0, len(data), _MOST):
             part = data[at : at + _MOST]
             self._accepted(f"M{address + at:x},{len(part):x}:{part.hex()}")
@@ -57,7 +57,7 @@ class Remote:
         return int.from_bytes(self._hexadecimal(f"p{number:x}"), "little")
 
     def set_register(self, number: int, value: int, nbytes: int) -> None:
-        """Set a register of so many bytes."""
+        """Set a register of `nbytes` bytes."""
         self._accepted(f"P{number:x}={value.to_bytes(nbytes, 'little').hex()}")
 
     def system_register(self, name: str) -> int:
@@ -72,11 +72,11 @@ class Remote:
         self._accepted(f"Z1,{address:x},2")
 
     def stop_at_write(self, address: int, nbytes: int) -> None:
-        """Stop where one of these bytes is written, from now on."""
+        """Stop when one of these bytes is written, from now on."""
         self._accepted(f"Z2,{address:x},{nbytes:x}")
 
     def pass_by(self, address: int) -> None:
-        """Do not stop there any more."""
+        """Remove the breakpoint at an address."""
         self._accepted(f"z1,{address:x},2")
 
     def step(self) -> None:
@@ -84,7 +84,7 @@ class Remote:
         self._ask("s")
 
     def resume(self, seconds: float) -> bool:
-        """Run to the next stop; False where it is stopped at the end of this time."""
+        """Run to the next stop; returns False if it is interrupted at the end of the time."""
         self._send("c")
         try:
             self._answer(seconds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program for firmware of others: object files, and a header that says where arrays are."""
+"""A program for another firmware: object files, and a header with the locations of arrays."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _OF_STATES = (
     "// A state keeps its value from call to call; write its first one before the first call,",
     "// unless that is zeros.",
 )
-_OTHER = {2: "uint16_t"}  # half floats, as their bits
+_OTHER = {2: "uint16_t"}  # float16, as bits
 
 
 @dataclass(frozen=True)
 class Program:
-    """A graph's machine code, before it is linked.
+    """The machine code of a graph before linking.
 
     Attributes:
-        objects: relocatable files: the code, and the constants where there are any.
-        plan: buffers in the arena, as `plan-memory` describes them.
-        source: the C file; "" where LLVM made the code.
+        objects: relocatable files: the code, and the constants if there are any.
+        plan: buffers in the arena, in the format of `plan-memory`.
+        source: the C file; "" if LLVM generated the code.
     """
 
     objects: tuple[bytes, ...]
@@ -42,9 +42,9 @@ class Program:
 
 
 def library_files(program: Program, request: BuildRequest) -> dict[str, bytes]:
-    """Object files, the header and what C there is, by name.
+    """Object files, the header and the C source if there is one, by name.
 
-    The objects need no start-up code of this project; the linker of the firmware places them.
+    The objects need no start-up code; the firmware's linker places them.
     """
     names = [f"{request.entry}.o", f"{request.entry}_constants.o"]
     files = dict(zip(names, program.objects, strict=False))
@@ -56,8 +56,8 @@ def library_files(program: Program, request: BuildRequest) -> dict[str, bytes]:
 def header(program: Program, request: BuildRequest) -> str:
     """The C header of a program.
 
-    Arrays share memory by their lifetimes: inputs are written before each call, outputs are read
-    after it. Raises UserError where the graph's name is no name in C.
+    Arrays share memory by their lifetimes, so inputs must be written before each call, and outputs
+    read after it. Raises UserError if the graph's name is not a C identifier.
     """
     entry = request.entry
     if not re.fullmatch(r"[A-Za-z_]\w*", entry):

@@ -119,8 +119,7 @@ def lowered(core: Core) -> Stage:
             "func.func(fold-memref-alias-ops)",
             "canonicalize",
             "cse",
-            # Moves the address of an accumulator out of its loops, which shows that it is
-            # invariant.
+            # Moves addresses of accumulators out of loops, which shows that they are invariant.
             "loop-invariant-code-motion",
             HoistAccumulators(),
             "convert-linalg-to-loops",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board's core behind a debug probe, reached by pyocd. Experimental.
+"""A board's core behind a debug probe, with pyocd. Experimental.
 
-The start-up code waits for a command in its mailbox: the address of the counter to read. It calls
-the program, and leaves there the clocks that the cycle counter of the DWT counted, or the exception
+The start-up code waits for a command in its mailbox, which is the address of the counter to read.
+It calls the program, then stores the cycles of the DWT's counter in the mailbox, or the exception
 that stopped it. Memory is read and written while the core runs.
 """
 
@@ -31,7 +31,7 @@ _EXCEPTIONS = {2: "NMI", 3: "HardFault", 4: "MemManage", 5: "BusFault", 6: "Usag
 
 
 def unavailable(board: BoardDescription) -> str | None:
-    """None where a probe may reach the board, else the reason why not."""
+    """The reason why no probe can reach the board, or None."""
     if not board.probe:
         return f"no debug probe reaches {board.name}: its description has no field 'probe'"
     if board.core.bits != 32:
@@ -46,8 +46,8 @@ class Probe:
     """An open connection to a board.
 
     Attributes:
-        board: what it is connected to.
-        session: pyocd's.
+        board: the connected board.
+        session: the session of pyocd.
     """
 
     board: BoardDescription
@@ -55,10 +55,10 @@ class Probe:
 
     @classmethod
     def connect(cls, board: BoardDescription, unique_id: str | None) -> Probe:
-        """Connect by the probe of this id, or by the only one that there is.
+        """Connect through the probe with this id, or through the only probe.
 
-        Raises DeviceNotFound without pyocd, without such a probe, with several of them, or where
-        pyocd does not know the machine.
+        Raises DeviceNotFound without pyocd, without such a probe, with several of them, or if pyocd
+        does not know the machine.
         """
         if (reason := unavailable(board)) is not None:
             raise DeviceNotFound(reason)
@@ -87,7 +87,7 @@ class Probe:
         return cls(board, session)
 
     def close(self) -> None:
-        """Disconnect; the core goes on."""
+        """Disconnect; the core keeps running."""
         with translated("closing the debug probe"):
             self.session.close()
 
@@ -108,7 +108,7 @@ def _require_single(board: BoardDescription, unique_id: str | None, ids: list[st
 
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
-    """Raise DeviceLost for errors of pyocd."""
+    """Translate errors of pyocd to DeviceLost."""
     from pyocd.core import exceptions
 
     try:
@@ -118,14 +118,14 @@ def translated(doing: str) -> Iterator[None]:
 
 
 class ProbedMachine:
-    """A core behind a probe, with a program in its flash.
+    """A core behind a probe, with a program in flash.
 
     Args:
         probe: the connection.
         image: the program, which is written to flash and started.
-        seconds: of a call after which it is taken for endless.
+        seconds: time limit of a call.
 
-    Raises DeviceLost where flash cannot be written, DeviceTimeout where the program does not start.
+    Raises DeviceLost if flash cannot be written, and DeviceTimeout if the program does not start.
     """
 
     def __init__(self, probe: Probe, image: Executable, seconds: float) -> None:
@@ -150,12 +150,12 @@ class ProbedMachine:
     def call(self) -> None:
         """Run the program to its end.
 
-        Raises DeviceFault with operator and address, DeviceTimeout; the program is then started
-        anew, with its inputs lost.
+        Raises DeviceFault with operator and address, or DeviceTimeout; the program is then
+        restarted and its inputs are lost.
         """
         counter = _DWT_CYCLES if self._counts_cycles else self._mailbox
         answer = _MAILBOX.pack(counter, 0, 0, 0)
-        self.write(self._mailbox + 4, answer[4:])  # the core goes on by the command
+        self.write(self._mailbox + 4, answer[4:])  # the core continues on the command
         self.write(self._mailbox, answer[:4])
         if not self._wait(self._has_answered, self._seconds):
             self._stop_endless()
@@ -168,11 +168,11 @@ class ProbedMachine:
         self._clocks += clocks
 
     def counters(self) -> Mapping[str, float]:
-        """Clocks of all calls by the core's own counter; nothing of cores that have none."""
+        """Cycles of all calls by the core's counter; empty for cores without one."""
         return {CYCLES: float(self._clocks)} if self._counts_cycles else {}
 
     def close(self) -> None:
-        """Nothing: the probe stays connected, and the program in flash."""
+        """Do nothing: the probe stays connected, and the program stays in flash."""
 
     def _flash(self) -> None:
         from pyocd.flash.file_programmer import FileProgrammer
@@ -183,7 +183,7 @@ class ProbedMachine:
             )
 
     def _start(self) -> None:
-        """Reset the core and wait for the last word that start-up code clears."""
+        """Reset the core and wait until start-up code clears its last word."""
         last = self.image.symbols["xtc_zero_end"][0] - 4
         with translated("a reset"):
             self._target.reset_and_halt()
@@ -221,7 +221,7 @@ class ProbedMachine:
         return _MAILBOX.unpack(self.read(self._mailbox, _MAILBOX.size))
 
     def _position(self) -> int:
-        """Where the core is; it is halted for that."""
+        """Halt the core to read its position."""
         with translated("halting the core"):
             self._target.halt()
             return int(self._target.read_core_register("pc"))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine of QEMU with a program on it, commanded through QEMU's stub for GDB.
+"""A QEMU machine with a program, controlled through QEMU's GDB stub.
 
-QEMU counts instructions by its clock (-icount shift=0): start-up code reads the machine's timer
-before and after a call, so counts are exact within a tick of the timer.
+QEMU's clock counts instructions (-icount shift=0). Start-up code reads the machine's timer before
+and after a call, so counts are exact within a tick of the timer.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ READY, FAULT, MAILBOX = "xtc_ready", "xtc_fault", "xtc_mailbox"
 _START_SECONDS, _END_SECONDS = 30.0, 5.0
 _FIXED = ("-S", "-gdb", "stdio", "-display", "none", "-serial", "none", "-monitor", "none",
           "-parallel", "none", "-net", "none", "-icount", "shift=0")  # fmt: skip
-# QEMU ends when the other end of the lifeline, the shell's descriptor 2, is closed: by the process
-# that holds it, or by its end.
+# QEMU ends when the other end of the lifeline, the shell's descriptor 2, is closed, at the latest
+# when the process that holds it ends.
 _SUPERVISED = (
     'exec 3<&0; said="$1"; shift; "$@" <&3 3<&- 2>"$said" & child=$!; exec 3<&- <&- >&-; '
     "read -r _ <&2; kill -9 $child; wait"
 )
 # CMSDK APB timer (Arm DDI 0479D, 4.4): control, value, reload. It counts down.
 _CONTROL, _VALUE, _RELOAD, _ENABLE, _WRAP = 0, 4, 8, 1, 1 << 32
-_BETWEEN = 2  # instructions between two readings that are not the program's: the call, a reading
+_BETWEEN = 2  # instructions of the call and of a reading, which are not the program's
 # Armv7-M Architecture Reference Manual, B3.2.15 and B3.2.18.
 _FAULT_STATUS, _BUS_ADDRESS, _MEMORY_ADDRESS = 0xE000ED28, 0xE000ED38, 0xE000ED34
 _THUMB = 1 << 24
 _STORE = b"\x08\x60"  # str r0, [r1]
-_GUARD = 4096  # bytes below the stack that nothing writes
-_VECTOR = 0x200  # of a synchronous exception of AArch64, from the base 0 on
+_GUARD = 4096  # guard bytes below the stack
+_VECTOR = 0x200  # offset of AArch64's synchronous exception vector, from base 0
 
 
 def unavailable(board: BoardDescription) -> str | None:
-    """None where QEMU can stand for the board, else the reason why not."""
+    """The reason why QEMU cannot emulate the board, or None."""
     program = emulator(board).program
     if shutil.which(program) is None:
         return f"QEMU is not installed: there is no {program} in PATH"
@@ -59,14 +59,14 @@ def unavailable(board: BoardDescription) -> str | None:
 
 
 class QemuMachine:
-    """A machine with a program in its memory; started, then called.
+    """A machine with a program in memory, which is started and then called.
 
     Args:
         board: the board as `emulated` describes it.
         image: the program.
-        seconds: of a call after which it is taken for endless.
+        seconds: time limit of a call.
 
-    Raises DeviceNotFound without QEMU, DeviceLost where it does not start the program.
+    Raises DeviceNotFound without QEMU, and DeviceLost if it does not start the program.
     """
 
     def __init__(self, board: BoardDescription, image: Executable, seconds: float) -> None:
@@ -95,7 +95,7 @@ class QemuMachine:
     def call(self) -> None:
         """Run the program to its end.
 
-        Raises DeviceFault, DeviceTimeout; the program is then started anew, with its inputs lost.
+        Raises DeviceFault or DeviceTimeout; the program is then restarted and its inputs are lost.
         """
         self._begin()
         with self._restarted():
@@ -111,7 +111,7 @@ class QemuMachine:
         self._instructions += max(0, self._emulator.tick * self._elapsed() - _BETWEEN)
 
     def counters(self) -> Mapping[str, float]:
-        """Instructions of all calls; of each call exact within a tick of the timer."""
+        """Instructions of all calls, for each call exact within a tick of the timer."""
         return {INSTRUCTIONS: float(self._instructions)}
 
     def close(self) -> None:
@@ -123,7 +123,7 @@ class QemuMachine:
         return self._process.remote
 
     def _start(self) -> None:
-        """Write the program, and run its start-up code."""
+        """Write the program and run its start-up code."""
         with self._known("the start"):
             self._remote.write(self.image.address, self.image.flash)
             if self._emulator.timer:
@@ -138,7 +138,7 @@ class QemuMachine:
             self._require_at_end()
 
     def _start_timer(self) -> None:
-        """Let the core itself set the timer: devices of secure memory answer nobody else."""
+        """Let the core itself set the timer, because secure devices respond only to it."""
         timer, ram = self._emulator.timer, self._board.ram.address
         self._remote.write(ram, _STORE)
         for offset, value in ((_RELOAD, _WRAP - 1), (_VALUE, _WRAP - 1), (_CONTROL, _ENABLE)):
@@ -155,7 +155,7 @@ class QemuMachine:
             self._set(registers["status"], _THUMB)
 
     def _begin(self) -> None:
-        """Give the command to call the program; it has the address of the counter to read."""
+        """Issue the command to call the program, which is the address of the counter to read."""
         ready, command = self._address(READY), self._emulator.timer + _VALUE
         with self._known("a call"):
             self._remote.write(self._symbol(MAILBOX), struct.pack("<I", command))
@@ -182,7 +182,7 @@ class QemuMachine:
 
     @contextmanager
     def _restarted(self) -> Iterator[None]:
-        """Start the program anew after whatever ends its run."""
+        """Restart the program after any error in a run."""
         try:
             yield
         except EndedError:
@@ -203,7 +203,7 @@ class QemuMachine:
 
     @property
     def _handler(self) -> int:
-        """Where exceptions lead to."""
+        """The address of the exception handler."""
         return self._address(FAULT) if self._emulator.timer else _VECTOR
 
     def _require_at_end(self) -> None:
@@ -221,7 +221,7 @@ class QemuMachine:
         )
 
     def _fault_of_m(self) -> DeviceFault:
-        """From the frame that the exception left on the stack, and the registers of faults."""
+        """The fault from the exception frame on the stack and the fault registers."""
         frame = self._remote.register(self._registers["stack"])
         (at,) = struct.unpack("<I", self._remote.read(frame + 24, 4))
         status, memory, bus = (
@@ -231,7 +231,7 @@ class QemuMachine:
         return self._failed(at, _status(status, memory, bus))
 
     def _fault_of_a64(self) -> DeviceFault:
-        """From ELR, ESR and FAR."""
+        """The fault from ELR, ESR and FAR."""
         at, syndrome, address = (
             self._remote.system_register(name) for name in ("ELR_EL1", "ESR_EL1", "FAR_EL1")
         )
@@ -259,7 +259,7 @@ class QemuMachine:
         return self.image.symbols[name][0]
 
     def _address(self, name: str) -> int:
-        """Of an instruction, without the mark of Thumb."""
+        """The address of an instruction, without the Thumb bit."""
         return self._symbol(name) & ~1
 
 
@@ -282,7 +282,7 @@ def _status(status: int, memory: int, bus: int) -> str:
 
 
 class _Process:
-    """QEMU, which ends with this object, `end`, or this process, however that ends."""
+    """A QEMU process, which ends by `end`, with this object, or with this process."""
 
     def __init__(self, emulator: Emulator) -> None:
         self._errors: IO[Any] = tempfile.NamedTemporaryFile()  # noqa: SIM115  closed by `end`
@@ -313,7 +313,7 @@ class _Process:
             raise DeviceNotFound(f"QEMU does not start: {said}") from None
 
     def said(self) -> str:
-        """The first line that it wrote as an error, without its warnings."""
+        """The first error line of its output, without warnings."""
         with contextlib.suppress(ValueError):
             self._errors.seek(0)
             lines = self._errors.read().decode(errors="replace").splitlines()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A board's core and memories under unicorn, with an exact count of instructions.
 
-Unicorn reports each basic block that runs, which `counting.py` counts; how many instructions one
-has is looked up afterwards. Caches, flash waits and peripherals are not simulated.
+Unicorn reports each executed basic block, which `counting.py` counts; the number of instructions
+per block is determined afterwards. Caches, flash waits and peripherals are not simulated.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ MODELLED_CYCLES, MODELLED_SECONDS = "modelled.embedded.CYCLES", "modelled.embedd
 
 
 def unavailable() -> str | None:
-    """None where programs can be simulated, else the reason why not."""
+    """The reason why programs cannot be simulated, or None."""
     if importlib.util.find_spec("unicorn") is None:
         return "the package unicorn is not installed: pip install unicorn"
     return None
 
 
 def no_counts(board: BoardDescription) -> dict[str, float]:
-    """The counters of a board on which nothing ran."""
+    """The counters of a board before any run."""
     modelled = (MODELLED_CYCLES, MODELLED_SECONDS) if board.core.name in TIMINGS else ()
     return dict.fromkeys((INSTRUCTIONS, *modelled), 0.0)
 
 
 @dataclass
 class _Access:
-    """An access that the machine refused, and the instruction that made it.
+    """A refused access, and the instruction that made it.
 
-    Unicorn runs the rest of the basic block, so the core is not there any more afterwards.
+    Unicorn runs the rest of the basic block, so the core has moved on afterwards.
     """
 
     what: str
@@ -62,13 +62,13 @@ class _Access:
 
 @dataclass(eq=False)
 class SimulatedMachine:
-    """A core with a program in its flash; started by `reset`, then called.
+    """A core with a program in flash, which `reset` starts, and which is then called.
 
     Attributes:
-        board: what is simulated.
+        board: the simulated board.
         image: the program.
-        limit: halfwords of instructions in a call after which it is taken for endless.
-        seconds: of a call after which it is.
+        limit: limit of a call in halfwords of instructions.
+        seconds: time limit of a call.
     """
 
     board: BoardDescription
@@ -97,22 +97,22 @@ class SimulatedMachine:
         self.forget()
 
     def close(self) -> None:
-        """Give the machine back."""
+        """Release the machine."""
         self._uc = None
 
     def write(self, address: int, data: bytes) -> None:
-        """Set bytes of memory, as a probe does."""
+        """Write bytes of memory, as a probe does."""
         self._uc.mem_write(address, data)
 
     def read(self, address: int, nbytes: int) -> bytes:
-        """Bytes of memory."""
+        """Read bytes of memory."""
         return bytes(self._uc.mem_read(address, nbytes))
 
     def call(self) -> None:
         """Run the program to its end.
 
-        Raises DeviceFault with operator and address, DeviceTimeout at a limit, and what a
-        handler of signals raises meanwhile.
+        Raises DeviceFault with operator and address, DeviceTimeout at a limit, and exceptions of
+        signal handlers.
         """
         self._runs += 1
         done = self._address("xtc_ready")
@@ -120,7 +120,7 @@ class SimulatedMachine:
         self._run(self._address(ENTRY), done)
 
     def counters(self) -> Mapping[str, float]:
-        """Exact instructions, in all and by operator, and modelled cycles and seconds."""
+        """Exact instructions, total and per operator, and modelled cycles and seconds."""
         counts = self.instructions()
         found = {INSTRUCTIONS: float(sum(counts.values()))}
         found |= {f"{INSTRUCTIONS}.{name}": float(count) for name, count in counts.items()}
@@ -130,7 +130,7 @@ class SimulatedMachine:
         return found
 
     def instructions(self) -> dict[str, int]:
-        """Instructions that ran since the start, by operator, or by another function's symbol."""
+        """Executed instructions since the start, by operator or by symbol of another function."""
         found: dict[str, int] = {}
         for index in self._blocks():
             address = self.image.address + 2 * index
@@ -140,16 +140,16 @@ class SimulatedMachine:
         return found
 
     def blocks(self) -> Mapping[int, tuple[int, int]]:
-        """How often each basic block ran, and its bytes, by address."""
+        """The executions and the bytes of each basic block, by address."""
         return {
             self.image.address + 2 * index: (self._counts[index], self._sizes[index])
             for index in self._blocks()
         }
 
     def cycles(self) -> float | None:
-        """Modelled clocks of what ran since the start; None of cores without a model.
+        """Modelled cycles since the start; None for cores without a model.
 
-        In each call, the program's flash is read once.
+        Each call reads the program's flash once.
         """
         core = self.board.core.name
         if core not in TIMINGS:
@@ -169,7 +169,7 @@ class SimulatedMachine:
         return (index for index in range(self._halfwords) if self._counts[index])
 
     def _length(self, address: int, nbytes: int) -> int:
-        """Instructions in a range of code."""
+        """The number of instructions in a range of code."""
         if self.board.core.bits == 64:
             return nbytes // 4
         words = struct.unpack(f"<{nbytes // 2}H", self.read(address, nbytes))
@@ -302,7 +302,7 @@ class SimulatedMachine:
         return int(self._uc.reg_read(self._registers.position))
 
     def _operator(self) -> str:
-        """Whose code the core is in; after a jump to nowhere, the code it came from."""
+        """The operator whose code the core is in, or from which it made an invalid jump."""
         link = int(self._uc.reg_read(self._registers.link)) - 2
         inside = symbol_at(self.image, self._position())
         return operator_at(self.image, self._position() if inside else link)
@@ -339,7 +339,7 @@ class _Registers:
 
 @dataclass(frozen=True)
 class _Core:
-    """How unicorn calls a core and its registers."""
+    """Unicorn's names of a core and its registers."""
 
     arch: int
     mode: int
@@ -361,7 +361,7 @@ def _core(board: BoardDescription) -> _Core:
 
     if board.core.bits == 64:
         registers = _Registers(a64.UC_ARM64_REG_PC, a64.UC_ARM64_REG_SP, a64.UC_ARM64_REG_LR)
-        # Unicorn has no A76; its largest core has dot products, too.
+        # Unicorn has no A76; its largest core has dot products too.
         model = a64.UC_CPU_ARM64_MAX if board.core.dots else a64.UC_CPU_ARM64_A53
         return _Core(unicorn.UC_ARCH_ARM64, unicorn.UC_MODE_ARM, model, registers)
     models = {

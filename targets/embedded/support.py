@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code that programs of boards may need: start-up, and what cores have no instructions for.
+"""Support code of board programs: start-up, and routines for missing instructions.
 
-The sources are those in `csrc/`, assembly and LLVM IR; LLVM translates them in this process.
+The sources are in `csrc/`, as assembly and LLVM IR; LLVM compiles them in this process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def version() -> str:
 
 @functools.lru_cache(maxsize=32)
 def support_objects(core: Core) -> tuple[ObjectFile, ...]:
-    """All of it for one core, an object per source; the linker takes what a program refers to."""
+    """All support code for a core, an object per source; the linker selects what is referenced."""
     names = _A64 if core.bits == 64 else _M
     return tuple(read_object(support_object(core, name)) for name in names if _suits(core, name))
 
@@ -43,7 +43,7 @@ def support_object(core: Core, name: str) -> bytes:
 
 
 def _suits(core: Core, name: str) -> bool:
-    """Floats are numbers to an FPU and integers to others: only the others take that source."""
+    """Whether a core needs a source: an FPU makes the integer routines for floats unnecessary."""
     return not (core.fpu and name == "soft_float.ll")
 
 
@@ -54,7 +54,7 @@ def _assembly(core: Core, text: str) -> str:
 
 
 def _module(assembly: str) -> str:
-    """A module of LLVM IR that is nothing but assembly."""
+    """A module of LLVM IR that consists only of assembly."""
     lines = (line.split("//")[0].rstrip() for line in assembly.splitlines())
     quoted = (line.replace("\\", "\\5C").replace('"', "\\22") for line in lines if line)
     return "".join(f'module asm "{line}"\n' for line in quoted)

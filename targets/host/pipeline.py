@@ -106,26 +106,22 @@ def _scheduled(
         "scheduled",
         (
             *_convolutions(caches, parallel=parallel, winograd=winograd),
-            # Removes reshapes that cancel out, as around a reduction that keeps its dimension: they
-            # would separate a chain of elementwise operations.
+            # Removes reshapes that cancel out, which would separate elementwise operations.
             "canonicalize",
             # While the reshape of computed weights is still next to its consumer.
             ExpandReductions(),
-            # Before elementwise fusion, which merges the transpose into the producer of the
-            # operand.
+            # Before elementwise fusion, which merges the transpose into the operand's producer.
             TransposeOperands(constants=True),
             # A chain of elementwise operations becomes one operation, as does a reduction of such a
             # chain: `fuse-rows` then has fewer operations to fuse.
             FuseElementwise(),
             # Again, for constants that the fused producers of operands read.
             TransposeOperands(constants=True),
-            # Before the operations of a softmax are fused in different ways: results keep their
-            # bits.
+            # Before a softmax's operations are fused in different ways: results keep their bits.
             DivideByReciprocals(),
             # Before contractions get schedules: those inside a tile depend on the tile's extents.
             FuseAttention(caches.l2_bytes, parallel),
-            # For operations that the user did not schedule; from here on all schedules are treated
-            # alike.
+            # For operations without a user's schedule; from here on all schedules are alike.
             _default_schedules(description, caches, dots, parallel=parallel),
             # Before the schedules are applied, which moves operations into loops.
             InterleaveOperands(dots),
@@ -143,8 +139,7 @@ def _scheduled(
             FuseRows(parallel=parallel, lanes=description.vector_bits // _FLOAT_BITS),
             # After `fuse-rows`: the best order depends on the number of rows of a tile.
             OrderLoops(),
-            # After fusion, which may compute the padded tensor. Blocks first, then the padding that
-            # remains.
+            # After fusion, which may compute the padded tensor. First blocks, then the rest.
             PadByBlocks(caches.l2_bytes // 2),
             FillBorders(parallel, once=True),
             # Last: no other pass handles an operation with two results.
@@ -203,8 +198,7 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             TransposeByBlocks(description.vector_bits),
             # Before addresses are computed from the dimensions of buffers.
             CastReshapes(),
-            # Moves the address of an accumulator out of its loops, which shows that it is
-            # invariant.
+            # Moves addresses of accumulators out of loops, which shows that they are invariant.
             "func.func(fold-memref-alias-ops)",
             "canonicalize",
             "cse",

@@ -165,8 +165,7 @@ def scheduled(options: MppaOptions) -> Stage:
         (
             # The user's schedules first: later passes distribute operations without one.
             DistributeSchedules(clusters, pes),
-            # Removes reshapes that cancel out, as around a reduction that keeps its dimension: they
-            # would separate a chain of elementwise operations.
+            # Removes reshapes that cancel out, which would separate elementwise operations.
             "canonicalize",
             # A chain of elementwise operations becomes one operation of a loop nest.
             FuseElementwise(),

@@ -37,7 +37,7 @@ class DpuContext:
         lib.call("dpu_checkpoint_restore", dpu, parts, byref(self._context))
 
     def serialize(self) -> bytes:
-        """As bytes, for another process."""
+        """Serialize to bytes, for another process."""
         data, nbytes = POINTER(c_uint8)(), c_uint32()
         lib.call("dpu_checkpoint_serialize", byref(self._context), byref(data), byref(nbytes))
         try:

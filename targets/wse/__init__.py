@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wafer of Cerebras: programs of CSL are compiled and run on a simulator; graphs are not yet."""
+"""Cerebras wafers: compiles CSL programs and runs them on a simulator; refuses graphs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _no_graphs() -> UserError:
 
 
 class WseTarget(AcceleratorTarget):
-    """Refuses graphs by name; its device runs what `cslc` compiled."""
+    """Refuses graphs with an error; its device runs programs that `cslc` compiled."""
 
     name: ClassVar[str] = "wse"
     Options: ClassVar[type[WseOptions]] = WseOptions
@@ -65,7 +65,7 @@ TARGET = WseTarget()
 
 
 def __getattr__(name: str) -> Any:
-    """The device is imported when it is asked for: it builds and loads code."""
+    """Import the device on first use: it builds and loads code."""
     if name == "WseDevice":
         from xtc_targets.wse.device import WseDevice
 

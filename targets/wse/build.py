@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program of CSL to what the simulator runs: a shared library, and tables about it."""
+"""Compiles CSL programs for the simulator, to a shared library and tables."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from xtc_targets.wse.tile_classes import Compiled, all_routes, classes_of_layout
 
 @dataclass(frozen=True)
 class Request:
-    """What `cslc` was asked for.
+    """A request to `cslc`.
 
     Attributes:
         layout: the file with the layout.
-        params, colors: values of its parameters, as texts.
-        dims: width and height of the fabric; offsets: where the rectangle begins in it.
+        params, colors: values of its parameters, as text.
+        dims: width and height of the fabric; offsets: the position of the rectangle in it.
         import_paths: folders of further modules.
     """
 
@@ -52,7 +52,7 @@ class Request:
 
 
 def evaluate(request: Request) -> Compiled:
-    """Everything up to LLVM IR. Raises CslError."""
+    """Evaluate a program and generate its LLVM IR. Raises CslError."""
     with deep_calls():
         offsets = request.offsets or (0, 0)
         environment = Environment(request.import_paths, request.dims, offsets)
@@ -140,7 +140,7 @@ _RUNTIME = (
 
 
 def compile_program(request: Request) -> list[str]:
-    """Write the output folder; returns what the program printed while compiling.
+    """Write the output folder; returns the compile-time output of the program.
 
     Raises CslError.
     """
@@ -158,7 +158,7 @@ def compile_program(request: Request) -> list[str]:
 
 
 def _link(text: str, folder: Path, name: str) -> None:
-    """Write the library of a module into `folder`, from the cache where it was made before."""
+    """Write the library of a module into `folder`, compiled or from the cache."""
     machine = Machine.host()
     key = cache_key(
         {
@@ -179,7 +179,7 @@ def _link(text: str, folder: Path, name: str) -> None:
 
 
 def _about(made: Compiled, request: Request) -> dict[str, object]:
-    """What the host side must know."""
+    """The description of the program for the host side."""
     exports = []
     for number, (name, export) in enumerate(made.layout.exports.items()):
         kind, entry = export.type, {"name": name, "id": number, "mutable": export.mutable}

@@ -2,7 +2,7 @@
 """The wafers as data, every number with its source.
 
 "tutorials" are the public tutorials of the vendor's SDK, "documentation" its language reference.
-What no public source gives is marked "assumed", and is an entry of docs/wse-semantics.md.
+Numbers without a public source are marked "assumed" and listed in docs/wse-semantics.md.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SRAM_BYTES = 48 << 10
-"""Of a PE (Hot Chips 34; documentation)."""
+"""SRAM of a PE (Hot Chips 34; documentation)."""
 MEMCPY_BYTES = 4176
-"""What memcpy's own code takes of it (measured by others on the WSE-3 simulator)."""
+"""SRAM that memcpy's code uses (measured by others on the WSE-3 simulator)."""
 COLORS = 24
 """Routable colours, 0 to 23 (documentation)."""
 
@@ -22,14 +22,14 @@ class Architecture:
     """One generation of the machine.
 
     Attributes:
-        name: as `--arch` and `@is_arch` have it.
-        data_tasks_by_queue: a data task's id is that of its input queue, not of its colour.
-        hop_cycles: from router to router.
-        ramp_cycles: between router and core (assumed).
-        link_buffer: wavelets of one colour that wait at a router's input (assumed).
-        input_queues, output_queues: wavelets that each holds.
-        microthreads: asynchronous operations at one time.
-        first_local_task: the lowest id of local tasks.
+        name: its name in `--arch` and `@is_arch`.
+        data_tasks_by_queue: whether a data task's id is that of its input queue, not of its colour.
+        hop_cycles: cycles from router to router.
+        ramp_cycles: cycles between router and core (assumed).
+        link_buffer: most waiting wavelets of one colour at a router's input (assumed).
+        input_queues, output_queues: capacity of each queue in wavelets.
+        microthreads: most concurrent asynchronous operations.
+        first_local_task: the lowest id of a local task.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Architecture:
     first_local_task: int
 
     def ids(self, kind: str) -> range:
-        """The numbers of one kind of handle."""
+        """The valid numbers of a kind of handle."""
         return {
             "color": range(COLORS),
             "local_task_id": range(self.first_local_task, 31),
@@ -65,7 +65,7 @@ WSE2 = Architecture(
     link_buffer=4,
     input_queues=(6, 6, 4, 4, 2, 2, 2, 2),  # language documentation, fabric queues
     output_queues=(2, 2, 6, 6, 2, 2),  # the same
-    microthreads=8,  # a queue's number is its microthread's (tutorials)
+    microthreads=8,  # the number of a queue is that of its microthread (tutorials)
     first_local_task=0,
 )
 WSE3 = Architecture(
@@ -82,4 +82,4 @@ WSE3 = Architecture(
 )
 ARCHITECTURES = {each.name: each for each in (WSE2, WSE3)}
 DEFAULT = WSE3
-"""What `cslc` compiles for without `--arch`."""
+"""The architecture that `cslc` compiles for without `--arch`."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runtime of a simulated wafer: it runs one program, which decides how large it is."""
+"""The runtime of a simulated wafer, which runs one program; the program determines its size."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class WseDevice(DriverDevice, AcceleratorDevice):
     """A simulated wafer, opened at its first use; instances are independent.
 
     Args:
-        options: which wafer, and how it behaves.
+        options: the options of the wafer and of its simulator.
     """
 
     def __init__(self, options: WseOptions | None = None) -> None:

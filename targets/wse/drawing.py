@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A picture of a program's rectangle: PEs by class, and how each colour goes through routers."""
+"""Draws a program's rectangle: PEs by class, and the route of each colour through routers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RAMP = 4
 
 
 def fabric_svg(about: Mapping[str, Any]) -> str:
-    """The SVG of what `cslc` wrote about a program."""
+    """The SVG of a program, from the description that `cslc` wrote."""
     width, height = about["width"] * _CELL, about["height"] * _CELL
     colors = sorted({int(color) for routes in about["routes"] for color in routes})
     body = [*_cells(about), *_routes(about, colors), *_legend(colors, height)]
@@ -62,7 +62,7 @@ def _routes(about: Mapping[str, Any], colors: list[int]) -> Iterator[str]:
 
 
 def _lines(middle: tuple[int, int], rx: int, tx: int, shift: float) -> Iterator[str]:
-    """From each input to each output, by way of a point near the middle."""
+    """Lines from each input to each output, through a point near the middle."""
     cx, cy = middle[0] + shift, middle[1] + shift
     for start in range(5):
         for end in range(5):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of a program as words of 32 bits, in the order in which `csrc/wse_image.c` reads."""
+"""The tables of a program as 32-bit words, in the order in which `csrc/wse_image.c` reads them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Words:
         self.words += [number & 0xFFFFFFFF for number in numbers]
 
     def table(self, rows: Iterable[Sequence[int]]) -> None:
-        """The number of rows, then their numbers."""
+        """Append the number of rows, then their numbers."""
         listed = list(rows)
         self.put(len(listed))
         for row in listed:
@@ -46,13 +46,13 @@ def tables(
     routes_of: Sequence[int], routes: Sequence[dict[int, ColorConfig]],
     symbols: Sequence[str], options: Sequence[int],
 ) -> list[int]:  # fmt: skip
-    """All that the simulator must know beside the code.
+    """The tables that the simulator needs in addition to the code.
 
     Args:
-        class_of: the class of each PE, row by row; values: what each has of its own.
+        class_of: the class of each PE, row by row; values: the values that differ per PE.
         routes_of: the number of each PE's routes.
-        symbols: exported names; their numbers are what the host uses.
-        options: fabric offsets and what else the simulator was told; see `csrc/wse_image.h`.
+        symbols: exported names; the host uses their numbers.
+        options: fabric offsets and other options of the simulator.
     """
     out = Words()
     out.put(MAGIC, arch.number, *size, arch.hop_cycles, arch.ramp_cycles, arch.link_buffer)
@@ -142,5 +142,5 @@ def _routes(out: Words, colors: dict[int, ColorConfig]) -> None:
 
 
 def routes_key(colors: dict[int, ColorConfig]) -> object:
-    """Equal for PEs with the same routes."""
+    """A key that is equal for PEs with the same routes."""
     return tuple(sorted(colors.items()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The output folder of cslc, which the simulator that it was made for can run."""
+"""The output folder of cslc, which only a simulator of the same version can run."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _FORMAT = "format"
 
 @functools.cache
 def output_format() -> str:
-    """What a program and its simulator agree on: the text of what writes the one and reads it."""
+    """The version of the format: a hash of the sources that write and read it."""
     sources = [*sorted(_CSRC.glob("*.[ch]")), Path(__file__).with_name("image.py")]
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
 
 
 def write_about(folder: Path, about: Mapping[str, object]) -> None:
-    """Write what the host side must know of the program in `folder`."""
+    """Write the description of a program for the host side to `folder`."""
     (folder / ABOUT).write_text(json.dumps({_FORMAT: output_format(), **about}))
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """What the host side must know of the program in `folder`.
+    """The description of the program in `folder` for the host side.
 
-    Raises UserError where the folder is no output of cslc, is damaged, or is of another version.
+    Raises UserError if the folder is not an output of cslc, is damaged, or has another version.
     """
     about = folder / ABOUT
     if not about.is_file():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a program's routes before it runs."""
+"""Checks the routes of a program before it runs."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _OPPOSITE = {0: 1, 1: 0, 2: 3, 3: 2}
 _RAMP = DIRECTIONS["RAMP"]
 
 Link = tuple[int, int, int]
-"""A PE's x and y, and the direction in which a wavelet leaves it."""
+"""The x and y of a PE, and the direction in which a wavelet leaves it."""
 
 
 def check_circles(
     size: tuple[int, int], routes_of: Sequence[int], routes: Sequence[Mapping[int, ColorConfig]]
 ) -> None:
-    """Raise CslError where wavelets of a colour would go round for ever.
+    """Raise CslError if wavelets of a colour would circulate forever.
 
-    Colours with switches, and those that swap, are left to the run.
+    Colours with switches or swaps are not checked.
     """
     for color in sorted({color for each in routes for color in each}):
         configs = [each.get(color) for each in routes]
@@ -43,7 +43,7 @@ def _goes_nowhere(config: ColorConfig) -> bool:
 
 
 def _circle(size: tuple[int, int], grid: Sequence[ColorConfig | None]) -> list[Link]:
-    """Links in order, each leading to the next and the last to the first; empty for none."""
+    """The links of a cycle, in order; empty if there is none."""
     width, height = size
     finished: set[Link] = set()
     for number, config in enumerate(grid):
@@ -95,7 +95,7 @@ def _following(
 
 
 def _leaving(config: ColorConfig | None, coming: int | None) -> Iterator[int]:
-    """The directions in which what comes from a direction, or from anywhere, leaves a router."""
+    """The directions in which wavelets from a direction, or from anywhere, leave a router."""
     if config is None or len(config.positions) > 1 or config.teardown or config.swap:
         return
     rx, tx = config.positions[0]

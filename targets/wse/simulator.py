@@ -39,12 +39,12 @@ def units() -> tuple[NativeUnit, NativeUnit]:
 
 
 def unavailable() -> str | None:
-    """Why this machine cannot run the simulator, None where it can."""
+    """The reason why this machine cannot run the simulator, or None."""
     return simulator_unavailable()
 
 
 def open_simulator(options: WseOptions, name: str) -> OpenDevice:
-    """Start a simulator. Raises DeviceNotFound where it cannot be built or started."""
+    """Start a simulator. Raises DeviceNotFound if it cannot be built or started."""
     if reason := unavailable():
         raise DeviceNotFound(reason)
     program, library = units()

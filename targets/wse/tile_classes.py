@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tile classes of a rectangle: which PEs share code, and what each has of its own."""
+"""The tile classes of a rectangle: PEs that share code, and the values that differ per PE."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ class Compiled:
 
 
 def classes_of_layout(program: Program, declarations: LayoutDeclarations) -> Compiled:
-    """Compile the code of every PE, each class once. Raises CslError."""
+    """Compile the code of all PEs, each class once. Raises CslError."""
     if not declarations.width:
         raise CslError("the layout sets no rectangle", hints=["@set_rectangle(width, height)"])
     as_data = per_pe.candidates(declarations.tiles.values())
     while True:
         try:
             return _with_data(program, declarations, as_data)
-        except _NotAsDataError as error:  # what a class needs to know while compiling
+        except _NotAsDataError as error:  # parameters that a class needs at compile time
             as_data = {**as_data, error.path: ()}
 
 
 class _NotAsDataError(Exception):
-    """The code of a file does not compile with parameters as data."""
+    """The code of a file cannot be compiled with parameters as data."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -105,7 +105,7 @@ def _class_of(
     arch: Architecture, tile: Tile, names: tuple[str, ...], pe: tuple[int, int],
     shared: SharedCode, size: tuple[int, int],
 ) -> TileClass:  # fmt: skip
-    """Compile the class of a PE. Raises CslError, or _NotAsDataError where it has data."""
+    """Compile the class of a PE. Raises CslError, or _NotAsDataError if it has data parameters."""
     try:
         return compile_tile(
             arch, tile.path, per_pe.class_params(tile, names), shared, size
@@ -122,7 +122,7 @@ def _class_of(
 
 
 def _values(made: TileClass, tile: Tile) -> list[int]:
-    """What a PE has in its memory of its own, in the order of its class."""
+    """The values that differ per PE, in the order of its class."""
     found = []
     for name, _, kind in made.per_pe:
         given = tile.params[name]
@@ -137,7 +137,7 @@ def _values(made: TileClass, tile: Tile) -> list[int]:
 def _colors(
     declarations: LayoutDeclarations, made: TileClass, pe: tuple[int, int]
 ) -> dict[int, ColorConfig]:
-    """The colours of a PE: those that the layout and those that its own code configures."""
+    """The colours of a PE that the layout or its code configures."""
     found = {color: config for color, (config, _) in declarations.colors.get(pe, {}).items()}
     for color in made.declarations.colors:
         if color in found:
@@ -150,7 +150,7 @@ def _colors(
 
 
 def _check_exports(made: Compiled) -> None:
-    """Symbols of tiles must be names of the layout, of the same type."""
+    """Raise CslError unless symbols of tiles are names of the layout with the same types."""
     for each in made.classes:
         for name, export in each.declarations.exports.items():
             declared = made.layout.exports.get(name)
@@ -183,14 +183,14 @@ def _check_export(made: TileClass, name: str, declared: ExportName) -> None:
 
 
 def exported_type(kind: t.Type) -> t.Type:
-    """What the data of a symbol are made of."""
+    """The element type of a symbol's data."""
     if isinstance(kind, t.Pointer):
         kind = kind.element
     return kind.element if isinstance(kind, t.Array) else kind
 
 
 def all_routes(made: Compiled) -> list[dict[int, ColorConfig]]:
-    """The routes that the layout sets with those that the code of a class sets, by number."""
+    """The routes of each PE, from the layout and from the code of its class."""
     found = []
     for number, routes in enumerate(made.routes):
         which = made.class_of[made.routes_of.index(number)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts commands in processes that a fork server forks, in the way of `subprocess`."""
+"""Starts commands in processes of a fork server, with the interface of `subprocess`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 class ForkServer:
-    """A server of one's own, started with the first command; it ends with this process."""
+    """A private fork server, started with the first command; it ends with this process."""
 
     def __init__(self, packages: Sequence[str], environment: Set[tuple[str, str]]) -> None:
         self.environment = environment
@@ -29,7 +29,7 @@ class ForkServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def ask(self, command: Command, descriptors: Sequence[int]) -> None:
-        """Have a command started. Raises OSError where the server is gone."""
+        """Start a command. Raises OSError if the server has ended."""
         if self._channel is None or self._process is None or self._process.poll() is not None:
             self.close()
             self._channel = self._start()
@@ -49,7 +49,7 @@ class ForkServer:
         return ours
 
     def close(self) -> None:
-        """End the server, and with it what still runs."""
+        """End the server and all running commands."""
         if self._channel is not None and self._process is not None:
             self._channel.close()
             self._process.wait()
@@ -57,7 +57,7 @@ class ForkServer:
 
 
 class ForkedProcess:
-    """What lit uses of `subprocess.Popen`, of a process that a server forks."""
+    """The part of `subprocess.Popen` that lit uses, for a process of a fork server."""
 
     def __init__(
         self,
@@ -82,14 +82,14 @@ class ForkedProcess:
         self.pid = read_number(self._status)
 
     def wait(self) -> int:
-        """The exit code, or a signal's negative number. Raises EOFError where the server died."""
+        """The exit code, or a signal's negative number. Raises EOFError if the server died."""
         if self.returncode is None:
             with self._status:
                 self.returncode = read_number(self._status)
         return self.returncode
 
     def communicate(self) -> tuple[str | None, str | None]:
-        """All that is written to the pipes, as the command ends."""
+        """Wait for the command; returns the output in the pipes."""
         with ThreadPoolExecutor(2) as readers:
             texts = readers.map(lambda pipe: pipe and pipe.read(), (self.stdout, self.stderr))
         self.wait()
@@ -98,7 +98,7 @@ class ForkedProcess:
 
 
 def _input(stdin: int | IO[str], ends: contextlib.ExitStack) -> tuple[IO[str] | None, int]:
-    """Our end of a pipe, where one was asked for, and the command's descriptor."""
+    """This end of a pipe, if one was requested, and the command's descriptor."""
     if stdin != subprocess.PIPE:
         return None, _descriptor(stdin)
     read, write = os.pipe()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a forked process what a new interpreter would be for a command line."""
+"""Lets a forked process behave like a new interpreter with a command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 @dataclass(frozen=True)
 class Command:
-    """What follows the interpreter's name in a command line, and where it runs."""
+    """The arguments of an interpreter, and its working folder."""
 
     arguments: Sequence[str]
     environment: dict[str, str]
@@ -28,7 +28,7 @@ class Command:
 
 
 def can_run(arguments: Sequence[str]) -> bool:
-    """Whether `Command` knows the form: `-m MODULE ...`, `-c CODE ...` or `FILE ...`."""
+    """Whether `Command` supports the form: `-m MODULE ...`, `-c CODE ...` or `FILE ...`."""
     if not arguments:
         return False
     first = arguments[0]
@@ -45,7 +45,7 @@ def become(command: Command) -> None:
     os.umask(command.umask)
     os.environ.clear()  # noqa: TID251  the whole environment, for whatever reads it
     os.environ.update(command.environment)  # noqa: TID251
-    tempfile.tempdir = None  # found anew, as TMPDIR may be another
+    tempfile.tempdir = None  # recomputed, because TMPDIR may differ
     _open_streams(unbuffered=bool(command.environment.get("PYTHONUNBUFFERED")))
     sys.excepthook = _print_exception
     main = ModuleType("__main__")
@@ -56,7 +56,7 @@ def become(command: Command) -> None:
 
 
 class Ending:
-    """Ends the process as the interpreter does, short of freeing all that was ever imported.
+    """Ends the process like the interpreter, but without freeing everything that was imported.
 
     It must be made before anything else wants to be called at the end: its turn comes last. The
     code of the command stands in a `with` statement.
@@ -77,7 +77,7 @@ class Ending:
             self._code = None if isinstance(error, KeyboardInterrupt) else 1
 
     def _end(self) -> None:
-        if self._code is None:  # of an interrupt, the process dies by the signal
+        if self._code is None:  # after an interrupt, the process ends by the signal
             return
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
@@ -93,7 +93,7 @@ def _open_streams(*, unbuffered: bool) -> None:
 
 
 def _stream(descriptor: int, like: TextIO, *, unbuffered: bool) -> TextIO:
-    """A standard stream as the interpreter opens it, with the encoding of the one before it."""
+    """A standard stream as the interpreter opens it, with the encoding of the previous one."""
     mode = "w" if descriptor else "r"
     raw: Any = io.FileIO(descriptor, mode, closefd=False)
     raw.name = like.name
@@ -110,7 +110,7 @@ def _stream(descriptor: int, like: TextIO, *, unbuffered: bool) -> TextIO:
 
 
 def _load(arguments: Sequence[str], main: ModuleType) -> CodeType:
-    """The code that the arguments name; `main`, `sys.argv` and `sys.path` are prepared for it."""
+    """The code that the arguments name, with `main`, `sys.argv` and `sys.path` prepared for it."""
     first, *rest = arguments
     if first == "-c":
         sys.argv, sys.path[0] = ["-c", *rest[1:]], ""
@@ -150,7 +150,7 @@ def _load_module(name: str, main: ModuleType) -> CodeType:
 def _print_exception(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """As the interpreter prints it, without the frames that led to the command."""
+    """Print a traceback like the interpreter, without the frames before the command."""
     shown, frame = trace, trace
     while frame:
         if Path(frame.tb_frame.f_code.co_filename) == Path(__file__):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lit test format whose Python commands run in processes forked from one that is ready."""
+"""A lit test format whose Python commands run in forks of a prepared process."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ import lit.TestRunner
 from tools.forks.client import ForkedProcess, ForkServer
 from tools.forks.command import Command, can_run
 
-# A command in another environment may load something else, so a new interpreter runs it; but these
-# variables are read when they are used.
+# A command in a different environment may load other code, so a new interpreter runs it. These
+# variables do not matter, because they are read on use.
 _READ_AT_USE = ("XTC_", "XDG_", "LIT_", "TMPDIR", "PATH")
 
 
 class ForkingTest(lit.formats.ShTest):  # type: ignore[misc]
-    """`ShTest` where `python ARGUMENTS` costs a fork; every other command is a process as ever.
+    """`ShTest` in which `python ARGUMENTS` is a fork; other commands are processes as usual.
 
     The commands find `packages` imported; else each sees what a new interpreter would.
     """
@@ -44,7 +44,7 @@ class ForkingTest(lit.formats.ShTest):  # type: ignore[misc]
 
 
 class _Starter:
-    """Stands in for `subprocess.Popen` in lit's shell."""
+    """Replaces `subprocess.Popen` in lit's shell."""
 
     def __init__(self, server: ForkServer) -> None:
         self._server = server
@@ -70,14 +70,14 @@ class _Starter:
 
 @cache
 def _server(packages: tuple[str, ...], environment: frozenset[tuple[str, str]]) -> ForkServer:
-    """One for all tests of this process that are configured alike."""
+    """The client that all tests of this process with the same configuration share."""
     _end_with_lit()
     return ForkServer(packages, environment)
 
 
 @cache
 def _end_with_lit() -> None:
-    """Let this worker of lit end when lit is killed, and the servers with it."""
+    """End this worker of lit, and its servers, when lit is killed."""
     parent = multiprocessing.parent_process()
 
     def wait() -> None:
@@ -89,7 +89,7 @@ def _end_with_lit() -> None:
 
 
 def _at_start(environment: Mapping[str, str]) -> frozenset[tuple[str, str]]:
-    """The variables that an interpreter, or what it imports, may read as it starts."""
+    """The variables that an interpreter, or its imports, may read at start-up."""
     return frozenset(
         (name, value) for name, value in environment.items() if not name.startswith(_READ_AT_USE)
     )

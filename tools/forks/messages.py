@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a fork server and its client say to each other, over a socket of the Unix domain.
+"""The protocol between a fork server and its client, over a Unix domain socket.
 
 A request is its length, together with four descriptors (the command's standard streams, and the
 pipe on which its end is told), and then the command as JSON. The pipe answers with two numbers: the
@@ -24,14 +24,14 @@ _DESCRIPTORS = 4
 
 
 def send_request(channel: socket.socket, command: Command, descriptors: Sequence[int]) -> None:
-    """Ask for a command. Raises OSError where the server is gone."""
+    """Request a command. Raises OSError if the server has ended."""
     body = json.dumps(asdict(command)).encode()
     socket.send_fds(channel, [_LENGTH.pack(len(body))], descriptors)
     channel.sendall(body)
 
 
 def receive_request(channel: socket.socket) -> tuple[Command, list[int]] | None:
-    """The next command and its descriptors; None where the client is gone."""
+    """The next command and its descriptors; None if the client has ended."""
     head, descriptors, _, _ = socket.recv_fds(channel, _LENGTH.size, _DESCRIPTORS)
     if not head:
         return None
@@ -47,7 +47,7 @@ def receive_request(channel: socket.socket) -> tuple[Command, list[int]] | None:
 
 
 def write_number(pipe: int, number: int) -> None:
-    """Tell a number; a reader that is gone does not mind."""
+    """Send a number; a reader that has ended is ignored."""
     try:
         os.write(pipe, _NUMBER.pack(number))
     except BrokenPipeError:
@@ -55,7 +55,7 @@ def write_number(pipe: int, number: int) -> None:
 
 
 def read_number(pipe: IO[bytes]) -> int:
-    """The next number. Raises EOFError where the server ended before it told it."""
+    """The next number. Raises EOFError if the server ended before sending it."""
     data = pipe.read(_NUMBER.size)
     if len(data) < _NUMBER.size:
         raise EOFError("the fork server ended before the command did")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that has imported packages, and forks a child for each command it is asked to run.
+"""A process that has imported packages, and forks a child for each requested command.
 
 Usage: python -m tools.forks.server DESCRIPTOR PACKAGE ... -PACKAGE ...
 
@@ -29,12 +29,12 @@ from tools.forks.messages import receive_request, write_number
 
 
 def main() -> None:
-    """Serve; in a child, run its command, after which the interpreter ends as after any program."""
+    """Serve requests; in a child, run its command, after which the interpreter ends as usual."""
     descriptor, *packages = sys.argv[1:]
     ending = Ending()
     import_all(packages)
     gc.collect()
-    gc.freeze()  # a child that looked through what it shares would copy it
+    gc.freeze()  # garbage collection in a child would copy the shared pages
     with _Server(socket.socket(fileno=int(descriptor))) as server:
         command = server.serve()
     if command is not None:
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def import_all(packages: Sequence[str]) -> None:
-    """Import packages and their public modules, which import the others; not those with a minus.
+    """Import packages and their public modules, which import the others, except those with a minus.
 
     What fails will fail again, and be seen, in the command that needs it.
     """
@@ -66,19 +66,19 @@ def _import(package: str, without: Set[str]) -> None:
 
 
 class _Server(contextlib.ExitStack):
-    """The client's requests, and the children that run; closed, it leaves no trace of itself."""
+    """The client's requests and the running children; closing it restores the process."""
 
     def __init__(self, requests: socket.socket) -> None:
         super().__init__()
         self._requests = self.enter_context(requests)
         self._events = self.enter_context(selectors.DefaultSelector())
-        self._status: dict[int, int] = {}  # by process: the pipe on which its end is told
+        self._status: dict[int, int] = {}  # by process: the pipe for its exit status
         self._ended, wakeup = os.pipe()
         for pipe in (self._ended, wakeup):
             os.set_blocking(pipe, False)
             self.callback(os.close, pipe)
-        self._handle(signal.SIGINT, signal.SIG_IGN)  # the client knows what an interrupt ends
-        self._handle(signal.SIGCHLD, lambda *_: None)  # else no byte comes
+        self._handle(signal.SIGINT, signal.SIG_IGN)  # the client decides what an interrupt ends
+        self._handle(signal.SIGCHLD, lambda *_: None)  # otherwise no wake-up byte comes
         self.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(wakeup))
         self._events.register(requests, selectors.EVENT_READ)
         self._events.register(self._ended, selectors.EVENT_READ)
@@ -87,7 +87,7 @@ class _Server(contextlib.ExitStack):
         self.callback(signal.signal, number, signal.signal(number, handler))
 
     def serve(self) -> Command | None:
-        """Fork for each request: in a child, its command; None where the client is gone."""
+        """Fork for each request; returns the command in a child, None if the client has ended."""
         while True:
             ready = {key.fd for key, _ in self._events.select()}
             if self._ended in ready:
@@ -101,7 +101,7 @@ class _Server(contextlib.ExitStack):
                     return request[0]
 
     def _is_child_for(self, _: Command, descriptors: Sequence[int]) -> bool:
-        """Fork; the child has its standard streams then, and no other of the descriptors."""
+        """Fork; the child keeps its standard streams and none of the other descriptors."""
         *streams, status = descriptors
         process = os.fork()
         if process == 0:
@@ -117,7 +117,7 @@ class _Server(contextlib.ExitStack):
         return process == 0
 
     def _tell_ends(self) -> None:
-        """Reap the children that have ended."""
+        """Reap ended children."""
         os.read(self._ended, 1 << 16)
         for process in list(self._status):
             found, status = os.waitpid(process, os.WNOHANG)
@@ -127,7 +127,7 @@ class _Server(contextlib.ExitStack):
                 os.close(pipe)
 
     def _kill_all(self) -> None:
-        """End what runs, and all that it has started, as lit does at a time limit."""
+        """End running children with their processes, as lit does at a time limit."""
         from lit.util import killProcessAndChildren
 
         for process in self._status:

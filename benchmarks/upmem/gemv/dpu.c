@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A matrix times a vector: two rows of a tasklet make one write of 8 bytes. */
+/* A matrix times a vector: two rows of a tasklet form one write of 8 bytes. */
 #include <alloc.h>
 #include <barrier.h>
 #include <defs.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A histogram of each tasklet, which are added at the end. */
+/* One histogram per tasklet; the histograms are added at the end. */
 #include <alloc.h>
 #include <barrier.h>
 #include <defs.h>

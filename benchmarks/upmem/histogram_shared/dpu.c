@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One histogram of all tasklets, guarded by mutexes. */
+/* One histogram for all tasklets, guarded by mutexes. */
 #include <alloc.h>
 #include <barrier.h>
 #include <defs.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layer of a perceptron: a matrix times a vector, and 0 for what is negative. */
+/* A layer of a perceptron: a matrix times a vector, with ReLU. */
 #include <alloc.h>
 #include <barrier.h>
 #include <defs.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running sums of 64-bit numbers. A second launch adds the sum of the DPUs before. */
+/* Running sums of 64-bit numbers. A second launch adds the sum of the previous DPUs. */
 #include "common.h"
 #include "running_sums.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binary search of 64-bit numbers in a sorted array in MRAM, which is read 16 bytes at a time until
- * what is left fits into a block. */
+ * the remaining range fits into a block. */
 #include <alloc.h>
 #include <barrier.h>
 #include <defs.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps the odd ones of 64-bit numbers, in order; tasklets learn from the one before where their results go. */
+/* Keeps the odd 64-bit numbers, in order; each tasklet learns its output offset from the previous
+ * one. */
 #include <alloc.h>
 #include <barrier.h>
 #include <defs.h>

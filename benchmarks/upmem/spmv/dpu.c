@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sparse matrix (rows compressed) times a vector: tasklets have ranges of rows, whose entries they
- * read one after another. */
+/* A sparse matrix (compressed rows) times a vector: each tasklet has a range of rows and reads
+ * their entries in sequence. */
 #include <alloc.h>
 #include <barrier.h>
 #include <defs.h>

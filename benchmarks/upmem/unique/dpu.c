@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps the first of equal neighbours among 64-bit numbers; tasklets learn from the one before where their results go. */
+/* Keeps the first of equal consecutive 64-bit numbers; each tasklet learns its output offset from
+ * the previous one. */
 #include <alloc.h>
 #include <barrier.h>
 #include <defs.h>
@@ -29,7 +30,7 @@ static unsigned int keep(uint64_t *to, const uint64_t *from)
     return kept;
 }
 
-/* The number of results before this tasklet's; says whether the first of them is known already. */
+/* The number of results before this tasklet's; tells whether its first number is already known. */
 static uint32_t hand_on(const uint64_t *kept, unsigned int count, unsigned int *skip)
 {
     unsigned int tasklet = me();

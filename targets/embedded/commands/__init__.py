@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands `xtc embedded <name>`, a file each."""
+"""Commands `xtc embedded <name>`, one file each."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arena as a picture: buffers over time."""
+"""Draws the buffers of the arena over time."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 _WIDTH, _HEIGHT, _LEFT, _TOP = 640, 320, 70, 24
 _COLOURS = ("#9ecae1", "#a1d99b", "#fdd0a2", "#dadaeb", "#fcbba1", "#c7e9c0")
-_NAMED = 14  # the least height of a buffer, in pixels, that has room for its name
+_NAMED = 14  # least height in pixels of a buffer with a label
 
 
 def picture(buffers: Sequence[Mapping[str, Any]], arena: int) -> str:
-    """SVG: from left to right the operators, upwards the arena's bytes; a box for each buffer."""
-    # Only instants at which something changes are told apart: calls are many, and most do nothing.
+    """SVG with operators from left to right and the arena's bytes upwards, one box per buffer."""
+    # Only calls at which a lifetime begins or ends get a column, because most calls change nothing.
     times = sorted({b[key] for b in buffers for key in ("begin", "end")})
     column = {time: number for number, time in enumerate(times)}
     step = _WIDTH / max(len(times), 1)

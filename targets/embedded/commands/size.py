@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say what a program takes of a board's flash and RAM, by operator and by buffer."""
+"""Print the flash and RAM that a program needs, by operator and by buffer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xtc_targets.embedded.build import PLAN
 from xtc_targets.embedded.commands._picture import picture
 from xtc_targets.embedded.passes import OPERATOR
 
-_WIDTH = 40  # characters that a lifetime is drawn in
+_WIDTH = 40  # width of a drawn lifetime in characters
 
 
 def run(argv: Sequence[str]) -> int:
@@ -42,7 +42,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _compiled(args: argparse.Namespace, folder: Path) -> int:
-    """The exit code of xtc-compile, which says on standard error what does not fit."""
+    """Run xtc-compile, which reports what does not fit; returns its exit code."""
     options = [*args.option, *([f"board={args.board}"] if args.board else [])]
     command = [sys.executable, "-m", "xtc.cli.main", "compile", str(args.graph)]
     command += ["--target", "embedded", "-o", str(folder)]
@@ -93,7 +93,7 @@ def _flash(memory: MemoryMap) -> list[str]:
 
 
 def _arena(artifact: Artifact) -> list[str]:
-    """Buffers by offset, and when they live, from the first call to the last."""
+    """Buffers by offset, with their lifetimes from the first call to the last."""
     buffers = _buffers(artifact)
     last = max((buffer["end"] for buffer in buffers), default=0) or 1
     lines = ["   offset     bytes  lives                                     in the arena"]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products and shifts of 64 bits for cores without instructions for them (IHI 0043, 4.2).
+// 64-bit multiplications and shifts for cores without instructions for them (IHI 0043, 4.2).
   .syntax unified
   .thumb
 
@@ -115,7 +115,7 @@
   bx lr
   .size __aeabi_lasr, . - __aeabi_lasr
 
-// Zeros above the highest bit of r0, by halving what is looked at.
+// Leading zeros of r0, by bisection.
   .section .text.__clzsi2,"ax",%progbits
   .p2align 2
   name __clzsi2

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copying and filling memory by the names that Arm's run-time ABI has for them (IHI 0043, 4.3.4).
+// Copying and filling memory, with the names of Arm's run-time ABI (IHI 0043, 4.3.4).
 //
-// Four words at a time where both ends are aligned alike. Only instructions of Armv6-M.
+// Four words at a time if both sides have the same alignment. Only instructions of Armv6-M.
   .syntax unified
   .thumb
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Start-up of a Cortex-M: vectors, variables, then calls of the program on command.
+// Start-up of a Cortex-M: vectors, initialisation of variables, then runs of the program on
+// command.
 //
 // A command is the address of a counter, which is read before and after the call. XTC_FPU and
 // XTC_DWT say whether the core has a floating-point unit and a cycle counter. Only

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From object files to an image: a small static linker for bare metal."""
+"""A small static linker for bare-metal images."""

@@ -16,9 +16,9 @@ _MOVES = {263: 0, 264: 0, 265: 16, 266: 16, 267: 32, 268: 32, 269: 48}
 def apply(
     data: bytearray, offset: int, here: int, type: int, target: int, addend: int | None
 ) -> None:
-    """Write a reference to `target` at `offset` of `data`, which lies at address `here`.
+    """Write a reference to `target` at `offset` in `data`; the reference is at address `here`.
 
-    Raises OverflowError where the target is too far, KeyError for another relocation.
+    Raises OverflowError if the target is too far, and KeyError for an unknown relocation.
     """
     value = target + (addend or 0)
     if type == NONE:
@@ -43,7 +43,7 @@ def _instruction(data: bytearray, offset: int, type: int, value: int, here: int)
     elif type in _MOVES:
         word = _field(word, value >> _MOVES[type] & 0xFFFF, 16, 5)
     elif type == GOT_LOW12:
-        # All is linked at fixed addresses: an address is computed, not loaded from a table.
+        # All addresses are fixed, so they are computed instead of loaded from a table.
         word = _field(_ADD | word & 0x3FF, value & 0xFFF, 12, 10)
     elif type in (PAGE21, GOT_PAGE21, ADR21):
         distance = value - here if type == ADR21 else (value >> 12) - (here >> 12)

@@ -13,9 +13,9 @@ NONE, ABS32, REL32, CALL, JUMP24, TARGET1, V4BX, PREL31, MOVW, MOVT, JUMP19, JUM
 def apply(
     data: bytearray, offset: int, here: int, type: int, target: int, addend: int | None
 ) -> None:
-    """Write a reference to `target` at `offset` of `data`, which lies at address `here`.
+    """Write a reference to `target` at `offset` in `data`; the reference is at address `here`.
 
-    Raises OverflowError where the target is too far, KeyError for another relocation.
+    Raises OverflowError if the target is too far, and KeyError for an unknown relocation.
     """
     if type in (NONE, V4BX):
         return

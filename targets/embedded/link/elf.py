@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Relocatable ELF files, as LLVM writes them for 32- and 64-bit little-endian machines.
+"""Reads the relocatable ELF files of LLVM for 32- and 64-bit little-endian machines.
 
 The layout is that of the System V ABI, chapter 4 (Object Files).
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from xtc.core.errors import ArtifactError
 
 ARM, AARCH64 = 40, 183
-"""`e_machine` of the machines that are linked for."""
+"""`e_machine` of the supported machines."""
 
 NOBITS = 8
 WRITE, ALLOC, EXECUTE = 1, 2, 4
@@ -33,7 +33,7 @@ _RELOCATION = {
 
 @dataclass(frozen=True)
 class Relocation:
-    """A reference from a section to a symbol; without `addend`, the bytes there hold it."""
+    """A reference from a section to a symbol; without `addend`, the section contains it."""
 
     offset: int
     type: int
@@ -43,7 +43,7 @@ class Relocation:
 
 @dataclass(frozen=True)
 class Section:
-    """A section that is to be in memory, with the references in it."""
+    """A section that is loaded into memory, with its references."""
 
     name: str
     type: int
@@ -56,7 +56,7 @@ class Section:
 
 @dataclass(frozen=True)
 class ElfSymbol:
-    """A name for an offset in a section, which is given by its number in the file."""
+    """A name for an offset in a section, by the number of the section in the file."""
 
     name: str
     value: int
@@ -68,12 +68,12 @@ class ElfSymbol:
 
 @dataclass(frozen=True)
 class ObjectFile:
-    """What a linker needs of a relocatable file.
+    """The contents of a relocatable file that the linker needs.
 
     Attributes:
         machine: `e_machine`.
-        sections: those that are to be in memory, by their number.
-        symbols: all, in their order.
+        sections: the loaded sections, by number.
+        symbols: all symbols, in order.
     """
 
     machine: int

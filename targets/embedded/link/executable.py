@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An image as an ELF file: what debuggers, QEMU and the simulator load, with its symbols."""
+"""Images as ELF files with symbols, for debuggers, QEMU and the simulator."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _IDENT = b"\x7fELF%c\x01\x01"
 
 @dataclass(frozen=True)
 class Executable:
-    """What an image loads, and its symbols.
+    """The loaded bytes of an image, and its symbols.
 
     Attributes:
         machine: `e_machine`.
         entry: address of the first instruction.
-        address: of the bytes in flash.
-        flash: these bytes.
+        address: address of the bytes in flash.
+        flash: the bytes in flash.
         symbols: address and size by name.
     """
 
@@ -38,7 +38,7 @@ class Executable:
 
 
 def executable(linked: Linked, entry: str) -> bytes:
-    """The ELF file of a linked program, which begins at `entry`."""
+    """The ELF file of a linked program that starts at `entry`."""
     wide = linked.machine == elf.AARCH64
     names, entries = bytearray(1), []
     sizes = {symbol.name: symbol for symbol in linked.memory.symbols}
@@ -99,7 +99,7 @@ def _file(wide: bool, linked: Linked, entry: int, base: int, symbols: bytes, nam
 
 
 def read_executable(data: bytes) -> Executable:
-    """Read what `executable` wrote. Raises ArtifactError for anything else."""
+    """Read a file of `executable`. Raises ArtifactError for anything else."""
     try:
         return _read(data)
     except (struct.error, IndexError, ValueError) as error:

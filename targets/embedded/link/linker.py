@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Link object files for fixed addresses; sections that nothing refers to are left out.
+"""Links object files at fixed addresses, without unreferenced sections.
 
-Flash has the vectors, code, constants and the initial values of variables; RAM has the stack, then
-variables. The stack is lowest: where it overflows, it leaves RAM, and the machine faults.
+Flash holds the vector table, code, constants and the initial values of variables; RAM holds the
+stack, then variables. The stack is lowest, so that an overflow leaves RAM and faults.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _APPLY = {elf.ARM: arm.apply, elf.AARCH64: aarch64.apply}
 _STACK_ALIGN = 16
 
 Key = tuple[int, int]
-"""A section: the number of its object and its own."""
+"""A section: the number of its object file, and its number in it."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a program may lie: regions of memory, and how many bytes its stack gets."""
+    """The memory for a program: regions, and the size of the stack."""
 
     flash: Region
     ram: Region
@@ -36,12 +36,12 @@ class Layout:
 
 @dataclass(frozen=True)
 class Linked:
-    """A program at its addresses.
+    """A linked program.
 
     Attributes:
-        flash: the bytes from the begin of flash on.
-        memory: its regions and symbols.
-        addresses: of all global symbols, those that the linker defines included.
+        flash: the bytes from the start of flash on.
+        memory: the memory map, with regions and symbols.
+        addresses: addresses of all global symbols, including those that the linker defines.
         machine: `e_machine` of the objects.
     """
 
@@ -52,10 +52,10 @@ class Linked:
 
 
 def link(objects: Sequence[ObjectFile], layout: Layout, roots: Sequence[str]) -> Linked:
-    """The program that begins at `roots`.
+    """Link the program that is reachable from `roots`.
 
-    Raises CompileError for symbols that no object defines, DeviceMemoryError with the sizes of all
-    symbols where the program does not fit.
+    Raises CompileError for undefined symbols, and DeviceMemoryError with the sizes of all symbols
+    if the program does not fit.
     """
     return _Link(objects, layout).run(roots)
 
@@ -93,7 +93,7 @@ class _Link:
         return symbol.section == elf.ABSOLUTE or (number, symbol.section) in self.placed
 
     def _reachable(self, roots: Sequence[str]) -> list[Key]:
-        """The sections that roots refer to, directly or through others, in order."""
+        """The sections that are reachable from roots, in order."""
         todo = [self._definition(root, "the image") for root in roots]
         seen: set[Key] = set()
         while todo:
@@ -134,7 +134,7 @@ class _Link:
         return self.objects[key[0]].sections[key[1]]
 
     def _place(self, kept: Sequence[Key]) -> None:
-        """Addresses: what is read only behind each other in flash, the rest in RAM."""
+        """Assign addresses: read-only sections in flash, the others in RAM."""
         flash, ram = self.layout.flash.address, self.layout.ram.address
         stack_end = ram + _aligned(self.layout.stack_bytes, _STACK_ALIGN)
         for key in kept:
@@ -252,7 +252,7 @@ _LIMITS = (
     "xtc_zero_begin",
     "xtc_zero_end",
 )
-"""Symbols that the linker defines: ends of the stack, of variables, and where their values are."""
+"""Symbols that the linker defines: limits of the stack and of variables, and the initial values."""
 
 _ABSENT = {
     "__aeabi_d": "float64 needs a core with instructions for it: cast to float32",
@@ -264,7 +264,7 @@ _ABSENT = {
 
 
 def check_fits(memory: MemoryMap) -> None:
-    """Raise DeviceMemoryError with the largest symbols where a region is too small."""
+    """Raise DeviceMemoryError with the largest symbols if a region is too small."""
     for region in memory.regions:
         used = memory.used(region.name)
         if used > region.nbytes:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes of this target alone."""
+"""Passes that only this target uses."""
 
 OPERATOR = ".op."
-"""Between the names of the graph and of a node, in the symbol of the node's function."""
+"""The separator between the names of graph and node in the symbol of a node's function."""
 ARENA = "_arena"
-"""Behind the name of the graph, in the symbol of the memory that buffers share."""
+"""The suffix after the name of the graph in the symbol of the arena."""
 KEPT = "loop_annotation"
-"""LLVM's attribute of a loop, here of those that are not unrolled further."""
+"""LLVM's loop attribute, here for loops that must not be unrolled further."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loop of a tile by dual multiply-adds, in assembly: its sums stay in registers.
+"""The loop of a tile with dual multiply-adds, in assembly: its accumulators stay in registers.
 
-A compiler spills some of 14 registers; here each instruction is chosen. A word of four weights of a
-column becomes two words of halves (SXTB16); each row's two words are loaded at once (LDRD).
+A compiler would spill some of the 14 registers, so the instructions are chosen here. A word of four
+weights of a column is split into two words of halves (SXTB16); the two words of each row are loaded
+together (LDRD).
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from xtc.ir.mlir import Type, Value, arith
 from xtc.ir.mlir_llvm import llvm
 from xtc_targets.embedded.passes._kernels import WORD, integer
 
-_PAIR = 2  # columns whose weights are loaded at once
-_REGISTERS = 13  # of which the loop's end may take the last
-_FEW = 2  # words of a loop that is written out
+_PAIR = 2  # columns whose weights are loaded together
+_REGISTERS = 13  # of which the last may hold the end of the loop
+_FEW = 2  # most words of a loop that is fully unrolled
 
 
 @dataclass(frozen=True)
 class DualLoop:
-    """Sums over words of K: rows times columns.
+    """The accumulation over words of K for rows times columns.
 
     Attributes:
-        rows, columns: of the tile; several rows have two columns at most.
-        words: of K.
+        rows, columns: size of the tile; with several rows, at most two columns.
+        words: number of words of K.
     """
 
     rows: int
@@ -42,17 +43,17 @@ class DualLoop:
 
     @property
     def _used(self) -> int:
-        """Registers of sums, two addresses, a row's words and weights."""
+        """The registers for accumulators, two addresses, a row's words and weights."""
         return self._count + 4 + 2 * self._wide
 
     @property
     def _end_is_float(self) -> bool:
-        """Whether the end of the rows is in a register of floats, as others are taken."""
+        """Whether the end of the rows is in a float register, because the others are used up."""
         return self._used >= _REGISTERS
 
     @property
     def _step(self) -> int:
-        """Words of an iteration."""
+        """The number of words per iteration."""
         if self.words <= _FEW:
             return self.words
         return 2 if self.words % 2 == 0 else 1
@@ -62,7 +63,7 @@ class DualLoop:
         return self._step < self.words
 
     def sums(self, x: Value, w: Value, start: Sequence[Value]) -> list[Value]:
-        """From the addresses of rows and weights, and the first values: what they are then."""
+        """Emit the loop for the addresses of rows and weights; returns the updated accumulators."""
         i32 = integer(32)
         type = Type.parse(f"!llvm.struct<({', '.join(['i32'] * self._used)})>")
         operands = [*start, x, w, *([self._end(x)] if self._loops else [])]
@@ -72,7 +73,7 @@ class DualLoop:
         return [llvm.extractvalue(i32, results, [n]) for n in range(self._count)]
 
     def _end(self, x: Value) -> Value:
-        """The address behind the rows."""
+        """The end address of the rows."""
         nbytes = arith.constant(integer(32), 2 * WORD * self.rows * self.words)
         end = arith.addi(x, nbytes)
         return arith.bitcast(Type.parse("f32"), end) if self._end_is_float else end
@@ -97,7 +98,7 @@ class DualLoop:
             yield "bne 1b"
 
     def _word(self) -> Iterator[str]:
-        """Four elements of K of all rows and columns."""
+        """The instructions for four elements of K, for all rows and columns."""
         if self.rows == 1:
             yield self._row()
         for first in range(0, self.columns, _PAIR):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What follows the sums of a contraction element by element, computed of each sum at once."""
+"""The elementwise epilogue of a contraction, computed on each accumulator in registers."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _ELEMENTWISE = ("arith.", "math.")
 
 @dataclass(frozen=True)
 class Epilogue:
-    """An elementwise operation on the sums of a contraction.
+    """The epilogue of a contraction.
 
     Attributes:
         nest: the contraction.
-        reader: what reads its sums; None where they are the result.
+        reader: the elementwise operation that reads its sums; None if they are the result.
     """
 
     nest: Structured
     reader: Structured | None
 
     def finish(self, positions: dict[int, Number], total: Value, column: int | None) -> None:
-        """Compute what follows of a sum, or of a vector of sums along a loop, and store it."""
+        """Compute the epilogue of a sum, or of a vector of sums along a loop, and store it."""
         lanes = _lanes(total)
         if lanes == 1 or column is None:
             self._finish(positions, total, 1)
@@ -49,12 +49,12 @@ class Epilogue:
         _inlined(self.reader, self._position(self.reader), total, loops)
 
     def _position(self, reader: Structured) -> int:
-        """Which operand of the reader the sums are."""
+        """The number of the reader's operand that has the sums."""
         sums = self.nest.op.operands[2]
         return next(n for n, value in enumerate(reader.op.operands) if value == sums)
 
     def _pairs(self, reader: Structured) -> list[tuple[int, int]]:
-        """Loops of the contraction, each with the reader's loop that is the same."""
+        """The loops of the contraction, each with the corresponding loop of the reader."""
         rows = zip(reader.indices[self._position(reader)], self.nest.indices[2], strict=True)
         return [
             (own.loop, theirs.loop)
@@ -63,7 +63,7 @@ class Epilogue:
         ]
 
     def _is_contiguous(self, column: int) -> bool:
-        """Whether all that is read and written is next to each other along a loop, or the same."""
+        """Whether all operands are contiguous along a loop, or invariant."""
         if self.reader is None:
             return _walks(self.nest, 2, column, may_stay=False)
         loop = dict(self._pairs(self.reader)).get(column)
@@ -88,7 +88,7 @@ def _used(reader: Structured) -> list[int]:
 
 
 def _walks(nest: Structured, operand: int, loop: int, *, may_stay: bool) -> bool:
-    """Whether a loop goes along neighbouring elements of an operand, or stays at one element."""
+    """Whether an operand is contiguous along a loop, or with `may_stay`, invariant."""
     value = nest.op.operands[operand]
     if not isinstance(value.type, MemRefType):
         return may_stay
@@ -101,7 +101,7 @@ def _walks(nest: Structured, operand: int, loop: int, *, may_stay: bool) -> bool
 
 
 def _ends_in(nest: Structured, operand: int, loop: int) -> bool:
-    """Whether the last index alone depends on the loop, as vectors are along that dimension."""
+    """Whether only the last index depends on the loop: vectors run along that dimension."""
     if not nest.indices[operand]:
         return False
     *others, last = nest.indices[operand]
@@ -109,7 +109,7 @@ def _ends_in(nest: Structured, operand: int, loop: int) -> bool:
 
 
 def _inlined(reader: Structured, number: int, total: Value, positions: dict[int, Number]) -> None:
-    """The body of an elementwise operation, on one element of each operand, or a vector of each."""
+    """Inline the body of an elementwise operation on an element or a vector of each operand."""
     op, lanes = reader.op, _lanes(total)
     known: dict[Value, Value] = {reader.body.arguments[number]: total}
     for position in _used(reader):
@@ -135,7 +135,7 @@ def _copy(inner: Operation, operands: Sequence[Value], lanes: int) -> Operation:
 
 
 def _wide(value: Value, lanes: int) -> Value:
-    """A value in every lane, unless it has lanes."""
+    """A scalar broadcast to lanes; vectors are unchanged."""
     is_wide = isinstance(value.type, VectorType)
     return value if is_wide else vector_pieces.broadcast(value, lanes)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contractions of int8 numbers with constant weights, and what reads their sums."""
+"""Finds int8 contractions with constant weights, and their epilogues."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ from xtc_targets.embedded.passes._stored_order import constant_of
 
 @dataclass(frozen=True, eq=False)
 class NarrowContraction:
-    """A contraction of int8 whose sums start at a constant, and what reads them.
+    """An int8 contraction whose accumulators start from a constant, and its epilogue.
 
     Attributes:
         found: the contraction; operand 0 is x, operand 1 a constant.
-        fill: what writes the first values.
-        start: the first value.
-        reader: the only reader of the sums, element by element; None where they are the result.
+        fill: the operation that writes the initial values.
+        start: the initial value.
+        reader: the elementwise operation that is the only reader of the sums; None if they are the
+            result.
         weights: the constant.
     """
 
@@ -50,7 +51,7 @@ class NarrowContraction:
         return str(StringAttr(self.weights.attributes["sym_name"]).value)
 
     def erase(self) -> None:
-        """Erase what was rewritten, and the buffer of the sums where it is not the result."""
+        """Erase the rewritten operations, and the buffer of the sums if it is not the result."""
         sums = self.found.nest.op.operands[2]
         if self.reader is not None:
             self.reader.op.erase()
@@ -64,7 +65,7 @@ class NarrowContraction:
 
 
 def narrow_contractions(function: Operation) -> Iterator[NarrowContraction]:
-    """The candidates of a function; what reads the sums of several belongs to the last."""
+    """The candidates of a function; a reader of several sums belongs to the last."""
     claimed: set[Operation] = set()
     for op in reversed(all_operations(function)):
         if op.name.startswith("linalg.") and op.name != "linalg.yield":
@@ -97,7 +98,7 @@ def _candidate(op: Operation) -> NarrowContraction | None:
 
 
 def _has_steps(value: Value) -> bool:
-    """Whether the strides and the offset of a buffer are known."""
+    """Whether the strides and the offset of a buffer are static."""
     strides, offset = MemRefType(value.type).get_strides_and_offset()
     dynamic = MemRefType.get_dynamic_stride_or_offset()
     return dynamic not in (*strides, offset)
@@ -108,7 +109,7 @@ def _is_plain_alloc(value: Value) -> bool:
 
 
 def _around(op: Operation) -> tuple[Operation | None, list[Operation]]:
-    """The fill that writes the first values of the sums, and what uses the sums afterwards.
+    """The fill that writes the initial values of the sums, and the later users of the sums.
 
     The buffer may have other contents before the fill, and after a later one.
     """
@@ -131,7 +132,7 @@ def _overwrites(op: Operation, buffer: Value) -> bool:
 
 
 def _reader(nest: Structured, readers: Sequence[Operation]) -> Structured | None:
-    """The only reader of the sums, where nothing else uses them."""
+    """The elementwise reader of the sums, if nothing else uses them, or None."""
     op, sums = nest.op, nest.op.operands[2]
     if not _is_plain_alloc(sums) or len(readers) != 1:
         return None
@@ -156,9 +157,9 @@ def _reader(nest: Structured, readers: Sequence[Operation]) -> Structured | None
 
 
 def _can_move(reader: Structured) -> bool:
-    """Whether the result of an operation can be in a buffer that is new there.
+    """Whether the result of an operation can be written to a new buffer.
 
-    The operation writes all of it, and what uses it afterwards names the buffer itself.
+    It can if the operation writes all of it, and later users refer to the buffer itself.
     """
     y = reader.op.operands[-1]
     if not _is_plain_alloc(y) or reader.reads_destination:
@@ -178,10 +179,10 @@ def _in_block(op: Operation, order: Mapping[Operation, int]) -> Operation | None
 
 
 def move_result(reader: Structured) -> None:
-    """Let an operation, and what follows it, use a new buffer for its result."""
+    """Let an operation and the later users use a new buffer for its result."""
     order = _order(reader.op)
     y, start = reader.op.operands[-1], order[reader.op]
-    # Before anything changes: operations are equal as long as their operands are.
+    # Collected before anything changes, because equality of operations depends on their operands.
     later = [
         use
         for use in y.uses

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What writes the sums of a tile of an int8 contraction, by the instructions of a core."""
+"""The interface of kernels that compute a tile of an int8 contraction on a kind of core."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from xtc.ir.builders.numbers import Number
 from xtc.ir.mlir import InsertionPoint, IntegerType, Value
 
 WORD = 4
-"""Bytes that a register of 32 bits holds, and that two dual multiply-adds sum."""
-_SHORT = 4  # iterations of a loop that is written out
+"""Bytes of a 32-bit register, which two dual multiply-adds process."""
+_SHORT = 4  # most iterations of a loop that is fully unrolled
 
 
 @dataclass(frozen=True)
 class Walk:
-    """A loop of the reduction that is not along neighbouring bytes of x.
+    """A reduction loop that is not contiguous in x.
 
     Attributes:
-        extent: its iterations.
-        x_step, w_step: bytes between two of them, the second where weights keep their order.
+        extent: number of iterations.
+        x_step, w_step: bytes between iterations; `w_step` is for weights in their original order.
     """
 
     extent: int
@@ -33,12 +33,12 @@ class Walk:
 
 @dataclass(frozen=True)
 class TileShape:
-    """The columns of a tile, and its reduction along neighbouring bytes of x.
+    """The columns of a tile, and its contiguous reduction in x.
 
     Attributes:
-        width: columns.
-        length: iterations of the reduction.
-        word: bytes along it that an instruction takes at once; 0 where that is one.
+        width: number of columns.
+        length: extent of the reduction.
+        word: bytes along it that an instruction processes together; 0 for single bytes.
     """
 
     width: int
@@ -47,7 +47,7 @@ class TileShape:
 
     @property
     def words(self) -> int:
-        """Whole words."""
+        """Number of whole words."""
         return self.length // self.word if self.word else 0
 
     @property
@@ -57,13 +57,13 @@ class TileShape:
 
     @property
     def left(self) -> int:
-        """Bytes behind them."""
+        """Bytes after the whole words."""
         return self.length - self.whole
 
 
 @dataclass(frozen=True)
 class Sum:
-    """A sum, or a vector of sums of neighbouring columns, from this one on."""
+    """A sum, or a vector of sums of consecutive columns from `column` on."""
 
     row: int
     column: int
@@ -71,25 +71,25 @@ class Sum:
 
 
 Memory = tuple[Value, Value | None, Value | None]
-"""x, weights in words, weights behind them; as one dimension of bytes, None where there are none.
+"""x, the weights in whole words, and the weights after them, as flat bytes; None if empty.
 
 For each iteration of the outer reduction loops, the second has blocks [words][columns][word], the
 third [columns][left], or [left][columns] for kernels in lanes.
 """
 TileSums = Callable[[Number, Number, Value], list[Sum]]
-"""Writes the sums of a tile: from x at an offset, the weights of a tile by its number, a start."""
+"""Emits the sums of a tile, from an offset in x, the number of the tile, and a start value."""
 ChannelSums = Callable[[Number, Number, int, Value], list[Sum]]
-"""Writes the sums of neighbouring channels: from x and weights at offsets, how many, a start."""
+"""Emits the sums of consecutive channels, from offsets, their number, and a start value."""
 
 
 class Kernels(Protocol):
     """The kernels of a kind of core.
 
     Attributes:
-        rows, columns: of a tile at most.
-        neighbours: channels that are summed at once where each has separate weights.
-        in_lanes: whether a vector has the sums of neighbouring columns.
-        wide: rows of a tile at most, where rows are widened once for many columns; 0 for never.
+        rows, columns: largest size of a tile.
+        neighbours: channels that are computed together in depthwise contractions.
+        in_lanes: whether a vector has the sums of consecutive columns.
+        wide: most rows of a tile whose rows are widened once for many columns; 0 for never.
     """
 
     @property
@@ -104,15 +104,15 @@ class Kernels(Protocol):
     def wide(self) -> int: ...
 
     def word(self, width: int) -> int:
-        """Bytes along the reduction that an instruction takes, in a tile of so many columns."""
+        """Bytes along the reduction that an instruction processes, in a tile of `width` columns."""
 
     def tile(
         self, memory: Memory, shape: TileShape, rows: int, row_step: int, walks: tuple[Walk, ...]
     ) -> TileSums:
-        """Tiles of rows that are `row_step` bytes apart."""
+        """The emitter of tiles whose rows are `row_step` bytes apart."""
 
     def channels(self, x: Value, w: Value, walks: tuple[Walk, ...]) -> ChannelSums:
-        """Neighbouring channels."""
+        """The emitter of consecutive channels."""
 
 
 def integer(bits: int) -> IntegerType:
@@ -121,14 +121,14 @@ def integer(bits: int) -> IntegerType:
 
 
 def replaced(sums: Sequence[Value], position: int, total: Value) -> list[Value]:
-    """A list with another element."""
+    """A copy of a list with one element replaced."""
     return [*sums[:position], total, *sums[position + 1 :]]
 
 
 def carried(
     count: int, step: int, sums: list[Value], body: Callable[[Number, list[Value]], list[Value]]
 ) -> list[Value]:
-    """A loop that carries sums; the body alone where it has one iteration."""
+    """A loop that carries sums; only the body if it has one iteration."""
     if count <= step:
         return body(0, sums)
 
@@ -146,9 +146,9 @@ def walked(
     sums: list[Value],
     step: Callable[[Number, Number, list[Value]], list[Value]],
 ) -> list[Value]:
-    """Loops over all walks around a step, which gets the offsets of x and of the weights.
+    """Loops over all walks around a step, which receives the offsets in x and in the weights.
 
-    The innermost one is written out where it is short.
+    A short innermost loop is fully unrolled.
     """
     if not walks:
         return step(x_at, w_at, sums)

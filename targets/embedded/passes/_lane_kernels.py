@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of products of int8 numbers in lanes: a vector has the sums of four neighbouring columns.
+"""Int8 kernels in lanes: a vector has the sums of four consecutive columns.
 
-A number of x, in every lane, times the weights of all columns, in 16 bits with sums of 32 bits, is
-one instruction on AArch64 (SMLAL by element). With `dots`, it is four numbers of x, and their
-products with four weights of each column are summed (SDOT).
+On AArch64, one instruction multiplies an element of x with the 16-bit weights of all columns and
+adds to 32-bit sums (SMLAL by element). With `dots`, it reduces four elements of x with four weights
+of each column (SDOT).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from xtc_targets.embedded.passes._kernels import (
 )
 
 LANES = 4
-"""Sums in a register."""
+"""Number of sums in a register."""
 DOT = 4
-"""Products that an instruction sums in each lane."""
-_GROUP = 8  # bytes of x that are read at once
-_UNROLL = 4  # words of an iteration at most
+"""Number of products that an instruction sums in each lane."""
+_GROUP = 8  # bytes of x that are read together
+_UNROLL = 4  # most words per iteration
 
 
 def _vector(lanes: int, bits: int) -> VectorType:
@@ -43,13 +43,13 @@ def _vector(lanes: int, bits: int) -> VectorType:
 
 
 def _load(memory: Value, offset: Number, count: int, *, aligned: bool = False) -> Value:
-    """Neighbouring bytes."""
+    """Load contiguous bytes."""
     align = IntegerAttr.get(integer(64), DOT) if aligned else None
     return vector.load(_vector(count, 8), memory, [numbers.as_value(offset)], alignment=align)
 
 
 def _wide(bytes_: Value) -> Value:
-    """Bytes as numbers of 16 bits."""
+    """Bytes extended to 16 bits."""
     (count,) = VectorType(bytes_.type).shape
     return arith.extsi(_vector(count, 16), bytes_)
 
@@ -61,7 +61,7 @@ def _parts(width: int) -> list[tuple[int, int]]:
 
 
 def _part(value: Value, first: int, lanes: int) -> Value:
-    """Some neighbouring lanes; a single one as a scalar."""
+    """Consecutive lanes of a vector; a single lane as a scalar."""
     if lanes == 1:
         return vector.extract(value, [], [first])
     if VectorType(value.type).shape == [lanes]:
@@ -71,9 +71,10 @@ def _part(value: Value, first: int, lanes: int) -> Value:
 
 
 def _accumulated(total: Value, x: Value, w: Value) -> Value:
-    """Sums with the products of numbers of 16 bits.
+    """Add the products of 16-bit numbers to sums.
 
-    By intrinsic: LLVM knows that these were bytes, and would multiply in 16 bits, which costs more.
+    It uses an intrinsic, because LLVM would see that these were bytes and multiply in 16 bits,
+    which costs more.
     """
     type = total.type
     if type == _vector(LANES, 32):
@@ -84,10 +85,10 @@ def _accumulated(total: Value, x: Value, w: Value) -> Value:
 
 @dataclass(frozen=True)
 class LaneKernels:
-    """Sums in lanes of vectors.
+    """Kernels with sums in lanes of vectors.
 
     Attributes:
-        rows, columns: of a tile.
+        rows, columns: size of a tile.
         dots: whether the core has dot products (SDOT).
     """
 
@@ -115,7 +116,7 @@ class LaneKernels:
 
 @dataclass(frozen=True)
 class _Tile:
-    """A tile of sums: rows of x, each `row_step` bytes from the one before, times columns."""
+    """Emits a tile of sums: rows of x, which are `row_step` bytes apart, times columns."""
 
     memory: Memory
     shape: TileShape
@@ -148,7 +149,7 @@ class _Tile:
         return carried(walk.extent, 1, sums, body)
 
     def _in_words(self, x_at: Number, block: Number, sums: list[Value]) -> list[Value]:
-        """Along neighbouring bytes, four at a time."""
+        """Reduce contiguous bytes, four at a time."""
         shape, memory = self.shape, self.memory[1]
         if memory is None:
             return sums
@@ -165,7 +166,7 @@ class _Tile:
         return carried(shape.words, step, sums, body)
 
     def _dots(self, memory: Value, x_at: Number, w_at: Number, sums: list[Value]) -> list[Value]:
-        """Four products of each row and column."""
+        """Add four products per row and column."""
         all_bytes = LANES * DOT
         rows = [self._word(numbers.add(x_at, row * self.row_step)) for row in range(self.rows)]
         for number, (first, _) in enumerate(self._parts):
@@ -183,13 +184,13 @@ class _Tile:
         return sums
 
     def _word(self, at: Number) -> Value:
-        """Four bytes of x, in every lane."""
+        """Four bytes of x, broadcast to every lane."""
         word = vector.bitcast(_vector(1, 32), _load(self.memory[0], at, DOT))
         lanes = broadcast(vector.extract(word, [], [0]), LANES)
         return vector.bitcast(_vector(LANES * DOT, 8), lanes)
 
     def _behind(self, x_at: Number, block: Number, sums: list[Value]) -> list[Value]:
-        """The bytes that are in no words: groups that are read at once, then single ones."""
+        """Reduce the bytes after whole words: groups that are read together, then single bytes."""
         shape, memory = self.shape, self.memory[2]
         if memory is None:
             return sums
@@ -235,7 +236,7 @@ class _Tile:
     def _products(
         self, memory: Value, xs: Sequence[Value], w_at: Number, sums: list[Value]
     ) -> list[Value]:
-        """A product of each row and column."""
+        """Add one product per row and column."""
         w = _wide(_load(memory, w_at, self.shape.width))
         for number, (first, lanes) in enumerate(self._parts):
             factors = _part(w, first, lanes)
@@ -248,7 +249,7 @@ class _Tile:
 
 @dataclass(frozen=True)
 class _Channels:
-    """Sums of neighbouring channels, each with separate weights."""
+    """Emits the sums of consecutive channels, each with separate weights."""
 
     x: Value
     w: Value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of the graph that operations came from."""
+"""The graph nodes of operations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xtc.ir.mlir import Operation
 
 
 def last_node(op: Operation) -> str | None:
-    """The node of an operation; of several that were fused, the one with the result."""
+    """The node of an operation; for several fused nodes, the node of the result."""
     ids = [name for name in op.attributes if name.startswith(NODE_ID_PREFIX)]
     names = [name.removeprefix(NODE_ID_PREFIX).removesuffix("_") for name in ids]
     whole = [name for name in names if "." not in name]

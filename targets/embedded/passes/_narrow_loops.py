@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops around kernels of int8 contractions: tiles in registers, and what follows at once.
+"""Writes the loops around int8 kernels: tiles and epilogues in registers.
 
-The sums in int32 are in no memory: what follows element by element, as bias, requantisation and
-activation, is computed of each while it is in a register. The weights must be a constant; they are
-stored in the order in which kernels read them. Contractions of other types, with a schedule, or
-whose weights are no constant stay as they are.
+The int32 accumulators are never stored: elementwise epilogues such as bias, requantisation and
+activation are computed in registers. The weights must be a constant, which is stored in the order
+in which kernels read it. Contractions of other types, with a schedule, or with non-constant weights
+stay as they are.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from xtc_targets.embedded.passes._stored_order import Part, erase_unread, stored
 from xtc_targets.embedded.passes._wide_rows import Runs, WideRows, chosen_rows, columns_beside
 
 _SHARED = ("arith.constant", "memref.get_global", "memref.reinterpret_cast")
-"""Operations that belong to no node: others may use them, too."""
+"""Operations that belong to no node, because several nodes may use them."""
 
 
 def fuse_contractions(module: Operation, kernels: Kernels) -> None:
-    """Write the loops of all candidates of a module, with these kernels inside."""
+    """Write the loops of all candidates of a module around these kernels."""
     with module.context:
         candidates = [
             found for function in functions(module) for found in narrow_contractions(function)
@@ -62,7 +62,7 @@ def _rewrite(module: Operation, found: NarrowContraction, kernels: Kernels) -> N
     node = StringAttr.get(last_node(found.last) or last_node(found.found.nest.op) or "sum")
     reader, x = found.reader, found.found.nest.op.operands[0]
     if reader is not None and root(reader.op.operands[-1]) == root(x):
-        # It would be written while it is read.
+        # The result would overwrite an operand that is still read.
         move_result(reader)
     before = {op.operation for op in block.operations}
     with found.last.location, InsertionPoint(found.last):
@@ -74,7 +74,7 @@ def _rewrite(module: Operation, found: NarrowContraction, kernels: Kernels) -> N
 
 
 def _steps(nest: Structured, operand: int) -> tuple[list[int], int]:
-    """How far each loop moves in an operand's memory, in elements, and where it begins."""
+    """The stride of each loop in an operand, in elements, and the operand's offset."""
     strides, _ = MemRefType(nest.op.operands[operand].type).get_strides_and_offset()
     row = nest.indices[operand]
     steps = [
@@ -86,7 +86,7 @@ def _steps(nest: Structured, operand: int) -> tuple[list[int], int]:
 
 
 def _flat(value: Value) -> Value:
-    """A buffer as one dimension of elements, from its first on."""
+    """A buffer as one dimension of elements."""
     type = MemRefType(value.type)
     strides, offset = type.get_strides_and_offset()
     span = 1 + sum(s * (n - 1) for s, n in zip(strides, type.shape, strict=True))
@@ -115,7 +115,7 @@ class _Rewrite:
             self._channels(channel)
 
     def _channel(self) -> int | None:
-        """The batch loop along neighbouring bytes of both operands; None where there is none."""
+        """The batch loop that is contiguous in both operands, or None."""
         x, w = _steps(self.nest, 0)[0], _steps(self.nest, 1)[0]
         batch = self.candidate.found.roles.batch
         return next((loop for loop in batch if x[loop] == w[loop] == 1), None)
@@ -157,7 +157,7 @@ class _Rewrite:
     def _wide_runs(
         self, column: int | None, walks: tuple[int, ...], along: tuple[int, ...]
     ) -> Runs | None:
-        """The bytes of a row of x, where it pays to widen them for all columns; else None."""
+        """The bytes of a row of x, if widening them for all columns pays, or None."""
         nest, loops = self.nest, (*walks, *along)
         (x, _), (w, _) = _steps(nest, 0), _steps(nest, 1)
         if not self.kernels.wide or column is None or not along:
@@ -197,7 +197,7 @@ class _Rewrite:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The loops of a tiled contraction by what is done with them."""
+    """The loops of a tiled contraction by role."""
 
     rewrite: _Rewrite
     outer: list[int]
@@ -213,7 +213,7 @@ class _Plan:
         return math.prod(self.rewrite.nest.extents[loop] for loop in self.along)
 
     def groups(self) -> list[_Group]:
-        """The columns in whole tiles, then what is left of them as a narrower tile."""
+        """The columns in whole tiles, then the remainder as a narrower tile."""
         most = self.rewrite.kernels.columns if self.wide is None else columns_beside(self.rows)
         extents = self.rewrite.nest.extents
         count = 1 if self.column is None else extents[self.column]
@@ -263,7 +263,7 @@ class _Group:
     def emit(
         self, plan: _Plan, x: Value, x_at: Number, positions: dict[int, Number], rows: int
     ) -> None:
-        """Loops over the tiles at one position of the rows."""
+        """Emit the loops over the tiles at one position of the rows."""
         nest, rewrite, width = plan.rewrite.nest, plan.rewrite, self.shape.width
         x_steps, _ = _steps(nest, 0)
         walks = tuple(Walk(nest.extents[loop], x_steps[loop]) for loop in plan.walks)
@@ -291,7 +291,7 @@ class _Group:
 def _positions(
     plan: _Plan, positions: dict[int, Number], total: Sum, first: Number
 ) -> dict[int, Number]:
-    """Where the result of a sum is, its first one where there are several."""
+    """The position of a sum's result, or of the first of several."""
     here = dict(positions)
     if plan.row is not None:
         here[plan.row] = numbers.add(positions[plan.row], total.row)
@@ -301,9 +301,9 @@ def _positions(
 
 
 def _merged(nest: Structured, loops: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Reduction loops in the order of x: those that walk rows, and those along one row together.
+    """Reduction loops in the order of x: those over rows, and those that are contiguous together.
 
-    The loops of the second kind are one walk along neighbouring bytes of x, with even steps in w.
+    The loops of the second kind form one contiguous walk through x, with even steps in w.
     """
     (x, _), (w, _) = _steps(nest, 0), _steps(nest, 1)
     left = sorted((loop for loop in loops if nest.extents[loop] > 1), key=lambda loop: -x[loop])
@@ -333,7 +333,7 @@ def _nested(
     positions: dict[int, Number],
     body: Callable[[dict[int, Number]], None],
 ) -> None:
-    """Loops around a body, which gets the position of each."""
+    """Loops around a body, which receives the index of each."""
     if not loops:
         body(positions)
         return
@@ -342,7 +342,7 @@ def _nested(
 
 
 def _blocks(count: int, size: int, body: Callable[[Number, int], None]) -> None:
-    """A loop over whole blocks, then what is left."""
+    """A loop over whole blocks, then the remainder."""
     whole = count // size
 
     def inside(index: Value, _: list[Value], ip: InsertionPoint) -> list[Value]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of products of int8 numbers: a tile of results in registers, by single or dual multiplies.
+"""Int8 kernels in scalar registers, with single or dual multiplies.
 
-`x` and `w` are read at linear offsets. A sum over K runs along neighbouring bytes of `x`; `w` was
-stored in the order in which a tile reads it.
+`x` and `w` are read at linear offsets. The reduction over K is contiguous in `x`; `w` is stored in
+the order in which a tile reads it.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from xtc_targets.embedded.passes._kernels import (
     walked,
 )
 
-_UNROLL = 4  # words of an iteration at most
+_UNROLL = 4  # most words per iteration
 
 
 def load_byte(memory: Value, offset: Number) -> Value:
-    """A byte as an i32."""
+    """Load a byte as an i32."""
     return arith.extsi(integer(32), memref.load(memory, [numbers.as_value(offset)]))
 
 
 def load_word(memory: Value, offset: Number, *, aligned: bool) -> Value:
-    """Four bytes as an i32."""
+    """Load four bytes as an i32."""
     type = VectorType.get([WORD], integer(8))
     align = IntegerAttr.get(integer(64), WORD) if aligned else None
     found = vector.load(type, memory, [numbers.as_value(offset)], alignment=align)
@@ -47,7 +47,7 @@ def load_word(memory: Value, offset: Number, *, aligned: bool) -> Value:
 
 
 def halves(word: Value) -> tuple[Value, Value]:
-    """Bytes 0 and 2, and bytes 1 and 3, each as two numbers of 16 bits: SXTB16."""
+    """Bytes 0 and 2, and bytes 1 and 3, each extended to two 16-bit numbers: SXTB16."""
     i32 = integer(32)
     turned = arith.ori(
         arith.shrui(word, numbers.constant(8, i32)), arith.shli(word, numbers.constant(24, i32))
@@ -56,7 +56,7 @@ def halves(word: Value) -> tuple[Value, Value]:
 
 
 def multiply_add(x: Value, w: Value, total: Value) -> Value:
-    """Two products of numbers of 16 bits, added to a sum: SMLAD."""
+    """Two products of 16-bit numbers, added to a sum: SMLAD."""
     return _call("smlad", [x, w, total])
 
 
@@ -66,13 +66,13 @@ def _call(name: str, operands: Sequence[Value]) -> Value:
 
 @dataclass(frozen=True)
 class ScalarKernels:
-    """Sums in registers of 32 bits.
+    """Kernels with sums in 32-bit registers.
 
     Attributes:
-        rows, columns: of a tile.
-        dual: whether words of four bytes are split into halves, of which instructions sum two
-            products at once (SXTB16, SMLAD).
-        wide: rows of a tile at most, where rows are widened once for many columns; 0 for never.
+        rows, columns: size of a tile.
+        dual: whether words of four bytes are split into halves for dual multiply-adds (SXTB16,
+            SMLAD).
+        wide: most rows of a tile whose rows are widened once for many columns; 0 for never.
     """
 
     rows: int
@@ -99,7 +99,7 @@ class ScalarKernels:
 
 @dataclass(frozen=True)
 class _Tile:
-    """A tile of sums: rows of x, each `row_step` bytes from the one before, times columns."""
+    """Emits a tile of sums: rows of x, which are `row_step` bytes apart, times columns."""
 
     memory: Memory
     shape: TileShape
@@ -131,7 +131,7 @@ class _Tile:
         return carried(walk.extent, 1, sums, body)
 
     def _along(self, x_at: Number, block: Number, sums: list[Value]) -> list[Value]:
-        """Along neighbouring bytes: whole words first, then single bytes."""
+        """Reduce contiguous bytes: whole words first, then single bytes."""
         w_at = numbers.multiply(block, self.shape.whole * self.shape.width)
         step = next(n for n in range(_UNROLL, 0, -1) if self.shape.words % n == 0)
 
@@ -145,7 +145,7 @@ class _Tile:
         return self._behind(x_at, block, sums) if self.shape.left else sums
 
     def _behind(self, x_at: Number, block: Number, sums: list[Value]) -> list[Value]:
-        """The bytes that are no whole words."""
+        """Reduce the bytes after whole words."""
         x_rest = numbers.add(x_at, self.shape.whole)
         w_rest = numbers.multiply(block, self.shape.left * self.shape.width)
 
@@ -175,7 +175,7 @@ class _Tile:
         return halves(load_word(self._x, at, aligned=False))
 
     def _bytes(self, x_at: Number, w_at: Number, sums: list[Value]) -> list[Value]:
-        """One element of each row and column."""
+        """Add the product of one element per row and column."""
         rows = [
             load_byte(self._x, numbers.add(x_at, row * self.row_step)) for row in range(self.rows)
         ]
@@ -195,7 +195,7 @@ def _there(memory: Value | None) -> Value:
 
 @dataclass(frozen=True)
 class _Channels:
-    """Sums of neighbouring channels, each with separate weights, four at a time."""
+    """Emits the sums of consecutive channels with separate weights, four at a time."""
 
     x: Value
     w: Value

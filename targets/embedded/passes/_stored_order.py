@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants in the order in which code reads them: the copy is made when the program is built."""
+"""Stores constants in the order in which code reads them, copied when the program is built."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.partition import top_level
 
-_ALIGN = 4  # of words
+_ALIGN = 4  # alignment of words
 
 
 @dataclass(frozen=True)
 class Part:
-    """Elements of a constant: sizes, how far each dimension steps, and the first element."""
+    """A part of a constant: sizes, strides, and the offset of the first element."""
 
     sizes: tuple[int, ...]
     steps: tuple[int, ...]
@@ -46,7 +46,7 @@ class Part:
 
 
 def constant_of(value: Value) -> Operation | None:
-    """The global constant that a buffer is, reshaped or not; None for other buffers."""
+    """The global constant of a buffer, possibly reshaped; None for other buffers."""
     while isinstance(value, OpResult) and is_reshape(value.owner.operation):
         value = value.owner.operands[0]
     load = value.owner.operation if isinstance(value, OpResult) else None
@@ -62,7 +62,7 @@ def constant_of(value: Value) -> Operation | None:
 
 
 def stored(module: Operation, constant: Operation, part: Part) -> Value:
-    """A part of a constant as one dimension, in the part's order; at the insertion point."""
+    """A part of a constant as one dimension in the part's order, at the insertion point."""
     name = StringAttr(constant.attributes["sym_name"]).value
     element = MemRefType(TypeAttr(constant.attributes["type"]).value).element_type
     packed = dict(_packed(module))
@@ -104,7 +104,7 @@ def _reordered(content: DenseElementsAttr, part: Part) -> DenseElementsAttr:
 
 
 def erase_unread(module: Operation, names: Sequence[str]) -> None:
-    """Drop loads whose result nothing uses, and those of these constants that nothing loads."""
+    """Erase unused loads, and those of these constants that nothing loads."""
     for op in reversed(all_operations(module)):
         pure = op.name == "memref.get_global" or is_reshape(op)
         if pure and is_memref(op.results[0]) and not any(True for _ in op.results[0].uses):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of x in 16 bits, which a tile reads for each column: they are widened once for all columns.
+"""Widens the rows of x to 16 bits once, for all columns that read them.
 
-A word of four bytes is two words of halves, those of bytes 0 and 2 and those of bytes 1 and 3; the
-rows of a tile are next to each other, word by word. What is left of K is in 32 bits.
+A word of four bytes becomes two words of halves: of bytes 0 and 2, and of bytes 1 and 3. The rows
+of a tile are interleaved word by word. The remainder of K is stored in 32 bits.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from xtc_targets.embedded.passes._scalar_kernels import (
     load_word,
 )
 
-_UNROLL = 4  # words of an iteration at most
-_WRITTEN_OUT = 64  # bytes of K that are widened one by one, where runs are no whole words
-_FEW = 4  # columns, for which nothing is gained
-_REST = 0.35  # what a narrower last tile costs beside its sums, for its code
+_UNROLL = 4  # most words per iteration
+_WRITTEN_OUT = 64  # most bytes of K that are widened one by one, if runs are not whole words
+_FEW = 4  # columns, with which widening gains nothing
+_REST = 0.35  # the cost of a narrower last tile in addition to its sums, for its code
 
 
 @dataclass(frozen=True)
 class Runs:
-    """The bytes of a row of x: neighbouring ones, and the loops that walk between them."""
+    """The bytes of a row of x: contiguous runs, and the loops between the runs."""
 
     walks: tuple[Walk, ...]
     length: int
@@ -48,12 +48,12 @@ class Runs:
         return self.count * self.length
 
     def fit(self, columns: int) -> bool:
-        """Whether it pays to widen them for so many columns."""
+        """Whether widening them pays for this number of columns."""
         is_short = self.length % WORD == 0 or self.size <= _WRITTEN_OUT
         return columns >= _FEW and self.size >= WORD and is_short
 
     def offsets(self) -> list[int]:
-        """Where each byte is."""
+        """The offset of each byte."""
         starts = [
             sum(at * walk.x_step for at, walk in zip(index, self.walks, strict=True))
             for index in itertools.product(*(range(walk.extent) for walk in self.walks))
@@ -62,7 +62,7 @@ class Runs:
 
 
 def chosen_rows(nest: Structured, loops: Sequence[int], most: int) -> tuple[int | None, int]:
-    """The loop whose positions are the rows of a tile, and how many: for the fewest tiles."""
+    """The loop over the rows of a tile, and the number of rows, for the fewest tiles."""
 
     def cost(choice: tuple[int, int]) -> tuple[float, int]:
         loop, rows = choice
@@ -76,7 +76,7 @@ def chosen_rows(nest: Structured, loops: Sequence[int], most: int) -> tuple[int 
 
 
 def columns_beside(rows: int) -> int:
-    """Columns of a tile of so many rows: sums, and what they multiply, in 13 registers."""
+    """Columns of a tile with `rows` rows, so that sums and operands fit into 13 registers."""
     return {1: 4, 2: 2, 3: 2}.get(rows, 1)
 
 
@@ -85,9 +85,9 @@ class WideRows:
     """A buffer for the rows of a tile.
 
     Attributes:
-        buffer: words of 32 bits.
+        buffer: the 32-bit words.
         runs: the bytes of a row.
-        step: bytes from a row to the next.
+        step: distance between rows in bytes.
     """
 
     buffer: Value
@@ -144,7 +144,7 @@ class WideRows:
         _repeated(count, step, words)
 
     def _fill_bytes(self, x: Value, x_at: Number, row: Number, rows: int) -> None:
-        """Written out; words where four neighbours of K are neighbours in memory."""
+        """Widen fully unrolled, in words if four elements of K are contiguous in memory."""
         offsets = self.runs.offsets()
         whole = len(offsets) // WORD
         for number in range(whole):
@@ -168,12 +168,12 @@ class WideRows:
     def tile(
         self, words: Value | None, rest: Value | None, shape: TileShape, rows: int
     ) -> Callable[[Number, Value], list[Sum]]:
-        """What writes the sums of a tile of the rows that were filled in: from its number."""
+        """The emitter of a tile of sums from the widened rows, by the number of the tile."""
         return _WideTile(self.buffer, words, rest, shape, rows).sums
 
 
 def _address(memory: Value, offset: Number) -> Value:
-    """Of an element, by its offset in bytes."""
+    """The address of an element by its offset in bytes."""
     first = memref.extract_aligned_pointer_as_index(memory)
     return arith.index_cast(integer(32), _value(numbers.add(first, offset)))
 
@@ -183,7 +183,7 @@ def _value(number: Number) -> Value:
 
 
 def _packed(low: Value, high: Value) -> Value:
-    """Two numbers of 16 bits as a word: PKHBT."""
+    """Pack two 16-bit numbers into a word: PKHBT."""
     i32 = integer(32)
     mask = numbers.constant((1 << 16) - 1, i32)
     shifted = arith.shli(high, numbers.constant(16, i32))
@@ -191,14 +191,14 @@ def _packed(low: Value, high: Value) -> Value:
 
 
 def _step(words: int) -> int:
-    """Words of an iteration: all where they are few; LLVM finds poor addresses for two."""
+    """Words per iteration: all if there are few; LLVM generates poor addresses for two."""
     if words <= _UNROLL:
         return words
     return next(n for n in range(_UNROLL, 0, -1) if words % n == 0 and words != 2 * n)
 
 
 def _repeated(count: int, step: int, body: Callable[[Number], None]) -> None:
-    """A loop; the body alone where it has one iteration."""
+    """A loop; only the body if it has one iteration."""
     if count <= step:
         body(0)
         return
@@ -209,14 +209,14 @@ def _repeated(count: int, step: int, body: Callable[[Number], None]) -> None:
 
 
 def _keep(made: Operation) -> None:
-    """Let LLVM not unroll a loop further, which would take flash."""
+    """Forbid LLVM to unroll a loop further, which would cost flash."""
     text = "#llvm.loop_annotation<unroll = <disable = true>>"
     made.attributes[KEPT] = Attribute.parse(text)
 
 
 @dataclass(frozen=True)
 class _WideTile:
-    """A tile of sums of rows that were widened."""
+    """Emits a tile of sums from widened rows."""
 
     buffer: Value
     words: Value | None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""compute-inside-borders: what is padded is computed where it is padded, without a copy."""
+"""compute-inside-borders: computes padded tensors directly inside their borders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BORDERS = (
 class ComputeInsideBorders(Pass):
     """Let the operation that computes an inserted tensor write into the tensor around it.
 
-    The border is filled first. Others that read the inserted tensor read that part of the whole.
+    The border is filled first. Other readers of the inserted tensor read a slice of the padded one.
 
     Before:
         %y = linalg.generic outs(%e : tensor<8x8xi8>)
@@ -54,7 +54,7 @@ class ComputeInsideBorders(Pass):
 
 
 def _maker(insert: Operation) -> Operation | None:
-    """The operation that computes the inserted tensor in an empty one; None for others."""
+    """The operation that computes the inserted tensor in an empty tensor, or None."""
     source = insert.operands[0]
     if not isinstance(source, OpResult):
         return None
@@ -67,7 +67,7 @@ def _maker(insert: Operation) -> Operation | None:
 
 
 def _around(insert: Operation, maker: Operation) -> list[Operation] | None:
-    """What fills the border and comes after `maker`, in order; None where it needs `maker`."""
+    """The operations after `maker` that fill the border; None if one depends on `maker`."""
     order = {op.operation: n for n, op in enumerate(maker.block.operations)}
     if insert not in order:
         return None
@@ -82,7 +82,7 @@ def _around(insert: Operation, maker: Operation) -> list[Operation] | None:
 
 
 def _origins(value: Value) -> Iterator[Operation]:
-    """The operations that a tensor comes from, one behind the other."""
+    """The chain of operations that a tensor comes from."""
     todo, seen = [value], set()
     while todo:
         value = todo.pop()
@@ -111,7 +111,7 @@ def _rewrite(insert: Operation, maker: Operation, around: list[Operation]) -> No
 
 
 def _part(insert: Operation, whole: Value, ip: InsertionPoint) -> Value:
-    """The part of `whole` that the insertion is about."""
+    """The slice of `whole` that the insertion writes."""
     fields = (insert.attributes[f"static_{name}"] for name in ("offsets", "sizes", "strides"))
     return tensor.extract_slice(insert.operands[0].type, whole, [], [], [], *fields, ip=ip)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""divide-exactly: quotients are those of IEEE 754, by whatever compiler."""
+"""divide-exactly: makes every compiler round divisions as IEEE 754 requires."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class DivideExactly(Pass):
-    """Let no division be a multiplication by the reciprocal.
+    """Forbid multiplication by the reciprocal in place of a division.
 
     Before:
         %q = arith.divf %a, %b fastmath<arcp> : f32
     After:
         %q = arith.divf %a, %b : f32
 
-    LLVM takes the reciprocal out of a loop, a C compiler does not, and last bits differ. For cores
-    on which the images of both have the same bits.
+    LLVM hoists the reciprocal out of a loop, a C compiler does not, and the last bits differ. The
+    pass is for cores on which both must give the same bits.
     """
 
     name: ClassVar[str] = "divide-exactly"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse-by-dot-products: int8 contractions and what follows them by dot products."""
+"""fuse-by-dot-products: computes int8 contractions and epilogues with dot products."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from xtc_targets.embedded.passes._narrow_loops import fuse_contractions
 
 @dataclass(frozen=True)
 class FuseByDotProducts(Pass):
-    """Compute tiles of int8 contractions by instructions that sum four products in each lane.
+    """Compute tiles of int8 contractions with instructions that sum four products per lane.
 
-    For Advanced SIMD with dot products: four elements of x, in every lane, times four weights of
-    each column (SDOT). What is left of the reduction, and tiles whose columns are no multiple of
-    four, are as by `fuse-by-lane-multiplies`, and so is the rest.
+    For Advanced SIMD with dot products: four elements of x, broadcast to every lane, times four
+    weights of each column (SDOT). The remainder of the reduction, and tiles whose columns are not a
+    multiple of four, are computed as by `fuse-by-lane-multiplies`.
 
     Before:
         %a = memref.alloc() : memref<1x8x8x16xi32>
@@ -31,7 +31,7 @@ class FuseByDotProducts(Pass):
           %s:8 = scf.for %r { scf.for %k step 16 { .. llvm.call_intrinsic "..sdot.v4i32.v16i8" } }
           vector.store .. of each of the eight } } }
 
-    Contractions of other types, with a schedule, or whose weights are no constant stay as they are.
+    Contractions of other types, with a schedule, or with non-constant weights stay as they are.
 
     Attributes:
         rows: positions of a tile.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse-by-dual-multiplies: int8 contractions and what follows them by dual multiply-adds."""
+"""fuse-by-dual-multiplies: computes int8 contractions and epilogues with dual multiply-adds."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from xtc_targets.embedded.passes._scalar_kernels import ScalarKernels
 
 @dataclass(frozen=True)
 class FuseByDualMultiplies(Pass):
-    """Compute tiles of int8 contractions by instructions that sum two products at once.
+    """Compute tiles of int8 contractions with instructions that sum two products.
 
-    For cores with the DSP extension: words of four elements are split into halves of 16 bits
-    (SXTB16), of which two are multiplied and added at once (SMLAD). Sums in int32 are in no memory;
-    the weights must be a constant, and are stored in the order in which tiles read them. Two rows
-    and two columns are four sums, and what they multiply, in 13 registers.
+    For cores with the DSP extension: words of four elements are split into 16-bit halves (SXTB16),
+    two of which are multiplied and added by one instruction (SMLAD). The int32 accumulators are
+    never stored. The weights must be a constant, which is stored in the order in which tiles read
+    it. The four accumulators of two rows and two columns fit into 13 registers with their operands.
 
-    For four columns and more, the rows of a tile are widened to 16 bits first, once for all
-    columns, in a buffer that they share; K is one loop in assembly then, whose sums no compiler
-    spills.
+    For four and more columns, the rows of a tile are first widened to 16 bits, once for all
+    columns, in a shared buffer. The loop over K is then in assembly, so that no compiler spills its
+    accumulators.
 
     Before:
         %a = memref.alloc() : memref<1x8x8x16xi32>
@@ -40,12 +40,12 @@ class FuseByDualMultiplies(Pass):
         scf.for %h { scf.for %w step 3 { .. sxtb16 of three rows into %wide
           scf.for %f step 2 { %s:6 = llvm.inline_asm "1: ldrd .. smlad .. bne 1b" %wide, %w } } }
 
-    Contractions of other types, with a schedule, or whose weights are no constant stay as they are.
+    Contractions of other types, with a schedule, or with non-constant weights stay as they are.
 
     Attributes:
         rows: positions of a tile.
         columns: filters of a tile.
-        wide: positions of a tile whose rows are widened; 3 take a register of floats beside 14
+        wide: positions of a tile whose rows are widened; 3 need a float register in addition to 14
             others.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse-by-lane-multiplies: int8 contractions and what follows them by multiplies of lanes."""
+"""fuse-by-lane-multiplies: computes int8 contractions and epilogues in vector lanes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from xtc_targets.embedded.passes._narrow_loops import fuse_contractions
 
 @dataclass(frozen=True)
 class FuseByLaneMultiplies(Pass):
-    """Compute tiles of int8 contractions in vectors of four sums, of neighbouring columns.
+    """Compute tiles of int8 contractions in vectors with the sums of four consecutive columns.
 
-    For Advanced SIMD: an element of x, in every lane, times weights of 16 bits is added to sums of
-    32 bits (SMLAL by element). Sums in int32 are in no memory, and what follows them is computed of
-    vectors. The weights must be a constant, and are stored in the order in which tiles read them.
+    For Advanced SIMD: an element of x, broadcast to every lane, times 16-bit weights is added to
+    32-bit sums (SMLAL by element). The int32 accumulators are never stored, and epilogues are
+    computed on vectors. The weights must be a constant, which is stored in the order in which tiles
+    read it.
 
     Before:
         %a = memref.alloc() : memref<1x8x8x16xi32>
@@ -31,7 +32,7 @@ class FuseByLaneMultiplies(Pass):
           %s:8 = scf.for %r { scf.for %k step 8 { .. arith.muli : vector<4xi32> } }
           vector.store .. of each of the eight } } }
 
-    Contractions of other types, with a schedule, or whose weights are no constant stay as they are.
+    Contractions of other types, with a schedule, or with non-constant weights stay as they are.
 
     Attributes:
         rows: positions of a tile.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse-by-single-multiplies: int8 contractions and what follows them by plain multiplies."""
+"""fuse-by-single-multiplies: computes int8 contractions and epilogues with plain multiplies."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from xtc_targets.embedded.passes._scalar_kernels import ScalarKernels
 
 @dataclass(frozen=True)
 class FuseBySingleMultiplies(Pass):
-    """Compute tiles of int8 contractions in registers, and at once what reads their sums.
+    """Compute tiles of int8 contractions and their epilogues in registers.
 
-    For cores with nothing but multiplications of 32 bits. Sums in int32 are in no memory; the
-    weights must be a constant, and are stored in the order in which tiles read them.
+    For cores that have only 32-bit multiplications. The int32 accumulators are never stored. The
+    weights must be a constant, which is stored in the order in which tiles read it.
 
     Before:
         %a = memref.alloc() : memref<1x8x8x16xi32>
@@ -27,10 +27,10 @@ class FuseBySingleMultiplies(Pass):
         linalg.generic ins(%a, %bias) outs(%y : memref<1x8x8x16xi8>)
     After:
         scf.for %h { scf.for %w { scf.for %f {
-          %s = scf.for %r { scf.for %k { .. arith.muli, arith.addi } }
-          memref.store .. of what follows of the sum } } }
+          %s = scf.for %r { scf.for %k { .. arith.muli, arith.addi } } memref.store .. of the
+          epilogue of the sum } } }
 
-    Contractions of other types, with a schedule, or whose weights are no constant stay as they are.
+    Contractions of other types, with a schedule, or with non-constant weights stay as they are.
 
     Attributes:
         rows: positions of a tile.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""outline-operators: what each node of the graph computes becomes a function of the program."""
+"""outline-operators: moves the operations of each graph node into a function."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ _LEFT = (
 class OutlineOperators(Pass):
     """Move the operations of each node of the graph into a separate function.
 
-    Size, instructions and faults of a program are then those of its operators, by the symbols of
-    the image. Arguments are the buffers of other functions; constants are read in place.
+    Size, instruction counts and faults can then be attributed to operators by the symbols of the
+    image. Arguments are the buffers of other functions; constants are read in place.
 
     Before:
         linalg.fill {__xtc_id_c.init_} outs(%y)
@@ -57,8 +57,8 @@ class OutlineOperators(Pass):
         func.func private @net.op.c(%x: memref<..> {llvm.noalias}, %y: memref<..> {llvm.noalias})
 
     Attributes:
-        small: whether LLVM is to prefer small code to fast code in all of them, rather than in
-            those that it would unroll in vain.
+        small: whether LLVM should prefer small code in all functions, rather than only in those
+            that it would unroll without benefit.
     """
 
     name: ClassVar[str] = "outline-operators"
@@ -75,14 +75,14 @@ class OutlineOperators(Pass):
 
 @dataclass
 class _Group:
-    """Operations of one node, which follow each other."""
+    """Consecutive operations of one node."""
 
     node: str | None
     operations: list[Operation] = field(default_factory=list)
 
 
 def _groups(entry: Operation) -> list[_Group]:
-    """The operations of a function by node; those of no node belong to the one before."""
+    """The operations of a function by node; operations without a node join the previous one."""
     found: list[_Group] = []
     for op in [op.operation for op in entry.regions[0].blocks[0].operations]:
         if op.name in _LEFT:
@@ -98,7 +98,7 @@ def _groups(entry: Operation) -> list[_Group]:
 
 
 def _nodes(op: Operation) -> Iterator[str]:
-    """The nodes that an operation computes, the last first: that of a fused loop's result."""
+    """The nodes that an operation computes, the node of the result first."""
     for inner in reversed(all_operations(op)):
         name = last_node(inner)
         if name is None and NODE in inner.attributes:
@@ -108,7 +108,7 @@ def _nodes(op: Operation) -> Iterator[str]:
 
 
 def _is_read_elsewhere(group: _Group) -> bool:
-    """Whether an operation of no group, or of another one, uses a result."""
+    """Whether an operation outside of the group uses a result."""
     inside = set(group.operations)
     block = group.operations[0].block
     users = (use.owner for op in group.operations for result in op.results for use in result.uses)
@@ -116,7 +116,7 @@ def _is_read_elsewhere(group: _Group) -> bool:
 
 
 def _in_block(op: Operation, block: Block) -> Operation:
-    """The operation of a block that is, or has inside, another one."""
+    """The operation of a block that is, or contains, `op`."""
     while op.block != block and op.parent is not None:
         op = op.parent.operation
     return op
@@ -130,19 +130,19 @@ def _unique(name: str, names: set[str]) -> str:
 
 
 def _without_alignment(attributes: DictAttr) -> dict[str, Attribute]:
-    """What is known of an argument; `plan-memory` decides how it is aligned."""
+    """The attributes of an argument, without the alignment, which `plan-memory` determines."""
     return {entry.name: entry.attr for entry in attributes if entry.name != "llvm.align"}
 
 
 def _is_small(op: Operation) -> bool:
-    """Whether LLVM would unroll what is fast as it is: loops that say so, elements one by one."""
+    """Whether LLVM would unroll without benefit: marked loops, or loops over single elements."""
     nest = structured(op)
     is_elementwise = nest is not None and op.name == "linalg.generic" and not nest.reductions
     return is_elementwise or any(KEPT in inner.attributes for inner in all_operations(op))
 
 
 def _outline(group: _Group, entry: Operation, node: str, *, small: bool) -> None:
-    """Move a group to a function before `entry`, and call that in its place."""
+    """Move a group to a function before `entry`, and call it in its place."""
     name = f"{symbol_of(entry)}{OPERATOR}{node}"
     is_small = small or any(map(_is_small, group.operations))
     asked = ["noinline", "nounwind", *(["optsize"] if is_small else [])]

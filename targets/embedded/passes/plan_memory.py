@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plan-memory: every buffer of the program gets an offset in one arena; nothing is allocated."""
+"""plan-memory: places every buffer of the program at an offset in one static arena."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ from xtc_passes.local._placement import Extent, footprint, place
 from xtc_targets.embedded.passes import ARENA
 
 PLAN = "xtc.memory_plan"
-"""Array on the module: for each buffer its name, offset, bytes, first and last call."""
-_ALIGN = 16  # of the arena
+"""An array on the module: name, offset, bytes, first and last call of each buffer."""
+_ALIGN = 16  # alignment of the arena
 _SWAPS = 400  # a tenth of a second for a network of 30 buffers
 _CARRIERS = ("scf.yield", "scf.condition", "cf.br", "cf.cond_br")
 
@@ -49,11 +49,11 @@ _CARRIERS = ("scf.yield", "scf.condition", "cf.br", "cf.cond_br")
 class PlanMemory(Pass):
     """Replace buffers and arguments by views of an arena, which buffers share by their lifetimes.
 
-    Lifetimes are counted in calls of the entry function, which `outline-operators` made of nodes.
-    An input lives from the start of the program to its last use, an output from its first use to
-    the end, a state always. Several orders of first fit are tried until the sum of what lives at
-    once is reached. Small buffers inside a loop are on the stack, in a function's frame. The entry
-    takes no arguments afterwards: callers write and read the arena.
+    Lifetimes are counted in calls of the entry function, which `outline-operators` created from
+    nodes. An input lives from the start of the program to its last use, an output from its first
+    use to the end, a state always. First fit is tried in several orders, until the most bytes that
+    are live at once are reached. Small buffers inside a loop are on the stack. The entry takes no
+    arguments afterwards: callers write and read the arena.
 
     Before:
         func.func @net(%x: memref<64xi8>, %y: memref<10xi8>) {
@@ -68,7 +68,7 @@ class PlanMemory(Pass):
     Raises UserError for buffers whose size is known only at run time.
 
     Attributes:
-        alignment: of each buffer, in bytes.
+        alignment: alignment of each buffer, in bytes.
         stack: size of the largest buffer inside a loop that is on the stack, in bytes.
     """
 
@@ -157,7 +157,7 @@ def _is_state(entry: Operation, position: int) -> bool:
 
 
 def _check_static(function: Operation) -> None:
-    """Raise UserError for buffers whose size is unknown at build."""
+    """Raise UserError for buffers of dynamic size."""
     values = [*function.regions[0].blocks[0].arguments]
     values += [op.results[0] for op in all_operations(function) if op.name == "memref.alloc"]
     for value in values:
@@ -170,7 +170,7 @@ def _check_static(function: Operation) -> None:
 
 
 def _entry(module: Operation) -> Operation:
-    """The function that no other calls."""
+    """The function that no other function calls."""
     found = functions(module)
     called = {
         FlatSymbolRefAttr(op.attributes["callee"]).value
@@ -184,12 +184,12 @@ def _entry(module: Operation) -> Operation:
 
 
 def _numbered(entry: Operation) -> dict[Operation, int]:
-    """The operations of a function's body, counted from 0 on."""
+    """The operations of a function's body, numbered from 0."""
     return {op.operation: n for n, op in enumerate(entry.regions[0].blocks[0].operations)}
 
 
 def _written(op: Operation) -> list[Value]:
-    """What an operation of the entry writes; a call, those of its operands that the callee does."""
+    """The buffers that an operation of the entry writes, or the callee if it is a call."""
     if op.name != "func.call":
         return written_memrefs(op)
     callee = FlatSymbolRefAttr(op.attributes["callee"]).value
@@ -216,7 +216,7 @@ def _calls(buffer: Value, entry: Operation) -> list[Operation]:
 
 
 def _escapes(buffer: Value) -> bool:
-    """Whether a loop carries the buffer, or something chooses it: its uses are not all known."""
+    """Whether a loop carries the buffer, or a select chooses it, so that not all uses are known."""
     return any(
         op.name in _CARRIERS or any(isinstance(result.type, MemRefType) for result in op.results)
         for op in users(buffer)
@@ -224,7 +224,7 @@ def _escapes(buffer: Value) -> bool:
 
 
 def _name(call: Operation) -> str:
-    """What a buffer is called that this operation of the entry uses first."""
+    """The name of a buffer whose first user is this operation of the entry."""
     if call.name != "func.call":
         return str(call.name)
     return str(FlatSymbolRefAttr(call.attributes["callee"]).value)
@@ -277,7 +277,7 @@ class _Rewrite:
 
 
 def _next(op: Operation) -> Operation:
-    """The operation behind another one in its block."""
+    """The operation after another one in its block."""
     operations = [inner.operation for inner in op.block.operations]
     return operations[operations.index(op) + 1]
 
@@ -297,7 +297,7 @@ def _described(buffer: _Buffer, offset: int) -> Attribute:
 
 
 def planned(module: Operation) -> list[dict[str, int | str]]:
-    """What `plan-memory` wrote of the buffers of a module."""
+    """The plan of a module's buffers that `plan-memory` wrote."""
     if PLAN not in module.attributes:
         return []
     return [

@@ -48,7 +48,7 @@ class Tiles:
     """The tiles of a constant that a tensor in loops takes in turn.
 
     Attributes:
-        symbol: of the constant.
+        symbol: symbol of the constant.
         loaded: the constant as a tensor.
         windows: the offsets of tiles in the dimensions where they vary; those that outer loops move
             come first, so that tiles are read in the order of memory.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Print what a shell evaluates to find cslc and cs_python: eval "$(xtc wse env)"."""
+"""Print shell code that adds cslc and cs_python to the path: eval "$(xtc wse env)"."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 BIN = Path(__file__).parent.parent / "bin"
-"""The folder that goes before the others of the path."""
+"""The folder to prepend to the path."""
 
 
 def run(argv: Sequence[str]) -> int:
-    """The command on its arguments; returns the exit code."""
+    """Run the command; returns the exit code."""
     argparse.ArgumentParser(prog="xtc wse env", description=__doc__).parse_args(argv)
     lines = [
         f'export PATH={shlex.quote(str(BIN))}:"$PATH"',

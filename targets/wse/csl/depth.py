@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Room for recursion: trees are deep where programs are."""
+"""Raises Python's recursion limit for deeply nested programs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from contextlib import contextmanager
 
 from xtc_targets.wse.csl.errors import CslError
 
-_DEEPEST = 20_000  # Python calls within each other
+_DEEPEST = 20_000  # nested Python calls
 
 
 @contextmanager
 def deep_calls() -> Iterator[None]:
-    """Python must not stop before the parser's own limit. Raises CslError where it does."""
+    """Allow recursion up to the parser's limit. Raises CslError beyond Python's limit."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _DEEPEST))
     try:

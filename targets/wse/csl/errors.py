@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes in CSL programs, and where they were made."""
+"""Errors in CSL programs, with their locations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xtc.core.location import SourceLocation
 
 
 class CslError(UserError):
-    """A mistake in a CSL program, or in how it was asked to be compiled."""
+    """An error in a CSL program, or in the request to compile it."""
 
 
 class FormerProgramError(CslError):
@@ -19,4 +19,4 @@ Position = SourceLocation
 """File, line and column, both from 1."""
 
 BUILT_IN = SourceLocation("<built in>", 1)
-"""Where something is that no program wrote."""
+"""The position of things that are not in a program."""

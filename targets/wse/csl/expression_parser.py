@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parsing expressions; types are expressions."""
+"""Parses expressions; types are expressions too."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNARY = ("-", "!", "~", "&")
 
 
 class ExpressionParser(Reader):
-    """Expressions of one file."""
+    """Parses the expressions of one file."""
 
     def expression(self) -> tree.Expr:
         return self.deeper(self._expression)
@@ -32,7 +32,7 @@ class ExpressionParser(Reader):
         return self._binary(0)
 
     def type(self) -> tree.Expr:
-        """An expression in which no literal `T { ... }` begins: a block may follow it."""
+        """Parse an expression without literals `T { ... }`, because a block may follow it."""
         return self.deeper(lambda: self._postfix(self._primary(literals=False), literals=False))
 
     def _binary(self, level: int) -> tree.Expr:
@@ -172,7 +172,7 @@ class ExpressionParser(Reader):
         return tree.Case(values, self.expression(), at=at)
 
     def case_values(self) -> tuple[tree.Expr, ...]:
-        """What a case is for, up to its arrow; nothing for `else`."""
+        """Parse the values of a case, up to its arrow; empty for `else`."""
         if self.accept("else"):
             self.expect("=>")
             return ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parsing files: declarations and statements."""
+"""Parses files: declarations and statements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ATTRIBUTES = ("align", "linksection", "linkname")
 
 
 def parse(text: str, name: str) -> tree.File:
-    """The tree of a file's text; `name` is what errors call it. Raises CslError."""
+    """The tree of a file's text; errors use `name` for the file. Raises CslError."""
     parser = Parser(text, name)
     items = []
     with deep_calls():
@@ -25,7 +25,7 @@ def parse(text: str, name: str) -> tree.File:
 
 
 def parse_type(text: str, at: tree.Position) -> tree.Expr:
-    """The tree of a type that stands outside of a program, which `at` is about. Raises CslError."""
+    """The tree of a type from outside of a program; errors refer to `at`. Raises CslError."""
     parser = Parser(text, at.file)
     with deep_calls():
         found = parser.type()
@@ -35,10 +35,10 @@ def parse_type(text: str, at: tree.Position) -> tree.Expr:
 
 
 class Parser(ExpressionParser):
-    """Statements of one file."""
+    """Parses the statements of one file."""
 
     def item(self) -> tree.Stmt:
-        """What stands at the top of a file."""
+        """Parse an item at the top level of a file."""
         at = self.at
         if self.accept("layout"):
             return tree.Layout(self.block(), at=at)
@@ -74,7 +74,7 @@ class Parser(ExpressionParser):
         if declared := self._declared():
             return declared
         statement = self._simple()
-        if not self.sees("else"):  # of the `if` whose branch this is
+        if not self.sees("else"):  # belongs to the enclosing `if`
             self.expect(";", "a statement")
         return replace(statement, at=at)
 
@@ -94,7 +94,7 @@ class Parser(ExpressionParser):
         return tree.Block((statement,), comptime=True, at=at)
 
     def _simple(self) -> tree.Stmt:
-        """An assignment or a call, without its semicolon."""
+        """Parse an assignment or a call, without its semicolon."""
         at, value = self.at, self.expression()
         if operator := self.accept(*_ASSIGNMENTS):
             return tree.Assign(value, operator[:-1], self.expression(), at=at)

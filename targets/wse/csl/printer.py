@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tree of CSL to text, which parses to an equal tree."""
+"""Prints CSL trees as text that parses to an equal tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def print_file(file: tree.File) -> str:
 
 
 def print_expression(expr: tree.Expr) -> str:
-    """The text of an expression; operands that are operations stand in parentheses."""
+    """The text of an expression; operands that are operations are parenthesized."""
     return _EXPRESSIONS[type(expr)](expr)
 
 

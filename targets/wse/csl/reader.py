@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walking along tokens: what every part of the parser does."""
+"""Reads tokens, for every part of the parser."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from xtc_targets.wse.csl.errors import CslError, Position
 from xtc_targets.wse.csl.tokens import Token, tokens
 
 DEEPEST = 160
-"""Levels that expressions and statements may nest."""
+"""The deepest nesting of expressions and statements."""
 
 Item = TypeVar("Item")
 
 
 class Reader:
-    """The tokens of a file and how far they were read."""
+    """The tokens of a file and the current position."""
 
     def __init__(self, text: str, file: str) -> None:
         self._tokens = tokens(text, file)
@@ -32,7 +32,7 @@ class Reader:
         return self.token.at
 
     def ahead(self, count: int) -> Token:
-        """The token `count` behind the next, or the last."""
+        """The token `count` positions after the next, or the last."""
         return self._tokens[min(self._next + count, len(self._tokens) - 1)]
 
     def take(self) -> Token:
@@ -45,7 +45,7 @@ class Reader:
         return self.token.kind in ("sign", "keyword") and self.token.text in texts
 
     def accept(self, *texts: str) -> str | None:
-        """The next token's text if it is among `texts`, which is then read."""
+        """Read the next token if it is among `texts`; returns its text or None."""
         return self.take().text if self.sees(*texts) else None
 
     def expect(self, text: str, after: str = "") -> Token:
@@ -64,7 +64,7 @@ class Reader:
         return CslError(f"{wanted} is expected here, not {found}", where=self.at)
 
     def several(self, item: Callable[[], Item], end: str) -> tuple[Item, ...]:
-        """Items between commas up to `end`, which is read; a last comma is allowed."""
+        """Parse comma-separated items up to and including `end`; a trailing comma is allowed."""
         items: list[Item] = []
         while not self.accept(end):
             items.append(item())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CSL text to tokens."""
+"""Splits CSL text into tokens."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of the text. Strings keep their quotes and escapes."""
+    """A token of the text. Strings keep their quotes and escapes."""
 
     kind: Kind
     text: str
@@ -42,7 +42,7 @@ class Token:
 
 
 def tokens(text: str, file: str) -> list[Token]:
-    """All tokens, the last of kind `end`. Raises CslError at a character that begins none."""
+    """All tokens, the last of kind `end`. Raises CslError at an unexpected character."""
     found: list[Token] = []
     line, start, offset = 1, 0, 0
     while offset < len(text):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The syntax tree of CSL. Every node knows where it was written; comparisons ignore that."""
+"""The syntax tree of CSL. Every node has its position, which comparisons ignore."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from xtc_targets.wse.csl.errors import Position as Position
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """Anything that was written."""
+    """A node of the tree."""
 
     at: Position = field(default=BUILT_IN, compare=False, repr=False)
 
 
 class Expr(Node):
-    """What has a value; types are values too."""
+    """An expression; types are values too."""
 
     __slots__ = ()
 
 
 class Stmt(Node):
-    """What is executed."""
+    """A statement."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Number(Expr):
-    """A number; `text` is how it was written."""
+    """A number; `text` is its spelling."""
 
     value: int | float
     text: str = field(compare=False)
@@ -171,7 +171,7 @@ class ArrayType(Expr):
 
 @dataclass(frozen=True, slots=True)
 class PointerType(Expr):
-    """`*element`, or `[*]element` of many."""
+    """`*element`, or `[*]element` for a pointer to many."""
 
     element: Expr
     many: bool
@@ -209,12 +209,12 @@ class EnumType(Expr):
 
     base: Expr
     members: tuple[Field, ...]
-    """Each with its name; the value is `VoidLiteral` where none is given."""
+    """The members, each with its name; the value is `VoidLiteral` if none is given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case(Node):
-    """Of a switch; no values mean `else`."""
+    """A case of a switch; no values mean `else`."""
 
     values: tuple[Expr, ...]
     body: Stmt | Expr
@@ -222,7 +222,7 @@ class Case(Node):
 
 @dataclass(frozen=True, slots=True)
 class SwitchExpr(Expr):
-    """A switch that has a value."""
+    """A switch expression."""
 
     value: Expr
     cases: tuple[Case, ...]
@@ -252,7 +252,7 @@ class Declaration(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Parameter(Node):
-    """Of a function."""
+    """A parameter of a function."""
 
     name: str
     type: Expr
@@ -261,7 +261,7 @@ class Parameter(Node):
 
 @dataclass(frozen=True, slots=True)
 class Function(Stmt):
-    """`fn` or `task`; no body where it is only declared."""
+    """`fn` or `task`; without a body if it is only declared."""
 
     kind: str
     name: str
@@ -282,7 +282,7 @@ class Layout(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class ExprStmt(Stmt):
-    """A value that is dropped."""
+    """An expression whose value is discarded."""
 
     value: Expr
 
@@ -298,7 +298,7 @@ class Assign(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class If(Stmt):
-    """The statement."""
+    """The `if` statement."""
 
     condition: Expr
     then: Stmt
@@ -331,7 +331,7 @@ class While(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Switch(Stmt):
-    """The statement."""
+    """The `switch` statement."""
 
     value: Expr
     cases: tuple[Case, ...]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulated wafer, as its driver starts it.
+// The driver of a simulated wafer: starts the simulator's process.
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "wse_config.h"
 #include "xtc_error.h"
 
-#define MEMORY_ADDRESS 0x700000000000u // of what the host and the wafer exchange
+#define MEMORY_ADDRESS 0x700000000000u // address of the memory that the host and the wafer share
 
 static const char *const counter_names[] = {
     "modelled.wse.CYCLES", "wse.HOPS", "wse.WAVELETS_DELIVERED", "wse.VECTOR_ELEMENTS", "wse.TASKS",

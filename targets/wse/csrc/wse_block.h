@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The block that the driver fills for the simulator: what it was asked for.
+// The options that the driver passes to the simulator.
 #ifndef WSE_BLOCK_H
 #define WSE_BLOCK_H
 

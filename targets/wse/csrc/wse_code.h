@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiled code of a PE and the simulator share. sema/code.py, sema/descriptor.py and
-// sema/builtins/operations.py write the same layouts.
+// The data layouts that compiled PE code and the simulator share. sema/code.py, sema/descriptor.py
+// and sema/builtins/operations.py write the same layouts.
 #ifndef WSE_CODE_H
 #define WSE_CODE_H
 
@@ -9,7 +9,7 @@
 
 #define WSE_EXPORT __attribute__((visibility("default"), used))
 
-// What code knows of its PE: memory, modelled time, stack.
+// The state of a PE that its code accesses: memory, modelled time, stack.
 typedef struct {
     uint8_t *base;
     uint64_t clock, limit; // cycles
@@ -26,16 +26,16 @@ typedef struct {
 
 enum {
     WSE_CONTROL = 1, WSE_ADVANCE = 2, WSE_INDEXED = 4,
-    WSE_TRANSFORM = 8, // control wavelets become words that say so, and these control wavelets
-    WSE_ZERO_FIRST = 16, WSE_ZERO_SECOND = 32, // the source that is cleared when all was sent
-    WSE_PAIRS = 64 // two elements of 16 bits in a wavelet
+    WSE_TRANSFORM = 8, // control wavelets become marked words, and these become control wavelets
+    WSE_ZERO_FIRST = 16, WSE_ZERO_SECOND = 32, // the source to clear after sending
+    WSE_PAIRS = 64 // two 16-bit elements per wavelet
 };
 
 enum wse_operand_kind { WSE_DSD, WSE_SCALAR, WSE_POINTER, WSE_DSR };
 
 typedef struct {
     uint32_t kind;
-    uint32_t scalar; // bits of a scalar, a pointer, or 16 times the bank plus a register
+    uint32_t scalar; // the bits of a scalar, a pointer, or 16 times the bank plus a register
     const wse_dsd *dsd;
 } wse_operand;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host asks for: copies to and from symbols, streams on colours, calls of functions.
+// Commands of the host: copies to and from symbols, streams on colours, calls of functions.
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 enum { COPY_IN = 1, COPY_OUT, STREAM_IN, STREAM_OUT, CALL, FINISH, DUMP };
 enum { COLUMN_MAJOR = 1, NARROW = 2, ROW_BROADCAST = 4, COLUMN_BROADCAST = 8, DEFERRED = 16 };
 
-// A rectangle of PEs with as many elements on each, and where the host has them.
+// A rectangle of PEs with the same number of elements on each, and their location on the host.
 typedef struct {
     uint64_t what; // symbol or colour
     uint32_t x, y, width, height, elements, flags;
@@ -77,7 +77,7 @@ static void copy(const region *part, bool in)
     for (uint32_t y = 0; y < part->height; y++)
         for (uint32_t x = 0; x < part->width; x++)
             copy_one(pe_of(part, x, y), part, x, y, in);
-    wse.now += 100 + part->elements; // what copies take is not modelled further
+    wse.now += 100 + part->elements; // the time of copies is not modelled in detail
 }
 
 static wse_stream_buffer *buffer_of(wse_stream_buffer **first, uint32_t color)
@@ -115,7 +115,7 @@ static uint32_t take(wse_stream_buffer *buffer)
     return buffer->data[buffer->first++];
 }
 
-// A wavelet a cycle and PE from the host, as long as there is room.
+// The host sends one wavelet per cycle and PE while there is room.
 void wse_host_feed(wse_pe *pe)
 {
     bool more = false, blocked = false;
@@ -134,7 +134,7 @@ void wse_host_feed(wse_pe *pe)
     }
     if (more)
         wse_core_at(pe, wse.now + 1);
-    (void)blocked; // a taken wavelet looks here again
+    (void)blocked; // checked again when a wavelet is taken
 }
 
 void wse_host_sink(wse_pe *pe, wse_wavelet wavelet)
@@ -163,7 +163,7 @@ static bool is_fed(void)
     return true;
 }
 
-// Streams to the host that wait for their wavelets, in the order they were asked for.
+// Streams to the host that wait for wavelets, in order of request.
 static region *wanted;
 static uint32_t wanted_count, wanted_room;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver's `open` takes; `Options` of simulator.py.
+// The parameters of the driver's `open`; `Config` of simulator.py.
 #ifndef WSE_CONFIG_H
 #define WSE_CONFIG_H
 

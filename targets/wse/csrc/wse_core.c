@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cores: tasks that run to their end, and operations beside them.
+// Cores: tasks that run to completion, and concurrent operations.
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,7 +110,7 @@ static uint32_t control_entry(uint32_t data)
 }
 
 typedef struct {
-    uint32_t task, input; // input: whose wavelet it takes, or WSE_NONE
+    uint32_t task, input; // input: the queue whose wavelet it takes, or WSE_NONE
 } choice;
 
 static bool takes_control(wse_pe *pe, uint32_t input, uint32_t data, choice *found)
@@ -129,7 +129,7 @@ static bool takes_control(wse_pe *pe, uint32_t input, uint32_t data, choice *fou
     return pe->class->own_tables || !(pe->blocked >> entry & 1);
 }
 
-// After the limit's number of starts of a data task, the other task takes the wavelet.
+// When a data task has been started as often as its limit, the other task takes the wavelet.
 static uint32_t rotates(wse_pe *pe, choice chosen)
 {
     if (chosen.input >= WSE_QUEUES || pe->class->rotation[chosen.input] == WSE_NONE ||
@@ -155,7 +155,7 @@ static uint32_t choices(wse_pe *pe, choice *found)
         if (front->control && ends_by_control(pe, input))
             continue;
         if (front->control) {
-            if (control_entry(front->data) == ENTRY_NONE) { // nobody is called
+            if (control_entry(front->data) == ENTRY_NONE) { // no task is called
                 wse_input_take(pe, input);
                 wse_core_at(pe, wse.now + 1);
             } else if (!(pe->quiet >> input & 1) &&
@@ -180,7 +180,7 @@ static bool start_called(wse_pe *pe)
     return true;
 }
 
-// Output queues are 0 to 7, input queues follow.
+// Output queues are numbered 0 to 7, then input queues.
 static bool is_empty(wse_pe *pe, uint32_t queue)
 {
     if (queue < WSE_QUEUES)
@@ -211,7 +211,7 @@ static bool start_handler(wse_pe *pe)
     return false;
 }
 
-// Urgent tasks alone, where there are any.
+// Only urgent tasks, if there are any.
 static uint32_t urgent(const wse_pe *pe, choice *found, uint32_t count)
 {
     uint32_t kept = 0;
@@ -226,7 +226,8 @@ static uint32_t turns_until(const wse_pe *pe, uint32_t task)
     return (task + WSE_ALL_TASKS - pe->next_task) % WSE_ALL_TASKS;
 }
 
-// Ready tasks take turns by their ids: tasks that wait by activating themselves let others run.
+// Ready tasks run round-robin by their ids, so that tasks which wait by activating themselves let
+// others run.
 static choice next_of(wse_pe *pe, const choice *found, uint32_t count)
 {
     uint32_t order[WSE_TASKS + WSE_COLORS], first = 0;
@@ -301,7 +302,7 @@ void wse_task_activate(wse_pe *pe, uint32_t id)
     wse_core_at(pe, wse.now + 1);
 }
 
-// Numbers from WSE_TASKS on are those of microthreads.
+// Numbers from WSE_TASKS on are microthreads.
 void wse_task_unblock(wse_pe *pe, uint32_t id)
 {
     if (id < WSE_TASKS) {

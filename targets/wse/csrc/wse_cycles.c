@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many cycles an operation on memory takes behind its start.
+// The cycles of an operation on memory after its start.
 #include "wse_sim.h"
 
-// Elements a cycle on WSE-2 and on WSE-3: the table of SIMD widths in the appendix of the language
-// documentation. What it does not name takes a cycle an element.
+// Elements per cycle on WSE-2 and on WSE-3: the table of SIMD widths in the appendix of the
+// language documentation. Operations that it does not list take one cycle per element.
 static const uint8_t WIDTH[WSE_OPERATIONS][2] = {
     [WSE_MOV16] = {4, 8},   [WSE_MOV32] = {2, 4},   [WSE_FMOVH] = {4, 8},   [WSE_FMOVS] = {2, 4},
     [WSE_FADDH] = {4, 8},   [WSE_FADDS] = {2, 4},   [WSE_FADDHS] = {2, 4},  [WSE_FSUBH] = {4, 8},
@@ -16,9 +16,9 @@ static const uint8_t WIDTH[WSE_OPERATIONS][2] = {
     [WSE_ADDC16] = {1, 8},  [WSE_FSCALEH] = {4, 8}, [WSE_FSCALES] = {2, 4},
 };
 
-// Banks follow each other by words of 16 bits, and there are eight (same appendix): strides that
-// come back to few of them limit how many elements a cycle has. Where the appendix gives two
-// numbers, for 4 of 8, this is the one that two banks allow.
+// There are eight banks, interleaved by 16-bit words (same appendix): strides that hit few banks
+// limit the elements per cycle. Where the appendix gives two numbers, for 4 of 8, this is the
+// number that two banks allow.
 static uint32_t limited(uint32_t width, const wse_stream *stream, uint32_t element)
 {
     if (stream->kind != WSE_S_MEMORY)
@@ -31,7 +31,7 @@ static uint32_t limited(uint32_t width, const wse_stream *stream, uint32_t eleme
     return width < limit ? width : limit;
 }
 
-// Whether two sources lie in the same bank, so that each cycle reads from one of them: at equal
+// Whether two sources are in the same bank, so that each cycle can read only one of them: at equal
 // addresses modulo 16 bytes (measured: one of four alignments of f32 takes 1.94 times as long, and
 // strided multiply-adds of f32 two cycles an element).
 static bool collide(const wse_operation_state *operation, bool wide_steps)

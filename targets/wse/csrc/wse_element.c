@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element of each operation, on its bits. Every result is rounded once, to nearest even.
+// Computes one element of each operation, on its bits. Every result is rounded once, to nearest
+// even.
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ static double half(uint32_t bits)
     return (double)value;
 }
 
-// From double: products and sums of two halves are exact there.
+// Through double, in which products and sums of two halves are exact.
 static uint32_t half_bits(double value)
 {
     _Float16 narrow = (_Float16)value;

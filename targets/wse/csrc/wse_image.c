@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a program's tables, as image.py writes them.
+// Reads the tables of a program that image.py writes.
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ static const char *text(void)
     return found;
 }
 
-// Numbers from WSE_TASKS on are those of microthreads.
+// Numbers from WSE_TASKS on are microthreads.
 static uint64_t task_bits(uint32_t *threads)
 {
     uint64_t bits = 0;

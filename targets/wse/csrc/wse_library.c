@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the libraries of CSL are made of, beside tasks and operations.
+// The functions behind the CSL libraries, except tasks and operations.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,8 @@ WSE_EXPORT void wse_tsc_enable(wse_head *head, bool enabled)
     pe->tsc_runs = enabled;
 }
 
-// The counter as it was when its low word was read: the words belong together. Word 3 is the low
-// one, read also where the counter stands still.
+// The counter at the time when its low word was read, so that the words are consistent. Word 3 is
+// the low word, which can be read even if the counter is stopped.
 WSE_EXPORT uint16_t wse_tsc_read(wse_head *head, uint16_t word)
 {
     static uint64_t counter;
@@ -53,7 +53,7 @@ WSE_EXPORT uint16_t wse_y_coord(wse_head *head)
     return (uint16_t)of(head)->y;
 }
 
-// Lines of `sim.log`: what a PE printed up to the end of its line.
+// Lines of `sim.log`: the output of a PE up to the end of a line.
 static FILE *log_file;
 void wse_print_open(const char *path)
 {
@@ -99,7 +99,7 @@ static void binary(char *text, uint32_t number, uint32_t digits)
     text[digits] = '\0';
 }
 
-// A number without a fraction shows that it is a float.
+// A float without a fraction gets a point, to mark it as a float.
 static void decimal(char *text, size_t room, float value)
 {
     snprintf(text, room, "%g", (double)value);
@@ -147,7 +147,7 @@ WSE_EXPORT void wse_queue_flush_exit(wse_head *head, uint16_t queue)
     of(head)->flushed &= ~(1u << queue);
 }
 
-// How many wavelets are in a queue, and whether it is full, in the highest bit. Input queues follow
+// The number of wavelets in a queue; the highest bit tells whether it is full. Input queues follow
 // the output queues.
 WSE_EXPORT uint16_t wse_queue_state(wse_head *head, uint16_t number)
 {
@@ -170,8 +170,8 @@ WSE_EXPORT void wse_set_random(wse_head *head, uint32_t seed)
     of(head)->random[of(head)->generator] = seed;
 }
 
-// A shift register with the taps of x^23 + x^18 + 1, which moves 128 times after each use; so the
-// vendor's documentation has it. That its low half is the number is assumed.
+// A shift register with the taps of x^23 + x^18 + 1, which is shifted 128 times after each use, as
+// in the vendor's documentation. That the low half is the result is assumed.
 WSE_EXPORT uint16_t wse_random16(wse_head *head)
 {
     uint32_t *state = &of(head)->random[of(head)->generator];
@@ -223,7 +223,7 @@ WSE_EXPORT uint16_t wse_switch_position(wse_head *head, uint16_t color)
     return route(head, color)->current;
 }
 
-// All positions but the first are no more.
+// All positions except the first are removed.
 WSE_EXPORT void wse_clear_switch(wse_head *head, uint16_t color)
 {
     route(head, color)->count = 1;
@@ -237,7 +237,7 @@ WSE_EXPORT void wse_set_route(wse_head *head, uint16_t color, uint16_t rx, uint1
     wse_routes_set(changed, rx, tx);
 }
 
-// A position's rx or tx; 0xff leaves the other as the position before has it.
+// A position's rx or tx; with 0xff the other one is that of the previous position.
 WSE_EXPORT void wse_set_switch_route(wse_head *head, uint16_t color, uint16_t position,
                                      uint16_t rx, uint16_t tx)
 {
@@ -268,7 +268,7 @@ WSE_EXPORT void wse_set_swap(wse_head *head, uint16_t swaps)
         of(head)->route[color].swap = swaps & 3;
 }
 
-// One of the numbers of a filter, by its place in them, or the counter itself: 6.
+// One of the numbers of a filter, by its index, or the counter itself: 6.
 WSE_EXPORT void wse_set_filter(wse_head *head, uint16_t color, uint16_t which, uint16_t value)
 {
     wse_filter *filter = &route(head, color)->filter;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator of a wafer: a process that its driver starts.
+// The main program of the wafer simulator, which the driver starts as a process.
 #include "sim_device.h"
 #include "sim_order.h"
 #include "wse_sim.h"
@@ -11,7 +11,7 @@ wse_pe *wse_here, *wse_about;
 static void where(sim_text *text)
 {
     const wse_pe *pe = wse_here ? wse_here : wse_about;
-    wse_trace_flush(); // a fault is told, and nothing more comes
+    wse_trace_flush(); // after a fault, nothing more is written
     if (!pe)
         return;
     sim_text_append(text, " on PE (");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows and stacks. A slot of each PE is its fiber's stack, then its window of 64 KiB, of which
-// 48 KiB are there. What is not there also guards the next PE's stack, so a PE needs two mappings.
+// Windows and stacks. Each PE has a slot: its fiber's stack, then its window of 64 KiB, of which 48
+// KiB are mapped. The unmapped part also guards the next PE's stack, so a PE needs two mappings.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 static uint8_t *slots;
 static uint32_t slot_count;
 
-// A wild pointer of code: say the address as the PE has it.
+// A wild pointer in code: report the address of the PE.
 static void on_fault(int number, siginfo_t *information, void *context)
 {
     uintptr_t address = (uintptr_t)information->si_addr - (uintptr_t)slots;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on descriptors: at once where all is memory, else an element a cycle as the fabric
-// allows; asynchronous ones in microthreads.
+// Operations on descriptors: in one step if all operands are in memory, otherwise at most one
+// element per cycle, as the fabric allows. Asynchronous operations run in microthreads.
 #include <string.h>
 
 #include "sim_device.h"
 #include "wse_sim.h"
 
-// Cycles. Sources: an operation alone takes 15 to 17 more than its elements, but loops around short
-// ones leave 4 for each, and with descriptor registers a column of 28 elements of a matrix took
-// 31.2: most of it passes while the next operation begins.
+// Cycles. Sources: a single operation takes 15 to 17 more cycles than its elements, but loops
+// around short operations leave 4 for each, and with descriptor registers a matrix column of 28
+// elements took 31.2: most of the overhead overlaps with the start of the next operation.
 #define START 4
 #define START_REGISTERS 3
 #define DRAIN 12
-#define START_FABRIC 13 // a stage of a published chain of relays takes 16.1, of which hops are 4
-#define START_THREAD 6 // for the task that goes on
+#define START_FABRIC 13 // a stage of a published relay chain takes 16.1, including 4 for hops
+#define START_THREAD 6 // for the task that continues
 
 static bool is_memory_only(const wse_operation_state *operation)
 {
@@ -48,7 +48,7 @@ static void make(wse_pe *pe, wse_operation_state *operation, uint32_t number,
     operation->is_async = operation->options.flags & WSE_ASYNC;
     uint32_t cleared = operation->to.zeroes;
     if (cleared == 2 && operation->sources == 1)
-        cleared = 1; // the only source counts as the second
+        cleared = 1; // a single source counts as the second
     if (cleared && cleared <= operation->sources &&
         operation->from[cleared - 1].kind == WSE_S_MEMORY)
         operation->cleared = operation->from[cleared - 1];
@@ -57,7 +57,7 @@ static void make(wse_pe *pe, wse_operation_state *operation, uint32_t number,
         limit(pe, &operation->from[i], true);
 }
 
-// That of the first source that has one, else the destination's; 1 where none has.
+// The length of the first source that has one, else the destination's; 1 if none has.
 static void set_length(wse_operation_state *operation, const wse_operand *operands)
 {
     bool has_descriptor = operands[0].kind == WSE_DSD || operands[0].kind == WSE_DSR;
@@ -124,7 +124,7 @@ static bool takes_control(wse_pe *pe, const wse_stream *from)
     return true;
 }
 
-// A control wavelet on one of its inputs ends an operation that says so.
+// A control wavelet on an input ends an operation with that option.
 static bool ends_by_control(wse_pe *pe, wse_operation_state *operation)
 {
     uint32_t flags = operation->options.flags;
@@ -147,7 +147,7 @@ static bool ends_by_control(wse_pe *pe, wse_operation_state *operation)
     return true;
 }
 
-// A FIFO that is empty or full ends an operation that is not asynchronous.
+// An empty or full FIFO ends a synchronous operation.
 static bool ends_by_fifo(wse_pe *pe, wse_operation_state *operation)
 {
     bool stops = wse_fifo_stops(pe, &operation->to, false);
@@ -160,7 +160,7 @@ static bool ends_by_fifo(wse_pe *pe, wse_operation_state *operation)
     return true;
 }
 
-// Drop data until as many control wavelets came as the operation is long.
+// Drops data until the number of control wavelets equals the length of the operation.
 static void filter(wse_pe *pe, wse_operation_state *operation)
 {
     wse_queue *queue = pe->in[operation->from[0].queue];
@@ -185,7 +185,7 @@ void wse_operation_advance(wse_pe *pe, wse_operation_state *operation)
     }
     if (operation->done < operation->length) {
         if (!can_step(pe, operation))
-            return; // a queue's change looks here again
+            return; // checked again when the queue changes
         element(pe, operation);
     }
     if (operation->done >= operation->length)
@@ -257,7 +257,7 @@ static void start_thread(wse_pe *pe, const wse_operation_state *operation,
     wse_core_at(pe, thread->start);
 }
 
-// Returns whether all was done: FIFOs may end an operation early.
+// Returns whether the operation completed: FIFOs may end it early.
 WSE_EXPORT bool wse_operate(wse_head *head, uint32_t number, const wse_operand *operands,
                             uint32_t count, const wse_options *options, uint32_t line)
 {
@@ -291,7 +291,7 @@ WSE_EXPORT void wse_load_dsr(wse_head *head, uint32_t number, const wse_dsd *dsd
     pe->dsrs[number] = (wse_dsr){*dsd, *options, true};
 }
 
-// One word of the descriptor that a register holds.
+// One word of the descriptor in a register.
 WSE_EXPORT void wse_set_dsr(wse_head *head, uint32_t number, uint16_t word, uint16_t value)
 {
     wse_dsr *dsr = &((wse_pe *)head)->dsrs[number];
@@ -306,7 +306,7 @@ WSE_EXPORT void wse_set_fifo_length(wse_head *head, uint32_t number, uint16_t le
     *(reads ? &fifo->read_length : &fifo->write_length) = length;
 }
 
-// @map: the loop is code's, which calls its function; reading and writing is done here.
+// @map: compiled code has the loop and calls the function; elements are read and written here.
 #define INPUTS 8
 
 typedef struct {
@@ -339,7 +339,7 @@ WSE_EXPORT void wse_map_begin(wse_head *head, void *room, const wse_operand *ope
     head->clock += START;
 }
 
-// Move one element that the fabric takes part in, as an operation of length 1.
+// Moves one element to or from the fabric, as an operation of length 1.
 static void move_one(wse_pe *pe, wse_stream *to, wse_stream *from)
 {
     wse_sync(pe);

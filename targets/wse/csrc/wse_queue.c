@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queues of wavelets: at routers' inputs, and between router and core.
+// Queues of wavelets at the inputs of routers, and between router and core.
 #include <stdlib.h>
 
 #include "sim_device.h"
@@ -27,7 +27,8 @@ wse_wavelet wse_queue_pop(wse_queue *queue)
     return wavelet;
 }
 
-// Where a colour's wavelets wait for the core: WSE-2 keeps them by colour, WSE-3 by queue.
+// The queue in which a colour's wavelets wait for the core: per colour on WSE-2, per queue on
+// WSE-3.
 int wse_input_number(const wse_pe *pe, uint32_t color)
 {
     if (!wse.by_queue)
@@ -61,7 +62,7 @@ wse_queue *wse_input_of(wse_pe *pe, uint32_t color)
 wse_wavelet wse_input_take(wse_pe *pe, uint32_t number)
 {
     wse_wavelet wavelet = wse_queue_pop(pe->in[number]);
-    wse_router_at(pe, wse.now + 1); // a wavelet may have waited for the room
+    wse_router_at(pe, wse.now + 1); // a wavelet may have waited for space
     if (pe->feeds)
         wse_core_at(pe, wse.now + 1);
     return wavelet;

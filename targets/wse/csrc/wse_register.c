@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers that code reaches by numbers made pointers: the routes and the switch of each colour.
-// Their words are described in comments of a public benchmark for WSE-2, spmv-hypersparse.
+// Registers that code accesses through pointers made from numbers: the routes and the switch of
+// each colour. Comments in a public benchmark for WSE-2, spmv-hypersparse, describe their words.
 #include <string.h>
 
 #include "sim_device.h"
 #include "wse_sim.h"
 
-#define ROUTES 0x7f20u // addresses count words of 16 bits; a register for each colour
+#define ROUTES 0x7f20u // addresses count 16-bit words; one register per colour
 #define SWITCHES 0x7f40u
 #define SRAM (48u << 10)
 
 enum { OUTPUTS = 0, INPUTS = 5, SWAP_Y = 10, SWAP_X = 11, POP = 12, TEARDOWN = 14 }; // bits
 enum { IS_INPUT = 8, INVALID = 5, RING = 12, CURRENT = 13 };
 
-// The machine counts west, east, south, north.
+// The machine's order is west, east, south, north.
 static uint32_t machine_direction(uint32_t direction)
 {
     return direction == WSE_RAMP ? direction : direction ^ 1;
@@ -34,7 +34,7 @@ static uint16_t routes_word(const wse_route *route)
                       (uint32_t)route->pop << POP | (uint32_t)route->teardown << TEARDOWN);
 }
 
-// What a position changes of the one before: the machine has one direction for each.
+// The difference between a position and the previous one: the machine has one direction for each.
 static uint32_t change_of(const wse_route *route, uint32_t position)
 {
     if (position >= route->count)
@@ -72,7 +72,7 @@ void wse_switch_set(wse_route *route, uint16_t word)
     route->current = current < route->count ? (uint8_t)current : 0;
 }
 
-// The later positions keep what they change.
+// Later positions keep their changes.
 void wse_routes_set(wse_route *route, uint32_t rx, uint32_t tx)
 {
     uint16_t word = wse_switch_word(route);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands still and why, when nothing moves any more and something should.
+// The report of a deadlock: what is blocked, and why.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "sim_device.h"
 #include "wse_sim.h"
 
-#define SUMMARY 3 // PEs in the message; all of them stand in the file
+#define SUMMARY 3 // PEs in the message; the file has all of them
 
 typedef struct {
     char text[380]; // of the message

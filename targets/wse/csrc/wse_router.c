@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routers: in each cycle a link carries one wavelet; wavelets that cannot go on wait, and those
-// behind them too.
+// Routers: a link carries one wavelet per cycle; blocked wavelets wait, as do those behind them.
 #include "sim_device.h"
 #include "wse_sim.h"
 
@@ -19,7 +18,8 @@ void wse_router_changed(wse_pe *pe)
     wse_router_at(pe, wse.now + 1);
 }
 
-// Control wavelets: a command of three bits, of which the highest keeps it from the core.
+// Control wavelets have commands of three bits, of which the highest hides the wavelet from the
+// core.
 enum { COMMAND_NONE, COMMAND_ADVANCE, COMMAND_RESET = 2, COMMAND_TEARDOWN = 3 };
 static uint32_t command_of(uint32_t data)
 {
@@ -31,7 +31,7 @@ static bool is_kept_from_core(uint32_t data)
     return data >> 24 & 1;
 }
 
-// Take off the first command; the last one does nothing and is kept from cores.
+// Removes the first command; the new last one does nothing and is hidden from cores.
 static uint32_t pop_command(uint32_t data)
 {
     uint32_t commands = (data >> 22 & 0xff) | (data & 0xffff) << 8; // eight of three bits
@@ -80,7 +80,7 @@ static bool passes_filter(wse_route *route, const wse_wavelet *wavelet, bool com
     if (filter->kind == 0)
         return true;
     if (filter->kind == 3 && !filter->numbers[2])
-        return true; // a sparse counter whose limits are used up
+        return true; // a sparse counter with exhausted limits
     bool counts = wavelet->control ? filter->numbers[4] & 1 : filter->numbers[3];
     bool passes = filter->counter <= filter->numbers[1];
     if (filter->numbers[4] & 2)
@@ -92,14 +92,14 @@ static bool passes_filter(wse_route *route, const wse_wavelet *wavelet, bool com
         return passes;
     }
     filter->counter = 0;
-    if (filter->kind == 3) { // the second limit takes the place of the first, once
+    if (filter->kind == 3) { // the second limit replaces the first, once
         filter->numbers[2] = filter->numbers[5];
         filter->numbers[5] = 0;
     }
     return passes;
 }
 
-// Whether the core gets a wavelet that goes down the ramp.
+// Whether the core receives a wavelet that goes down the ramp.
 static bool goes_to_core(wse_route *route, const wse_wavelet *wavelet, bool commit)
 {
     if (!passes_filter(route, wavelet, commit))
@@ -157,7 +157,7 @@ static void arrive(wse_pe *pe, uint32_t from, uint32_t color, uint64_t time)
     route->arrived_from = (uint8_t)from;
 }
 
-// The core gets a control wavelet as it came, other routers what is left of its commands.
+// The core receives a control wavelet unchanged, other routers with the remaining commands.
 static void send(wse_pe *pe, wse_route *route, wse_wavelet wavelet, uint32_t onward)
 {
     uint32_t tx = route->tx[route->current];
@@ -190,7 +190,7 @@ static void send(wse_pe *pe, wse_route *route, wse_wavelet wavelet, uint32_t onw
     route->moved = wse.now;
 }
 
-// The wavelet has left by the old position; now the switch moves.
+// The wavelet has left by the old position; now the switch advances.
 static void obey(wse_pe *pe, wse_route *route, uint32_t color, uint32_t command)
 {
     if (command == COMMAND_ADVANCE && route->count > 1) {
@@ -216,7 +216,7 @@ static uint32_t popped(const wse_route *route, uint32_t data, uint32_t command)
     return pops ? pop_command(data) : data;
 }
 
-// Returns whether the front wavelet of an input moved; `lost` where another one had its link.
+// Returns whether the front wavelet of an input moved; `lost` if another one used its link.
 static bool forward(wse_pe *pe, uint32_t from, wse_queue *queue, bool *lost)
 {
     wse_wavelet wavelet = *wse_queue_front(queue);
@@ -291,7 +291,7 @@ void wse_router_step(wse_pe *pe)
     }
     if (moved && (pe->pending[0] | pe->pending[1] | pe->pending[2] | pe->pending[3] |
                   pe->pending[4]))
-        again = wse.now + 1; // a switch may have moved
+        again = wse.now + 1; // a switch may have advanced
     if (again != WSE_NEVER)
         wse_router_at(pe, again);
 }

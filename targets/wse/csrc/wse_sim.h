@@ -12,19 +12,19 @@ enum { WSE_EAST, WSE_WEST, WSE_NORTH, WSE_SOUTH, WSE_RAMP, WSE_DIRECTIONS };
 #define WSE_COLORS 24
 #define WSE_QUEUES 8
 #define WSE_TASKS 64
-// Control tasks with their own tables follow the function that the host called.
+// Control tasks of separate tables follow the function that the host called.
 #define WSE_CONTROLS (WSE_TASKS + 1)
 #define WSE_ALL_TASKS (WSE_CONTROLS + WSE_TASKS)
 #define WSE_TEARDOWN_TASK 29
 #define WSE_GENERATORS 4 // of random numbers (assumed)
 #define WSE_NEVER UINT64_MAX
 #define WSE_NONE 0xffffffffu
-#define WSE_DEEPEST 16 // wavelets in a queue
+#define WSE_DEEPEST 16 // most wavelets in a queue
 
 typedef struct {
     uint32_t data;
-    uint8_t color, control, advances; // advances: the switch where it enters the fabric
-    uint64_t ready; // the cycle from which on it can move
+    uint8_t color, control, advances; // advances: the switch at the entry to the fabric
+    uint64_t ready; // the first cycle in which it can move
 } wse_wavelet;
 
 typedef struct {
@@ -38,13 +38,13 @@ typedef struct {
     uint32_t counter;
 } wse_filter;
 
-// A colour at one router.
+// The state of a colour at one router.
 typedef struct {
     uint8_t count, current, ring, pop, teardown, is_set;
-    uint8_t swap;       // bits: what comes along x, along y
+    uint8_t swap;       // bits: wavelets along x, along y
     uint8_t is_dynamic; // set by the program while it runs
     uint8_t rx[4], tx[4];
-    uint8_t inputs; // bits: positions that replace the rx of the one before
+    uint8_t inputs; // bits: positions that replace the rx of the previous one
     wse_filter filter;
     uint64_t moved; // the cycle in which it last moved a wavelet
     uint8_t arrived_from;
@@ -70,14 +70,14 @@ typedef struct {
     uint32_t memory_end, host_in, host_out;
     uint32_t segments;
     const uint32_t *initial; // segments: address, bytes, data
-    uint32_t value_count;    // what each PE has of its own
+    uint32_t value_count;    // number of values that differ per PE
     const uint32_t *values;  // address, bytes
     wse_task tasks[WSE_ALL_TASKS];
     uint64_t bound, blocked, unblocked, activated, data_tasks; // bits by task id
-    uint64_t controls; // bits of bound control tasks, where these have their own tables
+    uint64_t controls; // bits of bound control tasks, if these have separate tables
     bool own_tables;
-    uint32_t table[WSE_QUEUES];    // where each input queue's table of control tasks begins
-    uint32_t rotation[WSE_QUEUES]; // starts of its data task before the other's, or WSE_NONE
+    uint32_t table[WSE_QUEUES];    // start of each input queue's table of control tasks
+    uint32_t rotation[WSE_QUEUES]; // starts of its data task before that of the other, or WSE_NONE
     uint32_t blocked_threads, unblocked_threads;              // bits by microthread
     int8_t input_color[WSE_QUEUES], output_color[WSE_QUEUES]; // -1: none
     uint8_t input_set, output_set;                            // bits: initialised
@@ -94,22 +94,22 @@ enum wse_stream_kind {
     WSE_S_NONE, WSE_S_MEMORY, WSE_S_SCALAR, WSE_S_IN, WSE_S_OUT, WSE_S_FIFO
 };
 
-// One operand of an operation on its way.
+// One operand of an operation in progress.
 typedef struct {
     uint8_t kind, rank, size, control, indexed, advances, last;
     uint8_t transforms, pairs, zeroes; // zeroes: the source that is cleared, 1 or 2
-    uint8_t waiting; // of pairs: whether a half is in `half`
+    uint8_t waiting; // for pairs: whether `half` holds a half
     uint16_t half;
-    uint8_t queue, color; // of a router's or core's
+    uint8_t queue, color; // of a router or a core
     uint16_t address, index;
     uint16_t extents[4], at[4];
     int16_t strides[4];
     uint32_t scalar, length, fifo;
-    int32_t dsr; // where the address is saved, or -1
+    int32_t dsr; // the register in which the address is saved, or -1
 } wse_stream;
 
 typedef struct {
-    bool busy, is_async, is_cut; // cut: a FIFO was full or empty
+    bool busy, is_async, is_cut; // cut: ended early by a full or empty FIFO
     uint8_t ut;
     uint32_t operation, sources, done, length, line;
     uint64_t start;
@@ -139,7 +139,7 @@ typedef struct wse_stream_buffer {
 enum wse_core_state { WSE_IDLE, WSE_SLEEPING, WSE_WAITING };
 
 typedef struct wse_pe {
-    wse_head head; // code's view, first
+    wse_head head; // the part that code accesses; the first member
     uint32_t number, x, y;
     const wse_class *class;
     uint8_t state;
@@ -149,14 +149,14 @@ typedef struct wse_pe {
     uint64_t words[8];
     sim_fiber fiber;
     uint64_t active, blocked, quiet; // quiet: inputs whose wavelets start no tasks
-    uint64_t core_at, router_at; // bits of near cycles in which each is looked at
+    uint64_t core_at, router_at; // bits of the next cycles in which each is processed
     wse_queue *in[WSE_COLORS], *out[WSE_QUEUES];
     wse_queue *port[4][WSE_COLORS];
     uint32_t pending[WSE_DIRECTIONS]; // bits of colours, or of queues for the ramp
     uint64_t link_used[WSE_DIRECTIONS];
     wse_route *route; // WSE_COLORS
-    uint32_t teardowns; // colours whose handler is to run
-    uint32_t flushed;   // queues whose handler is to run when they are empty: out, then in
+    uint32_t teardowns; // colours whose handler must run
+    uint32_t flushed;   // queues whose handler must run when they are empty: output, then input
     uint32_t blocked_threads;
     wse_operation_state main, threads[WSE_QUEUES + 1];
     wse_dsr *dsrs; // 48
@@ -169,11 +169,11 @@ typedef struct wse_pe {
     int8_t input_color[WSE_QUEUES], output_color[WSE_QUEUES];
     uint64_t tsc_origin, tsc_stopped;
     bool tsc_runs;
-    uint64_t drained; // when the results of all operations are there
-    char *line;       // that it prints
-    uint32_t random[WSE_GENERATORS], generator; // states, and which is active; 0: not used yet
-    uint64_t urgent; // tasks that go before others
-    uint32_t next_task; // whose turn it is
+    uint64_t drained; // time at which the results of all operations are complete
+    char *line;       // the line that it is printing
+    uint32_t random[WSE_GENERATORS], generator; // states, and the active one; 0: not used yet
+    uint64_t urgent; // tasks with high priority
+    uint32_t next_task; // the next one in round-robin order
 } wse_pe;
 
 typedef struct {
@@ -191,8 +191,8 @@ typedef struct {
 
 extern wse_machine wse;
 extern wse_shared_block *wse_shared;
-extern wse_pe *wse_here; // whose code runs, or NULL
-extern wse_pe *wse_about; // that a fault is about
+extern wse_pe *wse_here; // the PE whose code runs, or NULL
+extern wse_pe *wse_about; // the PE that a fault refers to
 
 // wse_image.c
 void wse_load(wse_program *program);
@@ -202,16 +202,16 @@ void wse_memory_map(uint32_t count);
 uint8_t *wse_memory_window(uint32_t number);
 char *wse_memory_stack(uint32_t number, uint64_t *nbytes);
 
-// wse_time.c: what happens when.
+// wse_time.c: the event queue.
 void wse_core_at(wse_pe *pe, uint64_t time);
 void wse_router_at(wse_pe *pe, uint64_t time);
-void wse_run(void); // until nothing moves any more
+void wse_run(void); // runs until nothing moves any more
 
 // wse_router.c
 void wse_router_step(wse_pe *pe);
-void wse_router_changed(wse_pe *pe); // its routes or switches
+void wse_router_changed(wse_pe *pe); // the routes or switches of a PE changed
 wse_pe *wse_neighbor(const wse_pe *pe, uint32_t direction);
-// The colour that one coming from a direction, or from the core, has at this router.
+// The colour at this router of a wavelet that comes from a direction or from the core.
 uint32_t wse_swapped_color(const wse_pe *pe, uint32_t color, uint32_t from);
 
 // wse_queue.c
@@ -226,17 +226,17 @@ static inline wse_wavelet *wse_queue_front(wse_queue *queue)
 }
 void wse_queue_push(wse_queue *queue, wse_wavelet wavelet);
 wse_wavelet wse_queue_pop(wse_queue *queue);
-// The queue in which the core gets a colour, or NULL where none is bound to it.
+// The input queue of a colour, or NULL if none is bound to it.
 wse_queue *wse_input_of(wse_pe *pe, uint32_t color);
 int wse_input_number(const wse_pe *pe, uint32_t color);
-// The front of an input queue has been taken.
+// Records that the front of an input queue was taken.
 wse_wavelet wse_input_take(wse_pe *pe, uint32_t number);
 wse_queue *wse_output(wse_pe *pe, uint32_t queue);
 
 // wse_core.c
 void wse_core_step(wse_pe *pe);
-void wse_sync(wse_pe *pe); // let the fabric catch up with the code that runs
-void wse_wait(wse_pe *pe); // leave the code until its operation is done
+void wse_sync(wse_pe *pe); // lets the fabric catch up with the running code
+void wse_wait(wse_pe *pe); // suspends the code until its operation is done
 // The operation that reads an input, or NULL.
 const wse_operation_state *wse_reader(const wse_pe *pe, uint32_t input);
 void wse_task_activate(wse_pe *pe, uint32_t id);
@@ -257,7 +257,7 @@ void wse_stream_make(wse_pe *pe, wse_stream *stream, const wse_operand *operand,
 bool wse_stream_can_read(wse_pe *pe, const wse_stream *stream);
 uint32_t wse_stream_read(wse_pe *pe, wse_stream *stream);
 bool wse_stream_can_write(wse_pe *pe, const wse_stream *stream);
-// Note that an operation found a FIFO empty, or full; returns false where it is neither.
+// Records that an operation found a FIFO empty or full; returns false if it is neither.
 bool wse_fifo_stops(wse_pe *pe, const wse_stream *stream, bool reads);
 void wse_stream_write(wse_pe *pe, wse_stream *stream, uint32_t bits);
 void wse_stream_end(wse_pe *pe, const wse_stream *stream);
@@ -271,7 +271,7 @@ void wse_command(const char *name, const uint64_t *arguments, uint32_t count);
 void wse_host_feed(wse_pe *pe);
 void wse_host_sink(wse_pe *pe, wse_wavelet wavelet);
 
-// wse_register.c: the switch of a colour as the machine's word, and the routes it begins with.
+// wse_register.c: the switch of a colour as a word of the machine, and its initial routes.
 uint16_t wse_switch_word(const wse_route *route);
 void wse_switch_set(wse_route *route, uint16_t word);
 void wse_routes_set(wse_route *route, uint32_t rx, uint32_t tx);

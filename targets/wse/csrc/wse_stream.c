@@ -21,7 +21,7 @@ static void make_memory(wse_stream *stream, const uint16_t *words)
     stream->indexed = words[11] != 0;
 }
 
-// A queue that was initialised gives the colour where the descriptor has none, and always on WSE-3.
+// An initialised queue gives the colour if the descriptor has none, and always on WSE-3.
 static uint32_t color_of(const int8_t *colors, uint32_t queue, uint32_t color, const char *kind)
 {
     bool is_set = queue < WSE_QUEUES && colors[queue] >= 0;
@@ -184,7 +184,7 @@ static uint32_t pop(wse_pe *pe, uint32_t number)
     return bits;
 }
 
-// The two highest bits of a word of a FIFO say that it was a control wavelet (assumed: both set).
+// The two highest bits of a word in a FIFO mark a control wavelet (assumed: both set).
 #define TRANSFORMED 0xc0000000u
 
 static uint32_t receive(wse_pe *pe, wse_stream *stream)

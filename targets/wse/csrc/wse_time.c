@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens when: a ring of the next cycles, and a heap for what is farther away.
+// The event queue: a ring of the next cycles, and a heap for later events.
 #include <stdlib.h>
 
 #include "sim_device.h"
@@ -71,7 +71,7 @@ static void schedule(event given)
     }
 }
 
-// Each PE remembers what is scheduled in the next cycles: once is enough.
+// Each PE records its events in the next cycles, so that none is scheduled twice.
 static bool is_known(uint64_t *known, uint64_t time)
 {
     uint64_t bit = 1ull << time % NEAR;
@@ -125,7 +125,7 @@ static void handle(event given)
     }
 }
 
-// What is scheduled meanwhile for this cycle stands behind what is there, in the same list.
+// Events that are scheduled for this cycle in the meantime are appended to the same list.
 static void run_cycle(void)
 {
     list *events = &near[wse.now % NEAR];

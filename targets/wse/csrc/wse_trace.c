@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The trace: tasks and wavelets over modelled time in the Trace Event Format, which browsers and
-// Perfetto show. A process of the viewer is a row of PEs, or the links of one; a microsecond is a
-// modelled cycle. A wavelet is shown in the cycle in which it takes a link or ramp.
+// Perfetto display. A process in the viewer is a row of PEs, or the links of a row; a microsecond
+// is a modelled cycle. A wavelet is shown in the cycle in which it takes a link or ramp.
 #define _GNU_SOURCE
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ void wse_trace_open(const char *path)
     if (!file)
         sim_give_up("the trace file cannot be written");
     setvbuf(file, NULL, _IOFBF, 1 << 20);
-    fputs("[\n", file); // the format allows that the end is missing
+    fputs("[\n", file); // the format allows a missing end
 }
 
 static void name_it(const char *what, const char *kind, uint32_t row, uint32_t process)
@@ -28,7 +28,7 @@ static void name_it(const char *what, const char *kind, uint32_t row, uint32_t p
             process, kind, row);
 }
 
-#define LINKS 0x10000u // of a row, as a process
+#define LINKS 0x10000u // the links of a row, as a process
 
 void wse_trace_rows(uint32_t height)
 {

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs written for the vendor's SDK meet: its commands and its host library."""
+"""The commands and the host library of the vendor's SDK, for programs written for it."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`cs_python`: run a Python program that uses the vendor's host library.
+"""`cs_python`: runs a Python program that uses the vendor's host library.
 
-Options of this command stand before the program's file: `--schedule=shuffled`, `--seed=N`,
+Options of this command precede the program's file: `--schedule=shuffled`, `--seed=N`,
 `--trace=FILE`, `--cycle-limit=N`, `--timeout=SECONDS`.
 """
 

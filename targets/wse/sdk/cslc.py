@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`cslc`: compile a program of CSL for the simulated wafer."""
+"""`cslc`: compiles a CSL program for the simulated wafer."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _named(texts: Sequence[str], option: str) -> dict[str, str]:
 
 
 def request_of(argv: Sequence[str]) -> Request:
-    """What a command line asks for. Raises UserError."""
+    """The request of a command line. Raises UserError."""
     return _requested(_parser().parse_args(list(argv)))
 
 
@@ -87,9 +87,9 @@ def _requested(given: argparse.Namespace) -> Request:
 
 
 def _compiled(argv: Sequence[str]) -> Iterable[str]:
-    """What is said while compiling. Raises XtcError.
+    """Compile; returns the lines that the program prints. Raises XtcError.
 
-    Scripts from before SDK 1.1 name no architecture: there was none but WSE-2.
+    Scripts from before SDK 1.1 name no architecture, because there was only WSE-2.
     """
     given = _parser().parse_args(list(argv))
     request = _requested(given)

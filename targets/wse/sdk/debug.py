@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The debugger of the host library: what programs left in the memory of PEs."""
+"""The debugger of the host library: reads the memory of PEs after a run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class debug_util:  # noqa: N801  the vendor's name
         self._memory: NDArray[np.uint8] = np.load(file)
 
     def read_trace(self, x: int, y: int, key: str) -> list[object]:
-        """The values that a PE traced under a key, in order; strings are strings."""
+        """The values that a PE traced under a key, in order."""
         number, which = self._pe(x, y)
         traces = {name: (address, words) for name, address, words in self._about["traces"][which]}
         if key not in traces:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Port maps of SDK releases before 1.2: which PE has which element of a tensor of the host.
+"""Port maps of SDK releases before 1.2: the placement of a host tensor's elements on PEs.
 
 `{ A[j=0:5][i=0:3] -> [PE[i//2, j//3] -> index[i%2, j%3]] }` has a range for each axis of the
 tensor, both ends included; the column and the row of the PE; and the element's indices there, the
@@ -39,7 +39,7 @@ Region: TypeAlias = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True)
 class PortMap:
-    """Where a tensor's elements go: a region, and the offset of each in [h][w][l]."""
+    """The placement of a tensor: a region, and the offset of each element in [h][w][l]."""
 
     shape: tuple[int, ...]
     region: Region
@@ -73,7 +73,7 @@ def prepare_output_tensor(
 
 
 def format_output_tensor(portmap: str, datatype: Any, data: NDArray[Any]) -> NDArray[Any]:
-    """The tensor of a port map from what `memcpy_d2h` brought. Raises UserError."""
+    """The tensor of a port map from the data of `memcpy_d2h`. Raises UserError."""
     parsed, kind = parse(portmap), np.dtype(datatype)
     words = np.ascontiguousarray(data).ravel().view(np.uint32)[parsed.offsets]
     if kind.itemsize == 2:
@@ -106,7 +106,7 @@ def parse(portmap: str) -> PortMap:
 def _placed(
     shape: tuple[int, ...], pe: Sequence[_Ints], index: Sequence[_Ints], portmap: str
 ) -> PortMap:
-    """A PE's elements follow each other in the order of their indices, whatever these begin at."""
+    """Place a PE's elements in the order of their indices, whatever the first index."""
     columns, rows = pe
     keys = np.stack([rows, columns, *index])
     order = np.lexsort(keys[::-1])

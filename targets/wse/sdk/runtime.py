@@ -25,20 +25,20 @@ COPY_IN, COPY_OUT, STREAM_IN, STREAM_OUT, CALL, FINISH, DUMP = range(1, 8)
 _PLACE = ("px", "py", "w", "h", "elem_per_pe")
 _COLUMN_MAJOR, _NARROW, _ROWS, _COLUMNS, _DEFERRED = 1, 2, 4, 8, 16
 MEMORY_FILE = "memory.npy"
-"""What `stop` leaves in the output folder for the debugger: the memory of every PE."""
+"""The file that `stop` writes to the output folder for the debugger: the memory of every PE."""
 TRACES = Path("simfab_traces")
-"""The folder that `run` makes, which programs move away afterwards."""
+"""The folder that `run` creates, which programs may move afterwards."""
 
 
 class MemcpyDataType(IntEnum):
-    """How much of each 32 bits of the host a PE gets."""
+    """The part of each 32-bit word of the host that a PE receives."""
 
     MEMCPY_16BIT = 0
     MEMCPY_32BIT = 1
 
 
 class MemcpyOrder(IntEnum):
-    """How arrays of the host lie in memory: [h][w][l], or l slowest and h fastest."""
+    """The memory order of host arrays: [h][w][l], or l slowest and h fastest."""
 
     ROW_MAJOR = 0
     COL_MAJOR = 1
@@ -47,8 +47,8 @@ class MemcpyOrder(IntEnum):
 class SdkRuntime:
     """Runs the program in an output folder of `cslc`.
 
-    `load`, `run` and `stop` are called once each, in this order; commands go between the last two.
-    Every mistake is a UserError before anything moves.
+    `load`, `run` and `stop` are called once each, in this order, with commands between the last
+    two. Mistakes raise UserError before any data is moved.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class SdkRuntime:
             raise UserError(
                 f"no system is reached at {cmaddr}",
                 notes=["this SdkRuntime runs programs on a simulated wafer"],
-                hints=["leave cmaddr away, or use the vendor's SDK: the program is the same"],
+                hints=["omit cmaddr, or use the vendor's SDK: the program is the same"],
             )
         self._folder = Path(name).resolve()
         self._about = read_about(self._folder)
@@ -78,7 +78,7 @@ class SdkRuntime:
         self._pending: list[Pending] = []
 
     def load(self) -> None:
-        """Bring the program onto the wafer."""
+        """Load the program onto the wafer."""
         self._expect("new", "load")
         module = self.device.load_module((self._folder / LIBRARY).read_bytes())
         self._function = self.device.get_module_function(module, "wse_program")
@@ -86,7 +86,7 @@ class SdkRuntime:
         self._state = "loaded"
 
     def run(self) -> None:
-        """Start it; its tasks begin."""
+        """Start the tasks of the program."""
         self._expect("loaded", "run")
         self.device.launch(self._function, [0])
         if not self._suppressed and self.device.options.log is not None:
@@ -113,11 +113,11 @@ class SdkRuntime:
         return self._to_device(dest, src, region, how, 0)
 
     def memcpy_h2d_rowbcast(self, dest: int, src: Any, *region: int, **how: Any) -> Task:
-        """Every PE of a row gets the same: the array has a column of PEs."""
+        """Copy the same data to every PE of a row: the array has one column of PEs."""
         return self._to_device(dest, src, region, how, _ROWS)
 
     def memcpy_h2d_colbcast(self, dest: int, src: Any, *region: int, **how: Any) -> Task:
-        """Every PE of a column gets the same: the array has a row of PEs."""
+        """Copy the same data to every PE of a column: the array has one row of PEs."""
         return self._to_device(dest, src, region, how, _COLUMNS)
 
     def memcpy_d2h(self, dest: Any, src: int, *region: int, **how: Any) -> Task:
@@ -137,7 +137,7 @@ class SdkRuntime:
         return self._task(pending, part.nonblock)
 
     def launch(self, symbol: str, *args: Any, nonblock: bool = False) -> Task:
-        """Call a function on every PE; arguments get the types of its parameters."""
+        """Call a function on every PE; arguments are converted to the types of its parameters."""
         export = self._function_export(symbol)
         kinds = export["params"]
         if len(args) != len(kinds):
@@ -146,7 +146,7 @@ class SdkRuntime:
         return self._call(export, words, nonblock)
 
     def call(self, symbol: str, params: Sequence[int] = (), nonblock: bool = False) -> Task:
-        """Call a function with arguments as words of 32 bits."""
+        """Call a function with arguments as 32-bit words."""
         export = self._function_export(symbol)
         words = [int(each) & 0xFFFFFFFF for each in np.asarray(params, np.uint32).ravel()]
         if len(words) != len(export["params"]):
@@ -154,7 +154,7 @@ class SdkRuntime:
         return self._call(export, words, nonblock)
 
     def task_wait(self, task: Task) -> None:
-        """Wait for a command; what it was to write is there afterwards."""
+        """Wait for a command; its results are available afterwards."""
         self._wait(task.pending)
 
     def is_task_done(self, task: Task) -> bool:
@@ -162,12 +162,12 @@ class SdkRuntime:
         return task.pending.is_done
 
     def coord_logical_to_physical(self, logical_coords: tuple[int, int]) -> tuple[int, int]:
-        """Coordinates of the fabric for those of the program's rectangle."""
+        """Convert coordinates of the program's rectangle to those of the fabric."""
         (x, y), (left, top) = logical_coords, self._about["offsets"]
         return int(x) + left, int(y) + top
 
     def dump_core(self, corefile: str) -> None:
-        """Write the memory of every PE to a file, as an array of NumPy: [PE][byte], by rows."""
+        """Write the memory of every PE to a file, as a NumPy array: [PE][byte], by rows."""
         if self._state == "running":
             self._finish_all()
             memory = self._memory()
@@ -279,7 +279,7 @@ class SdkRuntime:
             np.save(self._folder / MEMORY_FILE, self._memory())
 
     def _keeps_memory(self) -> bool:
-        """For the debugger: where it was imported, or the program has traces or `export var`."""
+        """Whether memory is kept for the debugger: it is imported, or the program has traces."""
         return bool(self._about["keeps_memory"]) or settings.debugging
 
     def _memory(self) -> NDArray[np.uint8]:
@@ -316,13 +316,13 @@ class SdkRuntime:
 
 
 def _make_traces() -> None:
-    """The vendor's simulator puts its traces there; what ours traces has an option."""
+    """Create the folder of the vendor's traces, with a note about the option of this simulator."""
     TRACES.mkdir(exist_ok=True)
     (TRACES / "README").write_text("cs_python --trace=FILE writes a trace for Perfetto\n")
 
 
 class _Region:
-    """Where a copy goes, and how."""
+    """The region and the options of a copy."""
 
     def __init__(
         self, region: tuple[int, ...], flags: int, streaming: bool, nonblock: bool
@@ -375,7 +375,7 @@ def _check_size(array: NDArray[Any], count: int) -> None:
 
 
 def _typed(value: Any, kind: str, symbol: str) -> int:
-    """An argument's bits. Raises UserError where it is no `kind`."""
+    """An argument's bits. Raises UserError if it is not a `kind`."""
     names = {"f16": "float16", "f32": "float32", "bool": "bool", "i16": "int16", "u16": "uint16",
              "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64", "i8": "int8",
              "u8": "uint8"}  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the wafer of a run behaves, by what `cs_python` was told."""
+"""The settings of a run's wafer, from the options of `cs_python`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from xtc_targets.wse.options import WseOptions
 
 debugging = False
-"""Whether the debugger was imported, which reads the memory of PEs after a run."""
+"""Whether the debugger is imported, which reads the memory of PEs after a run."""
 _given: dict[str, object] = {}
 
 
 def give(**settings: object) -> None:
-    """Settings of WseOptions for every runtime of this process."""
+    """Set values of WseOptions for every runtime of this process."""
     _given.update(settings)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that were given and may not be done."""
+"""Submitted commands that may still be running."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Pending:
         self.is_done = False
 
     def wait(self, finish: Callable[[], Any]) -> None:
-        """Until it is done; `finish` ends streams that are under way."""
+        """Wait until it is done; `finish` ends streams in flight."""
         if self.deferred:
             self._event = finish()
         if self._result is not None and self._staged is not None:
@@ -46,6 +46,6 @@ class Pending:
 
 @dataclass(frozen=True)
 class Task:
-    """What a command gives, for `task_wait` and `is_task_done`."""
+    """The handle of a command, for `task_wait` and `is_task_done`."""
 
     pending: Pending

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The meaning of CSL: types, evaluation at compile time, and LLVM IR for what is left to run."""
+"""The semantics of CSL: types, compile-time evaluation, and LLVM IR for run-time code."""

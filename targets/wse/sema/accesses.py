@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensor accesses, `|i, j|{M, N} -> A[i, 2 * j]`: their parts, and the struct they stand for."""
+"""Tensor accesses, `|i, j|{M, N} -> A[i, 2 * j]`: their parts, and the equivalent struct."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from xtc_targets.wse.sema.values import (
 
 @dataclass(frozen=True)
 class AccessParts:
-    """`offset` and `strides` count elements; extents and strides begin with the slowest index."""
+    """The parts; `offset` and `strides` count elements, and the slowest index comes first."""
 
     base: Memory
     element: t.Type
@@ -35,7 +35,7 @@ class AccessParts:
 
 
 def parts_of(access: AccessValue) -> AccessParts:
-    """Evaluate an access where it was written. Raises CslError where it is not linear."""
+    """Evaluate an access in its scope. Raises CslError if it is not linear."""
     frame: Frame = access.frame
     names, extents = access.tree.names, access.tree.extents
     if len(names) != len(extents):
@@ -55,9 +55,10 @@ def parts_of(access: AccessValue) -> AccessParts:
 
 
 def struct_of(access: AccessValue) -> Const:
-    """Base address, offset, stride and extent, as `@get_dsd` takes them.
+    """The struct of base address, offset, stride and extent for `@get_dsd`.
 
-    Strides are the jumps from the last element of the indices inside, the fastest index first.
+    Each stride is the distance from the last element of the inner indices; the fastest index comes
+    first.
     """
     parts = parts_of(access)
     kind = t.Pointer(parts.base.type)
@@ -105,7 +106,7 @@ def _indexed_base(frame: Frame, body: tree.Expr) -> tuple[Memory, list[tree.Expr
 def _linear(
     frame: Frame, indices: list[tree.Expr], shape: tuple[int, ...], point: dict[str, int]
 ) -> int:
-    """The element that indices lead to, counted from the array's first."""
+    """The number of the element at these indices in the array."""
     if len(indices) != len(shape) and indices:
         raise CslError(f"{len(indices)} indices into {len(shape)} dimensions", where=indices[0].at)
     total = 0

@@ -31,11 +31,11 @@ _INSTRUCTIONS = {
     "%": ("rem", "frem"), "&": ("and", ""), "|": ("or", ""), "^": ("xor", ""),
     "<<": ("shl", ""), ">>": ("shr", ""),
 }  # fmt: skip
-_LONGEST = 1 << 16  # bits of an integer while compiling
+_LONGEST = 1 << 16  # most bits of a compile-time integer
 
 
 def binary(frame: Frame, op: str, left: Value, right: Value, at: Position) -> Value:
-    """Any binary operator but `and` and `or`. Raises CslError."""
+    """Any binary operator except `and` and `or`. Raises CslError."""
     if op in ("++", "**"):
         return _joined(op, left, right, at)
     if op in ("<<", ">>"):
@@ -164,7 +164,7 @@ def _shift(frame: Frame, op: str, left: Value, right: Value, at: Position) -> Va
 
 
 def _shift_amount(frame: Frame, right: Value, kind: t.Int, at: Position) -> str:
-    """As an operand of `kind`; bits beyond its width are cut off, as LLVM leaves them undefined."""
+    """The amount as `kind`, modulo its width, because larger shifts are undefined in LLVM."""
     if isinstance(right, Const):
         return str(right.value)
     from xtc_targets.wse.sema.convert import convert

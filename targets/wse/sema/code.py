@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function of LLVM IR while it is written, as text, with the modelled cycles of its blocks."""
+"""Builds a function of LLVM IR as text, with the modelled cycles of its blocks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from xtc_targets.wse.sema import types as t
 
 CLOCK, LIMIT, STACK, FLOOR = 8, 16, 24, 28
-"""Offsets in `wse_pe_head` of `csrc/wse_code.h`; the memory's address stands at 0."""
+"""Offsets in `wse_pe_head` of `csrc/wse_code.h`; the address of the memory is at 0."""
 
 
 def llvm_type(kind: t.Type) -> str:
-    """Of an operand."""
+    """The LLVM type of an operand."""
     if isinstance(kind, t.Int):
         return f"i{kind.bits}"
     if isinstance(kind, t.Float):
@@ -29,7 +29,7 @@ def llvm_type(kind: t.Type) -> str:
 
 
 def memory_type(kind: t.Type) -> str:
-    """Of a scalar in memory."""
+    """The LLVM type of a scalar in memory."""
     if isinstance(kind, t.Enum):
         return memory_type(kind.base)
     return f"i{8 * kind.size}" if isinstance(kind, t.Int) or kind == t.BOOL else llvm_type(kind)
@@ -59,7 +59,7 @@ class Code:
 
     @property
     def done(self) -> bool:
-        """Whether the current block has its terminator, so that nothing more is reached."""
+        """Whether the current block is terminated, so that further code is unreachable."""
         return self.block.done
 
     def fresh(self, hint: str = "t") -> str:
@@ -71,7 +71,7 @@ class Code:
             self.block.lines.append(f"  {text}")
 
     def value(self, text: str, cost: int = 0) -> str:
-        """An instruction that gives a value; its name."""
+        """Append an instruction with a result; returns the result's name."""
         name = "%" + self.fresh()
         self.line(f"{name} = {text}")
         self.block.cost += cost
@@ -81,13 +81,13 @@ class Code:
         self.block.cost += cycles
 
     def slot(self, kind: str) -> str:
-        """Room outside of the PE's memory, for one value of an LLVM type."""
+        """Allocate space outside of the PE's memory for a value of an LLVM type."""
         name = "%" + self.fresh("v")
         self._allocas.append(f"  {name} = alloca {kind}, align 8")
         return name
 
     def stack(self, nbytes: int, alignment: int) -> str:
-        """The address, an i16, of room on the stack in the PE's memory."""
+        """Allocate space on the stack in the PE's memory; returns its address, an i16."""
         self.stack_bytes = -(-self.stack_bytes // alignment) * alignment
         offset = self.stack_bytes
         self.stack_bytes += nbytes
@@ -97,7 +97,7 @@ class Code:
         return BasicBlock(self.fresh(hint))
 
     def start(self, block: BasicBlock) -> None:
-        """Go on at the end of `block`."""
+        """Continue at the end of `block`."""
         if block not in self._blocks:
             self._blocks.append(block)
         self.block = block
@@ -119,7 +119,7 @@ class Code:
         self._end("unreachable")
 
     def flush(self) -> None:
-        """Let the PE's clock have passed what was charged so far."""
+        """Advance the PE's clock by the cycles charged so far."""
         cost, self.block.cost = self.block.cost, 0
         if cost and not self.block.done:
             clock = self.value(f"getelementptr i8, ptr %pe, i64 {CLOCK}")
@@ -128,7 +128,7 @@ class Code:
             self.line(f"store i64 {after}, ptr {clock}")
 
     def check_limit(self) -> None:
-        """At the back edge of a loop: an endless one must end."""
+        """Check the cycle limit at the back edge of a loop, to end endless loops."""
         self.flush()
         clock = self.value(f"getelementptr i8, ptr %pe, i64 {CLOCK}")
         limit = self.value(f"getelementptr i8, ptr %pe, i64 {LIMIT}")
@@ -142,7 +142,8 @@ class Code:
         self.start(onward)
 
     def call(self, result: str, name: str, *operands: str) -> str:
-        """Call a function of the simulator, which sees the clock; the result's name or ""."""
+        """Call a function of the simulator, with an up-to-date clock; returns the result's name or
+        ""."""
         self.flush()
         text = f"call {result} @{name}({', '.join(('ptr %pe', *operands))})"
         if result == "void":
@@ -171,7 +172,7 @@ class Code:
         return "\n".join([*lines, "}", ""])
 
     def _frame(self) -> tuple[list[str], list[str]]:
-        """Taking room on the stack, and giving it back."""
+        """The code that allocates and frees the stack frame."""
         if not self.stack_bytes:
             return [], []
         nbytes = -(-self.stack_bytes // 4) * 4

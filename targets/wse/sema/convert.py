@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values from type to type: what happens by itself, what `@as` asks for, and bits as they are."""
+"""Conversions between types: implicit ones, those of `@as`, and bit casts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NUMPY = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64
 
 
 def rounded(value: float, kind: t.Float) -> float:
-    """To the nearest value of a type, ties to even."""
+    """Round to the nearest value of a type, ties to even."""
     with np.errstate(over="ignore"):
         return float(_NUMPY[kind.name](value))
 
@@ -34,7 +34,7 @@ def float_bits(value: float, kind: t.Float) -> int:
 
 
 def bits_float(bits: int, kind: t.Float) -> float:
-    """The number that bits mean as a float of `kind`."""
+    """The number with these bits as a float of `kind`."""
     return float(np.frombuffer(bits.to_bytes(kind.size, "little"), _NUMPY[kind.name])[0])
 
 
@@ -47,7 +47,7 @@ def mismatch(found: t.Type, wanted: t.Type, at: Position) -> CslError:
 
 
 def coerce(frame: Frame, value: Value, wanted: t.Type, at: Position) -> Value:
-    """`value` as a `wanted` where that loses nothing. Raises CslError elsewhere."""
+    """Convert `value` to `wanted` if that loses nothing. Raises CslError otherwise."""
     if value.type == wanted or wanted == t.ANYTYPE:
         return value
     if isinstance(value, Const):
@@ -161,7 +161,7 @@ def _check_pointers(found: t.Pointer, wanted: t.Pointer, at: Position) -> None:
 
 
 def peer(left: t.Type, right: t.Type, at: Position) -> t.Type:
-    """The type in which an operation on two values is done. Raises CslError."""
+    """The common type of an operation on two values. Raises CslError."""
     for first, second in ((left, right), (right, left)):
         if first == second or (t.is_number(first) and second == t.COMPTIME_INT):
             return first
@@ -175,7 +175,7 @@ def peer(left: t.Type, right: t.Type, at: Position) -> t.Type:
 
 
 def convert(frame: Frame, value: Value, wanted: t.Type, at: Position) -> Value:
-    """`@as(wanted, value)`. Raises CslError where there is no conversion."""
+    """`@as(wanted, value)`. Raises CslError if there is no conversion."""
     if value.type == wanted:
         return value
     if isinstance(value, Const):
@@ -194,7 +194,7 @@ def convert(frame: Frame, value: Value, wanted: t.Type, at: Position) -> Value:
 
 
 def _conversion(found: t.Type, wanted: t.Type) -> str | None:
-    """The instruction; "" where the bits stay, None where there is none."""
+    """The instruction of a conversion; "" to keep the bits, None if there is no conversion."""
     source, target = _number_type(found), _number_type(wanted)
     if isinstance(source, t.Int) and isinstance(target, t.Int):
         if target.bits <= source.bits:
@@ -269,7 +269,7 @@ def _from_bits(bits: int, wanted: t.Type) -> Const:
 
 
 def constant_text(value: Any, kind: t.Type) -> str:
-    """A scalar constant as LLVM writes it."""
+    """A scalar constant in LLVM's syntax."""
     if kind == t.BOOL:
         return "true" if value else "false"
     if not isinstance(kind, t.Float):
@@ -281,7 +281,7 @@ def constant_text(value: Any, kind: t.Type) -> str:
 
 
 def constant_bytes(value: Any, kind: t.Type) -> bytes:
-    """A constant as it lies in memory. Addresses must be numbers by now."""
+    """The bytes of a constant in memory. Addresses must already be numbers."""
     if isinstance(kind, t.Float):
         return float_bits(value, kind).to_bytes(kind.size, "little")
     if isinstance(kind, t.Array):
@@ -291,7 +291,7 @@ def constant_bytes(value: Any, kind: t.Type) -> bytes:
         for name, offset in kind.offsets.items():
             part = kind.field_type(name)
             assert part is not None  # noqa: S101  offsets name fields
-            if name not in value:  # of a union, which has one of them
+            if name not in value:  # a union has only one of its fields
                 continue
             each = constant_bytes(value[name].value, part)
             data[offset : offset + len(each)] = each

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modelled cycles of scalar code, by class of instruction.
 
-Sources: scalar loops published for the WSE-3 simulator: GEMM 16^3 in three `while` loops took
-119,197 cycles, 29.1 an iteration; SAXPY of 512 took 11,276, 22.0 an iteration; a dependent
-floating-point operation 2 cycles, a taken branch 6, a loop's back edge 9 to 10.
+Sources: scalar loops published for the WSE-3 simulator. GEMM 16^3 in three `while` loops took
+119,197 cycles, 29.1 per iteration; SAXPY of 512 took 11,276, 22.0 per iteration; a dependent
+floating-point operation takes 2 cycles, a taken branch 6, a loop's back edge 9 to 10.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DESCRIPTOR = 4
 BRANCH = 3
 """A conditional branch; half of them are taken."""
 BACK_EDGE = 6
-"""Beside the branch of the loop's condition."""
+"""The back edge of a loop, in addition to the branch of its condition."""
 CALL = 6
 RETURN = 6
 MAPPED = 2
@@ -29,7 +29,7 @@ _FLOAT = 2
 
 
 def cost_of(op: str, kind: t.Type) -> int:
-    """Of one operator on a type."""
+    """The cost of an operator on a type."""
     words = max(1, kind.size // 2)
     if isinstance(kind, t.Float):
         return _DIVISION if op in ("/", "%") else _FLOAT

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program says about its machine: routes, queues, tasks, symbols."""
+"""The declarations of a program about its machine: routes, queues, tasks, symbols."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xtc_targets.wse.sema.values import Address, FunctionValue, Global, Value
 
 @dataclass(frozen=True)
 class Filter:
-    """What of a colour the core does not get; `numbers` are by kind.
+    """A filter for the wavelets of a colour that the core does not receive; `numbers` are by kind.
 
     counter: init, max, limit1, count data, count control. range: lowest, highest index.
     """
@@ -24,10 +24,10 @@ class Filter:
 
 @dataclass(frozen=True)
 class ColorConfig:
-    """One colour at one router; directions are bits, by their numbers.
+    """The configuration of a colour at a router; directions are bits, by their numbers.
 
-    `positions` are (rx, tx) of the switch, the first that of the routes; `inputs` are bits of
-    those that replace the rx of the one before.
+    `positions` are (rx, tx) of the switch; the first one is that of the routes. `inputs` are bits
+    of positions that replace the rx of the previous one.
     """
 
     positions: tuple[tuple[int, int], ...]
@@ -36,13 +36,13 @@ class ColorConfig:
     pop: int = 0  # none, always, on advance
     teardown: bool = False
     filter: Filter | None = None
-    swap: int = 0  # bits: what comes along x, along y
+    swap: int = 0  # bits: wavelets along x, along y
     inputs: int = 0
 
 
 @dataclass(frozen=True)
 class TaskBinding:
-    """A task and the kind of id it is bound to."""
+    """A task and the kind of id that it is bound to."""
 
     kind: str
     function: FunctionValue
@@ -51,21 +51,21 @@ class TaskBinding:
 
 @dataclass(frozen=True)
 class QueueConfig:
-    """An initialised queue; `color` is -1 where it has none."""
+    """An initialised queue; `color` is -1 if it has none."""
 
     color: int
     priority: int
     at: Position
     table: int = 0
-    """Of control tasks."""
+    """The number of its table of control tasks."""
 
 
 @dataclass(frozen=True)
 class Export:
     """A symbol of a tile: a variable or a function.
 
-    `location` is where the data lie, `pointer` where a pointer to them does that may change.
-    A `known` symbol is a constant pointer to its data.
+    `location` is the location of the data, `pointer` that of a mutable pointer to them. A `known`
+    symbol is a constant pointer to its data.
     """
 
     function: FunctionValue | None
@@ -78,7 +78,7 @@ class Export:
 
 @dataclass(frozen=True)
 class Fifo:
-    """A ring of `nbytes` at a global, and the tasks that its use activates; -1 for none."""
+    """A ring buffer of `nbytes` in a global, and the tasks that its use activates; -1 for none."""
 
     buffer: Global
     nbytes: int
@@ -88,15 +88,16 @@ class Fifo:
 
 
 CONTROL_TASKS = 65
-"""Where control tasks begin in `TileDeclarations.tasks`, behind other tasks and host functions."""
+"""The first key of control tasks in `TileDeclarations.tasks`, after tasks and host functions."""
 
 
 @dataclass
 class TileDeclarations:
-    """Of one tile class.
+    """The declarations of a tile class.
 
-    `control_stride` is how far apart the tables of control tasks lie, or 0 where control tasks
-    share their ids with other tasks. `rotations` are by data task: starts before another task's.
+    `control_stride` is the distance between the tables of control tasks, or 0 if control tasks
+    share their ids with other tasks. `rotations` gives, by data task, the starts before the other
+    task runs.
     """
 
     tasks: dict[int, TaskBinding] = field(default_factory=dict)
@@ -115,17 +116,17 @@ class TileDeclarations:
     host_in: int = 0  # bits of colours that stream from the host
     host_out: int = 0
     launch: int = -1
-    """The colour of the host's launches, where the layout gave one."""
+    """The colour of the host's launches, if the layout has one."""
     traces: list[tuple[str, Address, int]] = field(default_factory=list)  # key, location, words
 
     def task_number(self, key: int) -> int:
-        """The id of a task in `tasks`, where control tasks may share theirs with others."""
+        """The id of a task in `tasks`; control tasks may share ids with others."""
         return key if self.control_stride else key % CONTROL_TASKS
 
 
 @dataclass(frozen=True)
 class Tile:
-    """The code that a PE was given."""
+    """The code of a PE: file and parameters."""
 
     path: Path
     params: dict[str, Value]
@@ -134,7 +135,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class ExportName:
-    """What the host may use."""
+    """A name that the layout exports to the host."""
 
     type: t.Type
     mutable: bool
@@ -143,7 +144,7 @@ class ExportName:
 
 @dataclass
 class LayoutDeclarations:
-    """Of a whole program."""
+    """The declarations of the layout."""
 
     width: int = 0
     height: int = 0

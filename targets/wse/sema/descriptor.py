@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptors: 16 words of 16 bits, as `wse_dsd` of `csrc/wse_code.h` has them."""
+"""Descriptors: 16 words of 16 bits, in the layout of `wse_dsd` in `csrc/wse_code.h`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONTROL, ADVANCE, INDEXED, TRANSFORM, ZERO_FIRST, ZERO_SECOND, PAIRS = 1, 2, 4, 
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a descriptor by number, constants or computed; what is missing is 0."""
+    """The words of a descriptor by number, constant or computed; missing words are 0."""
 
     kind: t.Dsd
     values: dict[int, Value]
@@ -31,7 +31,7 @@ class Words:
     element: t.Type | None = None
 
     def value(self, frame: Frame, at: Position) -> Value:
-        """The descriptor: known where all words are."""
+        """The descriptor, a constant if all words are."""
         if all(isinstance(each, Const) for each in self.values.values()):
             words = [0] * WORDS
             for number, each in self.values.items():
@@ -64,7 +64,7 @@ def load_word(frame: Frame, slot: str, number: int, at: Position) -> str:
 
 
 def copied(frame: Frame, value: Value, at: Position) -> str:
-    """A copy of a descriptor that may be changed."""
+    """A mutable copy of a descriptor."""
     code = frame.running(at)
     slot = code.slot(f"[{t.DSD_BYTES} x i8]")
     frame.store_at(slot, value, value.type, at)
@@ -72,7 +72,7 @@ def copied(frame: Frame, value: Value, at: Position) -> str:
 
 
 def number(value: int) -> Const:
-    """A word that is known."""
+    """A constant word."""
     return Const(t.U16, value)
 
 
@@ -80,7 +80,7 @@ def memory_words(
     kind: t.Dsd, base: Address | Value, element: t.Type, extents: Sequence[Value],
     strides: Sequence[Value], index: Value,
 ) -> Words:  # fmt: skip
-    """Of a descriptor of memory; strides count elements, whose size an operation decides."""
+    """The words of a memory descriptor; strides count elements of the operation's size."""
     values: dict[int, Value] = {
         KIND: number(KINDS[kind] | element.size << 8),
         RANK: number(len(extents)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expressions to values: known ones where everything in them is known, else code for the PE."""
+"""Evaluates expressions: to constants if everything is known, or else to code for the PE."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from xtc_targets.wse.sema.values import (
 )
 
 _MOST = 1 << 20
-"""Elements of an array that exists while compiling."""
+"""The most elements of a compile-time array."""
 
 DIRECTIONS = {"EAST": 0, "WEST": 1, "NORTH": 2, "SOUTH": 3, "RAMP": 4}
 
@@ -42,7 +42,7 @@ def evaluate(frame: Frame, expr: tree.Expr) -> Value:
 
 
 def evaluate_as(frame: Frame, expr: tree.Expr, kind: t.Type | None) -> Value:
-    """The value of an expression, of which a choice made at run time becomes a `kind`."""
+    """The value of an expression; a run-time choice between untyped numbers becomes a `kind`."""
     frame.wanted = kind if isinstance(expr, tree.IfExpr | tree.SwitchExpr) else None
     try:
         return evaluate(frame, expr)
@@ -51,7 +51,7 @@ def evaluate_as(frame: Frame, expr: tree.Expr, kind: t.Type | None) -> Value:
 
 
 def known(frame: Frame, expr: tree.Expr, what: str) -> Const:
-    """The value of an expression that must be known while compiling."""
+    """The value of an expression that must be known at compile time."""
     value = evaluate(frame, expr)
     if not isinstance(value, Const):
         raise CslError(f"{what} must be known while compiling", where=expr.at)
@@ -59,7 +59,7 @@ def known(frame: Frame, expr: tree.Expr, what: str) -> Const:
 
 
 def type_of(frame: Frame, expr: tree.Expr) -> t.Type:
-    """The type that an expression means. Raises CslError."""
+    """The type that an expression denotes. Raises CslError."""
     value = known(frame, expr, "a type")
     if value.type != t.TYPE:
         raise CslError(f"a type is expected here, not a {value.type}", where=expr.at)
@@ -196,7 +196,7 @@ def _if(frame: Frame, expr: tree.IfExpr) -> Value:
 
 
 def merged(frame: Frame, branches: list[tuple[Value, Any]], at: Position) -> Value:
-    """One value from the ends of several blocks, which go on behind it."""
+    """The merged value of several blocks, which continue in a common block."""
     code = frame.running(at)
     kind = branches[0][0].type
     for value, _ in branches[1:]:
@@ -259,7 +259,7 @@ def _switch_at_run_time(frame: Frame, value: Value, expr: tree.SwitchExpr) -> Va
 def chosen_case(
     frame: Frame, value: Const, cases: tuple[tree.Case, ...], at: Position
 ) -> tree.Stmt | tree.Expr | None:
-    """The body of the case for a known value."""
+    """The body of the matching case for a known value."""
     fallback: tree.Stmt | tree.Expr | None = None
     for case in cases:
         if not case.values:
@@ -386,7 +386,7 @@ def _void(frame: Frame, expr: tree.VoidLiteral) -> Value:
 
 
 def zeros(kind: t.Type, at: Position) -> Const:
-    """A value of zeros. Raises CslError for types without one."""
+    """The zero value of a type. Raises CslError for types without one."""
     if isinstance(kind, t.Array):
         return Const(kind, Items([zeros(kind.element, at).value] * kind.count))
     if isinstance(kind, t.Struct):

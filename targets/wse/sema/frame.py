@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an expression is evaluated in: names in scope, module, and the code that is written."""
+"""The context of evaluation: names in scope, module, and the generated code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A variable, or part of one, in the PE's memory; `address` is a known one or an i16."""
+    """A variable, or a part of one, in the PE's memory; `address` is constant or an i16."""
 
     type: t.Type
     address: Address | str
@@ -49,13 +49,13 @@ class Memory:
 
     @property
     def is_register(self) -> bool:
-        """Whether this may be a register of the machine, of which each has 16 bits."""
+        """Whether this may be a register of the machine, which has 16 bits."""
         return self.number and isinstance(self.type, t.Int) and self.type.bits == 16
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a variable that exists only while compiling: fields and indices lead there."""
+    """A part of a compile-time variable, by its path of fields and indices."""
 
     cell: Cell
     path: tuple[str | int, ...] = ()
@@ -85,7 +85,7 @@ class Scope:
 
 @dataclass
 class Loop:
-    """A loop, or labelled block, that code is written in."""
+    """A loop, or a labelled block, whose code is being generated."""
 
     label: str | None
     end: BasicBlock
@@ -94,9 +94,9 @@ class Loop:
 
 @dataclass
 class Frame:
-    """One function, block or module's top level at work.
+    """The context of a function, a block or the top level of a module.
 
-    `code` is None where everything happens while compiling.
+    `code` is None if everything happens at compile time.
     """
 
     program: Program
@@ -109,17 +109,17 @@ class Frame:
     in_memory: frozenset[str] = frozenset()
     """Variables whose address is taken."""
     wanted: t.Type | None = None
-    """What a choice between numbers without a size becomes."""
+    """The type of a choice between untyped numbers."""
 
     def running(self, at: Position) -> Code:
-        """The code that is written. Raises CslError where everything must be known."""
+        """The generated code. Raises CslError in a compile-time context."""
         if self.code is None:
             raise CslError("this must be known while compiling", where=at)
         return self.code
 
     @contextmanager
     def block(self) -> Iterator[None]:
-        """A scope within this."""
+        """Open a nested scope."""
         self.scope = Scope(self.scope)
         try:
             yield
@@ -129,7 +129,7 @@ class Frame:
 
     @contextmanager
     def comptime(self) -> Iterator[None]:
-        """Nothing is left to run."""
+        """Open a compile-time context."""
         code, self.code = self.code, None
         try:
             yield
@@ -145,13 +145,13 @@ class Frame:
     # Locations ------------------------------------------------------------------------------------
 
     def address_text(self, address: Address | str) -> str:
-        """As an i16."""
+        """An address as an i16 operand."""
         if isinstance(address, str):
             return address
         return str(self.program.address_of(address) & 0xFFFF)
 
     def host(self, location: Memory, at: Position) -> str:
-        """The pointer at which the simulator has a location of the PE's memory."""
+        """The simulator's pointer to a location in the PE's memory."""
         code = self.running(at)
         if isinstance(location.address, Address):
             offset = self.program.address_of(location.address) & 0xFFFF
@@ -176,14 +176,14 @@ class Frame:
         return Run(kind, self.loaded(pointer, kind, at, isinstance(location, Memory)))
 
     def loaded(self, pointer: str, kind: t.Type, at: Position, charged: bool) -> str:
-        """A scalar at a pointer, as an operand."""
+        """Load a scalar from a pointer, as an operand."""
         code = self.running(at)
         stored, used = memory_type(kind), llvm_type(kind)
         text = code.value(f"load {stored}, ptr {pointer}, align 1", LOAD if charged else 0)
         return text if stored == used else code.value(f"trunc {stored} {text} to {used}")
 
     def store(self, location: Location, value: Value, at: Position) -> None:
-        """Write a value of the location's own type."""
+        """Store a value of the location's type."""
         if isinstance(location, Part):
             set_part(location, value, at)
             return
@@ -248,7 +248,7 @@ class Frame:
         return text
 
     def array_of(self, kind: t.Array, items: list[Value]) -> Value:
-        """An array of elements that have its element type already."""
+        """An array of elements that already have its element type."""
         if all(isinstance(item, Const) for item in items):
             flat: list[object] = []
             for item in items:
@@ -265,7 +265,7 @@ class Frame:
         return Run(kind, text)
 
     def struct_of(self, kind: t.Struct, parts: Mapping[str, Value]) -> Value:
-        """A struct of fields that have their declared types already."""
+        """A struct of fields that already have their declared types."""
         return Const(kind, dict(parts))
 
 
@@ -278,7 +278,7 @@ def part_of(location: Part, at: Position) -> Value:
 
 
 def element_of(value: Value, step: str | int, at: Position) -> Value:
-    """A field or element of a constant. Raises CslError where it has none such."""
+    """A field or element of a constant. Raises CslError if it does not exist."""
     if isinstance(value, Const) and isinstance(value.value, dict):
         if str(step) in value.value:
             found: Value = value.value[str(step)]
@@ -298,7 +298,7 @@ def element_of(value: Value, step: str | int, at: Position) -> Value:
 
 
 def set_part(location: Part, value: Value, at: Position) -> None:
-    """Write to a variable that exists only while compiling, in place of its old value."""
+    """Assign to a compile-time variable in place."""
     if not isinstance(value, Const):
         raise CslError("what is assigned must be known while compiling", where=at)
     location.cell.value = _with(location.cell.value, location.path, value, at)
@@ -313,7 +313,7 @@ def _with(whole: Const, path: tuple[str | int, ...], value: Const, at: Position)
     changed = _with(inner, rest, value, at)
     if isinstance(whole.value, dict):
         return Const(whole.type, {**whole.value, str(step): changed})
-    flat = whole.value.flat  # changed in place: a copy an element would be quadratic
+    flat = whole.value.flat  # changed in place: a copy per element would take quadratic time
     if isinstance(changed.value, Items) and isinstance(step, int):
         size = len(changed.value.flat)
         flat[step * size : (step + 1) * size] = changed.value.flat

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls: executed while compiling, or code that calls a function of the tile class."""
+"""Calls: executed at compile time, or compiled to calls of functions of the tile class."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from xtc_targets.wse.sema.interpret import execute
 from xtc_targets.wse.sema.values import VOID, Const, FunctionValue, Run, Value, key_of
 
 _DEEPEST = 200
-"""Calls within calls while compiling."""
+"""The deepest nesting of compile-time calls."""
 
 
 @dataclass
 class Instance:
-    """A function of a tile class: one per function and values of its comptime parameters."""
+    """A function of a tile class, specialised for values of its comptime parameters."""
 
     result: t.Type
     kinds: tuple[t.Type, ...]
-    """Of the parameters that are passed at run time."""
+    """The types of the run-time parameters."""
     name: str
     symbol: str = ""
-    """Once it is written, or calls itself."""
+    """The symbol, once it is generated or calls itself."""
 
 
 @dataclass
 class Instances:
-    """All functions of a tile class, in the order they were first called."""
+    """All functions of a tile class, in the order of their first calls."""
 
     by_key: dict[Any, Instance] = field(default_factory=dict)
     depth: int = 0
@@ -71,7 +71,7 @@ def call(frame: Frame, callee: FunctionValue, args: Sequence[Value], at: Positio
 def _parameters(
     frame: Frame, callee: FunctionValue, args: Sequence[Value], at: Position
 ) -> tuple[Frame, list[t.Type], list[Value]]:
-    """A frame with the names of parameters that types depend on, types, and coerced values."""
+    """A frame with the parameters that types depend on, the types, and the coerced values."""
     body = Frame(frame.program, callee.module, Scope())
     kinds, given = [], []
     for param, value in zip(callee.tree.params, args, strict=True):
@@ -140,7 +140,7 @@ def _emit_call(
 
 
 def _template(value: Const, inside: list[Run]) -> Const:
-    """A struct with stand-ins for what is computed in it, which is added to `inside`."""
+    """A struct with stand-ins for its computed parts, which are appended to `inside`."""
     if not isinstance(value.value, dict):
         return value
     found: dict[str, Value] = {}
@@ -154,7 +154,7 @@ def _template(value: Const, inside: list[Run]) -> Const:
 
 
 def _stand_ins(inside: Sequence[Run]) -> list[Run]:
-    """The parameters behind the others that values in structs are passed in."""
+    """The additional parameters that pass the computed parts of structs."""
     return [Run(each.type, f"%in{number}") for number, each in enumerate(inside)]
 
 
@@ -162,7 +162,7 @@ def instance_of(
     frame: Frame, callee: FunctionValue, kinds: Sequence[t.Type], known: dict[str, Const],
     result: t.Type, inside: Sequence[Run] = (),
 ) -> Instance:  # fmt: skip
-    """The function for these values of comptime parameters, written where it is not yet."""
+    """The function for these values of comptime parameters, generated on first use."""
     program = frame.program
     key = (callee, tuple(kinds), tuple((name, key_of(value)) for name, value in known.items()))
     if key in program.instances.by_key:
@@ -223,14 +223,14 @@ _addressed_names: dict[int, tuple[tree.Function, frozenset[str]]] = {}
 
 
 def _in_memory(function: tree.Function) -> frozenset[str]:
-    """Variables of a function whose address is taken; looked for once."""
+    """The variables of a function whose address is taken, cached."""
     if id(function) not in _addressed_names:
         _addressed_names[id(function)] = (function, frozenset(_addressed(function.body)))
     return _addressed_names[id(function)][1]
 
 
 def entry_of(frame: Frame, callee: FunctionValue) -> Instance:
-    """A task, or a function that the host calls."""
+    """The instance of a task, or of a function that the host calls."""
     function = callee.tree
     kinds = [type_of(frame.program.frame(callee.module), each.type) for each in function.params]
     result = type_of(frame.program.frame(callee.module), function.result)
@@ -244,7 +244,7 @@ def entry_of(frame: Frame, callee: FunctionValue) -> Instance:
 
 
 def _addressed(node: Any) -> Iterator[str]:
-    """Names whose address is taken somewhere below."""
+    """The names whose address is taken in a subtree."""
     if isinstance(node, tree.Unary) and node.op == "&":
         inner = node.operand
         while isinstance(inner, tree.Member | tree.Index):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements of functions to LLVM IR."""
+"""Generates LLVM IR for statements of functions."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from xtc_targets.wse.sema.values import (
 
 
 def generate(frame: Frame, statement: tree.Stmt) -> None:
-    """Write the code of a statement. Raises CslError."""
+    """Generate the code of a statement. Raises CslError."""
     if frame.running(statement.at).done:
-        return  # nothing leads here
+        return  # unreachable
     frame.program.tick(statement.at)
     kind = _KINDS.get(type(statement))
     if kind is None:
@@ -103,7 +103,7 @@ def _declaration(frame: Frame, declared: tree.Declaration) -> None:
 
 
 def _kept(frame: Frame, value: Value, at: tree.Position) -> Value:
-    """A value that stays while the memory it may lie in changes."""
+    """A copy of a value that is unaffected by later changes of memory."""
     if isinstance(value, Run) and t.is_aggregate(value.type):
         slot = Slot(value.type, frame.running(at).slot(f"[{value.type.size} x i8]"))
         frame.store(slot, value, at)
@@ -112,7 +112,7 @@ def _kept(frame: Frame, value: Value, at: tree.Position) -> Value:
 
 
 def variable(frame: Frame, name: str, kind: t.Type, at: tree.Position) -> Slot | Memory:
-    """Room for a local variable: in the PE's memory where it can be pointed to."""
+    """Allocate a local variable, in the PE's memory if its address is taken."""
     code = frame.running(at)
     if isinstance(kind, t.Array | t.Struct) or name in frame.in_memory:
         return Memory(kind, code.stack(kind.size, kind.alignment))
@@ -266,7 +266,7 @@ def _step(
     code: Code, kind: t.Int, counter: str, step: str, stop: str, end: BasicBlock,
     predicate: str, wide: str,
 ) -> None:  # fmt: skip
-    """Move the counter; what passes its type's highest value ends the loop too."""
+    """Advance the loop variable; passing the highest value of its type ends the loop too."""
     used, extend = llvm_type(kind), "sext" if kind.signed else "zext"
     now = code.value(f"load {used}, ptr {counter}")
     far = code.value(f"{extend} {used} {now} to {wide}")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements that are executed while compiling: `layout` and `comptime` blocks, and functions
-that these call."""
+"""Executes statements at compile time: `layout` and `comptime` blocks, and their callees."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from xtc_targets.wse.sema.values import VOID, Cell, Const, RangeValue, Value, in
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """How a statement was left other than by its end: return, break or continue."""
+    """An early exit from a statement: return, break or continue."""
 
     kind: str
     label: str | None = None
@@ -29,7 +28,7 @@ class Left:
 
 
 def execute(frame: Frame, statement: tree.Stmt) -> Left | None:
-    """Execute a statement; None where it was left by its end. Raises CslError."""
+    """Execute a statement; returns None if it ran to its end. Raises CslError."""
     frame.program.tick(statement.at)
     kind = _KINDS.get(type(statement))
     if kind is None:
@@ -66,7 +65,7 @@ def _declaration(frame: Frame, declared: tree.Declaration) -> None:
 
 
 def owned(value: Const) -> Const:
-    """A value that a variable may change without changing any other."""
+    """A copy of a value that can be changed without affecting others."""
     if isinstance(value.type, t.Array):
         return Const(value.type, type(value.value)(list(value.value.flat)))
     return value
@@ -101,7 +100,7 @@ def _if(frame: Frame, statement: tree.If) -> Left | None:
 
 
 def elements(frame: Frame, value: Value, at: tree.Position) -> Iterator[Value]:
-    """What a loop runs over, one after the other, where all of it is known."""
+    """The elements that a compile-time loop runs over."""
     if isinstance(value, Const) and isinstance(value.value, RangeValue):
         bounds = value.value
         parts = (bounds.start, bounds.stop, bounds.step)

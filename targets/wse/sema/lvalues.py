@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where expressions lead: variables, their fields and elements, and what pointers point to."""
+"""The locations of expressions: variables, their fields and elements, targets of pointers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Found: TypeAlias = Location | Value
 
 
 def location_of(frame: Frame, expr: tree.Expr) -> Found:
-    """Where an expression leads, or its value where it leads nowhere. Raises CslError."""
+    """The location of an expression, or its value if it has none. Raises CslError."""
     if isinstance(expr, tree.Name):
         return _named(frame, expr)
     if isinstance(expr, tree.Member):
@@ -36,7 +36,7 @@ def location_of(frame: Frame, expr: tree.Expr) -> Found:
 
 
 def addressed(frame: Frame, expr: tree.Expr) -> Found:
-    """Where the operand of `&` leads: elements of a constant array lie where the array does."""
+    """The location of the operand of `&`, which may be an element of a constant array."""
     if isinstance(expr, tree.Index):
         array = addressed(frame, expr.base)
         if isinstance(array, Const) and isinstance(array.type, t.Array):
@@ -48,12 +48,12 @@ def addressed(frame: Frame, expr: tree.Expr) -> Found:
 
 
 def value_of(frame: Frame, found: Found, at: Position) -> Value:
-    """The value of what an expression leads to."""
+    """The value at a location, or the value itself."""
     return found if isinstance(found, Const | Run) else load(frame, found, at)
 
 
 def load(frame: Frame, location: Location, at: Position) -> Value:
-    """The value at a location; known where it is a constant's."""
+    """The value at a location; known if it is that of a constant."""
     if isinstance(location, Memory) and location.const and isinstance(location.address, Address):
         constant = _constant_at(location.address, location.type)
         if constant is not None:
@@ -84,13 +84,13 @@ def _named(frame: Frame, expr: tree.Name) -> Found:
 
 
 def pointed(frame: Frame, pointer: Value, at: Position) -> Memory:
-    """What a pointer points to."""
+    """The target of a pointer."""
     kind = pointer.type
     if not isinstance(kind, t.Pointer):
         raise CslError(f"a {kind} points nowhere", where=at)
     address = pointer.value if isinstance(pointer, Const) else pointer.text
     if not isinstance(address, Address | str):
-        address = str(address)  # a number made a pointer
+        address = str(address)  # a pointer made from a number
     const = kind.const or (
         isinstance(address, Address) and address.base.const and kind.element == address.base.type
     )
@@ -159,7 +159,7 @@ def _indexed(frame: Frame, base: Found, index: Value, at: Position) -> Found:
         return _indexed_value(frame, base, index, at)
     if isinstance(base, Slot) or isinstance(base.type, t.Pointer):
         base = pointed(frame, value_of(frame, base, at), at)
-        if not isinstance(base.type, t.Array):  # an element of many
+        if not isinstance(base.type, t.Array):  # an element of a pointer to many
             return _element(frame, base, index, base.type, at)
     kind = base.type
     if not isinstance(kind, t.Array) or not isinstance(base, Memory):

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from xtc_targets.wse.sema.program import Program
 
 LIBRARY = Path(__file__).parent.parent / "lib"
-"""The modules that programs name in angle brackets."""
+"""The folder of modules that programs import in angle brackets."""
 _FORMER = {"<memcpy_multi/memcpy>": "<memcpy/memcpy>"}
-"""Libraries by the names that they had before SDK 0.9."""
+"""Libraries by their names before SDK 0.9."""
 
 
 @lru_cache(maxsize=256)
@@ -52,7 +52,7 @@ def read(path: Path, at: Position | None) -> tree.File:
 
 
 def locate(name: str, importer: Path, folders: Sequence[Path], at: Position) -> Path:
-    """The file that an import means: beside the importer or a library, else in `folders`.
+    """The file of an import: a library, or next to the importer, or in `folders`.
 
     Raises CslError.
     """
@@ -100,7 +100,7 @@ class Module:
         return [item for item in self._items.values() if isinstance(item, tree.Function)]
 
     def frame(self) -> Frame:
-        """To evaluate what stands at the top of the file."""
+        """The frame for the top level of the file."""
         return Frame(self.program, self, Scope())
 
     def has(self, name: str) -> bool:
@@ -110,7 +110,7 @@ class Module:
         return list(self._items)
 
     def member(self, name: str, at: Position) -> Value | Memory:
-        """The value of a name, or where its variable lies. Raises CslError."""
+        """The value of a name, or the location of its variable. Raises CslError."""
         if name not in self._known:
             self._known[name] = self._evaluated(name, at)
         return self._known[name]
@@ -215,7 +215,7 @@ class Module:
                 )
 
     def force_imports(self) -> None:
-        """Imported modules have effects even where nothing uses them."""
+        """Evaluate all imports, because modules have effects even if nothing uses them."""
         for item in self.file.items:
             if (
                 isinstance(item, tree.Declaration)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters that differ on many PEs: data in their memory, not a tile class for each value."""
+"""Keeps parameters that differ on many PEs as data in memory, instead of a class per value."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from xtc_targets.wse.sema.declarations import Tile
 from xtc_targets.wse.sema.values import Const, Value, key_of
 
 MANY_CLASSES = 200
-"""Of one file; below, every set of values is compiled for itself, as the vendor's compiler does."""
+"""The number of classes of a file up to which every set of values is compiled separately, as by the
+vendor's compiler."""
 MANY_VALUES = 16
 
 AS_DATA = Const(t.Simple("data of each PE"), None)
-"""What stands for a parameter's value in the class of PEs that have it in their memory."""
+"""The placeholder for a parameter's value in a class whose PEs have it in memory."""
 
 
 def candidates(tiles: Iterable[Tile]) -> dict[Path, tuple[str, ...]]:
-    """Integer parameters of many values, by the file of many classes that has them."""
+    """Integer parameters with many values, by file, for files with many classes."""
     classes: dict[Path, set[object]] = defaultdict(set)
     values: dict[tuple[Path, str], set[int]] = defaultdict(set)
     for tile in tiles:
@@ -36,11 +37,11 @@ def candidates(tiles: Iterable[Tile]) -> dict[Path, tuple[str, ...]]:
 
 
 def class_key(tile: Tile, as_data: tuple[str, ...]) -> object:
-    """What PEs of one class have in common."""
+    """A key that is equal for PEs of one class."""
     params = tuple((n, key_of(v)) for n, v in tile.params.items() if n not in as_data)
     return tile.path, params, as_data
 
 
 def class_params(tile: Tile, as_data: tuple[str, ...]) -> dict[str, Value]:
-    """The parameters that a class is compiled with."""
+    """The parameters with which a class is compiled."""
     return {name: AS_DATA if name in as_data else value for name, value in tile.params.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One program while it is evaluated: the layout, or the code of one tile class."""
+"""The state of an evaluation: the layout, or the code of one tile class."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from xtc_targets.wse.sema.values import (
 )
 
 STEPS = 300_000
-"""Expressions and statements that may be evaluated; more for large rectangles."""
+"""The most expressions and statements that are evaluated; more for large rectangles."""
 STEPS_OF_PE = 2_000
 
 
 class Program:
-    """What everything of one compilation shares."""
+    """The state that one evaluation shares."""
 
     def __init__(
         self, arch: Architecture, shared: SharedCode, rectangle: tuple[int, int] | None = None
@@ -69,7 +69,7 @@ class Program:
         return Frame(self, module, Scope())
 
     def tick(self, at: Position) -> None:
-        """Count a step. Raises CslError where there were too many: an endless loop."""
+        """Count a step. Raises CslError if there were too many, as in an endless loop."""
         self._steps -= 1
         if self._steps < 0:
             raise CslError(
@@ -102,7 +102,7 @@ class Program:
         return params, e.type_of(frame, callee.tree.result)
 
     def as_parameter(self, frame: Frame, value: Value, kind: t.Type, at: Position) -> Value:
-        """A module's parameter as its declared type; numbers may be those of handles."""
+        """A module's parameter, converted to its declared type; numbers may become handles."""
         number = t.is_integer(value.type) or isinstance(value.type, t.Handle)
         if isinstance(kind, t.Handle) and isinstance(value, Const) and number:
             return Const(kind, value.value)
@@ -111,7 +111,7 @@ class Program:
         return convert.coerce(frame, value, kind, at)
 
     def parameter_as_data(self, name: str, kind: t.Type, at: Position) -> Memory:
-        """Where each PE has its own value of a parameter of the tile."""
+        """The location of a tile parameter whose value differs per PE."""
         if not isinstance(kind, t.Int) or kind.bits > 32:
             raise CslError(f"the parameter '{name}' of type {kind} is no data", where=at)
         placed = Global(name, kind, None, at, const=True)
@@ -128,13 +128,13 @@ class Program:
         self.said.append(text)
 
     def after_comptime(self, work: Callable[[], object]) -> None:
-        """Do something when all comptime blocks are done."""
+        """Register work for after all comptime blocks."""
         self._later.append(work)
 
     # Modules ------------------------------------------------------------------------------------
 
     def imported(self, frame: Frame, name: str, given: Mapping[str, Value], at: Position) -> Module:
-        """The module of a file and parameters; the same one for the same. Raises CslError."""
+        """The module of a file with parameters, one per distinct parameters. Raises CslError."""
         return self.open(
             locate(name, frame.module.path, self.shared.environment.import_paths, at), given, at
         )
@@ -180,7 +180,7 @@ class Program:
         return bits["H2D"], bits["D2H"]
 
     def place_exported(self) -> bool:
-        """Give `export var` variables their addresses; whether there are any."""
+        """Assign addresses to `export var` variables; returns whether there are any."""
         found = False
         for module in list(self._modules.values()):
             for item in module.file.items:
@@ -213,7 +213,7 @@ class Program:
     # The memory of a PE -------------------------------------------------------------------------
 
     def address_of(self, address: Address) -> int:
-        """Where an address is in the PE's memory; its global gets one where it has none."""
+        """The number of an address in the PE's memory; its global is placed on first use."""
         base = address.base
         if base.address is None:
             if self.tile is None:
@@ -229,7 +229,7 @@ class Program:
         return self._end
 
     def check_memory(self, name: str) -> None:
-        """Raise CslError where variables do not fit in a PE."""
+        """Raise CslError if variables do not fit in a PE."""
         if self._end <= SRAM_BYTES:
             return
         largest = sorted(self.globals, key=lambda each: -each.type.size)[:5]
@@ -243,11 +243,11 @@ class Program:
         )
 
     def struct_of_access(self, access: AccessValue) -> Const:
-        """The struct that a tensor access stands for."""
+        """The struct that is equivalent to a tensor access."""
         return struct_of(access)
 
     def constant(self, value: Value, at: Position) -> Global:
-        """A constant's location in the PE's memory, one for equal constants."""
+        """A constant's location in the PE's memory, shared by equal constants."""
         if not isinstance(value, Const):
             raise CslError("this must be known while compiling", where=at)
         key = key_of(value)
@@ -256,7 +256,7 @@ class Program:
         return self._constants[key]
 
     def constant_dsd(self, value: DsdValue) -> str:
-        """A descriptor as a constant of the code."""
+        """A descriptor as a constant in the code."""
         words = list(value.words)
         if value.base is not None:
             words[BASE] = self.address_of(value.base)
@@ -269,7 +269,7 @@ class Program:
         return self.texts.index(text)
 
     def task_id(self, function: FunctionValue, at: Position) -> int:
-        """The id that a task is bound to. Raises CslError where there is none."""
+        """The id that a task is bound to. Raises CslError if there is none."""
         for number, binding in (self.tile or TileDeclarations()).tasks.items():
             if binding.function == function:
                 return self._shared_id(number, function, at)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations of colours, as programs write them."""
+"""Reads the configurations of colours from the structs of programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _POP = {"no_pop": 0, "always_pop": 1, "pop_on_advance": 2, "pop_on_advance_nop":
 
 
 def fields(value: Value, known: tuple[str, ...], what: str, at: Position) -> dict[str, Const]:
-    """The fields of a known struct, whose names are among `known`. Raises CslError."""
+    """The fields of a constant struct, whose names must be among `known`. Raises CslError."""
     if not isinstance(value, Const) or not isinstance(value.value, dict):
         raise CslError(f"{what} is a struct", where=at)
     found = {}
@@ -32,7 +32,7 @@ def fields(value: Value, known: tuple[str, ...], what: str, at: Position) -> dic
 
 
 def color_config(value: Value, at: Position) -> ColorConfig:
-    """A colour's configuration from the struct that says it. Raises CslError."""
+    """A colour's configuration from a struct. Raises CslError."""
     parts = fields(value, _PARTS, "the configuration of a colour", at)
     routes = fields(parts["routes"], _ROUTES, "a route", at) if "routes" in parts else {}
     first = (_directions(routes.get("rx"), at), _directions(routes.get("tx"), at))
@@ -59,7 +59,7 @@ def color_config(value: Value, at: Position) -> ColorConfig:
 
 
 def _position(value: Const, before: tuple[int, int], at: Position) -> tuple[int, int]:
-    """Each position replaces what it gives of the one before."""
+    """A position: the previous one with the given parts replaced."""
     if value.value == {}:
         return before
     given = fields(value, ("rx", "tx", "invalid"), "a position of a switch", at)
@@ -69,7 +69,7 @@ def _position(value: Const, before: tuple[int, int], at: Position) -> tuple[int,
 
 
 def _is_invalid(value: Const) -> bool:
-    """Whether a position is given as none: the switch has those before it."""
+    """Whether a position is marked invalid: the switch has only those before it."""
     given = value.value.get("invalid") if isinstance(value.value, dict) else None
     return isinstance(given, Const) and bool(given.value)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tile classes have in common: the command line, and equal functions and constants."""
+"""State that tile classes share: the command line, and equal functions and constants."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Environment:
-    """What the command line says of all files.
+    """The options of the command line that apply to all files.
 
     Attributes:
         import_paths: folders of further modules.
-        fabric: width and height of the fabric, where they are given.
-        offsets: where the rectangle begins in it.
+        fabric: width and height of the fabric, if given.
+        offsets: the position of the rectangle in the fabric.
     """
 
     import_paths: tuple[Path, ...] = ()
@@ -23,12 +23,12 @@ class Environment:
 
 
 class SharedCode:
-    """Definitions of LLVM IR by what they say; names are given here."""
+    """Definitions of LLVM IR by content, with the symbols that are assigned to them."""
 
     def __init__(self, environment: Environment, symbols: tuple[str, ...] = ()) -> None:
         self.environment = environment
         self.symbols = symbols
-        """Names that the layout exports, by their numbers."""
+        """The names that the layout exports, by number."""
         self._functions: dict[tuple[str, str], str] = {}
         self._dsds: dict[str, str] = {}
         self.texts: list[str] = []
@@ -43,13 +43,13 @@ class SharedCode:
         return self._functions[key]
 
     def reserve(self, name: str) -> str:
-        """The symbol of a function that is called before it is written: it calls itself."""
+        """Reserve the symbol of a recursive function, which is called before it is generated."""
         symbol = f"r{len(self.texts)}_{len(self._functions)}_{name}"
         self._functions[(symbol, "")] = symbol
         return symbol
 
     def define(self, symbol: str, before: str, behind: str) -> None:
-        """Write a function with a reserved symbol."""
+        """Define a function with a reserved symbol."""
         self.texts.append(f"define internal {before} @{symbol}{behind}\n")
 
     def dsd(self, words: str) -> str:

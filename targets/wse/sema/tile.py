@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The code of a tile class: its comptime blocks, then every function that something reaches."""
+"""Compiles a tile class: its comptime blocks, then every reachable function."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from xtc_targets.wse.sema.values import Address, Const, DsdValue, FunctionValue,
 class TileClass:
     """PEs with the same file and parameters.
 
-    `entries` are the symbols of functions that the simulator calls.
+    `entries` are the symbols of the functions that the simulator calls.
     """
 
     name: str
@@ -31,9 +31,9 @@ class TileClass:
     entries: list[str]
     entry_of: dict[FunctionValue, int]
     addresses: dict[str, tuple[int, bool]]
-    """Of exported data: where they are, or, where True, where a pointer to them is."""
+    """Locations of exported data, or with True, of a pointer to them."""
     parameters: dict[str, list[t.Type]]
-    """Of exported functions."""
+    """The parameter types of exported functions."""
     memory_end: int
     initial: list[tuple[int, bytes]]
     texts: list[str] = field(default_factory=list)
@@ -41,18 +41,18 @@ class TileClass:
     symbols: list[tuple[str, int, int]] = field(default_factory=list)
     declared: set[str] = field(default_factory=set)
     traces: list[tuple[str, int, int]] = field(default_factory=list)
-    """Buffers of traces: key, address, words."""
+    """The buffers of traces: key, address, words."""
     per_pe: list[tuple[str, int, t.Int]] = field(default_factory=list)
-    """Parameters that each PE has in its memory: name, address, type."""
+    """The parameters that each PE has in memory: name, address, type."""
     keeps_memory: bool = False
-    """Whether the debugger may look at variables after the run."""
+    """Whether the debugger may read variables after the run."""
 
 
 def compile_tile(
     arch: Architecture, path: Path, params: dict[str, Value], shared: SharedCode,
     rectangle: tuple[int, int],
 ) -> tuple[TileClass, Program]:  # fmt: skip
-    """Evaluate and write the code of one class. Raises CslError."""
+    """Evaluate and compile the code of one class. Raises CslError."""
     program = Program(arch, shared, rectangle)
     program.tile = TileDeclarations()
     program.open(path, params, None)
@@ -66,7 +66,7 @@ def compile_tile(
         instance = functions.entry_of(program.frame(function.module), function)
         entry_of[function] = len(entries)
         entries.append(shared.function(f"enter_{instance.name}", "void", _thunk(instance)))
-    program.run_blocks()  # of modules that only functions import
+    program.run_blocks()  # for modules that only functions import
     program.tile.host_in, program.tile.host_out = program.host_colors()
     for name, export in program.tile.exports.items():
         if export.function is not None:
@@ -95,8 +95,7 @@ def _entered(declarations: TileDeclarations) -> list[FunctionValue]:
 
 
 def _thunk(instance: Instance) -> str:
-    """What the simulator calls: arguments lie in words of 64 bits, or are the halves of 32
-    where there are two of 16 bits."""
+    """The function for calls by the simulator, with arguments in 64-bit words or 16-bit halves."""
     lines, texts = [], []
     kinds = instance.kinds
     halves = len(kinds) == 2 and all(kind.size == 2 for kind in kinds)
@@ -131,12 +130,12 @@ def _addresses(program: Program, exports: dict[str, Export]) -> dict[str, tuple[
 
 
 def _initial(program: Program) -> list[tuple[int, bytes]]:
-    """What stands in the memory at first, where it is not zero."""
+    """The nonzero parts of the initial memory."""
     for fifo in program.tile.fifos if program.tile else ():
         program.address_of(Address(fifo.buffer))
     found = []
     done = 0
-    while done < len(program.globals):  # pointers lead to globals without an address yet
+    while done < len(program.globals):  # pointers may refer to globals that are not placed yet
         each = program.globals[done]
         done += 1
         if each.initial is not None and each.type.size:

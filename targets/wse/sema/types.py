@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types of CSL, and how values of them lie in a PE's memory."""
+"""The types of CSL, and the layout of their values in a PE's memory."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from functools import cache
 
 DSD_BYTES = 32
-"""Of a descriptor in memory; `wse_dsd` of `csrc/wse_code.h`."""
+"""Bytes of a descriptor in memory; `wse_dsd` of `csrc/wse_code.h`."""
 
 
 class Type:
-    """Any type; equal types are the same type."""
+    """A type; types are compared by value."""
 
     __slots__ = ()
 
     @property
     def size(self) -> int:
-        """Bytes of a value in memory; 0 for what exists only while compiling."""
+        """Bytes of a value in memory; 0 for compile-time types."""
         return 0
 
     @property
@@ -70,7 +70,7 @@ class Float(Type):
 
 @dataclass(frozen=True, slots=True)
 class Simple(Type):
-    """A type without parts. `nbytes` is 0 where values exist only while compiling."""
+    """A type without parts. `nbytes` is 0 for compile-time types."""
 
     name: str
     nbytes: int = 0
@@ -85,7 +85,7 @@ class Simple(Type):
 
 @dataclass(frozen=True, slots=True)
 class Handle(Type):
-    """A colour, task id, queue and their like: a number that means a part of the machine."""
+    """A colour, task id, queue or the like: a number that denotes a part of the machine."""
 
     name: str
 
@@ -139,13 +139,13 @@ class Array(Type):
 
 @dataclass(frozen=True, slots=True)
 class Pointer(Type):
-    """An address of 16 bits: of one element, or of `many`."""
+    """A 16-bit address of one element, or of `many`."""
 
     element: Type
     many: bool = False
     const: bool = False
     number: bool = field(compare=False, default=False)
-    """Whether it was made from a number: it may lead to a register of the machine."""
+    """Whether it was made from a number, so that it may address a register of the machine."""
 
     def __str__(self) -> str:
         return f"{'[*]' if self.many else '*'}{'const ' if self.const else ''}{self.element}"
@@ -168,14 +168,14 @@ class Fn(Type):
 
 @dataclass(frozen=True, slots=True)
 class Struct(Type):
-    """A struct with named fields; `identity` tells structs apart that look alike."""
+    """A struct with named fields; `identity` distinguishes structs with equal fields."""
 
     identity: object
     name: str = field(compare=False)
     fields: tuple[tuple[str, Type], ...] = field(compare=False, hash=False)
     packed: bool = field(compare=False, default=False)
     union: bool = field(compare=False, default=False)
-    """Whether all fields begin at the same location."""
+    """Whether it is a union, whose fields share one location."""
 
     def __str__(self) -> str:
         return self.name
@@ -289,5 +289,5 @@ def is_runtime(kind: Type) -> bool:
 
 
 def is_aggregate(kind: Type) -> bool:
-    """Whether a value is handled by where it lies."""
+    """Whether a value is handled by its address."""
     return isinstance(kind, Array | Struct | Dsd)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values: known while compiling, or computed by code on the PE."""
+"""Values: known at compile time, or computed by code on the PE."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A value that is known while compiling.
+    """A value that is known at compile time.
 
-    `value` is by type: an int for integers, handles and enums; float; bool; None for void; a Type;
-    str; `Items` for arrays; a dict of values by name for structs; `Address` for pointers;
-    `FunctionValue`; `Module`; `DsdValue`; `RangeValue`; `AccessValue`.
+    The Python type of `value` depends on the type: an int for integers, handles and enums; float;
+    bool; None for void; a Type; str; `Items` for arrays; a dict of values by name for structs;
+    `Address` for pointers; `FunctionValue`; `Module`; `DsdValue`; `RangeValue`; `AccessValue`.
     """
 
     type: t.Type
@@ -30,8 +30,8 @@ class Const:
 class Run:
     """A value that code computes: `text` is an operand of LLVM IR.
 
-    Of arrays, structs and descriptors it is where they lie in the simulator's memory; nobody
-    writes there as long as the value is in use.
+    For arrays, structs and descriptors it is their address in the simulator's memory, which is not
+    written while the value is in use.
     """
 
     type: t.Type
@@ -59,7 +59,7 @@ class Items:
 class Global:
     """A variable, or a constant with an address, in the memory of every PE of a class.
 
-    `address` is given out when it is first needed; `owner` is whoever has the value of a constant.
+    `address` is assigned on first use; `owner` is the holder of a constant's value.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Global:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A pointer's value: bytes behind the beginning of a global."""
+    """A pointer's value: an offset in bytes from the start of a global."""
 
     base: Global
     offset: int = 0
@@ -103,7 +103,7 @@ class FunctionValue:
 
 @dataclass(frozen=True, slots=True)
 class RangeValue:
-    """What `@range` gives: a loop's variable and its bounds."""
+    """The result of `@range`: the type of a loop variable and its bounds."""
 
     type: t.Type
     start: Value
@@ -113,7 +113,7 @@ class RangeValue:
 
 @dataclass(frozen=True, slots=True)
 class AccessValue:
-    """A tensor access, with the names it was written under."""
+    """A tensor access, with the scope in which it was written."""
 
     tree: tree.Access
     frame: Any
@@ -121,7 +121,7 @@ class AccessValue:
 
 @dataclass(frozen=True, slots=True)
 class DsdValue:
-    """A descriptor whose every part is known: `words` as in memory, `base` what it points to."""
+    """A constant descriptor: `words` as in memory, `base` the data that it points to."""
 
     words: tuple[int, ...]
     base: Address | None = None
@@ -130,7 +130,7 @@ class DsdValue:
 
 @dataclass(slots=True)
 class Cell:
-    """A variable that exists only while compiling."""
+    """A compile-time variable."""
 
     type: t.Type | None
     value: Const = field(default=Const(t.VOID, None))
@@ -140,7 +140,7 @@ VOID = Const(t.VOID, None)
 
 
 def integer(value: int) -> Const:
-    """A constant without a size."""
+    """An untyped integer constant."""
     return Const(t.COMPTIME_INT, value)
 
 
@@ -160,7 +160,7 @@ def struct_value(**fields: Value) -> Const:
 
 
 def key_of(value: Any) -> Any:
-    """Something hashable that is equal for equal constants."""
+    """A hashable key that is equal for equal constants."""
     if isinstance(value, Const):
         return (value.type, key_of(value.value))
     if isinstance(value, dict):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of math.h what the compiler has as instructions, or as calls of the run-time library of boards.
+// The functions of math.h with instructions, or in the run-time library of boards.
 #pragma once
 
 #define INFINITY __builtin_inff()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of string.h what the run-time library of boards has.
+// The functions of string.h in the run-time library of boards.
 #pragma once
 
 #include <stddef.h>

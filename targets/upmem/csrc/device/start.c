@@ -13,7 +13,7 @@ __attribute__((naked, section(".text.start"), used)) void _start(void)
 }
 
 /* One instruction with the modelled time of the machine's routine, then the return. Operands are in
-   a0, a1 and, for 64 bits, also a2 and a3; the result is in a0 and a1. */
+ * a0, a1 and, for 64 bits, also a2 and a3; the result is in a0 and a1. */
 #define ROUTINE(number, name)                                                                      \
     __asm__(".section .text." #name ",\"ax\",@progbits\n"                                          \
             ".globl " #name "\n"                                                                   \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of wramfifo.h. The host may push and then clear the flag between two reads, so the
-   flag is read before the FIFO: an input that is empty after the flag was clear stays empty. */
+ * flag is read before the FIFO: an input that is empty after the flag was clear stays empty. */
 #include <string.h>
 #include <wramfifo.h>
 

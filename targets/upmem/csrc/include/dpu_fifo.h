@@ -43,7 +43,7 @@ void dpu_fifo_set_time_for_push_retries(struct dpu_fifo_link_t *fifo_link,
                                         struct dpu_set_t dpu_set, uint32_t time_us);
 
 /* The number of elements that the last transfer popped from a DPU's output, or that are in its
-   input; and the address of one of them in the prepared buffer. */
+ * input; and the address of one of them in the prepared buffer. */
 uint16_t get_fifo_size(struct dpu_fifo_link_t *fifo_link, struct dpu_set_t dpu);
 uint16_t get_fifo_elem_index(struct dpu_fifo_link_t *fifo_link, struct dpu_set_t dpu, uint16_t i);
 uint8_t *get_fifo_elem(struct dpu_fifo_link_t *fifo_link, struct dpu_set_t dpu, uint8_t *fifo_data,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The run-time support of generated kernels. This text is a part of every generated file, so that
-   any compiler of DPU programs can compile it alone. */
+ * any compiler of DPU programs can compile it alone. */
 #include <barrier.h>
 #include <defs.h>
 #include <mram.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* The host writes these before a launch: the number of the kernel, and the offsets of its buffers
-   after the program's data in MRAM. */
+ * after the program's data in MRAM. */
 __host uint32_t xtc_call[2 + XTC_MAX_BUFFERS];
 __host uint64_t xtc_dpu_number; /* number of this DPU in the launch */
 
@@ -48,7 +48,7 @@ static inline void xtc_barrier(void)
 }
 
 /* The start address that buffer `number` would have if all of it were on this DPU, which has only
-   part number `xtc_dpu_number` of `each` bytes. */
+ * part number `xtc_dpu_number` of `each` bytes. */
 static inline void *xtc_buffer(uint32_t number, uint32_t each)
 {
     uint32_t first = (uint32_t)DPU_MRAM_HEAP_POINTER + xtc_call[2 + number];

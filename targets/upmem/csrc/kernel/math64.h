@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of doubles, and functions of floats that use them: series with reduced arguments. Each
-   operation here is a routine of about a hundred to two thousand instructions. */
+ * operation here is a routine of about a hundred to two thousand instructions. */
 static inline double xtc_to_double(uint64_t bits)
 {
     double value;

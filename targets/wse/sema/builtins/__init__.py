@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of the language, `@name(...)`: one file for each subject."""
+"""The built-in functions of the language, `@name(...)`: one file per subject."""

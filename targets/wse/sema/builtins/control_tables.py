@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Built-in functions of WSE-3 that give control tasks their own tables and rotate tasks."""
+"""Built-in functions of WSE-3 for tables of control tasks, and for rotating tasks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xtc_targets.wse.sema.frame import Frame
 from xtc_targets.wse.sema.values import VOID, Const, FunctionValue, Value
 
 _PAIRS = 2
-"""Of rotating tasks at one time (language documentation)."""
+"""The most pairs of rotating tasks (language documentation)."""
 
 
 @builtin("set_control_task_table", 0, 1)
@@ -68,7 +68,7 @@ def _bind_rotating_tasks(frame: Frame, call: tree.Builtin) -> Value:
 def _bind_other(
     frame: Frame, declarations: TileDeclarations, binding: TaskBinding, queue: int
 ) -> None:
-    """Bind the other task to control task 0 of the queue's table, when that is known."""
+    """Bind the other task to control task 0 of the queue's table, once that is known."""
 
     def work() -> None:
         config = declarations.input_queues.get(queue)

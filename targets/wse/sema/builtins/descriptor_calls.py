@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Built-in functions that make and change descriptors."""
+"""Built-in functions that create and change descriptors."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _memory(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
     access = given.get("tensor_access")
     if isinstance(access, Const) and isinstance(access.value, AccessValue):
         return _accessed(frame, kind, access.value, index, at)
-    if access is not None:  # the struct that a tensor access stands for
+    if access is not None:  # the struct that is equivalent to a tensor access
         given = given | fields_of(access, "a tensor access", at)
     missing = [name for name in ("base_address", "extent") if name not in given]
     if missing:
@@ -79,10 +79,9 @@ def _memory(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
 def _shape_of(
     frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position
 ) -> tuple[list[Value], list[Value]]:
-    """Extents, the slowest first, and how far each index moves.
+    """Extents and strides of indices, the slowest first.
 
-    Programs give the jumps, the fastest index first: an outer one begins at the last element of
-    those inside of it.
+    Programs give the distances from the last element of the inner indices, the fastest index first.
     """
     extents = _several(given["extent"])
     jumps = _several(given["stride"]) if "stride" in given else [integer(1)] * len(extents)
@@ -99,14 +98,14 @@ def _shape_of(
 
 
 def _several(value: Value) -> list[Value]:
-    """The values of a tuple, or the one value that is given."""
+    """The values of a tuple, or the single given value."""
     if isinstance(value, Const) and isinstance(value.value, dict):
         return list(value.value.values())
     return [value]
 
 
 def _accessed(frame: Frame, kind: t.Dsd, access: AccessValue, index: Value, at: Position) -> Value:
-    """From `|i|{M} -> A[...]`: the location of the first element, and a stride for each index."""
+    """The descriptor of `|i|{M} -> A[...]`: location of the first element, and strides."""
     if len(access.tree.names) > (1 if kind == t.MEM1D else 4):
         raise CslError(f"a {kind} with {len(access.tree.names)} indices", where=access.tree.at)
     parts = parts_of(access)
@@ -165,7 +164,7 @@ def _fabric(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
 
 
 def _chosen(given: dict[str, Value], name: str, choices: tuple[str, ...], at: Position) -> str:
-    """Which field of a struct such as `.{ .simd_32 = true }` is true; none is "" here."""
+    """The field of a struct such as `.{ .simd_32 = true }` that is true, or ""."""
     if name not in given:
         return ""
     fields = fields_of(given[name], f"'{name}'", at)
@@ -183,7 +182,7 @@ def _is_true(value: Value) -> bool:
 
 
 def moved(frame: Frame, value: Value, offset: Value, step: int, at: Position) -> Value:
-    """A descriptor of memory that begins `offset` elements of `step` bytes later."""
+    """A descriptor of memory, moved by `offset` elements of `step` bytes."""
     if isinstance(value, Const) and isinstance(offset, Const):
         known: DsdValue = value.value
         by = int(offset.value) * step
@@ -249,7 +248,7 @@ def _set_dsd_base_addr(frame: Frame, call: tree.Builtin) -> Value:
 
 
 def _base_address(frame: Frame, call: tree.Builtin) -> Value:
-    """A pointer to where the second argument lies, which is an array or a pointer."""
+    """The address of the second argument, which is an array or a pointer."""
     found = location_of(frame, call.args[1])
     if isinstance(found, Memory) and isinstance(found.type, t.Array):
         pointer: Value
@@ -265,7 +264,7 @@ def _base_address(frame: Frame, call: tree.Builtin) -> Value:
 
 
 def _register(frame: Frame, call: tree.Builtin) -> str:
-    """The number of a descriptor register among all banks, as an operand."""
+    """The number of a descriptor register over all banks, as an operand."""
     register = evaluate(frame, call.args[0])
     if register.type not in t.DSRS:
         raise CslError(f"a {register.type} is no descriptor register", where=call.at)
@@ -283,7 +282,7 @@ def _set_dsr_base_addr(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("set_dsr_length", 2)
 def _set_dsr_length(frame: Frame, call: tree.Builtin) -> Value:
-    """Of a vector in memory or of wavelets: both have their length in the same word."""
+    """Set the length of a vector in memory or of wavelets, which is in the same word."""
     number = _register(frame, call)
     length = convert(frame, evaluate(frame, call.args[1]), t.U16, call.at)
     return _set_register(frame, number, d.EXTENTS, frame.operand(length, t.U16, call.at), call)

@@ -70,7 +70,7 @@ def _get_dsr(frame: Frame, call: tree.Builtin) -> Value:
 
 
 def _config(name: str) -> None:
-    """Registers of the machine by the address of their word, which may come with known ranges."""
+    """Built-in functions that access registers of the machine by the address of their word."""
     writes = name.startswith("set")
 
     @builtin(name, 1 + writes, 2 + writes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that a program imports from a file of JSON while it is compiled."""
+"""Values that a program imports from a JSON file at compile time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _import_comptime_value(frame: Frame, call: tree.Builtin) -> Value:
 
 
 def _value(frame: Frame, loaded: Any, kind: t.Type, at: Position) -> Const:
-    """What JSON says, as a value of a type. Raises CslError."""
+    """A JSON value as a value of a type. Raises CslError."""
     if isinstance(kind, t.Array):
         return _array(frame, loaded, kind, at)
     if kind == t.ANONYMOUS and isinstance(loaded, dict):

@@ -28,7 +28,7 @@ SUBJECTS = (
 
 
 def find(name: str, at: Position) -> Builtin:
-    """What `@name` does. Raises CslError where there is none."""
+    """The implementation of `@name`. Raises CslError if it does not exist."""
     if name not in TABLE:
         known = [each for each in TABLE if not each.startswith("_")]
         raise CslError(f"@{name} is not supported", where=at, hints=did_you_mean(name, known))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What libraries of CSL are made of and programs cannot name: functions of the simulator."""
+"""Built-in functions for the CSL libraries only: they call functions of the simulator."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _text(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("__directions", 1)
 def _directions(frame: Frame, call: tree.Builtin) -> Value:
-    """A direction, or several, as bits."""
+    """One or several directions as bits."""
     _internal(frame, call)
     value = evaluate(frame, call.args[0])
     if isinstance(value, Const):
@@ -117,7 +117,7 @@ def _launch(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("__print_format", 2)
 def _print_format(frame: Frame, call: tree.Builtin) -> Value:
-    """Print a text whose `{d}`, `{X}`, `{b}` and `{f}` stand for numbers."""
+    """Print a text with `{d}`, `{X}`, `{b}` and `{f}` for numbers."""
     _internal(frame, call)
     text = known(frame, call.args[0], "a format").value
     values = list(fields_of(evaluate(frame, call.args[1]), "what is printed", call.at).values())
@@ -133,7 +133,8 @@ def _print_format(frame: Frame, call: tree.Builtin) -> Value:
 
 
 def formatted(text: str, count: int, at: tree.Position) -> list[tuple[str, str]]:
-    """Pieces of a format, each with the letter of the number behind it or "". Raises CslError."""
+    """The pieces of a format, each with the letter of the number after it or "". Raises
+    CslError."""
     found, rest = [], text.replace("{{", "\0")
     while (start := rest.find("{")) >= 0:
         letter = rest[start + 1 : start + 2]
@@ -148,7 +149,7 @@ def formatted(text: str, count: int, at: tree.Position) -> list[tuple[str, str]]
 
 
 _PRINTED = {"d": (10, 10), "X": (264, 268), "b": (216, 232), "f": (32, 32)}
-"""What `wse_print_number` takes for numbers of 16 and of 32 bits."""
+"""The kinds of `wse_print_number` for 16-bit and 32-bit numbers."""
 
 
 def _printed(frame: Frame, value: Value, letter: str, at: tree.Position) -> tuple[str, int]:
@@ -167,7 +168,7 @@ def _printed(frame: Frame, value: Value, letter: str, at: tree.Position) -> tupl
 
 @builtin("__math", 2)
 def _math(frame: Frame, call: tree.Builtin) -> Value:
-    """A function of LLVM's on floats."""
+    """An LLVM intrinsic on floats."""
     _internal(frame, call)
     name, value = known(frame, call.args[0], "a name").value, evaluate(frame, call.args[1])
     kind = value.type
@@ -188,6 +189,6 @@ def _arch(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("__size_of", 1)
 def _size_of(frame: Frame, call: tree.Builtin) -> Value:
-    """The bytes of a type's values."""
+    """The size of a type's values in bytes."""
     _internal(frame, call)
     return integer(type_of(frame, call.args[0]).size)

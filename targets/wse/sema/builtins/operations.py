@@ -43,7 +43,7 @@ OPTION_BYTES, OPERAND_BYTES = 16, 16
 
 
 def element_of(name: str, source: bool) -> t.Type:
-    """The type of scalars that an operation takes or gives."""
+    """The type of the scalar operands or results of an operation."""
     if name in ("mov32", "add32", "sub32"):
         return t.U32
     if name in _COUNTS or (name.endswith("16") and name[0] != "f"):
@@ -62,7 +62,7 @@ def element_of(name: str, source: bool) -> t.Type:
 
 
 def options_of(frame: Frame, given: Value | None, at: Position) -> str:
-    """The struct of settings behind an operation's operands, as a pointer."""
+    """The struct of settings after an operation's operands, as a pointer."""
     code = frame.running(at)
     fields = {} if given is None else fields_of(given, "an operation's settings", at)
     for name in fields:
@@ -94,7 +94,7 @@ def options_of(frame: Frame, given: Value | None, at: Position) -> str:
 
 
 def _on_control(frame: Frame, slot: str, given: Value, at: Position) -> int:
-    """What a control wavelet among the data does: it ends the operation, and may start a task."""
+    """The effect of a control wavelet in the data: it ends the operation, and may start a task."""
     actions = fields_of(given, "'on_control'", at)
     for name in actions:
         if name not in _ON_CONTROL:
@@ -171,14 +171,14 @@ def _scalar_bits(frame: Frame, value: Value, kind: t.Type, at: Position) -> str:
 
 
 def _settings(values: list[Value]) -> Value | None:
-    """The struct behind the operands, which is taken off."""
+    """Remove the struct of settings from the end of the operands, and return it."""
     if values and values[-1].type == t.ANONYMOUS:
         return values.pop()
     return None
 
 
 def _accumulate(call: tree.Builtin, values: list[Value]) -> None:
-    """In `@fadds(&sum, sum, dsd)` the source is what the destination holds at each element."""
+    """In `@fadds(&sum, sum, dsd)`, make the source the current value of the destination."""
     target = call.args[0]
     if not isinstance(target, tree.Unary) or target.op != "&":
         return
@@ -216,7 +216,7 @@ def _operation(number: int, name: str) -> None:
 def _operate(
     frame: Frame, number: int, array: str, count: int, options: str, at: Position
 ) -> Value:
-    """Whether the whole operation was done, as a bool: a FIFO may end it."""
+    """Emit the operation; returns, as a bool, whether it completed: a FIFO may end it."""
     text = frame.running(at).call(
         "i1", "wse_operate", f"i32 {number}", f"ptr {array}", f"i32 {count}", f"ptr {options}",
         f"i32 {at.line}",
@@ -240,7 +240,7 @@ def count_bits(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("dfilt", 2)
 def _dfilt(frame: Frame, call: tree.Builtin) -> Value:
-    """Drop data of an input until as many control wavelets came as the descriptor is long."""
+    """Drop input data until the number of control wavelets equals the descriptor's length."""
     values = [evaluate(frame, each) for each in call.args]
     given = _settings(values)
     source = values[0]
@@ -252,7 +252,7 @@ def _dfilt(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("map", 2, 9)
 def _map(frame: Frame, call: tree.Builtin) -> Value:
-    """Call a function for each element: inputs, then the output where it returns something."""
+    """Call a function for each element: on the inputs, with the result to the output if any."""
     at = call.at
     values = [evaluate(frame, each) for each in call.args]
     if _settings(values) is not None:

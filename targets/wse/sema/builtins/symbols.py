@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Built-in functions that name exported symbols by the numbers that the host knows."""
+"""Built-in functions that access exported symbols by the numbers that the host uses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xtc_targets.wse.sema.values import Address, Const, FunctionValue, Run, Valu
 
 
 def _exports(frame: Frame, call: tree.Builtin) -> dict[int, Export]:
-    """What the tile exports, by the numbers of symbols."""
+    """The exports of the tile by symbol number."""
     declarations = frame.program.tile
     if declarations is None:
         raise CslError(f"@{call.name} belongs in a tile's code", where=call.at)
@@ -79,7 +79,7 @@ def _has_exported_tensors(frame: Frame, call: tree.Builtin) -> Value:
 
 
 def _kind(export: Export) -> t.Type | None:
-    """The type of a symbol's value, None for a function."""
+    """The type of a symbol's value; None for a function."""
     if export.function is not None:
         return None
     if export.pointer is not None or export.known:
@@ -99,7 +99,7 @@ def _value(frame: Frame, export: Export, at: tree.Position) -> Value:
 def _chosen(
     frame: Frame, call: tree.Builtin, found: dict[int, Value], kind: t.Type, none: str
 ) -> Value:
-    """The value whose number is the last argument; any of them for a number of none."""
+    """The value whose number is the last argument; an arbitrary one for an unknown number."""
     code, at = frame.running(call.at), call.at
     if not found:
         raise CslError(none, where=at)

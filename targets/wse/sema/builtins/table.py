@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where built-in functions are declared."""
+"""The table of built-in functions, and the decorator that fills it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from xtc_targets.wse.sema.values import Value
 Builtin: TypeAlias = Callable[[Frame, tree.Builtin], Value]
 
 TABLE: dict[str, Builtin] = {}
-"""What `@name` does, by name."""
+"""The implementation of `@name` by name."""
 
 
 def builtin(name: str, least: int, most: int | None = None) -> Callable[[Builtin], Builtin]:
-    """Declare what `@name` does, and how many arguments it takes."""
+    """Declare the implementation of `@name`, and its least and most number of arguments."""
     highest = least if most is None else most
 
     def declare(function: Builtin) -> Builtin:

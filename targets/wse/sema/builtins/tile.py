@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Built-in functions that say what tasks, queues and symbols a tile has, and that steer tasks."""
+"""Built-in functions that declare a tile's tasks, queues and symbols, and control tasks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from xtc_targets.wse.sema.values import (
 def tile_declarations(
     frame: Frame, call: tree.Builtin, *, comptime: bool = True
 ) -> TileDeclarations:
-    """What the tile says so far. Raises CslError where a built-in is not allowed."""
+    """The declarations of the tile so far. Raises CslError if a built-in is not allowed here."""
     declarations = frame.program.tile
     if declarations is None or (comptime and frame.code is not None):
         raise CslError(f"@{call.name} belongs in a comptime block of a tile's code", where=call.at)
@@ -71,7 +71,7 @@ def _task(frame: Frame, call: tree.Builtin) -> FunctionValue:
 
 @builtin("bind_task", 2)
 def _bind_task(frame: Frame, call: tree.Builtin) -> Value:
-    """Until SDK 0.9 a colour named every task: of data where it has parameters, else a local one.
+    """Until SDK 0.9 a colour named every task: a data task if it has parameters, else a local one.
 
     Only WSE-2 has tasks by colour.
     """
@@ -94,7 +94,7 @@ def _bind_task(frame: Frame, call: tree.Builtin) -> Value:
 
 
 def bind(frame: Frame, declarations: TileDeclarations, number: int, binding: TaskBinding) -> None:
-    """Bind a task to an id. Raises CslError, now or after comptime blocks, where it has another."""
+    """Bind a task to an id. Raises CslError, now or after comptime blocks, on a conflict."""
     key = number + CONTROL_TASKS * (binding.kind == "control_task_id")
     _check_free(declarations, number, key, binding)
     declarations.tasks[key] = binding
@@ -161,7 +161,7 @@ def _initialize_queue(frame: Frame, call: tree.Builtin) -> Value:
     given = {}
     if len(call.args) == 2:
         settings = evaluate(frame, call.args[1])
-        if settings.type == t.COLOR:  # until SDK 0.8 a queue's colour stood alone
+        if settings.type == t.COLOR:  # until SDK 0.8 a queue's colour was given alone
             settings = struct_value(color=settings)
         given = fields_of(settings, "a queue's settings", call.at)
     for name in given:
@@ -248,11 +248,11 @@ def _data_export(found: object, at: tree.Position) -> Export:
 
 
 _TABLES = 8
-"""As many as input queues."""
+"""The same number as of input queues."""
 _QUEUE = ("color", "priority", "ctrl_table_id")
 _FIFO = ("activate_push", "activate_pop", "priority", "dest", "src", "xdsr")
 _THREADS = 64
-"""Where the numbers of microthreads begin, behind those of tasks."""
+"""The first number of microthreads, after those of tasks."""
 
 
 def task_number(frame: Frame, value: Value, at: tree.Position) -> Value:
@@ -277,7 +277,7 @@ def task_number(frame: Frame, value: Value, at: tree.Position) -> Value:
 
 
 def _refuse_tables(frame: Frame, declarations: TileDeclarations, at: tree.Position) -> None:
-    """Raise CslError, now or after comptime blocks, where control tasks have their own tables."""
+    """Raise CslError, now or after comptime blocks, if control tasks have separate tables."""
 
     def check() -> None:
         if declarations.control_stride:
@@ -306,7 +306,7 @@ class _Later:
 
 
 def task_operand(frame: Frame, value: Value, at: tree.Position) -> str:
-    """As an operand, an i16."""
+    """The number of a task as an i16 operand."""
     return frame.operand(task_number(frame, value, at), t.U16, at)
 
 
@@ -365,13 +365,13 @@ def _allocate_fifo(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("get_filter_id", 1)
 def _get_filter_id(frame: Frame, call: tree.Builtin) -> Value:
-    """What names a colour's filter; a change of one that is none stops the program."""
+    """The handle of a colour's filter; changing a filter that does not exist is a fault."""
     return Const(t.U16, integer_of(evaluate(frame, call.args[0]), "a colour", call.at))
 
 
 @builtin("rpc", 1)
 def _rpc(frame: Frame, call: tree.Builtin) -> Value:
-    """Serve launches of the host; where memcpy has a colour for them they are served already."""
+    """Serve launches of the host; memcpy with a launch colour serves them already."""
     tile_declarations(frame, call)
     value = evaluate(frame, call.args[0])
     if value.type not in (t.DATA_TASK, t.COLOR):
@@ -411,7 +411,7 @@ def _set_empty_queue_handler(frame: Frame, call: tree.Builtin) -> Value:
 
 
 def _behind_outputs(queue: Value, call: tree.Builtin) -> int:
-    """What is added to a queue's number: input queues are counted behind the output queues."""
+    """The offset of a queue's number: input queues are numbered after the output queues."""
     if queue.type not in (t.INPUT_QUEUE, t.OUTPUT_QUEUE):
         raise CslError(f"@{call.name} takes a queue, not a {queue.type}", where=call.at)
     return _QUEUES if queue.type == t.INPUT_QUEUE else 0

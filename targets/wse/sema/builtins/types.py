@@ -86,7 +86,7 @@ def _is_same_type(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("is_comptime", 0, 1)
 def _is_comptime(frame: Frame, call: tree.Builtin) -> Value:
-    """Whether this is evaluated while compiling, or whether a value is known then."""
+    """Whether this is evaluated at compile time, or whether a value is known then."""
     if not call.args:
         return boolean(frame.code is None)
     return boolean(isinstance(evaluate(frame, call.args[0]), Const))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sections of a program for sampling profilers; without effect here, because the simulator's
-   profile covers every line. */
+ * profile covers every line. */
 #ifndef DPU_PROFILING_H
 #define DPU_PROFILING_H
 

@@ -54,8 +54,8 @@ bool is_output_fifo_full(struct dpu_output_fifo_t *fifo);
 void output_fifo_push(struct dpu_output_fifo_t *fifo, const uint8_t *element);
 
 /* Until the host has cleared `*active` and the input is empty, processes each input element: all
-   tasklets call `process`, then tasklet 0 calls `reduce`, whose result goes to the output. All
-   tasklets of `barrier` must call it, including tasklet 0. */
+ * tasklets call `process`, then tasklet 0 calls `reduce`, whose result goes to the output. All
+ * tasklets of `barrier` must call it, including tasklet 0. */
 void process_inputs_all_tasklets(struct dpu_input_fifo_t *input, struct dpu_output_fifo_t *output,
                                  void (*process)(uint8_t *input, void *ctx),
                                  void (*reduce)(uint8_t *input, uint8_t *output, void *ctx),

@@ -11,7 +11,7 @@ _REFUSED = ("SdkLayout", "SdkTarget", "SimfabConfig", "Edge", "Route", "RoutingP
 
 
 def __getattr__(name: str) -> object:
-    """Refuse by name what the vendor's module has beyond this."""
+    """Refuse other names of the vendor's module with an error."""
     if name in _REFUSED:
         raise UserError(
             f"'{name}' is not supported",
