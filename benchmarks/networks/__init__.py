@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 import xtc
 from benchmarks.networks import (
     bert,
+    densenet,
     detector,
     efficientnet,
     gpt2,
@@ -39,5 +40,6 @@ NETWORKS: Mapping[str, Builder] = {
     "efficientnet": efficientnet.efficientnet,
     "speech": speech.encoder,
     "detector": detector.detector,
+    "densenet121": densenet.densenet121,
 }
-"""Builders by name: the seven networks that other engines publish figures for, then five more."""
+"""Builders by name: the seven networks that other engines publish figures for, then six more."""
