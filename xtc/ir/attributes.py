@@ -171,6 +171,10 @@ read by check-allocations."""
 
 # --- The host's code ---------------------------------------------------------------------------
 
+MAY_FAIL = "xtc.may_fail"
+"""Unit on the declaration of a function without results that another part of the program defines:
+it allocates. Written by program-parts, read by check-allocations."""
+
 PARALLEL = "xtc.parallel"
 """Unit attribute of a call whose last two arguments, 0 and a count, are a range of iterations that
 threads may share. Written by outline-parallel-loops, read by dispatch-parallel-calls and by the C

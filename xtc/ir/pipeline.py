@@ -115,6 +115,11 @@ class PassRunner:
         """Whether somebody looks at what each pass does."""
         return self.dump_dir is not None or self.print_after is not None or self.time_passes
 
+    @property
+    def looked_at(self) -> bool:
+        """The same, or that somebody is told of each pass of ours."""
+        return self.one_by_one or self.observe is not None
+
     def run(self, module: Operation, pipeline: Pipeline) -> None:
         """Run every stage in order.
 
@@ -156,7 +161,7 @@ class PassRunner:
         pass that takes a sixth of the time of a network.
         """
         for kind, group in itertools.groupby(steps, _kind):
-            if kind is PartitionSteps or self.one_by_one or self.observe is not None:
+            if kind is PartitionSteps or self.looked_at:
                 yield from ((step,) for step in group)
             else:
                 yield tuple(group)

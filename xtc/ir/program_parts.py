@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of a program that are lowered as modules of their own, beside the rest of it.
+
+Each such module, a part, has functions that only the entry calls, with what only these call. They
+use nothing else of the program, which has declarations in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from xtc.ir.analysis.symbols import Symbol, homes, symbols_of
+from xtc.ir.attributes import EXTERNAL, MAY_FAIL
+
+if TYPE_CHECKING:
+    from xtc.ir.mlir import Operation
+
+PART_OPERATIONS = 600
+"""About how many operations a part has: lowered they are some thousands, for which code generation
+takes a few tenths of a second on one core."""
+
+
+def take_parts(module: Operation, entry: str) -> list[Operation]:
+    """Take the parts out of a program on buffers; none where there would be a single one."""
+    symbols = symbols_of(module)
+    groups = _groups(symbols, entry)
+    batches = _batches(groups, symbols)
+    if len(batches) < 2:
+        return []
+    return [_taken(batch, symbols, module) for batch in batches]
+
+
+def _groups(symbols: Mapping[str, Symbol], entry: str) -> dict[str, list[str]]:
+    """The functions that stand alone, each with what only it calls."""
+    groups: dict[str, list[str]] = {}
+    for name, home in homes(symbols, entry).items():
+        if home != entry:
+            groups.setdefault(home, []).append(name)
+    return {home: group for home, group in groups.items() if _stands_alone(group, symbols)}
+
+
+def _stands_alone(group: Iterable[str], symbols: Mapping[str, Symbol]) -> bool:
+    """Whether functions use nothing else of the module, which knows what else they call."""
+    names = set(group)
+    return all(
+        symbols[name].op.name == "func.func"
+        and bool(symbols[name].op.regions[0].blocks)
+        and names.issuperset(symbols[name].uses)
+        and not _calls_externals(symbols[name])
+        for name in names
+    )
+
+
+def _calls_externals(symbol: Symbol) -> bool:
+    from xtc.ir.analysis.linalg_ops import operations_with
+
+    return bool(operations_with(symbol.op, EXTERNAL))
+
+
+def _batches(
+    groups: Mapping[str, list[str]], symbols: Mapping[str, Symbol]
+) -> list[dict[str, list[str]]]:
+    """Neighbouring groups, so many that a part is worth being compiled alone."""
+    batches: list[dict[str, list[str]]] = []
+    size = PART_OPERATIONS
+    for home, group in groups.items():
+        if size >= PART_OPERATIONS:
+            batches.append({})
+            size = 0
+        batches[-1][home] = group
+        size += sum(symbols[name].size for name in group)
+    return batches
+
+
+def _taken(
+    batch: Mapping[str, list[str]], symbols: Mapping[str, Symbol], module: Operation
+) -> Operation:
+    """A module with the functions of these groups, which are declared in `module`."""
+    from xtc.ir.mlir import Module
+
+    with module.context, module.location:
+        part = Module.create().operation
+        for name in module.attributes:
+            part.attributes[name] = module.attributes[name]
+        for home, group in batch.items():
+            _declare(symbols[home].op, any(map(_allocates, (symbols[name] for name in group))))
+            for name in group:
+                op = symbols[name].op
+                op.detach_from_parent()
+                part.regions[0].blocks[0].append(op)
+    return part
+
+
+def _allocates(symbol: Symbol) -> bool:
+    return "memref.alloc" in symbol.inside
+
+
+def _declare(function: Operation, may_fail: bool) -> None:
+    """Put the declaration of a function in its place."""
+    from xtc.ir.builders.rebuild import bodiless
+    from xtc.ir.mlir import InsertionPoint, UnitAttr
+
+    with InsertionPoint(function):
+        declared = bodiless(function, "llvm.linkage")
+    if may_fail:
+        declared.attributes[MAY_FAIL] = UnitAttr.get()
+
+
+def shown_functions(part: Operation) -> frozenset[str]:
+    """The functions of a part that the program calls: those that no other one of it calls."""
+    symbols = symbols_of(part)
+    called = {used for symbol in symbols.values() for used in symbol.uses}
+    return frozenset(
+        name
+        for name, symbol in symbols.items()
+        if symbol.is_function and symbol.op.regions[0].blocks and name not in called
+    )
