@@ -55,17 +55,20 @@ class ProgramCode(PartsCode):
 
     def define_once(self, lowered: Operation) -> None:
         """Only declare what another part, which has been seen before, defines for all."""
+        from xtc.ir.mlir import InsertionPoint
+
         for op in top_level(lowered):
             if "linkage" not in op.attributes or str(op.attributes["linkage"]) != _EXTERNAL:
                 continue
             if symbol_of(op) in self._defined and is_defined(op):
-                declaration_of(op).move_before(op)
+                with op.context, op.location, InsertionPoint(op):
+                    declaration_of(op)
                 op.erase()
             elif is_defined(op):
                 self._defined.add(symbol_of(op))
 
     def objects(self, others: Sequence[str]) -> list[bytes]:
-        """The objects of `others`, which are LLVM IR texts, one or more, then those of the parts."""
+        """The objects of `others`, one or more LLVM IR texts, then those of the parts."""
         started = [(text, self._cores.submit(self._generate, text)) for text in others[1:]]
         started += self._started
         found = [self._generate(others[0])]

@@ -22,6 +22,7 @@ from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.target import BuildRequest, PartsCode, ProgramTarget
 from xtc.ir.packed_constants import bytes_of, packed_constants
 from xtc.ir.pipeline import PassRunner, Pipeline, Step
+from xtc.system.rare_collections import rare_collections
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Context, Operation
@@ -83,7 +84,7 @@ class Compilation:
 
         start = time.perf_counter()
         text = self.source()
-        with context or mlir.Context(), self._parts() as parts:
+        with rare_collections(), context or mlir.Context(), self._parts() as parts:
             module = mlir.Module.parse(text).operation
             self.runner.seconds["emit"] = time.perf_counter() - start
             self._lower(module, parts)

@@ -167,7 +167,7 @@ class ProgramTarget(Target):
         """The `code` stage as text: assembly, C."""
 
     def parts_code(self, entry: str, options: Any) -> PartsCode | None:
-        """What generates code of a program part by part, for one compilation; None where it is generated as a whole."""
+        """What generates the code of one program part by part; None where it is done as a whole."""
         return None
 
     def check_offload(self, options: Any) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from xtc.ir.analysis.symbols import Symbol, homes, symbols_of
-from xtc.ir.attributes import EXTERNAL, MAY_FAIL
+from xtc.ir.attributes import CONSTANT_BYTES, EXTERNAL, MAY_FAIL
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
@@ -28,7 +28,18 @@ def take_parts(module: Operation, entry: str) -> list[Operation]:
     batches = _batches(groups, symbols)
     if len(batches) < 2:
         return []
+    _note_constants(module)
     return [_taken(batch, symbols, module) for batch in batches]
+
+
+def _note_constants(module: Operation) -> None:
+    """Let parts, which have no globals, know how large those of the program are."""
+    from xtc.ir.analysis.constant_sizes import constant_bytes
+    from xtc.ir.mlir import IntegerAttr, IntegerType
+
+    with module.context:
+        number = IntegerType.get_signless(64)
+        module.attributes[CONSTANT_BYTES] = IntegerAttr.get(number, constant_bytes(module))
 
 
 def _groups(symbols: Mapping[str, Symbol], entry: str) -> dict[str, list[str]]:
