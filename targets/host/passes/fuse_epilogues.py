@@ -64,13 +64,15 @@ def _fuse(module: Operation) -> bool:
     """Move what is around sums into their first loops; False where there is nothing to move."""
     found = ApplySchedules().nests(module)
     kept = fused_nodes(module)
+    # Of what begins with other loops, nothing moves: its surroundings need no look.
+    numbers = {entry.op: number for number, entry in enumerate(found) if leading(entry.nest)}
     moved = False
-    for view in list(blocks_of(scheduled.op for scheduled in found)):
+    for view in list(blocks_of(numbers)):
         # Found before anything moves: what an operation is known by changes with its operands.
         groups = [
-            (_group(view, scheduled, kept), scheduled.nest, number)
-            for number, scheduled in enumerate(found)
-            if scheduled.op in view.positions
+            (_group(view, found[numbers[op]], kept), found[numbers[op]].nest, numbers[op])
+            for op in view.ops
+            if op in numbers
         ]
         taken: list[Structured] = []
         # The last first: what is behind an operation that moves reads something else then.
