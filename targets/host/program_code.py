@@ -26,10 +26,10 @@ Generate = Callable[[str], bytes]
 
 
 class ProgramCode(PartsCode):
-    """Parts of a program, each an object file that a thread makes once the part is lowered.
+    """Parts of a program, each compiled to an object file by a thread once the part is lowered.
 
-    The thread that lowers parts is busy, so one core less makes objects until it asks for them;
-    then it makes those that none has begun.
+    The thread that lowers parts keeps one core busy, so that the pool has one thread less than
+    there are cores. At the end, the calling thread compiles the parts that no thread has started.
     """
 
     def __init__(self, generate: Generate) -> None:
@@ -54,7 +54,7 @@ class ProgramCode(PartsCode):
         self._started.append((text, self._cores.submit(self._generate, text)))
 
     def define_once(self, lowered: Operation) -> None:
-        """Only declare what another part, which has been seen before, defines for all."""
+        """Replace definitions of global symbols that an earlier part has by declarations."""
         from xtc.ir.mlir import InsertionPoint
 
         for op in top_level(lowered):
@@ -68,7 +68,7 @@ class ProgramCode(PartsCode):
                 self._defined.add(symbol_of(op))
 
     def objects(self, others: Sequence[str]) -> list[bytes]:
-        """The objects of `others`, one or more LLVM IR texts, then those of the parts."""
+        """The objects of `others`, one or more LLVM IR texts, followed by those of the parts."""
         started = [(text, self._cores.submit(self._generate, text)) for text in others[1:]]
         started += self._started
         found = [self._generate(others[0])]
