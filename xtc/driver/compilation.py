@@ -102,16 +102,16 @@ class Compilation:
         return artifact
 
     def _parts(self) -> AbstractContextManager[PartsCode | None]:
-        """What generates the code of parts of the program; None where there are to be none.
+        """A generator of code in parts; None if the program is lowered as a whole.
 
-        Whoever looks at passes, or brings some, sees whole modules.
+        It is if the passes are observed or extended, because their users expect whole modules.
         """
         is_whole = self.devices or self.passes or self.runner.looked_at
         parts = None if is_whole else self.target.parts_code(self.graph.name, self.options)
         return parts if parts is not None else nullcontext()
 
     def _lower(self, module: Operation, parts: PartsCode | None) -> None:
-        """Run all stages, the last one on each of the parts first; their code is then under way."""
+        """Run all stages; in the last one the parts come first, and their code is started."""
         pipeline = self.pipeline()
         if parts is not None:
             before = pipeline.stages[-2].name

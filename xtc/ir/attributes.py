@@ -172,8 +172,8 @@ read by check-allocations."""
 # --- The host's code ---------------------------------------------------------------------------
 
 MAY_FAIL = "xtc.may_fail"
-"""Unit on the declaration of a function without results that another part of the program defines:
-it allocates. Written by program-parts, read by check-allocations."""
+"""Unit on the declaration of a function without results that a part of the program defines, if the
+function allocates. Written by program-parts, read by check-allocations."""
 
 CONSTANT_BYTES = "xtc.constant_bytes"
 """Integer on a part of a program: the bytes of all constants of the program. Written by

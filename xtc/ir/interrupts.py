@@ -13,7 +13,7 @@ Handler = Callable[[int, FrameType | None], object]
 
 
 class _Delays:
-    """The handler of interrupts while there are many delays: it asks whether one is under way."""
+    """The handler of interrupts inside `many_delays`, which knows whether a delay is active."""
 
     def __init__(self, handler: Handler) -> None:
         self.thread = threading.get_ident()
@@ -28,7 +28,7 @@ class _Delays:
             self._handler(number, frame)
 
     def end(self) -> None:
-        """Let what came take effect behind the last delay."""
+        """End a delay; after the outermost one, pending interrupts take effect."""
         self.depth -= 1
         if not self.depth and self._came:
             self._came = 0
@@ -36,12 +36,12 @@ class _Delays:
 
 
 _delays: list[_Delays] = []
-"""That of the main thread, where it is in `many_delays`."""
+"""The handler of the main thread while it is inside `many_delays`."""
 
 
 @contextmanager
 def many_delays() -> Iterator[None]:
-    """Make delays of the block cheap: Python takes 20 microseconds to replace a handler twice."""
+    """Make delays inside the block cheap: replacing a handler twice takes 20 microseconds."""
     handler = signal.getsignal(signal.SIGINT)
     if _delays or not _is_main_thread() or not callable(handler):
         yield

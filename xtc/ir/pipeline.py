@@ -118,7 +118,7 @@ class PassRunner:
 
     @property
     def looked_at(self) -> bool:
-        """The same, or that somebody is told of each pass of ours."""
+        """Whether somebody looks at the result of each pass, or of each of our own passes."""
         return self.one_by_one or self.observe is not None
 
     def run(self, module: Operation, pipeline: Pipeline) -> None:

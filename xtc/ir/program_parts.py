@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of a program that are lowered as modules of their own, beside the rest of it.
+"""Parts of a program: modules of functions that are lowered separately from the rest.
 
-Each such module, a part, has functions that only the entry calls, with what only these call. They
-use nothing else of the program, which has declarations in their place.
+A part holds functions that only the entry calls, and functions that only these call. They use no
+other symbol of the program, which declares them instead.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
 
 PART_OPERATIONS = 600
-"""About how many operations a part has: lowered they are some thousands, for which code generation
-takes a few tenths of a second on one core."""
+"""Approximate number of operations of a part. After lowering it has two to three times as many, and
+code generation takes a tenth of a second or two on one core."""
 
 
 def take_parts(module: Operation, entry: str) -> list[Operation]:
-    """Take the parts out of a program on buffers; none where there would be a single one."""
+    """Take the parts out of a bufferized program; none if there would be a single one."""
     symbols = symbols_of(module)
     groups = _groups(symbols, entry)
     batches = _batches(groups, symbols)
@@ -33,7 +33,7 @@ def take_parts(module: Operation, entry: str) -> list[Operation]:
 
 
 def _note_constants(module: Operation) -> None:
-    """Let parts, which have no globals, know how large those of the program are."""
+    """Note the size of the program's constants for the parts, which have no globals."""
     from xtc.ir.analysis.constant_sizes import constant_bytes
     from xtc.ir.mlir import IntegerAttr, IntegerType
 
@@ -43,7 +43,7 @@ def _note_constants(module: Operation) -> None:
 
 
 def _groups(symbols: Mapping[str, Symbol], entry: str) -> dict[str, list[str]]:
-    """The functions that stand alone, each with what only it calls."""
+    """The functions that can be separated, each with the functions that only it calls."""
     groups: dict[str, list[str]] = {}
     for name, home in homes(symbols, entry).items():
         if home != entry:
@@ -52,7 +52,7 @@ def _groups(symbols: Mapping[str, Symbol], entry: str) -> dict[str, list[str]]:
 
 
 def _stands_alone(group: Iterable[str], symbols: Mapping[str, Symbol]) -> bool:
-    """Whether functions use nothing else of the module, which knows what else they call."""
+    """Whether functions use no other symbol of the module, and call no external functions."""
     names = set(group)
     return all(
         symbols[name].op.name == "func.func"
@@ -72,7 +72,7 @@ def _calls_externals(symbol: Symbol) -> bool:
 def _batches(
     groups: Mapping[str, list[str]], symbols: Mapping[str, Symbol]
 ) -> list[dict[str, list[str]]]:
-    """Neighbouring groups, so many that a part is worth being compiled alone."""
+    """Neighbouring groups, joined until a part has about PART_OPERATIONS operations."""
     batches: list[dict[str, list[str]]] = []
     size = PART_OPERATIONS
     for home, group in groups.items():
@@ -108,7 +108,7 @@ def _allocates(symbol: Symbol) -> bool:
 
 
 def _declare(function: Operation, may_fail: bool) -> None:
-    """Put the declaration of a function in its place."""
+    """Declare a function before its definition."""
     from xtc.ir.builders.rebuild import bodiless
     from xtc.ir.mlir import InsertionPoint, UnitAttr
 
@@ -119,7 +119,7 @@ def _declare(function: Operation, may_fail: bool) -> None:
 
 
 def shown_functions(part: Operation) -> frozenset[str]:
-    """The functions of a part that the program calls: those that no other one of it calls."""
+    """The functions of a part that the program calls: no other function of the part does."""
     symbols = symbols_of(part)
     called = {used for symbol in symbols.values() for used in symbol.uses}
     return frozenset(

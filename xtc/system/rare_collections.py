@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python looks for garbage less often while something makes many objects and few cycles."""
+"""Less frequent garbage collections for code that makes many objects and few cycles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _OBJECTS = 100_000
-"""New objects after which Python looks for cycles among them; by itself after some hundreds."""
+"""New objects after which Python collects the youngest generation; by default some hundreds."""
 
 _lock = threading.Lock()
 _before: list[tuple[int, int, int]] = []
@@ -18,10 +18,10 @@ _inside = [0]
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Let Python look for garbage rarely during the block; blocks of several threads may overlap.
+    """Collect garbage rarely inside the block; blocks of several threads may overlap.
 
-    The user's own settings hold again behind the last of them. Where the user has switched
-    collections off, they stay off.
+    The user's settings are restored after the last of them. Collections that the user has disabled
+    stay disabled.
     """
     with _lock:
         _inside[0] += 1

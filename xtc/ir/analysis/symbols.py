@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions and globals of a module: what names what, and what belongs together."""
+"""The functions and globals of a module, and the references between them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Symbol:
 
     Attributes:
         op: its operation.
-        uses: the symbols that it names.
+        uses: the symbols that it refers to.
         inside: the names of its operations, each once.
         size: the number of its operations.
     """
