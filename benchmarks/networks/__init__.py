@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 import xtc
 from benchmarks.networks import (
     bert,
+    densenet,
     detector,
     efficientnet,
     gpt2,
@@ -39,5 +40,6 @@ NETWORKS: Mapping[str, Builder] = {
     "efficientnet": efficientnet.efficientnet,
     "speech": speech.encoder,
     "detector": detector.detector,
+    "densenet121": densenet.densenet121,
 }
-"""Builders by name: seven networks with published figures of other engines, then five more."""
+"""Builders by name: seven networks with published figures of other engines, then six more."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -76,8 +76,9 @@ class SplitVectors(Pass):
     masked_bits: int = 0
 
     def run(self, module: Operation) -> None:
-        operations = [op for op in all_operations(module) if _has_vectors(op)]
-        splitter = _Splitter(_shapes(operations, self.bits, self.masked_bits))
+        vectors = {op: found for op in all_operations(module) if (found := _vectors(op))}
+        operations = list(vectors)
+        splitter = _Splitter(_shapes(vectors, self.bits, self.masked_bits))
         for op in operations:
             with op.context, op.location, InsertionPoint(op):
                 splitter.split(op)
@@ -88,10 +89,6 @@ class SplitVectors(Pass):
 def _vectors(op: Operation) -> list[Value]:
     values = [*op.operands, *op.results]
     return [value for value in values if isinstance(value.type, VectorType)]
-
-
-def _has_vectors(op: Operation) -> bool:
-    return bool(_vectors(op))
 
 
 @dataclass
@@ -133,8 +130,10 @@ class _Shape:
     masks: bool
 
 
-def _shapes(operations: Sequence[Operation], bits: int, masked_bits: int) -> dict[Value, _Shape]:
-    """The split of each vector."""
+def _shapes(
+    vectors: Mapping[Operation, Sequence[Value]], bits: int, masked_bits: int
+) -> dict[Value, _Shape]:
+    """The split of each vector, of operations with their vector operands and results."""
     parent: dict[Value, Value] = {}
 
     def first_of(value: Value) -> Value:
@@ -142,16 +141,15 @@ def _shapes(operations: Sequence[Operation], bits: int, masked_bits: int) -> dic
             value = parent[value]
         return value
 
-    for op in operations:
-        first, *others = _vectors(op)
+    for first, *others in vectors.values():
         for other in (first, *others):
             parent[first_of(other)] = first_of(first)
     groups: dict[Value, _Group] = {}
     for value in parent:
         width = vector_pieces.element_bits(VectorType(value.type).element_type)
         groups.setdefault(first_of(value), _Group()).widths |= {width} - {0}
-    for op in operations:
-        groups[first_of(_vectors(op)[0])].add(op)
+    for op, (first, *_) in vectors.items():
+        groups[first_of(first)].add(op)
     shapes = {value: group.shape(bits, masked_bits) for value, group in groups.items()}
     return {value: shapes[first_of(value)] for value in parent}
 

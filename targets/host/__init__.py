@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from xtc.core.errors import DeviceNotFound, UserError
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import HostRuntime
-from xtc.interfaces.target import BuildRequest, ProgramTarget
+from xtc.interfaces.target import BuildRequest, PartsCode, ProgramTarget
 from xtc.ir.pipeline import Pipeline
 from xtc_targets.host.options import HostOptions
 from xtc_targets.host.threads import threads_to_use
@@ -18,6 +18,7 @@ from xtc_targets.host.threads import threads_to_use
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
     from xtc_targets.host.build import Generator
+    from xtc_targets.host.generate_llvm import LlvmGenerator
 
 
 class HostTarget(ProgramTarget):
@@ -62,6 +63,11 @@ class HostTarget(ProgramTarget):
         manifest = build.manifest_of(code, request, self.toolchain(options))
         return Artifact(manifest, objects=code.in_memory(options.machine))
 
+    def parts_code(self, entry: str, options: HostOptions) -> PartsCode | None:
+        if options.codegen == "c" or options.profile or not options.machine.is_host:
+            return None
+        return self._llvm(options).program_code(entry)
+
     def machine_parameters(self, options: HostOptions) -> Mapping[str, int]:
         from xtc_targets.host.description import HostDescription
 
@@ -93,6 +99,9 @@ class HostTarget(ProgramTarget):
                 options.features,
                 options.threads,
             )
+        return self._llvm(options)
+
+    def _llvm(self, options: HostOptions) -> LlvmGenerator:
         from xtc_targets.host.generate_llvm import LlvmGenerator
 
         return LlvmGenerator(

@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from xtc.codegen.llvm import Machine, compile_ir
 from xtc.interfaces.target import BuildRequest
-from xtc.system.cores import usable_cores
 from xtc_targets.host import pool_library
 from xtc_targets.host.build import KERNELS, Code, toolchain
 from xtc_targets.host.c_flags import machine_flags
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.external_code import external_objects
+from xtc_targets.host.program_code import ProgramCode
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
@@ -37,10 +36,19 @@ class LlvmGenerator:
 
         Raises ToolError if parallel loops need a C compiler and it fails.
         """
-        parallel = pool_library.has_parallel_loops(lowered)
+        parts = request.parts
+        if not isinstance(parts, ProgramCode):
+            with self.program_code(request.entry) as code:
+                return self._code(lowered, request, code)
+        return self._code(lowered, request, parts)
+
+    def _code(self, lowered: Operation, request: BuildRequest, parts: ProgramCode) -> Code:
+        """The code of a program, some parts of which are already being compiled."""
+        parts.define_once(lowered)
+        parallel = parts.has_parallel_loops or pool_library.has_parallel_loops(lowered)
         beside = pool_library.files(self.machine) if parallel else {}
         return Code(
-            self._objects(lowered, request.entry),
+            self._objects(lowered, request.entry, parts),
             _returns_status(lowered, request.entry),
             sources=_recorded(lowered),
             beside=beside,
@@ -50,16 +58,18 @@ class LlvmGenerator:
             vector_bits=HostDescription.of(self.machine).vector_bits,
         )
 
-    def _objects(self, lowered: Operation, entry: str) -> tuple[bytes, ...]:
+    def _objects(self, lowered: Operation, entry: str, parts: ProgramCode) -> tuple[bytes, ...]:
         """The objects; a large module for this machine is split into units for all cores."""
         from xtc.ir.llvm_units import llvm_units
 
         units = llvm_units(lowered, entry) if self.machine.is_host else [lowered]
-        generate = partial(compile_ir, machine=self.machine, opt=self.opt_level, name=entry)
-        if len(units) == 1:
-            return (generate(_ir(lowered)),)
-        with ThreadPoolExecutor(min(len(units), usable_cores()), "codegen") as cores:
-            return tuple(cores.map(generate, map(_ir, units)))
+        return tuple(parts.objects(list(map(_ir, units))))
+
+    def program_code(self, entry: str) -> ProgramCode:
+        """A generator of the object files of a program's parts."""
+        return ProgramCode(
+            partial(compile_ir, machine=self.machine, opt=self.opt_level, name=entry)
+        )
 
     def text(self, lowered: Operation, request: BuildRequest) -> str:
         """The code as assembly."""

@@ -10,12 +10,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
 
-from xtc.ir.interrupts import delayed_interrupts
+from xtc.ir.interrupts import delayed_interrupts, many_delays
 from xtc.system.workspace import sweep
 
 ROOT = Path(__file__).parents[2]
@@ -74,11 +75,14 @@ def handler() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("handler")
-def test_an_interrupt_waits_for_the_end_of_the_block() -> None:
+@pytest.mark.parametrize("around", [nullcontext, many_delays])
+def test_an_interrupt_waits_for_the_end_of_the_block(
+    around: Callable[[], AbstractContextManager[None]],
+) -> None:
     done = []
 
     def work() -> None:
-        with delayed_interrupts():
+        with around(), delayed_interrupts(), delayed_interrupts():
             signal.raise_signal(signal.SIGINT)
             done.append("all")
 
@@ -87,6 +91,23 @@ def test_an_interrupt_waits_for_the_end_of_the_block() -> None:
     assert done == ["all"]
     with pytest.raises(Interrupted):
         signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.usefixtures("handler")
+def test_between_many_delays_an_interrupt_takes_effect_at_once() -> None:
+    before, done = signal.getsignal(signal.SIGINT), []
+
+    def work() -> None:
+        with many_delays(), many_delays():
+            with delayed_interrupts():
+                done.append("delayed")
+            signal.raise_signal(signal.SIGINT)
+            done.append("never")
+
+    with pytest.raises(Interrupted):
+        work()
+    assert done == ["delayed"]
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.usefixtures("handler")
@@ -102,7 +123,7 @@ def test_another_thread_leaves_handlers_alone() -> None:
 
     def look() -> None:
         before = signal.getsignal(signal.SIGINT)
-        with delayed_interrupts():
+        with delayed_interrupts(), many_delays():
             seen.append(signal.getsignal(signal.SIGINT) is before)
 
     thread = threading.Thread(target=look)

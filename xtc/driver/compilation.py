@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,10 @@ from xtc.emit.module import constant_symbol, module_text, stored_constants
 from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
 from xtc.interfaces.artifact import Argument, Artifact
-from xtc.interfaces.target import BuildRequest, ProgramTarget
+from xtc.interfaces.target import BuildRequest, PartsCode, ProgramTarget
 from xtc.ir.packed_constants import bytes_of, packed_constants
 from xtc.ir.pipeline import PassRunner, Pipeline, Step
+from xtc.system.rare_collections import rare_collections
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Context, Operation
@@ -82,12 +84,12 @@ class Compilation:
 
         start = time.perf_counter()
         text = self.source()
-        with context or mlir.Context():
+        with rare_collections(), context or mlir.Context(), self._parts() as parts:
             module = mlir.Module.parse(text).operation
             self.runner.seconds["emit"] = time.perf_counter() - start
-            self.runner.run(module, self.pipeline())
+            self._lower(module, parts)
             start = time.perf_counter()
-            request = self.request()
+            request = replace(self.request(), parts=parts)
             if self.devices:
                 request = build_devices(module, request, self.devices, folder)
             constants = packed_constants(module, request.constants)
@@ -98,6 +100,27 @@ class Compilation:
                 artifact = self.target.build(module, request, self.options, folder)
         self.runner.seconds["code"] = time.perf_counter() - start
         return artifact
+
+    def _parts(self) -> AbstractContextManager[PartsCode | None]:
+        """A generator of code in parts; None if the program is lowered as a whole.
+
+        It is if the passes are observed or extended, because their users expect whole modules.
+        """
+        is_whole = self.devices or self.passes or self.runner.looked_at
+        parts = None if is_whole else self.target.parts_code(self.graph.name, self.options)
+        return parts if parts is not None else nullcontext()
+
+    def _lower(self, module: Operation, parts: PartsCode | None) -> None:
+        """Run all stages; in the last one the parts come first, and their code is started."""
+        pipeline = self.pipeline()
+        if parts is not None:
+            before = pipeline.stages[-2].name
+            self.runner.run(module, pipeline.until(before))
+            pipeline = pipeline.after(before)
+            for part in parts.take(module, self.graph.name):
+                self.runner.run(part, pipeline)
+                parts.start(part)
+        self.runner.run(module, pipeline)
 
     def _code_text(self, module: Operation) -> str:
         texts = list(device_texts(module, self.devices))  # leaves the host's code

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
+
+from typing_extensions import Self
 
 from xtc.core import option_types
 from xtc.core.errors import UserError, did_you_mean
@@ -19,6 +21,8 @@ from xtc.interfaces.tile_support import TileSupport
 from xtc.ir.pipeline import Pipeline, Step
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from xtc.ir.mlir import Operation
 
 
@@ -38,6 +42,7 @@ class BuildRequest:
         constants: the bytes of each `memref.global` symbol.
         flops: arithmetic operations of one call.
         offload: the code's use of devices, whose images are already in the artefact's folder.
+        parts: the code of the parts that were taken out of the module.
     """
 
     entry: str
@@ -45,6 +50,7 @@ class BuildRequest:
     constants: Mapping[str, bytes | memoryview]
     flops: int
     offload: Offload = field(default_factory=Offload)
+    parts: PartsCode | None = None
 
 
 class Target(ABC):
@@ -110,6 +116,32 @@ class Target(ABC):
         """None if `runtime` would succeed on this machine, else the reason why not."""
 
 
+class PartsCode(ABC):
+    """The code of parts of a program, each generated as soon as it is lowered.
+
+    As a context manager, it stops its threads at the end.
+    """
+
+    @abstractmethod
+    def take(self, module: Operation, entry: str) -> Sequence[Operation]:
+        """Take the parts out of a program at the stage before the last, as modules."""
+
+    @abstractmethod
+    def start(self, lowered: Operation) -> None:
+        """Start generating the code of a lowered part, whose module is not used afterwards."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    @abstractmethod
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
 class ProgramTarget(Target):
     """A machine that runs whole programs; other machines may run kernels for them."""
 
@@ -133,6 +165,10 @@ class ProgramTarget(Target):
     @abstractmethod
     def code(self, lowered: Operation, request: BuildRequest, options: Any) -> str:
         """The `code` stage as text: assembly, C."""
+
+    def parts_code(self, entry: str, options: Any) -> PartsCode | None:
+        """A generator of one program's code in parts; None if it is generated as a whole."""
+        return None
 
     def check_offload(self, options: Any) -> None:
         """Raise UserError if code with these options cannot use devices."""

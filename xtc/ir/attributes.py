@@ -171,6 +171,14 @@ read by check-allocations."""
 
 # --- The host's code ---------------------------------------------------------------------------
 
+MAY_FAIL = "xtc.may_fail"
+"""Unit on the declaration of a function without results that a part of the program defines, if the
+function allocates. Written by program-parts, read by check-allocations."""
+
+CONSTANT_BYTES = "xtc.constant_bytes"
+"""Integer on a part of a program: the bytes of all constants of the program. Written by
+program-parts, read by prefetch-panels."""
+
 PARALLEL = "xtc.parallel"
 """Unit attribute of a call whose last two arguments, 0 and a count, are a range of iterations that
 threads may share. Written by outline-parallel-loops, read by dispatch-parallel-calls and by the C

@@ -7,9 +7,10 @@ are repeated in each unit that reads them. The same module gives the same units 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
+
+from xtc.ir.analysis.symbols import Symbol, homes, symbols_of
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
@@ -22,30 +23,20 @@ _EXTERNAL = "#llvm.linkage<external>"
 _OWN = ("#llvm.linkage<internal>", "#llvm.linkage<private>")
 _HIDDEN = 1  # llvm::GlobalValue::HiddenVisibility
 _OF_BODIES = ("value", "no_inline")
-_REFERENCES = ("callee", "global_name")
 
 
-@dataclass(frozen=True)
-class _Symbol:
-    """A function or a global, the symbols that it names, and the number of its operations."""
+def is_defined(op: Operation) -> bool:
+    """Whether a function or a global is more than declared."""
+    return bool(op.regions[0].blocks) or "value" in op.attributes
 
-    op: Operation
-    uses: tuple[str, ...]
-    size: int
 
-    @property
-    def is_function(self) -> bool:
-        return bool(self.op.name == "llvm.func")
+def _is_repeated(op: Operation) -> bool:
+    """Whether each unit may have a symbol for itself: a declaration, or a private constant."""
+    return not is_defined(op) or (_is_own(op) and "constant" in op.attributes)
 
-    @property
-    def is_defined(self) -> bool:
-        return bool(self.op.regions[0].blocks) or "value" in self.op.attributes
 
-    @property
-    def is_repeated(self) -> bool:
-        """Whether each unit may have it for itself: a declaration, or a private constant."""
-        own = str(self.op.attributes["linkage"]) in _OWN
-        return not self.is_defined or (own and "constant" in self.op.attributes)
+def _is_own(op: Operation) -> bool:
+    return str(op.attributes["linkage"]) in _OWN
 
 
 def llvm_units(module: Operation, entry: str) -> list[Operation]:
@@ -55,7 +46,7 @@ def llvm_units(module: Operation, entry: str) -> list[Operation]:
     """
     from xtc.ir.mlir import InsertionPoint, Module
 
-    symbols = _symbols(module)
+    symbols = symbols_of(module)
     parts = _parts(symbols, entry)
     if len(parts) == 1:
         return [module]
@@ -73,30 +64,12 @@ def llvm_units(module: Operation, entry: str) -> list[Operation]:
     return made
 
 
-def _symbols(module: Operation) -> dict[str, _Symbol]:
-    from xtc.ir.mlir import FlatSymbolRefAttr, StringAttr, all_operations
-
-    found = {}
-    for op in (op.operation for op in module.regions[0].blocks[0].operations):
-        inside = all_operations(op)
-        uses = [
-            FlatSymbolRefAttr(inner.attributes[key]).value
-            for inner in inside
-            for key in _REFERENCES
-            if key in inner.attributes
-        ]
-        if "sym_name" in op.attributes:
-            name = str(StringAttr(op.attributes["sym_name"]).value)
-            found[name] = _Symbol(op, tuple(dict.fromkeys(uses)), len(inside))
-    return found
-
-
-def _parts(symbols: dict[str, _Symbol], entry: str) -> list[list[str]]:
+def _parts(symbols: Mapping[str, Symbol], entry: str) -> list[list[str]]:
     """The symbols that each unit defines, the entry's first; a single part where that is all."""
-    home = _homes(symbols, entry)
+    home = homes(symbols, entry)
     groups: dict[str, list[str]] = {entry: []}
     for name in symbols:
-        if not symbols[name].is_repeated:
+        if not _is_repeated(symbols[name].op):
             groups.setdefault(home[name], []).append(name)
     first = groups.pop(entry)
     parts: list[list[str]] = []
@@ -110,30 +83,7 @@ def _parts(symbols: dict[str, _Symbol], entry: str) -> list[list[str]]:
     return [first, *parts] if len(parts) > 1 else [[*first, *(parts[0] if parts else [])]]
 
 
-def _homes(symbols: dict[str, _Symbol], entry: str) -> dict[str, str]:
-    """With which symbol each one stands: a function that the entry calls, or the entry."""
-    users: dict[str, set[str]] = {name: set() for name in symbols}
-    for name, symbol in symbols.items():
-        for used in symbol.uses:
-            if used in users and used != name:
-                users[used].add(name)
-    home = {entry: entry}
-    for name in symbols:
-        seen = [name]
-        while seen[-1] not in home:
-            around = users[seen[-1]]
-            (user,) = around if len(around) == 1 else (entry,)
-            if user == entry or user in seen:
-                is_own = symbols[seen[-1]].is_function and around == {entry}
-                home[seen[-1]] = seen[-1] if is_own else entry
-            else:
-                seen.append(user)
-        for below in seen:
-            home[below] = home[seen[-1]]
-    return home
-
-
-def _shared(symbols: dict[str, _Symbol], parts: list[list[str]]) -> set[str]:
+def _shared(symbols: Mapping[str, Symbol], parts: list[list[str]]) -> set[str]:
     """The symbols that another unit than their own names."""
     unit = {name: number for number, part in enumerate(parts) for name in part}
     return {
@@ -144,26 +94,42 @@ def _shared(symbols: dict[str, _Symbol], parts: list[list[str]]) -> set[str]:
     }
 
 
-def _closure(part: Iterable[str], symbols: dict[str, _Symbol]) -> list[str]:
+def _closure(part: Iterable[str], symbols: Mapping[str, Symbol]) -> list[str]:
     """What a unit holds: what it defines, what that names, and what repeated constants name."""
     wanted = dict.fromkeys(part)
     waiting = list(wanted)
     while waiting:
         name = waiting.pop()
-        for used in symbols[name].uses if name in part or symbols[name].is_repeated else ():
+        for used in symbols[name].uses if name in part or _is_repeated(symbols[name].op) else ():
             if used in symbols and used not in wanted:
                 wanted[used] = None
                 waiting.append(used)
     return [name for name in symbols if name in wanted]
 
 
-def _copy(symbol: _Symbol, is_here: bool, is_shared: bool) -> None:
-    """Add a symbol to a unit: its definition where it belongs there, else a declaration."""
+def declaration_of(op: Operation) -> Operation:
+    """The declaration, for other units, of what a unit defines."""
     from xtc.ir.builders.rebuild import bodiless
+
+    return bodiless(op, *_OF_BODIES)
+
+
+def _copy(symbol: Symbol, is_here: bool, is_shared: bool) -> None:
+    """Add a symbol to a unit: its definition where it belongs there, else a declaration."""
+    from xtc.ir.mlir import Attribute
+
+    copy = symbol.op.clone() if is_here or _is_repeated(symbol.op) else declaration_of(symbol.op)
+    if is_shared and _is_own(copy):
+        if is_here:  # a declaration is not hidden: units may be loaded far from each other
+            show_to_units(copy)
+        else:
+            copy.attributes["linkage"] = Attribute.parse(_EXTERNAL)
+
+
+def show_to_units(op: Operation) -> None:
+    """Let other units use what an operation defines, and nobody else."""
     from xtc.ir.mlir import Attribute, IntegerAttr, IntegerType
 
-    copy = symbol.op.clone() if is_here or symbol.is_repeated else bodiless(symbol.op, *_OF_BODIES)
-    if is_shared and str(copy.attributes["linkage"]) in _OWN:
-        copy.attributes["linkage"] = Attribute.parse(_EXTERNAL)
-        if is_here:  # a declaration is not hidden: units may be loaded far from each other
-            copy.attributes["visibility_"] = IntegerAttr.get(IntegerType.get_signless(64), _HIDDEN)
+    with op.context:
+        op.attributes["linkage"] = Attribute.parse(_EXTERNAL)
+        op.attributes["visibility_"] = IntegerAttr.get(IntegerType.get_signless(64), _HIDDEN)

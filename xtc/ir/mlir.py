@@ -166,11 +166,14 @@ def all_operations(op: Operation, order: WalkOrder = WalkOrder.PRE_ORDER) -> lis
     An interrupt waits until they are found: the bindings make a RuntimeError of what is raised in a
     callback.
     """
+    if not len(op.regions):
+        return [op.operation]
     found: list[Operation] = []
+    add, advance = found.append, WalkResult.ADVANCE
 
     def visit(inner: Operation) -> WalkResult:
-        found.append(inner.operation)
-        return WalkResult.ADVANCE
+        add(inner)
+        return advance
 
     with delayed_interrupts():
         op.walk(visit, order)
@@ -183,10 +186,11 @@ def outer_operations(op: Operation) -> list[Operation]:
     They are most operations of a network before bufferization, and few passes look for them.
     """
     found: list[Operation] = []
+    add, advance, skip = found.append, WalkResult.ADVANCE, WalkResult.SKIP
 
     def visit(inner: Operation) -> WalkResult:
-        found.append(inner.operation)
-        return WalkResult.SKIP if inner.name.startswith("linalg.") else WalkResult.ADVANCE
+        add(inner)
+        return skip if inner.name.startswith("linalg.") else advance
 
     with delayed_interrupts():
         op.walk(visit, WalkOrder.PRE_ORDER)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from xtc.core import knobs
 from xtc.core.errors import CompileError, UserError, did_you_mean
+from xtc.ir.interrupts import many_delays
 from xtc.ir.nested_passes import nested_passes
 from xtc.ir.partition import partition_of
 from xtc.ir.pass_filter import PassFilter
@@ -115,6 +116,11 @@ class PassRunner:
         """Whether the IR or the time of each pass is recorded."""
         return self.dump_dir is not None or self.print_after is not None or self.time_passes
 
+    @property
+    def looked_at(self) -> bool:
+        """Whether somebody looks at the result of each pass, or of each of our own passes."""
+        return self.one_by_one or self.observe is not None
+
     def run(self, module: Operation, pipeline: Pipeline) -> None:
         """Run every stage in order.
 
@@ -123,10 +129,11 @@ class PassRunner:
         """
         steps = (step for stage in pipeline.stages for step in stage.steps)
         self.printed.require_in([text for step in steps for text in _texts(step)])
-        for stage in pipeline.stages:
-            start = time.perf_counter()
-            self._run_steps(module, stage.steps, stage.name)
-            self._add(stage.name, time.perf_counter() - start)
+        with many_delays():
+            for stage in pipeline.stages:
+                start = time.perf_counter()
+                self._run_steps(module, stage.steps, stage.name)
+                self._add(stage.name, time.perf_counter() - start)
 
     def _run_steps(self, module: Operation, steps: Sequence[Step], stage: str) -> None:
         start = module.clone()  # one a stage: of a whole network, one a pass would take long
@@ -156,7 +163,7 @@ class PassRunner:
         pass that takes a sixth of the time of a network.
         """
         for kind, group in itertools.groupby(steps, _kind):
-            if kind is PartitionSteps or self.one_by_one or self.observe is not None:
+            if kind is PartitionSteps or self.looked_at:
                 yield from ((step,) for step in group)
             else:
                 yield tuple(group)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xtc.ir.analysis.effects import written_memrefs
-from xtc.ir.analysis.views import VIEWS, are_apart, root, shares_nothing
+from xtc.ir.analysis.views import VIEWS, are_boxes_apart, boxes_of, root, shares_nothing
 from xtc.ir.mlir import (
     BlockArgument,
     InsertionPoint,
@@ -27,7 +27,6 @@ from xtc_targets.host.passes._strided_views import (
     replace_by_view,
     strides_before,
     strides_of,
-    views_before,
 )
 
 
@@ -103,11 +102,13 @@ class Sharing:
 
     def _accesses(self, end: str) -> Iterator[_Access]:
         buffer = root(self.whole if end == "whole" else self.part)
+        part = boxes_of(self.part) if end == "part" else []
         for op, view in _uses(buffer):
-            around = ancestor_in(op, self.function)
-            if around is None or (end == "part" and _is_apart(view, self.part)):
+            if part and are_boxes_apart(boxes_of(view), part):
                 continue
-            yield _Access(around, end, any(view == value for value in written_memrefs(op)))
+            around = ancestor_in(op, self.function)
+            if around is not None:
+                yield _Access(around, end, any(view == value for value in written_memrefs(op)))
 
     def apply(self) -> None:
         """Replace the buffer by the part of the other one."""
@@ -170,13 +171,6 @@ def _uses(buffer: Value) -> Iterator[tuple[Operation, Value]]:
             yield from _uses(op.results[0])
         else:
             yield op, buffer
-
-
-def _is_apart(view: Value, part: Value) -> bool:
-    """Whether `view`, or a view that it is taken from, is disjoint from `part`."""
-    around = [view, *(op.operands[0] for op in reversed(views_before(view)))]
-    inside = [part, *(op.operands[0] for op in reversed(views_before(part)))]
-    return any(are_apart(value, other) for value in around for other in inside)
 
 
 def is_same_memory(view: Value, other: Value) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.views import root
-from xtc.ir.attributes import BEFORE_FAILURE
+from xtc.ir.attributes import BEFORE_FAILURE, MAY_FAIL
 from xtc.ir.builders.numbers import compare, constant
 from xtc.ir.builders.rebuild import rebuilt
 from xtc.ir.mlir import (
@@ -48,7 +48,7 @@ class CheckAllocations(Pass):
 
     The pass runs on branches, after loops are lowered. Functions with results stay as they are. A
     function with the attribute `xtc.before_failure` first calls the function that the attribute
-    names, before it frees anything.
+    names, before it frees anything. A declaration with `xtc.may_fail` returns a status, too.
     """
 
     name: ClassVar[str] = "check-allocations"
@@ -69,7 +69,8 @@ class CheckAllocations(Pass):
 def _fallible(functions: Mapping[str, Operation]) -> frozenset[str]:
     """Names of the functions that allocate, or call one that does."""
     inside = {name: all_operations(function) for name, function in functions.items()}
-    found = {name for name, ops in inside.items() if any(op.name == "memref.alloc" for op in ops)}
+    found = {name for name, function in functions.items() if MAY_FAIL in function.attributes}
+    found |= {name for name, ops in inside.items() if any(op.name == "memref.alloc" for op in ops)}
     size = -1
     while size != len(found):
         size = len(found)
@@ -79,7 +80,7 @@ def _fallible(functions: Mapping[str, Operation]) -> frozenset[str]:
 
 def _check(function: Operation, checked: frozenset[str]) -> None:
     status = IntegerType.get_signless(32)
-    points = _allocations(function, checked)
+    points = _allocations(function, checked) if function.regions[0].blocks else []
     for op in [op.operation for block in function.regions[0] for op in block.operations]:
         if op.name == "func.return":
             with InsertionPoint(op):

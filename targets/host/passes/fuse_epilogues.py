@@ -64,13 +64,15 @@ def _fuse(module: Operation) -> bool:
     """Move producers and consumers into the first loops of reductions; False if none moved."""
     found = ApplySchedules().nests(module)
     kept = fused_nodes(module)
+    # Nothing moves into a schedule that begins with other loops, so its block needs no view.
+    numbers = {entry.op: number for number, entry in enumerate(found) if leading(entry.nest)}
     moved = False
-    for view in list(blocks_of(scheduled.op for scheduled in found)):
+    for view in list(blocks_of(numbers)):
         # Found before anything moves, because the key of an operation depends on its operands.
         groups = [
-            (_group(view, scheduled, kept), scheduled.nest, number)
-            for number, scheduled in enumerate(found)
-            if scheduled.op in view.positions
+            (_group(view, found[numbers[op]], kept), found[numbers[op]].nest, numbers[op])
+            for op in view.ops
+            if op in numbers
         ]
         taken: list[Structured] = []
         # The last first: operands of later operations change when an earlier one moves.

@@ -140,7 +140,8 @@ def _outline(module: Operation, around: Operation, kernels: list[_Kernel]) -> No
             caller.attributes[NODE] = StringAttr.get(owners[kernel.node])
             if nodes != [owners[kernel.node]]:
                 caller.attributes[NODES] = ArrayAttr.get(list(map(StringAttr.get, nodes)))
-        text = _NODE_ID.sub("", made.get_asm(use_local_scope=True)).replace(name, "")
+        text = made.get_asm(use_local_scope=True, assume_verified=True)
+        text = _NODE_ID.sub("", text).replace(name, "")
         if text in known:
             caller.attributes["callee"] = FlatSymbolRefAttr.get(known[text])
             made.erase()

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.accesses import Access
-from xtc.ir.analysis.structured import element_bits, type_bits
+from xtc.ir.analysis.constant_sizes import constant_bytes, type_bytes
+from xtc.ir.analysis.structured import element_bits
 from xtc.ir.builders import numbers
 from xtc.ir.builders.control import new_loop
 from xtc.ir.mlir import (
@@ -70,7 +71,7 @@ class PrefetchPanels(Pass):
 
     def run(self, module: Operation) -> None:
         longest: dict[tuple[Value, ...], _Panel] = {}
-        least = 0 if _constant_bytes(module) >= self.bytes else self.bytes
+        least = 0 if constant_bytes(module) >= self.bytes else self.bytes
         for panel in _panels(module):
             key = (panel.array, *panel.indices)
             best = longest.get(key)
@@ -80,17 +81,6 @@ class PrefetchPanels(Pass):
             for panel in longest.values():
                 with panel.loops[-1].location:
                     _fetch_next(panel)
-
-
-def _constant_bytes(module: Operation) -> int:
-    """The size of all constants of a module."""
-    arrays = (op for op in all_operations(module) if op.name == "memref.global")
-    return sum(_type_bytes(MemRefType(op.attributes["type"].value)) for op in arrays)
-
-
-def _type_bytes(type: MemRefType) -> int:
-    elements: int = math.prod(type.shape)
-    return elements * type_bits(type) // 8
 
 
 @dataclass(frozen=True)
@@ -115,7 +105,7 @@ class _Panel:
     @property
     def array_bytes(self) -> int:
         """Bytes of all panels."""
-        return _type_bytes(self.type)
+        return type_bytes(self.type)
 
     @property
     def count(self) -> int:

@@ -72,10 +72,13 @@ def argument_attributes(
 
 def _outer_uses(body: Operation) -> Iterator[tuple[Operation, int, Value]]:
     """Operations inside, with places of the operands that are defined outside."""
+    inside: dict[Value, bool] = {}
     for op in all_operations(body):
         if op != body:
             for position, value in enumerate(op.operands):
-                if not _is_inside(value, body):
+                if value not in inside:
+                    inside[value] = _is_inside(value, body)
+                if not inside[value]:
                     yield op, position, value
 
 

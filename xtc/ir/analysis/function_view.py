@@ -67,10 +67,10 @@ def functions_and_loops(module: Operation) -> Iterator[FunctionView]:
 
 def blocks_of(ops: Iterable[Operation]) -> Iterator[FunctionView]:
     """A view of each block that has one of these operations, where no other is beside it."""
-    seen: list[Operation] = []
+    seen: set[Operation] = set()
     for around in (op.parent for op in ops):
         if around is not None and around not in seen and len(around.regions[0].blocks) == 1:
-            seen.append(around)
+            seen.add(around)
             yield _view(around)
 
 

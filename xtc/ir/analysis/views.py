@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,14 +47,41 @@ def are_apart(memref: Value, other: Value) -> bool:
         return shares_nothing(root(memref)) and shares_nothing(root(other))
     if not (memref.type.has_static_shape and other.type.has_static_shape):
         return False
-    (base, ranges), (other_base, other_ranges) = _ranges(memref), _ranges(other)
-    return base == other_base and any(
+    return _do_not_meet(_ranges(memref), _ranges(other))
+
+
+Box = tuple["Value", list[tuple[int, int]]]
+"""A memref, and the first and last index of each of its dimensions that a view of it has."""
+
+
+def boxes_of(memref: Value) -> list[Box]:
+    """Where a view is in what it is a view of, and where that is; those of known sizes."""
+    from xtc.ir.mlir import OpResult
+
+    boxes = []
+    while True:
+        base = memref
+        if memref.type.has_static_shape:
+            boxes.append(_ranges(memref))
+            base = boxes[-1][0]
+        if not isinstance(base, OpResult) or base.owner.name not in VIEWS:
+            return boxes
+        memref = base.owner.operands[0]
+
+
+def are_boxes_apart(boxes: Sequence[Box], others: Sequence[Box]) -> bool:
+    """Whether two views, or what they are views of, certainly have no element in common."""
+    return any(_do_not_meet(box, other) for box in boxes for other in others)
+
+
+def _do_not_meet(box: Box, other: Box) -> bool:
+    return box[0] == other[0] and any(
         last < begin or end < first
-        for (first, last), (begin, end) in zip(ranges, other_ranges, strict=True)
+        for (first, last), (begin, end) in zip(box[1], other[1], strict=True)
     )
 
 
-def _ranges(memref: Value) -> tuple[Value, list[tuple[int, int]]]:
+def _ranges(memref: Value) -> Box:
     """What static subviews look at, and the first and last index of each of its dimensions."""
     ranges = [(0, size - 1) for size in memref.type.shape]
     while (parts := _static_parts(memref)) is not None:
