@@ -130,17 +130,28 @@ __attribute__((const)) uint32_t cuda_to_tf32(float value);
 // fragments out (.row.col). `d` may be `c`.
 void cuda_mma(cuda_mma_kind kind, void *d, const void *a, const void *b, const void *c);
 
-// Several of them that do not depend on each other, of shapes m16n8k16 and m16n8k8 with sums in
-// float32. Of each there are 10 words: 4 of A, 2 of B, and 4 of C, where D is written.
-#define CUDA_MMA_WORDS 10
-void cuda_mma_batch(cuda_mma_kind kind, uint32_t count, uint32_t *words);
-
-// Several ldmatrix.
+// Several of them in order, of shapes m16n8k16, m16n8k8 and m16n8k32 with sums of 32 bits, on fragments
+// that they may have in common: a step multiplies a fragment of A and one of B, and adds to one of C,
+// by their numbers. A lane has 4 words of each fragment of A, then 4 of each of C, where the sums are
+// written, then 2 of each of B; all lanes give the same batch.
+#define CUDA_MMA_BATCH 64 // steps at most
 typedef struct {
-    const void *row;
-    uint32_t matrices, transposed, registers[4];
-} cuda_matrix_load;
-void cuda_load_matrix_batch(uint32_t count, cuda_matrix_load *loads);
+    uint32_t kind, a_count, c_count, b_count, count; // a cuda_mma_kind, fragments, and steps
+    struct {
+        uint32_t a, b, c;
+    } steps[];
+} cuda_mma_steps;
+void cuda_mma_batch(const cuda_mma_steps *batch, uint32_t *words);
+
+// Several ldmatrix. A lane has 4 words for the registers of each, then 8 bytes with the address of its row
+// for each; all lanes give the same batch.
+typedef struct {
+    uint32_t count;
+    struct {
+        uint32_t matrices, transposed;
+    } loads[];
+} cuda_load_batch;
+void cuda_load_matrix_batch(const cuda_load_batch *batch, uint32_t *words);
 
 // Barriers in shared memory, of 8 bytes aligned to 8. A phase ends when as many arrivals have come as
 // the barrier was made for, and as many bytes as were announced. Phases have the parities 0, 1, 0...

@@ -33,11 +33,24 @@ void gpu_require_order(const char *call)
         sim_fault(0, "%s in a launch whose blocks are independent", call);
 }
 
-void gpu_wait(gpu_state state)
+// In a random order of threads one warp lags: it runs only where no other can, so that the others are
+// as far ahead of it as barriers allow.
+#define NO_WARP GPU_MAX_WARPS
+static uint32_t lagging;
+
+static uint32_t order[GPU_MAX_THREADS]; // of threads, in a round
+static uint32_t turn, last_turn;        // of those that have theirs before the scheduler runs again
+static uint32_t ended_in_round;
+
+// The next thread that can run, NULL where the scheduler is next.
+static gpu_thread *next_ready(void)
 {
-    gpu_thread *thread = gpu_running;
-    thread->state = state;
-    sim_fiber_leave(&thread->fiber);
+    while (turn < last_turn) {
+        gpu_thread *thread = &gpu_threads[order[turn++]];
+        if (thread->state == GPU_READY && thread->number / CUDA_WARP != lagging)
+            return thread;
+    }
+    return NULL;
 }
 
 static void run_thread(void)
@@ -45,14 +58,23 @@ static void run_thread(void)
     code(code_arguments);
     gpu_stores_require_none(gpu_running);
     gpu_running->state = GPU_ENDED;
+    ended_in_round++;
     gpu_warp_lane_ended();
     sim_fiber_end(&gpu_running->fiber, &stacks);
 }
 
-// In a random order of threads one warp lags: it runs only where no other can, so that the others are
-// as far ahead of it as barriers allow.
-#define NO_WARP GPU_MAX_WARPS
-static uint32_t lagging;
+void gpu_wait(gpu_state state)
+{
+    gpu_thread *thread = gpu_running, *next;
+    thread->state = state;
+    next = next_ready();
+    if (!next) {
+        sim_fiber_leave(&thread->fiber);
+        return;
+    }
+    gpu_running = next;
+    sim_fiber_pass(&thread->fiber, &next->fiber, &stacks, run_thread);
+}
 
 static void begin_block(void)
 {
@@ -117,21 +139,20 @@ static void choose_lagging(void)
 // those that ended.
 static bool run_ready(uint32_t *ended)
 {
-    uint32_t order[GPU_MAX_THREADS];
     bool ran = false;
     sim_order(order, gpu_thread_count);
-    for (uint32_t i = 0; i < gpu_thread_count; i++) {
-        if (i % CUDA_WARP == 0)
-            gpu_workers_join();
-        gpu_thread *thread = &gpu_threads[order[i]];
-        if (thread->state != GPU_READY || thread->number / CUDA_WARP == lagging)
-            continue;
-        gpu_running = thread;
-        sim_fiber_enter(&thread->fiber, &stacks, run_thread);
-        gpu_running = NULL;
-        *ended += thread->state == GPU_ENDED;
-        ran = true;
+    ended_in_round = 0;
+    for (turn = 0; turn < gpu_thread_count;) {
+        gpu_workers_join();
+        last_turn = turn + CUDA_WARP < gpu_thread_count ? turn + CUDA_WARP : gpu_thread_count;
+        for (gpu_thread *thread; (thread = next_ready());) {
+            gpu_running = thread;
+            sim_fiber_enter(&thread->fiber, &stacks, run_thread);
+            gpu_running = NULL;
+            ran = true;
+        }
     }
+    *ended += ended_in_round;
     return ran;
 }
 

@@ -2,108 +2,163 @@
 // Matrices of 8 by 8 elements of 16 bits between shared memory and the registers of a warp.
 #include <string.h>
 
-#include "gpu_sim.h"
+#include "gpu_access.h"
+#include "gpu_transpose.h"
 #include "sim_device.h"
 
 #define ROW_BYTES 16
+#define ROWS 8
+#define MATRICES 4 // at most, of an instruction
 
+// What a lane gives: the row of lane 8 * m + r is row r of matrix m.
 typedef struct {
     uint32_t *registers;
     char *row;
     uint32_t matrices;
-    bool transposed, store;
+    bool transposed;
 } access;
 
-static char *element(void *const *arguments, uint32_t matrix, uint32_t row, uint32_t column)
+// Lane l has elements 2 (l % 4) and the next one of row l / 4, or of that column where transposed: a word
+// of 4 in a row. Of four matrices it has a row of words; those that there are not stay 0.
+typedef gpu_halves tile[MATRICES][ROWS];
+
+static void transpose(tile matrices, uint32_t count)
 {
-    return ((const access *)arguments[matrix * 8 + row])->row + 2 * column;
+    for (uint32_t matrix = 0; matrix < count; matrix++)
+        gpu_transpose_halves(matrices[matrix]);
 }
 
-// Lane l has elements 2 (l % 4) and the next one of row l / 4, or of that column where transposed.
-static void move(void *const *arguments, uint32_t lanes)
+static void load_rows(char *const *rows, uint32_t count, tile matrices)
 {
+    for (uint32_t lane = 0; lane < count * ROWS; lane++)
+        memcpy(&matrices[lane / ROWS][lane % ROWS], rows[lane], ROW_BYTES);
+}
+
+static void count_matrices(bool store, uint32_t matrices)
+{
+    gpu_count(store ? GPU_STORED_MATRICES : GPU_LOADED_MATRICES, matrices);
+    gpu_count(store ? GPU_SHARED_WRITE_BYTES : GPU_SHARED_READ_BYTES,
+              (uint64_t)matrices * ROWS * ROW_BYTES);
+}
+
+// Load to registers that have room for 4.
+static void load(char *const *rows, uint32_t *const *registers, uint32_t count, bool transposed)
+{
+    tile matrices = {{{0}}};
+    load_rows(rows, count, matrices);
+    if (transposed)
+        transpose(matrices, count);
+    for (uint32_t row = 0; row < ROWS; row++) {
+        gpu_words each[4];
+        for (uint32_t matrix = 0; matrix < MATRICES; matrix++)
+            each[matrix] = (gpu_words)matrices[matrix][row];
+        gpu_transpose_words(each);
+        for (uint32_t i = 0; i < 4; i++)
+            memcpy(registers[row * 4 + i], &each[i], sizeof each[i]);
+    }
+    count_matrices(false, count);
+}
+
+static void load_one(void *const *arguments, uint32_t lanes)
+{
+    const access *any = arguments[0];
+    uint32_t found[CUDA_WARP][MATRICES], *registers[CUDA_WARP];
+    char *rows[CUDA_WARP];
     (void)lanes;
     for (uint32_t lane = 0; lane < CUDA_WARP; lane++) {
-        const access *own = arguments[lane];
-        for (uint32_t matrix = 0; matrix < own->matrices; matrix++)
-            for (uint32_t half = 0; half < 2; half++) {
-                uint32_t row = lane / 4, column = lane % 4 * 2 + half;
-                char *position = own->transposed ? element(arguments, matrix, column, row)
-                                              : element(arguments, matrix, row, column);
-                char *mine = (char *)&own->registers[matrix] + 2 * half;
-                memcpy(own->store ? position : mine, own->store ? mine : position, 2);
-            }
+        rows[lane] = ((const access *)arguments[lane])->row;
+        registers[lane] = found[lane];
     }
+    load(rows, registers, any->matrices, any->transposed);
+    for (uint32_t lane = 0; lane < CUDA_WARP; lane++)
+        memcpy(((const access *)arguments[lane])->registers, found[lane],
+               any->matrices * sizeof **found);
+}
+
+static void store_one(void *const *arguments, uint32_t lanes)
+{
     const access *any = arguments[0];
-    gpu_count(any->store ? GPU_STORED_MATRICES : GPU_LOADED_MATRICES, any->matrices);
-    gpu_count(any->store ? GPU_SHARED_WRITE_BYTES : GPU_SHARED_READ_BYTES,
-              (uint64_t)any->matrices * 8 * ROW_BYTES);
+    tile matrices;
+    (void)lanes;
+    for (uint32_t lane = 0; lane < CUDA_WARP; lane++)
+        for (uint32_t matrix = 0; matrix < any->matrices; matrix++)
+            memcpy((uint32_t *)&matrices[matrix][lane / 4] + lane % 4,
+                   &((const access *)arguments[lane])->registers[matrix], sizeof(uint32_t));
+    if (any->transposed)
+        transpose(matrices, any->matrices);
+    for (uint32_t lane = 0; lane < any->matrices * ROWS; lane++)
+        memcpy(((const access *)arguments[lane])->row, &matrices[lane / ROWS][lane % ROWS], ROW_BYTES);
+    count_matrices(true, any->matrices);
 }
 
-static void check_access(const access *own, const gpu_collective *collective)
+static void check_access(const void *row, uint32_t matrices, bool store, const char *name)
 {
-    uint32_t lane = cuda_lane_id();
-    if (own->matrices != 1 && own->matrices != 2 && own->matrices != 4)
-        sim_fault(0, "%s of %u matrices", collective->name, own->matrices);
-    if (lane < 8 * own->matrices) {
-        gpu_check_alignment(own->row, ROW_BYTES, collective->name);
-        gpu_check_shared(own->row, ROW_BYTES, collective->name);
-        gpu_touch(own->row, ROW_BYTES, own->store);
-        if (own->store)
-            gpu_proxy_written(own->row, ROW_BYTES);
-    }
+    if (matrices != 1 && matrices != 2 && matrices != 4)
+        sim_fault(0, "%s of %u matrices", name, matrices);
+    if (cuda_lane_id() >= ROWS * matrices)
+        return;
+    gpu_check_alignment(row, ROW_BYTES, name);
+    gpu_check_shared(row, ROW_BYTES, name);
+    gpu_touch(row, ROW_BYTES, store);
+    if (store)
+        gpu_proxy_written(row, ROW_BYTES);
 }
 
-static void run_collective(access *own, const gpu_collective *collective)
+static void run_collective(access *own, bool store, const gpu_collective *collective)
 {
-    check_access(own, collective);
+    check_access(own->row, own->matrices, store, collective->name);
     gpu_run_collective(collective, own->matrices * 2 + own->transposed, CUDA_ALL_LANES, own);
 }
 
 void cuda_load_matrix(uint32_t *registers, const void *row, uint32_t matrices, bool transposed)
 {
-    static const gpu_collective collective = {"cuda_load_matrix", true, move};
-    access own = {registers, (char *)row, matrices, transposed, false};
-    run_collective(&own, &collective);
+    static const gpu_collective collective = {"cuda_load_matrix", true, load_one};
+    access own = {registers, (char *)row, matrices, transposed};
+    run_collective(&own, false, &collective);
 }
 
 void cuda_store_matrix(const uint32_t *registers, void *row, uint32_t matrices, bool transposed)
 {
-    static const gpu_collective collective = {"cuda_store_matrix", true, move};
-    access own = {(uint32_t *)registers, row, matrices, transposed, true};
-    run_collective(&own, &collective);
+    static const gpu_collective collective = {"cuda_store_matrix", true, store_one};
+    access own = {(uint32_t *)registers, row, matrices, transposed};
+    run_collective(&own, true, &collective);
 }
 
 typedef struct {
-    uint32_t count;
-    cuda_matrix_load *loads;
-} load_batch;
+    const cuda_load_batch *code;
+    uint32_t *words;
+} batch;
+
+// Addresses of rows stand behind the registers of all loads.
+static inline char *row_of(const batch *own, uint32_t number)
+{
+    char *row;
+    memcpy(&row, own->words + own->code->count * MATRICES + number * 2, sizeof row);
+    return row;
+}
 
 static void load_all(void *const *arguments, uint32_t lanes)
 {
-    uint32_t count = ((const load_batch *)arguments[0])->count;
-    for (uint32_t number = 0; number < count; number++) {
-        access all[CUDA_WARP];
-        void *each[CUDA_WARP];
+    const cuda_load_batch *code = ((const batch *)arguments[0])->code;
+    uint32_t *registers[CUDA_WARP];
+    char *rows[CUDA_WARP];
+    (void)lanes;
+    for (uint32_t number = 0; number < code->count; number++) {
         for (uint32_t lane = 0; lane < CUDA_WARP; lane++) {
-            cuda_matrix_load *load = &((const load_batch *)arguments[lane])->loads[number];
-            all[lane] = (access){load->registers, (char *)load->row, load->matrices,
-                                 load->transposed, false};
-            each[lane] = &all[lane];
+            const batch *own = arguments[lane];
+            registers[lane] = own->words + number * MATRICES;
+            rows[lane] = row_of(own, number);
         }
-        move(each, lanes);
+        load(rows, registers, code->loads[number].matrices, code->loads[number].transposed);
     }
 }
 
-void cuda_load_matrix_batch(uint32_t count, cuda_matrix_load *loads)
+void cuda_load_matrix_batch(const cuda_load_batch *code, uint32_t *words)
 {
     static const gpu_collective collective = {"cuda_load_matrix", true, load_all};
     gpu_require_thread(collective.name);
-    for (uint32_t number = 0; number < count; number++) {
-        const cuda_matrix_load *load = &loads[number];
-        access own = {NULL, (char *)load->row, load->matrices, load->transposed, false};
-        check_access(&own, &collective);
-    }
-    load_batch all = {count, loads};
-    gpu_run_collective(&collective, count, CUDA_ALL_LANES, &all);
+    batch own = {code, words};
+    for (uint32_t number = 0; number < code->count; number++)
+        check_access(row_of(&own, number), code->loads[number].matrices, false, collective.name);
+    gpu_run_collective(&collective, (uint32_t)(uintptr_t)code, CUDA_ALL_LANES, &own);
 }

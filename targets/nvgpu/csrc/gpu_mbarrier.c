@@ -2,6 +2,7 @@
 // Barriers in shared memory, which count arrivals and the bytes of copies.
 #include <string.h>
 
+#include "gpu_access.h"
 #include "gpu_cluster.h"
 #include "sim_device.h"
 

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include <sys/mman.h>
 
-#include "gpu_sim.h"
+#include "gpu_access.h"
 #include "sim_device.h"
 #include "sim_poison.h"
 
@@ -37,26 +37,24 @@ void *cuda_shared(void)
     return shared;
 }
 
-static bool is_shared(const void *address)
+static inline bool is_shared(const void *address)
 {
     return (uintptr_t)address - (uintptr_t)shared < gpu->machine.shared_bytes;
 }
 
-void gpu_check_alignment(const void *address, uint32_t nbytes, const char *what)
+void gpu_stop_misaligned(const void *address, uint32_t nbytes, const char *what)
 {
     if (nbytes > 16 || __builtin_popcount(nbytes) != 1)
         sim_fault((uintptr_t)address, "%s of %u bytes, which is not 1, 2, 4, 8 or 16", what, nbytes);
-    if ((uintptr_t)address % nbytes)
-        sim_fault((uintptr_t)address, "misaligned %s of %u bytes", what, nbytes);
+    sim_fault((uintptr_t)address, "misaligned %s of %u bytes", what, nbytes);
 }
 
-void gpu_check_shared(const void *address, uint32_t nbytes, const char *what)
+void gpu_stop_outside_shared(const void *address, uint32_t nbytes, const char *what)
 {
     if (!is_shared(address))
         sim_fault((uintptr_t)address, "%s of %u bytes outside shared memory", what, nbytes);
-    if ((uintptr_t)address - (uintptr_t)shared + nbytes > gpu_shape.shared_bytes)
-        sim_fault((uintptr_t)address, "%s of %u bytes outside the block's %u bytes of shared memory",
-                  what, nbytes, gpu_shape.shared_bytes);
+    sim_fault((uintptr_t)address, "%s of %u bytes outside the block's %u bytes of shared memory", what,
+              nbytes, gpu_shape.shared_bytes);
 }
 
 void gpu_check_global(const void *address, uint32_t nbytes, const char *what)
@@ -67,11 +65,11 @@ void gpu_check_global(const void *address, uint32_t nbytes, const char *what)
                   nbytes);
 }
 
-static void check(const void *address, uint32_t nbytes, const char *what)
+static inline void check(const void *address, uint32_t nbytes, bool in_shared, const char *what)
 {
     gpu_require_thread(what);
     gpu_check_alignment(address, nbytes, what);
-    if (is_shared(address))
+    if (in_shared)
         gpu_check_shared(address, nbytes, what);
     else
         gpu_check_global(address, nbytes, what);
@@ -80,7 +78,7 @@ static void check(const void *address, uint32_t nbytes, const char *what)
 void cuda_read(const void *address, uint32_t nbytes)
 {
     bool in_shared = is_shared(address);
-    check(address, nbytes, "read");
+    check(address, nbytes, in_shared, "read");
     gpu_touch(address, nbytes, false);
     gpu_count(in_shared ? GPU_SHARED_READS : GPU_GLOBAL_READS, 1);
     gpu_count(in_shared ? GPU_SHARED_READ_BYTES : GPU_GLOBAL_READ_BYTES, nbytes);
@@ -89,7 +87,7 @@ void cuda_read(const void *address, uint32_t nbytes)
 void cuda_write(const void *address, uint32_t nbytes)
 {
     bool in_shared = is_shared(address);
-    check(address, nbytes, "write");
+    check(address, nbytes, in_shared, "write");
     gpu_touch(address, nbytes, true);
     if (in_shared)
         gpu_proxy_written(address, nbytes);
@@ -99,7 +97,7 @@ void cuda_write(const void *address, uint32_t nbytes)
 
 void cuda_atomic(const void *address, uint32_t nbytes)
 {
-    check(address, nbytes, "atomic access");
+    check(address, nbytes, is_shared(address), "atomic access");
     if (!is_shared(address))
         gpu_require_order("atomic access to global memory");
     gpu_count(GPU_ATOMICS, 1);

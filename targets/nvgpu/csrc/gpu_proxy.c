@@ -2,7 +2,7 @@
 // Threads' writes to shared memory that asynchronous accesses need not see yet, 16 bytes at a time.
 #include <string.h>
 
-#include "gpu_sim.h"
+#include "gpu_access.h"
 #include "sim_device.h"
 
 #define CHUNK 16

@@ -112,14 +112,10 @@ void gpu_require_converged(const char *name);
 void gpu_warp_lane_ended(void); // the running thread has
 _Noreturn void gpu_collective_deadlock(const gpu_thread *thread);
 
-// gpu_memory.c
+// gpu_memory.c; gpu_access.h has the checks
 void gpu_shared_map(void);
 void gpu_shared_begin(void); // of a block: it is poisoned
 char *gpu_shared_memory(void);
-// Stop unless the running thread may access these bytes.
-void gpu_check_shared(const void *address, uint32_t nbytes, const char *what);
-void gpu_check_global(const void *address, uint32_t nbytes, const char *what);
-void gpu_check_alignment(const void *address, uint32_t nbytes, const char *what);
 
 // gpu_races.c: where the machine watches for races.
 void gpu_races_open(void);
@@ -128,8 +124,6 @@ void gpu_races_block(void);   // begins
 void gpu_races_resume(void);  // a block that paused goes on: it has seen what others did
 void gpu_races_acquire(void); // a thread has seen what other blocks did before they released it
 void gpu_races_barrier(void); // opens
-// The running thread reads or writes these bytes; stops where that is a race.
-void gpu_touch(const void *address, uint32_t nbytes, bool writes);
 
 // gpu_blocks.c: blocks that wait for others.
 // Run the clusters whose numbers `next` gives, until it returns false.
@@ -170,7 +164,6 @@ _Noreturn void gpu_mbarrier_deadlock(const gpu_thread *thread);
 
 // gpu_proxy.c: what threads have written to shared memory, and not shown to asynchronous accesses.
 void gpu_proxy_begin(void); // of a block
-void gpu_proxy_written(const void *shared, uint32_t nbytes);
 // Stop where an asynchronous access would not see what a thread has written.
 void gpu_proxy_require(const void *shared, uint32_t nbytes, const char *what);
 
@@ -180,10 +173,6 @@ bool gpu_tma_land(void);          // the oldest load that is in flight; whether 
 void gpu_tma_require_none(void);  // at the end of a block
 void gpu_stores_begin(gpu_thread *thread);
 void gpu_stores_require_none(const gpu_thread *thread); // at its end
-
-// gpu_mma.c
-// Numbers of 16 bits, a multiple of 8 of them, as float32.
-void gpu_widen(bool bfloat, const uint16_t *from, float *to, uint32_t count);
 
 // gpu_wgmma.c
 void gpu_warpgroups_begin(void); // of a block

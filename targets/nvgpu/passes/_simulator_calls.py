@@ -22,16 +22,17 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc.ir.mlir_llvm import llvm
+from xtc_targets.nvgpu.passes._batch_calls import LOAD, MMA, WORDS, Tables
 from xtc_targets.nvgpu.passes._kernels import BARRIER, SHUFFLE
-from xtc_targets.nvgpu.passes._warp_batches import LOAD, MMA, MOST, WORDS, batch
+from xtc_targets.nvgpu.passes._warp_batches import MOST, batch
 from xtc_targets.nvgpu.passes._warpgroup_calls import WGMMA, replace_multiplications
 
 _DECLARATIONS = """
 llvm.func @cuda_copy_async(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_copy_async_commit()
 llvm.func @cuda_copy_async_wait(i32)
-llvm.func @cuda_load_matrix_batch(i32, !llvm.ptr)
-llvm.func @cuda_mma_batch(i32, i32, !llvm.ptr)
+llvm.func @cuda_load_matrix_batch(!llvm.ptr, !llvm.ptr)
+llvm.func @cuda_mma_batch(!llvm.ptr, !llvm.ptr)
 llvm.func @cuda_to_tf32(f32) -> i32
 llvm.func @cuda_shuffle(i32, i32, i32, i32, i32, !llvm.ptr) -> i32
 llvm.func @cuda_barrier_sync(i32, i32)
@@ -115,13 +116,14 @@ def _needs_call(op: Operation) -> bool:
 
 def _batch(kernel: Operation) -> None:
     """Call the simulator for instructions of warps, with memory for their registers."""
+    tables = Tables(kernel)
     for name, kind_of in ((LOAD, _load_kind), (MMA, _mma_kind)):
         count = sum(op.name == name for op in all_operations(kernel))
         if count:
             with kernel.location:
                 ip = InsertionPoint.at_block_begin(kernel.regions[0].blocks[0])
                 memory = _words(WORDS[name] * min(MOST, count), ip)
-            batch(kernel, name, kind_of, memory)
+            batch(kernel, name, kind_of, memory, tables)
 
 
 def _unknown(op: Operation) -> CompileError:

@@ -2,8 +2,9 @@
 """Instructions of whole warps in batches, for the simulator: lanes meet once for many.
 
 A meeting switches to every lane of a warp, which costs more than a multiply-add. Instructions of a
-block of code that do not depend on each other are done by one call, before the first operation that
-needs a result; what only takes results apart, or puts them together, waits behind the call.
+block of code are done by one call, before the first operation that needs a result; what only takes
+results apart, or puts them together, waits behind the call. A multiply-add that continues the sums of
+another one, which nobody else reads, is of the same batch.
 """
 
 from __future__ import annotations
@@ -11,21 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from xtc.ir.builders.llvm import advanced, call, constant, plain_address
-from xtc.ir.mlir import Block, InsertionPoint, IntegerAttr, Operation, Value
-from xtc.ir.mlir_llvm import llvm
+from xtc.ir.mlir import Block, BlockArgument, DenseI64ArrayAttr, InsertionPoint, Operation, Value
+from xtc_targets.nvgpu.passes._batch_calls import LOAD, MMA, Member, Tables, load_all, multiply_all
 
 MOST = 64
-"""Instructions of a batch."""
+"""Instructions of a batch: `CUDA_MMA_BATCH` of `csrc/cuda_sim.h`."""
 
-MMA, LOAD = "nvvm.mma.sync", "nvvm.ldmatrix"
-
-_WORD = 4
-_SUMS = 6  # of an mma's 10 words that where C begins
-_REGISTERS = 4  # of a load's 8 words that where results begin
-WORDS = {MMA: 10, LOAD: 8}
-"""32-bit words of an instruction. An mma has 4 of A, 2 of B, and 4 of C, which become the result; a
-load an address of two, how many matrices, whether they are transposed, and 4 for the result."""
+_ACCUMULATORS = 4
 
 _DELAYED = (
     *("llvm.extractvalue", "llvm.insertvalue", "llvm.extractelement", "llvm.insertelement"),
@@ -52,8 +45,23 @@ class _Batch:
     delayed: list[Operation] = field(default_factory=list)
     pending: set[Value] = field(default_factory=set)
 
+    def takes(self, op: Operation, kind: int) -> bool:
+        """Whether an instruction can be of this batch."""
+        if kind != self.kind or len(self.members) == MOST:
+            return False
+        continued = _continued(op)
+        mine = continued is not None and continued in self.members
+        operands = list(op.operands)[: -_ACCUMULATORS if mine else None]
+        return not any(value in self.pending for value in operands)
 
-def batch(kernel: Operation, name: str, kind_of: Callable[[Operation], int], memory: Value) -> None:
+
+def batch(
+    kernel: Operation,
+    name: str,
+    kind_of: Callable[[Operation], int],
+    memory: Value,
+    tables: Tables,
+) -> None:
     """Do a kernel's instructions of a name in batches; `memory` has room for one of `MOST`."""
     for block in _blocks(kernel):
         found = _Batch()
@@ -62,8 +70,8 @@ def batch(kernel: Operation, name: str, kind_of: Callable[[Operation], int], mem
             waits = any(value in found.pending for value in op.operands)
             if op.name == name:
                 kind = kind_of(op)
-                if waits or kind != found.kind or len(found.members) == MOST:
-                    _flush(found, op, memory)
+                if not found.takes(op, kind):
+                    _flush(found, op, memory, tables)
                     found = _Batch(kind)
                 found.members.append(op)
                 found.pending.update(op.results)
@@ -71,7 +79,7 @@ def batch(kernel: Operation, name: str, kind_of: Callable[[Operation], int], mem
                 found.delayed.append(op)
                 found.pending.update(op.results)
             elif waits or op.name in _ENDS or (name == LOAD and _may_write(op)):
-                _flush(found, op, memory)
+                _flush(found, op, memory, tables)
                 found = _Batch()
 
 
@@ -83,42 +91,59 @@ def _may_write(op: Operation) -> bool:
     return op.name not in _WITHOUT_EFFECTS
 
 
-def _flush(found: _Batch, before: Operation, memory: Value) -> None:
+def _continued(op: Operation) -> Operation | None:
+    """The multiply-add whose sums this one goes on with, if nobody else reads them."""
+    if op.name != MMA:
+        return None
+    parts = list(op.operands)[-_ACCUMULATORS:]
+    if any(isinstance(value, BlockArgument) for value in parts):
+        return None
+    makers = [value.owner.operation for value in parts]
+    if any(maker.name != "llvm.extractvalue" for maker in makers):
+        return None
+    whole = makers[0].operands[0]
+    alone = len(list(whole.uses)) == _ACCUMULATORS and not isinstance(whole, BlockArgument)
+    if not alone or whole.owner.name != MMA:
+        return None
+    in_order = all(
+        maker.operands[0] == whole
+        and list(DenseI64ArrayAttr(maker.attributes["position"])) == [number]
+        and len(list(maker.results[0].uses)) == 1
+        for number, maker in enumerate(makers)
+    )
+    return whole.owner.operation if in_order else None
+
+
+def _flush(found: _Batch, before: Operation, memory: Value, tables: Tables) -> None:
     """Write the call before an operation, and after it what waits for results."""
     if not found.members:
         return
     ip = InsertionPoint(before)
-    name = found.members[0].name
+    results: list[Value | None]
     with found.members[0].location:
-        for number, op in enumerate(found.members):
-            _write_operands(op, number, memory, ip)
-        count = constant(len(found.members), ip)
-        if name == MMA:
-            call("cuda_mma_batch", [constant(found.kind, ip), count, memory], [], ip)
+        if found.members[0].name == MMA:
+            results = multiply_all(found.kind, _members(found), memory, tables, ip)
         else:
-            call("cuda_load_matrix_batch", [count, memory], [], ip)
-        results = _SUMS if name == MMA else _REGISTERS
-        for number, op in enumerate(found.members):
-            position = _word(op, number, results, memory, ip)
-            made = llvm.load(op.results[0].type, position, ip=ip)
-            op.results[0].replace_all_uses_with(made)
+            results = [*load_all(found.members, memory, tables, ip)]
+    taken_apart: set[Operation] = set()
+    for op, result in zip(found.members, results, strict=True):
+        if result is None:
+            taken_apart.update(use.owner.operation for use in op.results[0].uses)
+        else:
+            op.results[0].replace_all_uses_with(result)
     for op in found.delayed:
-        op.move_before(before)
-    for op in found.members:
+        if op not in taken_apart:
+            op.move_before(before)
+    for op in reversed(found.members):
+        for use in list(op.results[0].uses):
+            use.owner.operation.erase()
         op.erase()
 
 
-def _write_operands(op: Operation, number: int, memory: Value, ip: InsertionPoint) -> None:
-    if op.name == MMA:
-        for word, value in enumerate(op.operands):
-            llvm.store(value, _word(op, number, word, memory, ip), ip=ip)
-        return
-    llvm.store(plain_address(op.operands[0], ip), _word(op, number, 0, memory, ip), ip=ip)
-    count = int(IntegerAttr(op.attributes["num"]).value)
-    transposed = int("col" in str(op.attributes["layout"]))
-    llvm.store(constant(count, ip), _word(op, number, 2, memory, ip), ip=ip)
-    llvm.store(constant(transposed, ip), _word(op, number, 3, memory, ip), ip=ip)
-
-
-def _word(op: Operation, number: int, word: int, memory: Value, ip: InsertionPoint) -> Value:
-    return advanced(memory, (number * WORDS[op.name] + word) * _WORD, ip)
+def _members(found: _Batch) -> list[Member]:
+    numbers = {op: number for number, op in enumerate(found.members)}
+    made = []
+    for op in found.members:
+        continued = _continued(op)
+        made.append(Member(op, None if continued is None else numbers.get(continued)))
+    return made

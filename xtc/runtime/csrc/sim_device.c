@@ -119,9 +119,19 @@ void sim_device_memory(uint64_t *address, uint64_t *nbytes)
     *nbytes = channel->memory.nbytes;
 }
 
+// Whether the bytes are those of one granule, and allocated: what most accesses are.
+static inline bool is_in_granule(uint64_t address, uint64_t nbytes)
+{
+    uint64_t offset = address - channel->memory_address;
+    return nbytes - 1 < SIM_GRANULE &&
+           allocated_of(offset / SIM_GRANULE) >= offset % SIM_GRANULE + nbytes;
+}
+
 bool sim_device_is_allocated(uint64_t address, uint64_t nbytes, uint64_t *first_outside)
 {
     uint64_t end = address + nbytes;
+    if (is_in_granule(address, nbytes))
+        return true;
     *first_outside = address;
     if (address < channel->memory_address || end < address)
         return false;

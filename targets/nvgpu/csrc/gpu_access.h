@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of accesses by the running thread, which every access comes by.
+#ifndef GPU_ACCESS_H
+#define GPU_ACCESS_H
+
+#include "gpu_sim.h"
+
+// gpu_memory.c
+_Noreturn void gpu_stop_misaligned(const void *address, uint32_t nbytes, const char *what);
+_Noreturn void gpu_stop_outside_shared(const void *address, uint32_t nbytes, const char *what);
+
+// Stop unless the running thread may access these bytes.
+void gpu_check_global(const void *address, uint32_t nbytes, const char *what);
+
+static inline void gpu_check_alignment(const void *address, uint32_t nbytes, const char *what)
+{
+    if (!nbytes || nbytes > 16 || nbytes & (nbytes - 1) || (uintptr_t)address & (nbytes - 1))
+        gpu_stop_misaligned(address, nbytes, what);
+}
+
+static inline void gpu_check_shared(const void *address, uint32_t nbytes, const char *what)
+{
+    uint64_t offset = (uintptr_t)address - gpu->machine.shared_address, all = gpu_shape.shared_bytes;
+    if (offset >= all || nbytes > all - offset)
+        gpu_stop_outside_shared(address, nbytes, what);
+}
+
+// gpu_races.c
+extern bool gpu_watches_races;
+void gpu_races_touch(const void *address, uint32_t nbytes, bool writes);
+
+// The running thread reads or writes these bytes; stops where that is a race.
+static inline void gpu_touch(const void *address, uint32_t nbytes, bool writes)
+{
+    if (gpu_watches_races)
+        gpu_races_touch(address, nbytes, writes);
+}
+
+// gpu_proxy.c: the running thread has written to shared memory.
+void gpu_proxy_written(const void *shared, uint32_t nbytes);
+
+#endif
