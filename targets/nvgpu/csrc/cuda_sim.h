@@ -130,28 +130,25 @@ __attribute__((const)) uint32_t cuda_to_tf32(float value);
 // fragments out (.row.col). `d` may be `c`.
 void cuda_mma(cuda_mma_kind kind, void *d, const void *a, const void *b, const void *c);
 
-// Several of them in order, of shapes m16n8k16, m16n8k8 and m16n8k32 with sums of 32 bits, on fragments
-// that they may have in common: a step multiplies a fragment of A and one of B, and adds to one of C,
-// by their numbers. A lane has 4 words of each fragment of A, then 4 of each of C, where the sums are
-// written, then 2 of each of B; all lanes give the same batch.
-#define CUDA_MMA_BATCH 64 // steps at most
+// Several ldmatrix, then several mma in order, of shapes m16n8k16, m16n8k8 and m16n8k32 with sums of 32
+// bits, on fragments that they may have in common. All lanes of the warp give the same batch, which is a
+// table of
+//   loads:  how many matrices, whether they are transposed, whether lanes want the registers
+//   a, b:   4, or 2, numbers of matrices that are the registers of a fragment of A, or B: 4 times that of
+//           the load and which of its matrices; CUDA_FROM_WORDS where lanes give the registers
+//   steps:  the numbers of the fragments of A, B and C of an mma
+// A lane has in `words`, one after another: 4 words of each fragment of C, where the sums are written, 4 of
+// each fragment of A that it gives, 4 for the registers of each load that it wants, 2 of each fragment of B
+// that it gives, and the addresses of rows for all loads, 8 bytes each.
+#define CUDA_BATCH 64 // loads, fragments of an operand, and steps at most
+#define CUDA_FROM_WORDS 0xffffffffu
 typedef struct {
-    uint32_t kind, a_count, c_count, b_count, count; // a cuda_mma_kind, fragments, and steps
-    struct {
-        uint32_t a, b, c;
-    } steps[];
-} cuda_mma_steps;
-void cuda_mma_batch(const cuda_mma_steps *batch, uint32_t *words);
-
-// Several ldmatrix. A lane has 4 words for the registers of each, then 8 bytes with the address of its row
-// for each; all lanes give the same batch.
-typedef struct {
-    uint32_t count;
-    struct {
-        uint32_t matrices, transposed;
-    } loads[];
-} cuda_load_batch;
-void cuda_load_matrix_batch(const cuda_load_batch *batch, uint32_t *words);
+    uint32_t kind; // a cuda_mma_kind
+    uint32_t loads, a, b, c, steps;
+    uint32_t addresses; // the first word with one
+    uint32_t table[];
+} cuda_matrix_batch;
+void cuda_run_batch(const cuda_matrix_batch *batch, uint32_t *words);
 
 // Barriers in shared memory, of 8 bytes aligned to 8. A phase ends when as many arrivals have come as
 // the barrier was made for, and as many bytes as were announced. Phases have the parities 0, 1, 0...

@@ -15,8 +15,8 @@ struct kept {
     uint64_t number;
     gpu_cluster *cluster;
     uint32_t live;
-    gpu_thread *threads;
-    gpu_warp warps[GPU_MAX_WARPS];
+    void *threads;
+    char warps[GPU_MAX_WARPS * sizeof(gpu_warp)];
     char barriers[GPU_BARRIERS_BYTES];
     char *shared;
 };

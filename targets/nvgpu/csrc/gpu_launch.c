@@ -21,10 +21,9 @@ static cuda_thread *code;
 static const uint64_t *code_arguments;
 static bool in_grid, independent;
 
-void gpu_require_thread(const char *call)
+void gpu_stop_outside_thread(const char *call)
 {
-    if (!gpu_running)
-        sim_fault(0, "%s called outside a thread", call);
+    sim_fault(0, "%s called outside a thread", call);
 }
 
 void gpu_require_order(const char *call)
@@ -42,13 +41,29 @@ static uint32_t order[GPU_MAX_THREADS]; // of threads, in a round
 static uint32_t turn, last_turn;        // of those that have theirs before the scheduler runs again
 static uint32_t ended_in_round;
 
+#define LINES_AHEAD 6 // of a stack, that a thread uses first
+
+// Bring what the threads behind the next one need into the cache: a switch would wait for it.
+static inline void fetch_later(void)
+{
+    if (turn + 1 < last_turn)
+        __builtin_prefetch(&gpu_threads[order[turn + 1]], 1);
+    if (turn >= last_turn)
+        return;
+    const char *stack = gpu_threads[order[turn]].fiber.pointer;
+    for (int line = 0; line < LINES_AHEAD; line++)
+        __builtin_prefetch(stack + line * GPU_LINE, 1);
+}
+
 // The next thread that can run, NULL where the scheduler is next.
 static gpu_thread *next_ready(void)
 {
     while (turn < last_turn) {
         gpu_thread *thread = &gpu_threads[order[turn++]];
-        if (thread->state == GPU_READY && thread->number / CUDA_WARP != lagging)
+        if (thread->state == GPU_READY && thread->number / CUDA_WARP != lagging) {
+            fetch_later();
             return thread;
+        }
     }
     return NULL;
 }

@@ -91,11 +91,11 @@ static void store_one(void *const *arguments, uint32_t lanes)
     count_matrices(true, any->matrices);
 }
 
-static void check_access(const void *row, uint32_t matrices, bool store, const char *name)
+static inline void check_access(const void *row, uint32_t matrices, bool store, const char *name)
 {
     if (matrices != 1 && matrices != 2 && matrices != 4)
         sim_fault(0, "%s of %u matrices", name, matrices);
-    if (cuda_lane_id() >= ROWS * matrices)
+    if (gpu_running->number % CUDA_WARP >= ROWS * matrices)
         return;
     gpu_check_alignment(row, ROW_BYTES, name);
     gpu_check_shared(row, ROW_BYTES, name);
@@ -122,43 +122,4 @@ void cuda_store_matrix(const uint32_t *registers, void *row, uint32_t matrices, 
     static const gpu_collective collective = {"cuda_store_matrix", true, store_one};
     access own = {(uint32_t *)registers, row, matrices, transposed};
     run_collective(&own, true, &collective);
-}
-
-typedef struct {
-    const cuda_load_batch *code;
-    uint32_t *words;
-} batch;
-
-// Addresses of rows stand behind the registers of all loads.
-static inline char *row_of(const batch *own, uint32_t number)
-{
-    char *row;
-    memcpy(&row, own->words + own->code->count * MATRICES + number * 2, sizeof row);
-    return row;
-}
-
-static void load_all(void *const *arguments, uint32_t lanes)
-{
-    const cuda_load_batch *code = ((const batch *)arguments[0])->code;
-    uint32_t *registers[CUDA_WARP];
-    char *rows[CUDA_WARP];
-    (void)lanes;
-    for (uint32_t number = 0; number < code->count; number++) {
-        for (uint32_t lane = 0; lane < CUDA_WARP; lane++) {
-            const batch *own = arguments[lane];
-            registers[lane] = own->words + number * MATRICES;
-            rows[lane] = row_of(own, number);
-        }
-        load(rows, registers, code->loads[number].matrices, code->loads[number].transposed);
-    }
-}
-
-void cuda_load_matrix_batch(const cuda_load_batch *code, uint32_t *words)
-{
-    static const gpu_collective collective = {"cuda_load_matrix", true, load_all};
-    gpu_require_thread(collective.name);
-    batch own = {code, words};
-    for (uint32_t number = 0; number < code->count; number++)
-        check_access(row_of(&own, number), code->loads[number].matrices, false, collective.name);
-    gpu_run_collective(&collective, (uint32_t)(uintptr_t)code, CUDA_ALL_LANES, &own);
 }

@@ -13,6 +13,7 @@
 
 #define GPU_MAX_WARPS (GPU_MAX_THREADS / CUDA_WARP)
 #define GPU_BARRIER_COUNT 16
+#define GPU_LINE 64 // bytes of a line of the host's cache
 
 // Something that lanes of a warp do together.
 typedef struct {
@@ -35,30 +36,32 @@ typedef enum {
 typedef struct gpu_copy gpu_copy;
 typedef struct gpu_store gpu_store;
 
+// What every switch and meeting needs is in the first line of the cache.
 typedef struct {
     sim_fiber fiber;
     gpu_state state;
-    uint32_t number, position[3]; // in its block
-    uint32_t barrier;          // where it waits
-    uint32_t barrier_site;     // which of the code's, 0 where it does not say
+    uint32_t number; // in its block
     const gpu_collective *collective;
     uint32_t mask, variant; // of the collective: lanes must agree on them
     void *argument;
-    gpu_copy *copies; // asynchronous ones in flight, oldest first
+    uint32_t barrier;      // where it waits
+    uint32_t barrier_site; // which of the code's, 0 where it does not say
+    gpu_copy *copies;      // asynchronous ones in flight, oldest first
     uint32_t copy_count, copy_room, copy_group;
     uint32_t fences;      // that it made before asynchronous accesses
-    const void *mbarrier; // where it waits, for the phase of this parity
-    uint32_t parity;
+    uint32_t position[3]; // in its block
+    uint32_t parity;      // of the phase for which it waits at an mbarrier
+    const void *mbarrier;
     uint32_t multiply_group, multiply_waits; // of its warpgroup: groups that it closed, and waits
     gpu_store *stores; // bulk stores in flight, oldest first
     uint32_t store_count, store_room, store_group;
-} gpu_thread;
+} __attribute__((aligned(GPU_LINE))) gpu_thread;
 
 // Sets of lanes.
 typedef struct {
     uint32_t all, ended, at_barrier, in_collective;
     uint16_t steps; // how often lanes were in step
-} gpu_warp;
+} __attribute__((aligned(32))) gpu_warp;
 
 extern gpu_block *gpu;
 extern uint64_t *gpu_counters; // of this process
@@ -74,6 +77,14 @@ static inline void gpu_count(enum gpu_event event, uint64_t count)
     gpu_counters[event] += count;
 }
 
+_Noreturn void gpu_stop_outside_thread(const char *call); // gpu_launch.c
+// Stop where no thread runs.
+static inline void gpu_require_thread(const char *call)
+{
+    if (!gpu_running)
+        gpu_stop_outside_thread(call);
+}
+
 static inline gpu_warp *gpu_warp_of(const gpu_thread *thread)
 {
     return &gpu_warps[thread->number / CUDA_WARP];
@@ -85,8 +96,6 @@ static inline uint32_t gpu_lane_bit(const gpu_thread *thread)
 }
 
 // gpu_launch.c
-// Stop where no thread runs.
-void gpu_require_thread(const char *call);
 // Stop where the launch says that its blocks do not depend on each other.
 void gpu_require_order(const char *call);
 // Let others run until somebody makes this thread ready.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
@@ -22,7 +23,7 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc.ir.mlir_llvm import llvm
-from xtc_targets.nvgpu.passes._batch_calls import LOAD, MMA, WORDS, Tables
+from xtc_targets.nvgpu.passes._batch_calls import MMA, WORDS, Tables
 from xtc_targets.nvgpu.passes._kernels import BARRIER, SHUFFLE
 from xtc_targets.nvgpu.passes._warp_batches import MOST, batch
 from xtc_targets.nvgpu.passes._warpgroup_calls import WGMMA, replace_multiplications
@@ -31,8 +32,7 @@ _DECLARATIONS = """
 llvm.func @cuda_copy_async(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_copy_async_commit()
 llvm.func @cuda_copy_async_wait(i32)
-llvm.func @cuda_load_matrix_batch(!llvm.ptr, !llvm.ptr)
-llvm.func @cuda_mma_batch(!llvm.ptr, !llvm.ptr)
+llvm.func @cuda_run_batch(!llvm.ptr, !llvm.ptr)
 llvm.func @cuda_to_tf32(f32) -> i32
 llvm.func @cuda_shuffle(i32, i32, i32, i32, i32, !llvm.ptr) -> i32
 llvm.func @cuda_barrier_sync(i32, i32)
@@ -115,15 +115,19 @@ def _needs_call(op: Operation) -> bool:
 
 
 def _batch(kernel: Operation) -> None:
-    """Call the simulator for instructions of warps, with memory for their registers."""
-    tables = Tables(kernel)
-    for name, kind_of in ((LOAD, _load_kind), (MMA, _mma_kind)):
-        count = sum(op.name == name for op in all_operations(kernel))
-        if count:
-            with kernel.location:
-                ip = InsertionPoint.at_block_begin(kernel.regions[0].blocks[0])
-                memory = _words(WORDS[name] * min(MOST, count), ip)
-            batch(kernel, name, kind_of, memory, tables)
+    """Call the simulator for matrix instructions of warps, with memory for their registers."""
+    counts = Counter(op.name for op in all_operations(kernel) if op.name in WORDS)
+    if not counts:
+        return
+    words = sum(WORDS[name] * min(MOST, count) for name, count in counts.items())
+    with kernel.location:
+        memory = _words(words, InsertionPoint.at_block_begin(kernel.regions[0].blocks[0]))
+    batch(kernel, _matrix_kind, memory, Tables(kernel))
+
+
+def _matrix_kind(op: Operation) -> int:
+    """The number of an mma's kind. Raises CompileError for instructions without a call."""
+    return _mma_kind(op) if op.name == MMA else _load_kind(op)
 
 
 def _unknown(op: Operation) -> CompileError:
