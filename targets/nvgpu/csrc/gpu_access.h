@@ -27,6 +27,7 @@ static inline void gpu_check_shared(const void *address, uint32_t nbytes, const 
 
 // gpu_races.c
 extern bool gpu_watches_races;
+extern uint32_t gpu_phase; // how many barriers have opened and phases ended
 void gpu_races_touch(const void *address, uint32_t nbytes, bool writes);
 
 // The running thread reads or writes these bytes; stops where that is a race.
@@ -36,7 +37,30 @@ static inline void gpu_touch(const void *address, uint32_t nbytes, bool writes)
         gpu_races_touch(address, nbytes, writes);
 }
 
-// gpu_proxy.c: the running thread has written to shared memory.
-void gpu_proxy_written(const void *shared, uint32_t nbytes);
+// gpu_proxy.c: what threads have written to shared memory, 16 bytes at a time.
+typedef struct {
+    uint32_t writer; // thread + 1, 0: nobody
+    uint32_t fences; // that the writer had made
+    uint32_t phase;
+} gpu_written;
+
+extern gpu_written gpu_proxy_chunks[];
+extern uint32_t gpu_proxy_used; // chunks before this may have writers
+
+static inline uint32_t gpu_proxy_chunk(const void *shared)
+{
+    return (uint32_t)(((uintptr_t)shared - gpu->machine.shared_address) / 16);
+}
+
+// The running thread has written to shared memory.
+static inline void gpu_proxy_written(const void *shared, uint32_t nbytes)
+{
+    uint32_t end = gpu_proxy_chunk((const char *)shared + nbytes - 1) + 1;
+    for (uint32_t i = gpu_proxy_chunk(shared); i < end; i++)
+        gpu_proxy_chunks[i] =
+            (gpu_written){gpu_running->number + 1, gpu_running->fences, gpu_phase};
+    if (gpu_proxy_used < end)
+        gpu_proxy_used = end;
+}
 
 #endif

@@ -44,7 +44,7 @@ static void open_barrier(uint32_t number)
 }
 
 // Returns whether all have come.
-static bool come(uint32_t number, uint32_t threads)
+static inline bool come(uint32_t number, uint32_t threads)
 {
     if (number >= GPU_BARRIER_COUNT)
         sim_fault(0, "barrier %u: there are %u", number, GPU_BARRIER_COUNT);
@@ -63,19 +63,24 @@ static bool come(uint32_t number, uint32_t threads)
     return true;
 }
 
-// A barrier is one instruction of a whole warp.
-static void require_same_barrier(const gpu_warp *warp, uint32_t number)
+static _Noreturn void diverged(const gpu_warp *warp, uint32_t number)
 {
-    if (!warp->at_barrier)
-        return;
     uint32_t lane = (uint32_t)__builtin_ctz(warp->at_barrier);
-    const gpu_thread *other = &gpu_threads[(warp - gpu_warps) * CUDA_WARP + lane];
-    if (other->barrier != number)
+    if (warp->barrier != number)
         sim_fault(0, "divergence at barrier %u: lane %u of the warp is at barrier %u", number, lane,
-                  other->barrier);
-    if (other->barrier_site != gpu_running->barrier_site)
-        sim_fault(0, "divergence at barrier %u: lane %u of the warp is at another place of the code",
-                  number, lane);
+                  warp->barrier);
+    sim_fault(0, "divergence at barrier %u: lane %u of the warp is at another place of the code", number,
+              lane);
+}
+
+// A barrier is one instruction of a whole warp.
+static inline void require_same_barrier(gpu_warp *warp, uint32_t number)
+{
+    uint32_t site = gpu_running->barrier_site;
+    if (warp->at_barrier && (warp->barrier != number || warp->barrier_site != site))
+        diverged(warp, number);
+    warp->barrier = number;
+    warp->barrier_site = site;
 }
 
 void cuda_next_barrier(uint32_t site)

@@ -186,9 +186,18 @@ static gpu_factor factor_of(uint32_t kind)
     return factor;
 }
 
+static void require_known(const cuda_matrix_batch *batch)
+{
+    if (batch->kind != kinds[factor_of(batch->kind)].kind)
+        sim_fault(0, "cuda_mma of the unknown kind %u", batch->kind);
+    if (batch->loads > CUDA_BATCH || batch->a > CUDA_BATCH || batch->b > CUDA_BATCH || batch->c > CUDA_BATCH)
+        sim_fault(0, "a batch of more than %u loads or fragments of an operand", CUDA_BATCH);
+}
+
 static void run(void *const *arguments, uint32_t unused)
 {
     const cuda_matrix_batch *batch = ((const given *)arguments[0])->batch;
+    require_known(batch);
     gpu_factor factor = factor_of(batch->kind);
     layout all = layout_of(batch);
     uint32_t *lanes[CUDA_WARP], word = all.registers;
@@ -213,7 +222,7 @@ static void run(void *const *arguments, uint32_t unused)
               (uint64_t)GPU_ROWS * GPU_COLUMNS * gpu_inner(factor) * batch->steps);
 }
 
-static void check_rows(const cuda_matrix_batch *batch, const uint32_t *words)
+static inline void check_rows(const cuda_matrix_batch *batch, const uint32_t *words)
 {
     const load *loads = (const load *)batch->table;
     uint32_t lane = gpu_running->number % CUDA_WARP;
@@ -237,11 +246,6 @@ void cuda_run_batch(const cuda_matrix_batch *batch, uint32_t *words)
     const gpu_collective *collective = batch->loads ? &loading : &multiplying;
     given own = {batch, words};
     gpu_require_thread(collective->name);
-    if (batch->kind != kinds[factor_of(batch->kind)].kind)
-        sim_fault(0, "cuda_mma of the unknown kind %u", batch->kind);
-    if (batch->loads > CUDA_BATCH || batch->a > CUDA_BATCH || batch->b > CUDA_BATCH || batch->c > CUDA_BATCH)
-        sim_fault(0, "a batch of more than %u loads or fragments of an operand", CUDA_BATCH);
-    if (batch->loads)
-        check_rows(batch, words);
+    check_rows(batch, words);
     gpu_run_collective(collective, (uint32_t)(uintptr_t)batch, CUDA_ALL_LANES, &own);
 }

@@ -19,7 +19,7 @@ void gpu_copies_begin(gpu_thread *thread)
     thread->copy_group = 0;
 }
 
-static void remember(gpu_thread *thread, gpu_copy copy)
+static inline void remember(gpu_thread *thread, gpu_copy copy)
 {
     if (thread->copy_count == thread->copy_room) {
         thread->copy_room = thread->copy_room ? 2 * thread->copy_room : 16;
@@ -55,6 +55,16 @@ void cuda_copy_async_commit(void)
     gpu_running->copy_group++;
 }
 
+static inline void move(const gpu_copy *copy)
+{
+    if (copy->source_bytes == 16) { // as most are
+        memcpy(copy->to, copy->from, 16);
+        return;
+    }
+    memcpy(copy->to, copy->from, copy->source_bytes);
+    memset((char *)copy->to + copy->source_bytes, 0, copy->nbytes - copy->source_bytes);
+}
+
 // Do the copies of groups before `group`.
 static void finish(gpu_thread *thread, uint64_t group)
 {
@@ -68,8 +78,7 @@ static void finish(gpu_thread *thread, uint64_t group)
         gpu_touch(copy->from, copy->source_bytes, false);
         gpu_touch(copy->to, copy->nbytes, true);
         gpu_proxy_written(copy->to, copy->nbytes);
-        memcpy(copy->to, copy->from, copy->source_bytes);
-        memset((char *)copy->to + copy->source_bytes, 0, copy->nbytes - copy->source_bytes);
+        move(copy);
     }
     thread->copy_count = kept;
 }

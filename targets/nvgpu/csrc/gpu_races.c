@@ -5,7 +5,8 @@
 #include "sim_shadow.h"
 
 static sim_shadow global, shared;
-static uint32_t phase, block_phase;
+uint32_t gpu_phase;
+static uint32_t block_phase;
 bool gpu_watches_races;
 
 void gpu_races_open(void)
@@ -23,7 +24,7 @@ void gpu_races_launch(void)
 {
     if (!gpu_watches_races)
         return;
-    phase = 0;
+    gpu_phase = 0;
     sim_shadow_forget(&global);
     sim_shadow_forget(&shared);
 }
@@ -32,7 +33,7 @@ void gpu_races_block(void)
 {
     if (!gpu_watches_races)
         return;
-    block_phase = ++phase;
+    block_phase = ++gpu_phase;
     sim_shadow_forget(&shared); // of a block alone
 }
 
@@ -52,12 +53,7 @@ void gpu_races_acquire(void)
 
 void gpu_races_barrier(void)
 {
-    phase++;
-}
-
-uint32_t gpu_races_phase(void)
-{
-    return phase;
+    gpu_phase++;
 }
 
 static _Noreturn void tell(const sim_race *race, const char *what, const char *memory)
@@ -76,7 +72,7 @@ static _Noreturn void tell(const sim_race *race, const char *what, const char *m
 
 void gpu_races_touch(const void *address, uint32_t nbytes, bool writes)
 {
-    sim_agent self = {block_phase, phase, (uint16_t)gpu_running->number, CUDA_WARP,
+    sim_agent self = {block_phase, gpu_phase, (uint16_t)gpu_running->number, CUDA_WARP,
                       gpu_warp_of(gpu_running)->steps};
     bool in_shared = (uintptr_t)address - shared.address < shared.nbytes;
     sim_race race;

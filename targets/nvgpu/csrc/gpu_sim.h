@@ -61,6 +61,7 @@ typedef struct {
 typedef struct {
     uint32_t all, ended, at_barrier, in_collective;
     uint16_t steps; // how often lanes were in step
+    uint32_t barrier, barrier_site; // where those at a barrier are
 } __attribute__((aligned(32))) gpu_warp;
 
 extern gpu_block *gpu;
@@ -117,7 +118,13 @@ _Noreturn void gpu_barrier_deadlock(const gpu_thread *thread);
 // gpu_warp.c
 void gpu_run_collective(const gpu_collective *collective, uint32_t variant, uint32_t mask, void *argument);
 // Stop where a lane of the running thread's warp waits for it elsewhere.
-void gpu_require_converged(const char *name);
+void gpu_require_apart(const gpu_warp *warp, const char *name);
+static inline void gpu_require_converged(const char *name)
+{
+    const gpu_warp *warp = gpu_warp_of(gpu_running);
+    if (warp->in_collective)
+        gpu_require_apart(warp, name);
+}
 void gpu_warp_lane_ended(void); // the running thread has
 _Noreturn void gpu_collective_deadlock(const gpu_thread *thread);
 
@@ -161,9 +168,6 @@ sim_output *gpu_output(void);
 
 // gpu_copy.c
 void gpu_copies_begin(gpu_thread *thread);
-
-// gpu_races.c: how many barriers have opened and phases ended.
-uint32_t gpu_races_phase(void);
 
 // gpu_mbarrier.c
 // A copy has brought bytes; the barrier's phase may end.

@@ -78,9 +78,8 @@ void gpu_run_collective(const gpu_collective *collective, uint32_t variant, uint
         gpu_wait(GPU_IN_MEETING);
 }
 
-void gpu_require_converged(const char *name)
+void gpu_require_apart(const gpu_warp *warp, const char *name)
 {
-    const gpu_warp *warp = gpu_warp_of(gpu_running);
     for (uint32_t left = warp->in_collective; left; left &= left - 1) {
         const gpu_thread *other = lane_of(warp, first_of(left));
         if (other->mask & gpu_lane_bit(gpu_running))
