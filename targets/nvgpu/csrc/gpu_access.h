@@ -4,13 +4,20 @@
 #define GPU_ACCESS_H
 
 #include "gpu_sim.h"
+#include "sim_device.h"
 
 // gpu_memory.c
+extern char *gpu_shared; // memory of the block
 _Noreturn void gpu_stop_misaligned(const void *address, uint32_t nbytes, const char *what);
 _Noreturn void gpu_stop_outside_shared(const void *address, uint32_t nbytes, const char *what);
+void gpu_check_allocated(const void *address, uint32_t nbytes, const char *what);
 
 // Stop unless the running thread may access these bytes.
-void gpu_check_global(const void *address, uint32_t nbytes, const char *what);
+static inline void gpu_check_global(const void *address, uint32_t nbytes, const char *what)
+{
+    if (!sim_device_is_in_granule((uintptr_t)address, nbytes))
+        gpu_check_allocated(address, nbytes, what);
+}
 
 static inline void gpu_check_alignment(const void *address, uint32_t nbytes, const char *what)
 {
@@ -20,7 +27,7 @@ static inline void gpu_check_alignment(const void *address, uint32_t nbytes, con
 
 static inline void gpu_check_shared(const void *address, uint32_t nbytes, const char *what)
 {
-    uint64_t offset = (uintptr_t)address - gpu->machine.shared_address, all = gpu_shape.shared_bytes;
+    uint64_t offset = (uintptr_t)address - (uintptr_t)gpu_shared, all = gpu_shape.shared_bytes;
     if (offset >= all || nbytes > all - offset)
         gpu_stop_outside_shared(address, nbytes, what);
 }
@@ -49,7 +56,7 @@ extern uint32_t gpu_proxy_used; // chunks before this may have writers
 
 static inline uint32_t gpu_proxy_chunk(const void *shared)
 {
-    return (uint32_t)(((uintptr_t)shared - gpu->machine.shared_address) / 16);
+    return (uint32_t)(((uintptr_t)shared - (uintptr_t)gpu_shared) / 16);
 }
 
 // The running thread has written to shared memory.

@@ -192,6 +192,9 @@ static void require_known(const cuda_matrix_batch *batch)
         sim_fault(0, "cuda_mma of the unknown kind %u", batch->kind);
     if (batch->loads > CUDA_BATCH || batch->a > CUDA_BATCH || batch->b > CUDA_BATCH || batch->c > CUDA_BATCH)
         sim_fault(0, "a batch of more than %u loads or fragments of an operand", CUDA_BATCH);
+    for (uint32_t number = 0; number < batch->loads; number++)
+        if (((const load *)batch->table)[number].matrices > MATRICES)
+            sim_fault(0, "cuda_load_matrix of more than %u matrices", MATRICES);
 }
 
 static void run(void *const *arguments, uint32_t unused)
@@ -222,19 +225,18 @@ static void run(void *const *arguments, uint32_t unused)
               (uint64_t)GPU_ROWS * GPU_COLUMNS * gpu_inner(factor) * batch->steps);
 }
 
+// Of the running lane.
 static inline void check_rows(const cuda_matrix_batch *batch, const uint32_t *words)
 {
+    static const char what[] = "cuda_load_matrix";
     const load *loads = (const load *)batch->table;
     uint32_t lane = gpu_running->number % CUDA_WARP;
     for (uint32_t number = 0; number < batch->loads; number++) {
-        uint32_t count = loads[number].matrices;
-        if (count != 1 && count != 2 && count != 4)
-            sim_fault(0, "cuda_load_matrix of %u matrices", count);
-        if (lane >= ROWS * count)
+        if (lane >= ROWS * loads[number].matrices)
             continue;
         const void *row = row_of(batch, words, number);
-        gpu_check_alignment(row, ROW_BYTES, "cuda_load_matrix");
-        gpu_check_shared(row, ROW_BYTES, "cuda_load_matrix");
+        gpu_check_alignment(row, ROW_BYTES, what);
+        gpu_check_shared(row, ROW_BYTES, what);
         gpu_touch(row, ROW_BYTES, false);
     }
 }

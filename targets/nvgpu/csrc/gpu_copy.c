@@ -19,6 +19,16 @@ void gpu_copies_begin(gpu_thread *thread)
     thread->copy_group = 0;
 }
 
+static inline void poison(void *to, uint32_t nbytes)
+{
+    static const uint16_t pattern[] = {SIM_POISON, SIM_POISON, SIM_POISON, SIM_POISON,
+                                       SIM_POISON, SIM_POISON, SIM_POISON, SIM_POISON};
+    if (nbytes == sizeof pattern) // as most are
+        memcpy(to, pattern, sizeof pattern);
+    else
+        sim_poison(to, nbytes);
+}
+
 static inline void remember(gpu_thread *thread, gpu_copy copy)
 {
     if (thread->copy_count == thread->copy_room) {
@@ -41,7 +51,7 @@ void cuda_copy_async(void *to, const void *from, uint32_t nbytes, uint32_t sourc
     gpu_check_shared(to, nbytes, what);
     if (source_bytes)
         gpu_check_global(from, source_bytes, what);
-    sim_poison(to, nbytes);
+    poison(to, nbytes);
     remember(gpu_running, (gpu_copy){to, from, nbytes, source_bytes, gpu_running->copy_group});
     gpu_count(GPU_ASYNC_COPIES, 1);
     gpu_count(GPU_ASYNC_COPY_BYTES, source_bytes);

@@ -9,37 +9,37 @@
 
 #define PAGE (64ull << 10) // no smaller than the system's
 
-static char *shared;
+char *gpu_shared;
 
 void gpu_shared_map(void)
 {
     void *address = (void *)(uintptr_t)gpu->machine.shared_address;
     uint64_t nbytes = (gpu->machine.shared_bytes + PAGE - 1) / PAGE * PAGE;
-    shared = mmap(address, nbytes, PROT_READ | PROT_WRITE,
+    gpu_shared = mmap(address, nbytes, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (shared != address)
+    if (gpu_shared != address)
         sim_give_up("the shared memory cannot be mapped at its address");
 }
 
 void gpu_shared_begin(void)
 {
-    sim_poison(shared, gpu_shape.shared_bytes);
+    sim_poison(gpu_shared, gpu_shape.shared_bytes);
 }
 
 char *gpu_shared_memory(void)
 {
-    return shared;
+    return gpu_shared;
 }
 
 void *cuda_shared(void)
 {
     gpu_require_thread("cuda_shared");
-    return shared;
+    return gpu_shared;
 }
 
 static inline bool is_shared(const void *address)
 {
-    return (uintptr_t)address - (uintptr_t)shared < gpu->machine.shared_bytes;
+    return (uintptr_t)address - (uintptr_t)gpu_shared < gpu->machine.shared_bytes;
 }
 
 void gpu_stop_misaligned(const void *address, uint32_t nbytes, const char *what)
@@ -57,7 +57,7 @@ void gpu_stop_outside_shared(const void *address, uint32_t nbytes, const char *w
               nbytes, gpu_shape.shared_bytes);
 }
 
-void gpu_check_global(const void *address, uint32_t nbytes, const char *what)
+void gpu_check_allocated(const void *address, uint32_t nbytes, const char *what)
 {
     uint64_t outside;
     if (!sim_device_is_allocated((uintptr_t)address, nbytes, &outside))
