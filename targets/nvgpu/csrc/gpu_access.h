@@ -59,15 +59,13 @@ static inline uint32_t gpu_proxy_chunk(const void *shared)
     return (uint32_t)(((uintptr_t)shared - (uintptr_t)gpu_shared) / 16);
 }
 
-// The running thread has written to shared memory.
-static inline void gpu_proxy_written(const void *shared, uint32_t nbytes)
+// The running thread has written to 16 bytes, or fewer, that lie in one chunk.
+static inline void gpu_proxy_written(const void *shared)
 {
-    uint32_t end = gpu_proxy_chunk((const char *)shared + nbytes - 1) + 1;
-    for (uint32_t i = gpu_proxy_chunk(shared); i < end; i++)
-        gpu_proxy_chunks[i] =
-            (gpu_written){gpu_running->number + 1, gpu_running->fences, gpu_phase};
-    if (gpu_proxy_used < end)
-        gpu_proxy_used = end;
+    uint32_t chunk = gpu_proxy_chunk(shared);
+    gpu_proxy_chunks[chunk] = (gpu_written){gpu_running->number + 1, gpu_running->fences, gpu_phase};
+    if (gpu_proxy_used <= chunk)
+        gpu_proxy_used = chunk + 1;
 }
 
 #endif

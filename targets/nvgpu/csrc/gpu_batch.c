@@ -17,6 +17,8 @@
 #define C_WORDS 4
 #define ADDRESS_WORDS 2
 
+#define INLINE static inline __attribute__((always_inline))
+
 typedef struct {
     uint32_t matrices, transposed, wanted;
 } load;
@@ -72,7 +74,7 @@ static inline const void *row_of(const cuda_matrix_batch *batch, const uint32_t 
     return row;
 }
 
-static void read_matrices(const cuda_matrix_batch *batch, const layout *all, uint32_t *const *lanes)
+INLINE void read_matrices(const cuda_matrix_batch *batch, const layout *all, uint32_t *const *lanes)
 {
     for (uint32_t number = 0; number < batch->loads; number++) {
         uint32_t count = all->loads[number].matrices;
@@ -85,19 +87,23 @@ static void read_matrices(const cuda_matrix_batch *batch, const layout *all, uin
 }
 
 // A matrix as lanes have it: lane l has a word of row l / 4. Or its columns as rows.
-static void take(const layout *all, uint32_t number, bool columns, matrix taken)
+INLINE void take(const layout *all, uint32_t number, bool columns, matrix taken)
 {
     memcpy(taken, matrices[number], sizeof(matrix));
     if ((all->loads[number / MATRICES].transposed != 0) != columns)
         gpu_transpose_halves(taken);
 }
 
-// The registers of a load, for lanes that want them: those of matrices that there are not stay 0.
-static void give_registers(const layout *all, uint32_t number, uint32_t *const *lanes, uint32_t word)
+// The registers of a load, for lanes that want them: those of matrices that there are not become 0.
+INLINE void give_registers(const layout *all, uint32_t number, uint32_t *const *lanes, uint32_t word)
 {
-    matrix each[MATRICES] = {{{0}}};
-    for (uint32_t i = 0; i < all->loads[number].matrices; i++)
-        take(all, number * MATRICES + i, false, each[i]);
+    matrix each[MATRICES];
+    uint32_t count = all->loads[number].matrices;
+    for (uint32_t i = 0; i < MATRICES; i++)
+        if (i < count)
+            take(all, number * MATRICES + i, false, each[i]);
+        else
+            memset(each[i], 0, sizeof each[i]);
     for (uint32_t row = 0; row < ROWS; row++) {
         gpu_words words[4] = {(gpu_words)each[0][row], (gpu_words)each[1][row], (gpu_words)each[2][row],
                               (gpu_words)each[3][row]};
@@ -108,21 +114,22 @@ static void give_registers(const layout *all, uint32_t number, uint32_t *const *
 }
 
 // The matrix of the words that lanes have at a position.
-static void gather(uint32_t *const *lanes, uint32_t word, matrix to)
+INLINE void gather(uint32_t *const *lanes, uint32_t word, matrix to)
 {
-    for (uint32_t lane = 0; lane < CUDA_WARP; lane++)
-        memcpy((char *)&to[lane / 4] + lane % 4 * 4, lanes[lane] + word, 4);
+    for (uint32_t row = 0; row < ROWS; row++)
+        for (uint32_t i = 0; i < 4; i++)
+            memcpy((char *)&to[row] + 4 * i, lanes[row * 4 + i] + word, 4);
 }
 
 // Registers alternate between rows g and g + 8, then go on in the second half of rows.
-static void place_a(const matrix *parts, char to[GPU_ROWS][GPU_FRAGMENT_BYTES])
+INLINE void place_a(const matrix *parts, char to[GPU_ROWS][GPU_FRAGMENT_BYTES])
 {
     for (uint32_t i = 0; i < A_WORDS; i++)
         for (uint32_t row = 0; row < ROWS; row++)
             memcpy(to[row + i % 2 * ROWS] + i / 2 * ROW_BYTES, &parts[i][row], ROW_BYTES);
 }
 
-static void read_a(const cuda_matrix_batch *batch, const layout *all, uint32_t *const *lanes)
+INLINE void read_a(const cuda_matrix_batch *batch, const layout *all, uint32_t *const *lanes)
 {
     uint32_t word = all->a_words;
     for (uint32_t i = 0; i < batch->a; i++) {
@@ -138,7 +145,7 @@ static void read_a(const cuda_matrix_batch *batch, const layout *all, uint32_t *
     }
 }
 
-static void read_b(const cuda_matrix_batch *batch, const layout *all, uint32_t *const *lanes, bool halves)
+INLINE void read_b(const cuda_matrix_batch *batch, const layout *all, uint32_t *const *lanes, bool halves)
 {
     uint32_t word = all->b_words;
     for (uint32_t i = 0; i < batch->b; i++)
@@ -158,7 +165,7 @@ static void read_b(const cuda_matrix_batch *batch, const layout *all, uint32_t *
         }
 }
 
-static void read_sums(uint32_t count, uint32_t *const *lanes)
+INLINE void read_sums(uint32_t count, uint32_t *const *lanes)
 {
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t lane = 0; lane < CUDA_WARP; lane++) {
@@ -168,7 +175,7 @@ static void read_sums(uint32_t count, uint32_t *const *lanes)
         }
 }
 
-static void write_sums(uint32_t count, uint32_t *const *lanes)
+INLINE void write_sums(uint32_t count, uint32_t *const *lanes)
 {
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t lane = 0; lane < CUDA_WARP; lane++) {
@@ -197,7 +204,7 @@ static void require_known(const cuda_matrix_batch *batch)
             sim_fault(0, "cuda_load_matrix of more than %u matrices", MATRICES);
 }
 
-static void run(void *const *arguments, uint32_t unused)
+__attribute__((optimize("O3"))) static void run(void *const *arguments, uint32_t unused)
 {
     const cuda_matrix_batch *batch = ((const given *)arguments[0])->batch;
     require_known(batch);

@@ -87,7 +87,7 @@ static void finish(gpu_thread *thread, uint64_t group)
         }
         gpu_touch(copy->from, copy->source_bytes, false);
         gpu_touch(copy->to, copy->nbytes, true);
-        gpu_proxy_written(copy->to, copy->nbytes);
+        gpu_proxy_written(copy->to);
         move(copy);
     }
     thread->copy_count = kept;

@@ -101,7 +101,7 @@ static inline void check_access(const void *row, uint32_t matrices, bool store, 
     gpu_check_shared(row, ROW_BYTES, name);
     gpu_touch(row, ROW_BYTES, store);
     if (store)
-        gpu_proxy_written(row, ROW_BYTES);
+        gpu_proxy_written(row);
 }
 
 static void run_collective(access *own, bool store, const gpu_collective *collective)

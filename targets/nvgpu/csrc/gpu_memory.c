@@ -90,7 +90,7 @@ void cuda_write(const void *address, uint32_t nbytes)
     check(address, nbytes, in_shared, "write");
     gpu_touch(address, nbytes, true);
     if (in_shared)
-        gpu_proxy_written(address, nbytes);
+        gpu_proxy_written(address);
     gpu_count(in_shared ? GPU_SHARED_WRITES : GPU_GLOBAL_WRITES, 1);
     gpu_count(in_shared ? GPU_SHARED_WRITE_BYTES : GPU_GLOBAL_WRITE_BYTES, nbytes);
 }

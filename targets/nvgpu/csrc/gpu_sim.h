@@ -62,7 +62,9 @@ typedef struct {
     uint32_t all, ended, at_barrier, in_collective;
     uint16_t steps; // how often lanes were in step
     uint32_t barrier, barrier_site; // where those at a barrier are
-} __attribute__((aligned(32))) gpu_warp;
+    uint32_t last, mask, variant;   // the lane that came to a collective last, and to which
+    const gpu_collective *collective;
+} __attribute__((aligned(GPU_LINE))) gpu_warp;
 
 extern gpu_block *gpu;
 extern uint64_t *gpu_counters; // of this process

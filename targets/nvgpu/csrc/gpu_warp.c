@@ -55,6 +55,14 @@ static void require_same_collective(const gpu_warp *warp, const gpu_collective *
                   mask, lane, other->mask);
 }
 
+// Whether the lane that came last, with which those before it agreed, waits for the same.
+static inline bool is_same_as_last(const gpu_warp *warp, const gpu_collective *collective, uint32_t variant,
+                                   uint32_t mask)
+{
+    return warp->in_collective & warp->last && !(warp->at_barrier & mask) && warp->mask == mask &&
+           warp->collective == collective && warp->variant == variant;
+}
+
 void gpu_run_collective(const gpu_collective *collective, uint32_t variant, uint32_t mask, void *argument)
 {
     gpu_require_thread(collective->name);
@@ -65,10 +73,12 @@ void gpu_run_collective(const gpu_collective *collective, uint32_t variant, uint
         require_whole_warp(warp, collective);
     if (!(mask & bit))
         sim_fault(0, "%s with the lane mask 0x%x, without its own lane", collective->name, mask);
-    require_same_collective(warp, collective, variant, mask);
-    self->collective = collective;
-    self->variant = variant;
-    self->mask = mask;
+    if (!is_same_as_last(warp, collective, variant, mask))
+        require_same_collective(warp, collective, variant, mask);
+    warp->last = bit;
+    warp->collective = self->collective = collective;
+    warp->variant = self->variant = variant;
+    warp->mask = self->mask = mask;
     self->argument = argument;
     uint32_t lanes = mask & warp->all & ~warp->ended;
     warp->in_collective |= bit;
