@@ -32,7 +32,7 @@ static inline void poison(void *to, uint32_t nbytes)
 static inline void remember(gpu_thread *thread, gpu_copy copy)
 {
     if (thread->copy_count == thread->copy_room) {
-        thread->copy_room = thread->copy_room ? 2 * thread->copy_room : 16;
+        thread->copy_room = thread->copy_room ? 2 * thread->copy_room : 4;
         thread->copies = realloc(thread->copies, thread->copy_room * sizeof copy);
         if (!thread->copies)
             sim_give_up("no memory for the copies in flight");
@@ -51,6 +51,7 @@ void cuda_copy_async(void *to, const void *from, uint32_t nbytes, uint32_t sourc
     gpu_check_shared(to, nbytes, what);
     if (source_bytes)
         gpu_check_global(from, source_bytes, what);
+    __builtin_prefetch(from); // for when it is waited for
     poison(to, nbytes);
     remember(gpu_running, (gpu_copy){to, from, nbytes, source_bytes, gpu_running->copy_group});
     gpu_count(GPU_ASYNC_COPIES, 1);
