@@ -68,4 +68,24 @@ static inline void gpu_proxy_written(const void *shared)
         gpu_proxy_used = chunk + 1;
 }
 
+// gpu_banks.c
+extern bool gpu_counts_banks;
+void gpu_banks_note(const void *shared, uint32_t nbytes, enum gpu_event event, const void *code);
+void gpu_banks_note_rows(const char *const *rows, uint32_t matrices, enum gpu_event event);
+
+// The running thread accesses shared memory at a location in the code; conflicts are counted as an event.
+static inline void gpu_access_banks(const void *shared, uint32_t nbytes, enum gpu_event event,
+                                    const void *code)
+{
+    if (gpu_counts_banks)
+        gpu_banks_note(shared, nbytes, event, code);
+}
+
+// A warp accesses rows of matrices, 8 rows of 16 bytes at a time.
+static inline void gpu_access_rows(const char *const *rows, uint32_t matrices, enum gpu_event event)
+{
+    if (gpu_counts_banks)
+        gpu_banks_note_rows(rows, matrices, event);
+}
+
 #endif

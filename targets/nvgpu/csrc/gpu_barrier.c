@@ -2,7 +2,7 @@
 // The barriers of a block. Threads are counted, of which hardware counts whole warps.
 #include <string.h>
 
-#include "gpu_sim.h"
+#include "gpu_access.h"
 #include "sim_device.h"
 
 typedef struct {
@@ -29,8 +29,22 @@ void gpu_barriers_bring_back(const void *memory)
     memcpy(barriers, memory, sizeof barriers);
 }
 
+// Warps whose lanes are all at a barrier are together; the running lane has come, too.
+static void settle_banks(void)
+{
+    uint32_t own = gpu_running->number / CUDA_WARP;
+    for (uint32_t i = 0; i * CUDA_WARP < gpu_thread_count; i++) {
+        const gpu_warp *warp = &gpu_warps[i];
+        uint32_t came = warp->at_barrier | (i == own ? gpu_lane_bit(gpu_running) : 0);
+        if (came == (warp->all & ~warp->ended))
+            gpu_banks_settle_warp(i);
+    }
+}
+
 static void open_barrier(uint32_t number)
 {
+    if (gpu_counts_banks)
+        settle_banks();
     barriers[number].came = 0;
     gpu_races_barrier();
     gpu_count(GPU_BARRIERS, 1);

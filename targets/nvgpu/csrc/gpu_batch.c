@@ -76,11 +76,14 @@ static inline const void *row_of(const cuda_matrix_batch *batch, const uint32_t 
 
 INLINE void read_matrices(const cuda_matrix_batch *batch, const layout *all, uint32_t *const *lanes)
 {
+    const char *rows[CUDA_WARP];
     for (uint32_t number = 0; number < batch->loads; number++) {
         uint32_t count = all->loads[number].matrices;
-        for (uint32_t lane = 0; lane < count * ROWS; lane++)
-            memcpy(&matrices[number * MATRICES + lane / ROWS][lane % ROWS],
-                   row_of(batch, lanes[lane], number), ROW_BYTES);
+        for (uint32_t lane = 0; lane < count * ROWS; lane++) {
+            rows[lane] = row_of(batch, lanes[lane], number);
+            memcpy(&matrices[number * MATRICES + lane / ROWS][lane % ROWS], rows[lane], ROW_BYTES);
+        }
+        gpu_access_rows(rows, count, GPU_LOADED_MATRIX_CONFLICTS);
         gpu_count(GPU_LOADED_MATRICES, count);
         gpu_count(GPU_SHARED_READ_BYTES, count * ROWS * ROW_BYTES);
     }

@@ -31,6 +31,7 @@ static void *memory(size_t nbytes)
 
 static kept *put_aside(uint64_t number, gpu_cluster *cluster, uint32_t live)
 {
+    gpu_banks_settle();
     kept *block = memory(sizeof *block);
     size_t threads = gpu_thread_count * sizeof *gpu_threads;
     *block = (kept){.number = number, .cluster = cluster, .live = live};

@@ -54,6 +54,7 @@ void cuda_copy_async(void *to, const void *from, uint32_t nbytes, uint32_t sourc
     __builtin_prefetch(from); // for when it is waited for
     poison(to, nbytes);
     remember(gpu_running, (gpu_copy){to, from, nbytes, source_bytes, gpu_running->copy_group});
+    gpu_access_banks(to, nbytes, GPU_ASYNC_COPY_CONFLICTS, __builtin_return_address(0));
     gpu_count(GPU_ASYNC_COPIES, 1);
     gpu_count(GPU_ASYNC_COPY_BYTES, source_bytes);
     gpu_count(GPU_GLOBAL_READ_BYTES, source_bytes);

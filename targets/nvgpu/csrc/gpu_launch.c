@@ -204,8 +204,10 @@ bool gpu_run_block(uint32_t *live, bool *worked)
         uint32_t still = paused_threads();
         // Those that had paused do so again in the first round, and nothing else goes on.
         *worked |= gpu_went_on || (ran && (rounds || ended || still != paused));
-        if (!*live)
+        if (!*live) {
             gpu_tma_require_none();
+            gpu_banks_settle();
+        }
         if (!*live || ran)
             continue;
         if (!still && gpu_cluster_size() == 1)
@@ -342,6 +344,7 @@ static void launch(cuda_thread *thread, const uint64_t *arguments, const cuda_sh
     number_threads(shape->block);
     gpu_count(GPU_LAUNCHES, 1);
     gpu_races_launch();
+    gpu_banks_launch();
     cluster_count = gpu_cluster_count();
     clusters_taken = 0;
     if (may_share())

@@ -18,8 +18,6 @@ typedef struct {
     bool transposed;
 } access;
 
-// Lane l has elements 2 (l % 4) and the next one of row l / 4, or of that column where transposed: a word
-// of 4 in a row. Of four matrices it has a row of words; those that there are not stay 0.
 typedef gpu_halves tile[MATRICES][ROWS];
 
 static void transpose(tile matrices, uint32_t count)
@@ -28,67 +26,52 @@ static void transpose(tile matrices, uint32_t count)
         gpu_transpose_halves(matrices[matrix]);
 }
 
-static void load_rows(char *const *rows, uint32_t count, tile matrices)
+// The word of a lane: lane l has elements 2 (l % 4) and the next one of row l / 4, or of that column where
+// the matrix is transposed.
+static char *word_of(tile matrices, uint32_t matrix, uint32_t lane)
 {
+    return (char *)&matrices[matrix][lane / 4] + lane % 4 * 4;
+}
+
+static void count_matrices(void *const *arguments, bool store)
+{
+    uint32_t count = ((const access *)arguments[0])->matrices;
+    const char *rows[CUDA_WARP];
     for (uint32_t lane = 0; lane < count * ROWS; lane++)
-        memcpy(&matrices[lane / ROWS][lane % ROWS], rows[lane], ROW_BYTES);
+        rows[lane] = ((const access *)arguments[lane])->row;
+    gpu_access_rows(rows, count, store ? GPU_STORED_MATRIX_CONFLICTS : GPU_LOADED_MATRIX_CONFLICTS);
+    gpu_count(store ? GPU_STORED_MATRICES : GPU_LOADED_MATRICES, count);
+    gpu_count(store ? GPU_SHARED_WRITE_BYTES : GPU_SHARED_READ_BYTES, (uint64_t)count * ROWS * ROW_BYTES);
 }
 
-static void count_matrices(bool store, uint32_t matrices)
-{
-    gpu_count(store ? GPU_STORED_MATRICES : GPU_LOADED_MATRICES, matrices);
-    gpu_count(store ? GPU_SHARED_WRITE_BYTES : GPU_SHARED_READ_BYTES,
-              (uint64_t)matrices * ROWS * ROW_BYTES);
-}
-
-// Load to registers that have room for 4.
-static void load(char *const *rows, uint32_t *const *registers, uint32_t count, bool transposed)
-{
-    tile matrices = {{{0}}};
-    load_rows(rows, count, matrices);
-    if (transposed)
-        transpose(matrices, count);
-    for (uint32_t row = 0; row < ROWS; row++) {
-        gpu_words each[4];
-        for (uint32_t matrix = 0; matrix < MATRICES; matrix++)
-            each[matrix] = (gpu_words)matrices[matrix][row];
-        gpu_transpose_words(each);
-        for (uint32_t i = 0; i < 4; i++)
-            memcpy(registers[row * 4 + i], &each[i], sizeof each[i]);
-    }
-    count_matrices(false, count);
-}
-
-static void load_one(void *const *arguments, uint32_t lanes)
+static void load_all(void *const *arguments, uint32_t lanes)
 {
     const access *any = arguments[0];
-    uint32_t found[CUDA_WARP][MATRICES], *registers[CUDA_WARP];
-    char *rows[CUDA_WARP];
+    tile matrices;
     (void)lanes;
-    for (uint32_t lane = 0; lane < CUDA_WARP; lane++) {
-        rows[lane] = ((const access *)arguments[lane])->row;
-        registers[lane] = found[lane];
-    }
-    load(rows, registers, any->matrices, any->transposed);
+    for (uint32_t lane = 0; lane < any->matrices * ROWS; lane++)
+        memcpy(&matrices[lane / ROWS][lane % ROWS], ((const access *)arguments[lane])->row, ROW_BYTES);
+    if (any->transposed)
+        transpose(matrices, any->matrices);
     for (uint32_t lane = 0; lane < CUDA_WARP; lane++)
-        memcpy(((const access *)arguments[lane])->registers, found[lane],
-               any->matrices * sizeof **found);
+        for (uint32_t matrix = 0; matrix < any->matrices; matrix++)
+            memcpy(&((const access *)arguments[lane])->registers[matrix], word_of(matrices, matrix, lane), 4);
+    count_matrices(arguments, false);
 }
 
-static void store_one(void *const *arguments, uint32_t lanes)
+static void store_all(void *const *arguments, uint32_t lanes)
 {
     const access *any = arguments[0];
     tile matrices;
     (void)lanes;
     for (uint32_t lane = 0; lane < CUDA_WARP; lane++)
         for (uint32_t matrix = 0; matrix < any->matrices; matrix++)
-            memcpy((uint32_t *)&matrices[matrix][lane / 4] + lane % 4,
-                   &((const access *)arguments[lane])->registers[matrix], sizeof(uint32_t));
+            memcpy(word_of(matrices, matrix, lane), &((const access *)arguments[lane])->registers[matrix], 4);
     if (any->transposed)
         transpose(matrices, any->matrices);
     for (uint32_t lane = 0; lane < any->matrices * ROWS; lane++)
         memcpy(((const access *)arguments[lane])->row, &matrices[lane / ROWS][lane % ROWS], ROW_BYTES);
-    count_matrices(true, any->matrices);
+    count_matrices(arguments, true);
 }
 
 static inline void check_access(const void *row, uint32_t matrices, bool store, const char *name)
@@ -112,14 +95,14 @@ static void run_collective(access *own, bool store, const gpu_collective *collec
 
 void cuda_load_matrix(uint32_t *registers, const void *row, uint32_t matrices, bool transposed)
 {
-    static const gpu_collective collective = {"cuda_load_matrix", true, load_one};
+    static const gpu_collective collective = {"cuda_load_matrix", true, load_all};
     access own = {registers, (char *)row, matrices, transposed};
     run_collective(&own, false, &collective);
 }
 
 void cuda_store_matrix(const uint32_t *registers, void *row, uint32_t matrices, bool transposed)
 {
-    static const gpu_collective collective = {"cuda_store_matrix", true, store_one};
+    static const gpu_collective collective = {"cuda_store_matrix", true, store_all};
     access own = {(uint32_t *)registers, row, matrices, transposed};
     run_collective(&own, true, &collective);
 }

@@ -80,6 +80,8 @@ void cuda_read(const void *address, uint32_t nbytes)
     bool in_shared = is_shared(address);
     check(address, nbytes, in_shared, "read");
     gpu_touch(address, nbytes, false);
+    if (in_shared)
+        gpu_access_banks(address, nbytes, GPU_SHARED_READ_CONFLICTS, __builtin_return_address(0));
     gpu_count(in_shared ? GPU_SHARED_READS : GPU_GLOBAL_READS, 1);
     gpu_count(in_shared ? GPU_SHARED_READ_BYTES : GPU_GLOBAL_READ_BYTES, nbytes);
 }
@@ -89,8 +91,10 @@ void cuda_write(const void *address, uint32_t nbytes)
     bool in_shared = is_shared(address);
     check(address, nbytes, in_shared, "write");
     gpu_touch(address, nbytes, true);
-    if (in_shared)
+    if (in_shared) {
+        gpu_access_banks(address, nbytes, GPU_SHARED_WRITE_CONFLICTS, __builtin_return_address(0));
         gpu_proxy_written(address);
+    }
     gpu_count(in_shared ? GPU_SHARED_WRITES : GPU_GLOBAL_WRITES, 1);
     gpu_count(in_shared ? GPU_SHARED_WRITE_BYTES : GPU_GLOBAL_WRITE_BYTES, nbytes);
 }

@@ -143,6 +143,12 @@ void gpu_races_resume(void);  // a block that paused goes on: it has seen what o
 void gpu_races_acquire(void); // a thread has seen what other blocks did before they released it
 void gpu_races_barrier(void); // opens
 
+// gpu_banks.c: where the machine counts conflicts of banks.
+void gpu_banks_open(void);
+void gpu_banks_launch(void);               // begins
+void gpu_banks_settle_warp(uint32_t warp); // its lanes are together
+void gpu_banks_settle(void);               // all warps have come as far as they will
+
 // gpu_blocks.c: blocks that wait for others.
 // Run the clusters whose numbers `next` gives, until it returns false.
 void gpu_run_clusters(bool (*next)(uint64_t *cluster));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lanes of a warp do together: the last one to come does it for all.
-#include "gpu_sim.h"
+#include "gpu_access.h"
 #include "sim_device.h"
 #include "sim_poison.h"
 
@@ -20,6 +20,8 @@ static void complete(gpu_warp *warp, const gpu_collective *collective, uint32_t 
     for (uint32_t left = lanes; left; left &= left - 1)
         arguments[first_of(left)] = lane_of(warp, first_of(left))->argument;
     collective->run(arguments, lanes);
+    if (gpu_counts_banks && lanes == (warp->all & ~warp->ended))
+        gpu_banks_settle_warp((uint32_t)(warp - gpu_warps));
     warp->in_collective &= ~lanes;
     warp->steps++;
     for (uint32_t left = lanes; left; left &= left - 1)
