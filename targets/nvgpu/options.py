@@ -40,8 +40,8 @@ class NvgpuOptions:
         sim_races: whether accesses that no barrier keeps apart are faults, in whatever order they
             run: between threads of a block and between blocks. Takes 16 bytes for each byte that
             a kernel touches.
-        sim_banks: whether conflicts of banks of shared memory are counted, which takes a kernel up to
-            twice as long.
+        sim_banks: whether conflicts of banks of shared memory are counted, which makes a kernel
+            take up to twice as long.
         sim_cores: cores on which blocks of a launch run at the same time, 1 to 64; None: all that
             this process may use. Results, counts and faults are the same. Blocks run one after
             another with "shuffled" or `sim_races`, in clusters, and where a kernel has atomic

@@ -189,9 +189,11 @@ def test_a_counter_that_is_off_says_how_to_have_it() -> None:
     with pytest.raises(UserError, match="has no counter") as error:
         measured(name)
     assert any("sim_banks=True" in hint for hint in error.value.hints)
-    with opened(image("nvgpu_banks"), memory_bytes=MEMORY) as kernels:
-        with pytest.raises(UserError, match="there is no counter") as error:
-            kernels.device.counters().get_checked(name)
+    with (
+        opened(image("nvgpu_banks"), memory_bytes=MEMORY) as kernels,
+        pytest.raises(UserError, match="there is no counter") as error,
+    ):
+        kernels.device.counters().get_checked(name)
     assert any("sim_banks=True" in hint for hint in error.value.hints)
 
 

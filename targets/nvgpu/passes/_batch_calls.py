@@ -7,8 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xtc.ir.builders.llvm import advanced, call, plain_address
-from xtc.ir.mlir import BlockArgument, InsertionPoint, IntegerAttr, Module, Operation, Type, Value
-from xtc.ir.mlir import DenseI64ArrayAttr
+from xtc.ir.mlir import (
+    BlockArgument,
+    DenseI64ArrayAttr,
+    InsertionPoint,
+    IntegerAttr,
+    Module,
+    Operation,
+    Type,
+    Value,
+)
 from xtc.ir.mlir_llvm import llvm
 from xtc.ir.partition import symbol_of
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrix instructions of warps in batches, for the simulator: lanes meet once for many.
 
-A meeting switches to every lane of a warp, which costs more than a multiply-add. Loads of matrices and
-multiply-adds of a block of code are done by one call, before the first operation that needs a result;
-what only takes results apart, or puts them together, waits behind the call. Of a batch are also
-multiply-adds of matrices that it loads, and those that continue the sums of another one which nobody
-else reads: such results do not go by way of lanes.
+A meeting switches to every lane of a warp, which costs more than a multiply-add. Loads of matrices
+and multiply-adds of a block of code are done by one call, before the first operation that needs a
+result; what only takes results apart, or puts them together, waits behind the call. Of a batch are
+also multiply-adds of matrices that it loads, and those that continue the sums of another one which
+nobody else reads: such results do not go by way of lanes.
 """
 
 from __future__ import annotations
