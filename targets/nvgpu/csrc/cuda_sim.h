@@ -74,8 +74,9 @@ int cuda_print(const char *format, const void *arguments);
 // Say which barrier of the code, from 1 on, this thread comes to next: lanes of a warp that come to
 // different ones at a time have diverged. For the simulator alone.
 void cuda_next_barrier(uint32_t site);
-// Wait at barrier 0 for all threads of the block. bar.sync 0.
+// Wait at barrier 0 for all threads of the block; where that is in the code, too. bar.sync 0.
 void cuda_barrier(void);
+void cuda_barrier_at(uint32_t site);
 // Wait at one of the barriers 0 to 15 until `threads`, a multiple of 32, have come; 0 stands for all
 // of the block. bar.sync a, b.
 void cuda_barrier_sync(uint32_t barrier, uint32_t threads);

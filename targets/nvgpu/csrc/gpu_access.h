@@ -40,7 +40,7 @@ void gpu_races_touch(const void *address, uint32_t nbytes, bool writes);
 // The running thread reads or writes these bytes; stops where that is a race.
 static inline void gpu_touch(const void *address, uint32_t nbytes, bool writes)
 {
-    if (gpu_watches_races)
+    if (__builtin_expect(gpu_watches_races, false))
         gpu_races_touch(address, nbytes, writes);
 }
 
@@ -77,14 +77,14 @@ void gpu_banks_note_rows(const char *const *rows, uint32_t matrices, enum gpu_ev
 static inline void gpu_access_banks(const void *shared, uint32_t nbytes, enum gpu_event event,
                                     const void *code)
 {
-    if (gpu_counts_banks)
+    if (__builtin_expect(gpu_counts_banks, false))
         gpu_banks_note(shared, nbytes, event, code);
 }
 
 // A warp accesses rows of matrices, 8 rows of 16 bytes at a time.
 static inline void gpu_access_rows(const char *const *rows, uint32_t matrices, enum gpu_event event)
 {
-    if (gpu_counts_banks)
+    if (__builtin_expect(gpu_counts_banks, false))
         gpu_banks_note_rows(rows, matrices, event);
 }
 

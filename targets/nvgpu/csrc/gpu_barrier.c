@@ -103,9 +103,8 @@ void cuda_next_barrier(uint32_t site)
     gpu_running->barrier_site = site;
 }
 
-void cuda_barrier_sync(uint32_t number, uint32_t threads)
+static inline void wait_at(uint32_t number, uint32_t threads)
 {
-    gpu_require_thread("cuda_barrier_sync");
     gpu_warp *warp = gpu_warp_of(gpu_running);
     gpu_require_converged("a barrier");
     require_same_barrier(warp, number);
@@ -116,9 +115,22 @@ void cuda_barrier_sync(uint32_t number, uint32_t threads)
     gpu_wait(GPU_AT_BARRIER);
 }
 
+void cuda_barrier_sync(uint32_t number, uint32_t threads)
+{
+    gpu_require_thread("cuda_barrier_sync");
+    wait_at(number, threads);
+}
+
 void cuda_barrier(void)
 {
     cuda_barrier_sync(0, 0);
+}
+
+void cuda_barrier_at(uint32_t site)
+{
+    gpu_require_thread("cuda_barrier_at");
+    gpu_running->barrier_site = site;
+    wait_at(0, 0);
 }
 
 // Lanes that have come go on at once, so nothing can be said about where others of the warp are.

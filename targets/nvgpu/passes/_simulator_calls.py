@@ -69,6 +69,7 @@ _KIND = re.compile(r"shfl_kind (\w+)")
 _MODES = MappingProxyType({"up": 0, "down": 1, "bfly": 2, "idx": 3})
 """Kinds of `shfl.sync`: their numbers in `cuda_shuffle_mode`."""
 
+_BARRIER_AT, _NEXT_BARRIER = "cuda_barrier_at", "cuda_next_barrier"
 _SCRATCH_WORDS = 16
 _ALIGNMENT = 16
 
@@ -83,21 +84,20 @@ def declare(module: Operation) -> None:
 
 def replace(kernel: Operation) -> None:
     """Replace a kernel's instructions by calls. Raises CompileError for one without a call."""
-    found = [op for op in all_operations(kernel) if op.name in _CALLS]
     for op in all_operations(kernel):
         if op.name.startswith("nvvm.") and not _needs_call(op):
             raise _unknown(op)
     _batch(kernel)
     replace_multiplications(kernel)
+    found = [op for op in all_operations(kernel) if op.name in _CALLS]
     for number, op in enumerate([op for op in found if op.name == BARRIER]):
         with op.location:
             ip = InsertionPoint(op)
-            call("cuda_next_barrier", [constant(number + 1, ip)], [], ip)
-    for op in [op for op in found if _is_block_barrier(op)]:
-        with op.location:
-            call("cuda_barrier", [], [], InsertionPoint(op))
-        found.remove(op)
-        op.erase()
+            alone = _is_block_barrier(op)
+            call(_BARRIER_AT if alone else _NEXT_BARRIER, [constant(number + 1, ip)], [], ip)
+        if alone:
+            found.remove(op)
+            op.erase()
     if not found:
         return
     with kernel.location:

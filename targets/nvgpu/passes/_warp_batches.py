@@ -31,7 +31,8 @@ MOST = 64
 _DELAYED = (
     *("llvm.extractvalue", "llvm.insertvalue", "llvm.extractelement", "llvm.insertelement"),
     *("llvm.bitcast", "llvm.shufflevector", "llvm.mlir.undef", "llvm.mlir.poison"),
-    *("llvm.mlir.constant", "llvm.fadd", "llvm.fptrunc", "llvm.fpext", MMA),
+    *("llvm.mlir.constant", "llvm.fadd", "llvm.fptrunc", "llvm.fpext"),
+    *("nvvm.convert.float.to.tf32", MMA),
 )
 """Operations without effects that may stand behind the call."""
 

@@ -28,8 +28,8 @@ llvm.func @exchanges.nvgpu0.3(%x: f32, %y: i32)
 // CHECK:       %[[BASE:.*]] = llvm.call @cuda_shared() : () -> !llvm.ptr
 // CHECK-NEXT:  %[[SHARED:.*]] = llvm.addrspacecast %[[BASE]] : !llvm.ptr to !llvm.ptr<3>
 // CHECK-NEXT:  llvm.getelementptr %[[SHARED]][512]
-// CHECK:       llvm.call @cuda_next_barrier(%{{.*}}) : (i32) -> ()
-// CHECK-NEXT:  llvm.call @cuda_barrier() : () -> ()
+// CHECK:       %[[SITE:.*]] = llvm.mlir.constant(1 : i32)
+// CHECK-NEXT:  llvm.call @cuda_barrier_at(%[[SITE]]) : (i32) -> ()
 llvm.mlir.global external @xtc_shared() {addr_space = 3 : i32} : !llvm.array<0 x i8>
 llvm.func @shares.nvgpu0.1()
     attributes {nvgpu.block = array<i64: 96, 1, 1>, nvgpu.grid = array<i64: 7, 1, 1>,
