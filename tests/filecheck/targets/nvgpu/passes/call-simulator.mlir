@@ -110,6 +110,7 @@ llvm.func @g.nvgpu0.0(%a: !llvm.ptr<1>, %n: i32, %h: vector<2xf16>, %c: f32)
     : (vector<2xf16>, vector<2xf16>, f32) -> !llvm.struct<(f32, f32, f32, f32)>
   %first = llvm.extractvalue %e[0] : !llvm.struct<(f32, f32, f32, f32)>
   %t = nvvm.convert.float.to.tf32 %first {rnd = #nvvm.fp_rnd_mode<rna>}
+  llvm.store %t, %a : i32, !llvm.ptr<1>
   llvm.return
 }
 
