@@ -50,7 +50,10 @@ static inline void fetch_later(void)
         __builtin_prefetch(&gpu_threads[order[turn + 1]], 1);
     if (turn >= last_turn)
         return;
-    const char *stack = gpu_threads[order[turn]].fiber.pointer;
+    const gpu_thread *next = &gpu_threads[order[turn]];
+    const char *stack = next->fiber.pointer;
+    __builtin_prefetch((const char *)next + GPU_LINE, 1);
+    __builtin_prefetch(next->copies, 1);
     for (int line = 0; line < LINES_AHEAD; line++)
         __builtin_prefetch(stack + line * GPU_LINE, 1);
 }
