@@ -33,6 +33,7 @@ TILES = {
 }
 """Of blocks of 128 threads. On sm_90a the loop becomes a pipeline of bulk copies and `wgmma`."""
 
+_Matmul: Any = MatmulAsync
 say = wide_console().print
 
 
@@ -42,9 +43,7 @@ def measured() -> None:
         with NvgpuDevice(NvgpuOptions(arch=arch, sim_cores=1)) as device, ExitStack() as stack:
             arrays = _arrays(device, stack)
             calls: dict[str, Callable[[], Any]] = {
-                f"tile {'x'.join(map(str, sizes))}": partial(
-                    _run, device, MatmulAsync(*sizes), arrays
-                )
+                f"tile {'x'.join(map(str, sizes))}": partial(_run, device, _Matmul(*sizes), arrays)
                 for sizes in tiles
             }
             calls["graph"] = _graph(device, stack, arrays)
