@@ -8,10 +8,13 @@
 
 #define MAX_INNER 32
 
-typedef double columns __attribute__((vector_size(64))); // a row of B, or of sums
+// A row of B, or of sums, in as many vectors as machines take for it.
+typedef double eight __attribute__((vector_size(64)));
+typedef double four __attribute__((vector_size(32)));
+typedef double two __attribute__((vector_size(16)));
 
 static double a[CUDA_BATCH][GPU_ROWS * MAX_INNER];
-static columns b[CUDA_BATCH][MAX_INNER];
+static eight b[CUDA_BATCH][MAX_INNER];
 
 static const uint32_t inner_of[] = {[GPU_F16] = 16, [GPU_BF16] = 16, [GPU_TF32] = 8, [GPU_S8] = 32};
 
@@ -48,77 +51,92 @@ INLINE void widen_all(gpu_factor factor, const char *from, double *to, uint32_t 
         widen(factor, from, to, count);
 }
 
-INLINE void read_b(gpu_factor factor, const char *from, columns *to, widen_halves *halves)
+INLINE void read_b(gpu_factor factor, const char *from, double *to, widen_halves *halves)
 {
     uint32_t inner = inner_of[factor];
     double wide[GPU_COLUMNS * MAX_INNER];
     if (factor == GPU_F16 || factor == GPU_BF16) {
-        widen_all(factor, from, (double *)to, GPU_COLUMNS * inner, halves);
+        widen_all(factor, from, to, GPU_COLUMNS * inner, halves);
         return;
     }
     widen(factor, from, wide, GPU_COLUMNS * inner);
     for (uint32_t k = 0; k < inner; k++)
         for (uint32_t column = 0; column < GPU_COLUMNS; column++)
-            to[k][column] = wide[column * inner + k];
+            to[k * GPU_COLUMNS + column] = wide[column * inner + k];
 }
 
-INLINE void add(gpu_factor factor, uint32_t *to, const columns *products)
+INLINE void add(gpu_factor factor, uint32_t *to, const double *products)
 {
     float sums[GPU_COLUMNS];
     if (factor == GPU_S8) { // the upper bits of sums are lost
         for (uint32_t j = 0; j < GPU_COLUMNS; j++)
-            to[j] += (uint32_t)(int32_t)(*products)[j];
+            to[j] += (uint32_t)(int32_t)products[j];
         return;
     }
     memcpy(sums, to, sizeof sums);
     for (uint32_t j = 0; j < GPU_COLUMNS; j++)
-        sums[j] = (float)(sums[j] + (*products)[j]);
+        sums[j] = (float)(sums[j] + products[j]);
     memcpy(to, sums, sizeof sums);
 }
 
+typedef void multiply_step(gpu_factor factor, const double *left, const double *right,
+                           uint32_t to[GPU_ROWS][GPU_COLUMNS], uint32_t at_once);
+
 // `at_once` rows at a time, whose sums stay in registers.
-INLINE void multiply(gpu_factor factor, const double *left, const columns *right,
-                     uint32_t to[GPU_ROWS][GPU_COLUMNS], uint32_t at_once)
-{
-    uint32_t inner = inner_of[factor];
-    for (uint32_t i = 0; i < GPU_ROWS; i += at_once) {
-        columns sums[GPU_ROWS];
-        for (uint32_t r = 0; r < at_once; r++)
-            sums[r] = (columns){0};
-        for (uint32_t k = 0; k < inner; k++)
-            for (uint32_t r = 0; r < at_once; r++)
-                sums[r] += right[k] * left[(i + r) * inner + k];
-        for (uint32_t r = 0; r < at_once; r++)
-            add(factor, to[i + r], &sums[r]);
+#define MULTIPLY(name, vector)                                                                     \
+    INLINE void name(gpu_factor factor, const double *left, const double *right,                   \
+                     uint32_t to[GPU_ROWS][GPU_COLUMNS], uint32_t at_once)                         \
+    {                                                                                              \
+        enum { parts = sizeof(eight) / sizeof(vector) };                                           \
+        uint32_t inner = inner_of[factor];                                                         \
+        for (uint32_t i = 0; i < GPU_ROWS; i += at_once) {                                         \
+            vector sums[GPU_ROWS][parts];                                                          \
+            for (uint32_t r = 0; r < at_once; r++)                                                 \
+                for (uint32_t part = 0; part < parts; part++)                                      \
+                    sums[r][part] = (vector){0};                                                   \
+            for (uint32_t k = 0; k < inner; k++) {                                                 \
+                const vector *row = (const vector *)(right + k * GPU_COLUMNS);                     \
+                for (uint32_t r = 0; r < at_once; r++)                                             \
+                    for (uint32_t part = 0; part < parts; part++)                                  \
+                        sums[r][part] += row[part] * left[(i + r) * inner + k];                    \
+            }                                                                                      \
+            for (uint32_t r = 0; r < at_once; r++)                                                 \
+                add(factor, to[i + r], (const double *)sums[r]);                                   \
+        }                                                                                          \
     }
-}
+
+MULTIPLY(multiply_by_eights, eight)
+MULTIPLY(multiply_by_fours, four)
+MULTIPLY(multiply_by_twos, two)
 
 INLINE void run_kind(gpu_factor factor, gpu_fragments *all, const cuda_matrix_batch *batch,
-                     const gpu_step *steps, uint32_t at_once, widen_halves *halves)
+                     const gpu_step *steps, uint32_t at_once, multiply_step *multiply,
+                     widen_halves *halves)
 {
     for (uint32_t i = 0; i < batch->a; i++)
         widen_all(factor, all->a[i][0], a[i], GPU_ROWS * inner_of[factor], halves);
     for (uint32_t i = 0; i < batch->b; i++)
-        read_b(factor, all->b[i], b[i], halves);
+        read_b(factor, all->b[i], (double *)b[i], halves);
     for (uint32_t i = 0; i < batch->steps; i++)
-        multiply(factor, a[steps[i].a], b[steps[i].b], all->c[steps[i].c], at_once);
+        multiply(factor, a[steps[i].a], (const double *)b[steps[i].b], all->c[steps[i].c], at_once);
 }
 
 INLINE void run(gpu_factor factor, gpu_fragments *all, const cuda_matrix_batch *batch,
-                const gpu_step *steps, uint32_t at_once, widen_halves *halves)
+                const gpu_step *steps, uint32_t at_once, multiply_step *multiply,
+                widen_halves *halves)
 {
     switch (factor) { // the loops of each are code of its own
     case GPU_F16:
-        run_kind(GPU_F16, all, batch, steps, at_once, halves);
+        run_kind(GPU_F16, all, batch, steps, at_once, multiply, halves);
         break;
     case GPU_BF16:
-        run_kind(GPU_BF16, all, batch, steps, at_once, halves);
+        run_kind(GPU_BF16, all, batch, steps, at_once, multiply, halves);
         break;
     case GPU_TF32:
-        run_kind(GPU_TF32, all, batch, steps, at_once, halves);
+        run_kind(GPU_TF32, all, batch, steps, at_once, multiply, halves);
         break;
     case GPU_S8:
-        run_kind(GPU_S8, all, batch, steps, at_once, halves);
+        run_kind(GPU_S8, all, batch, steps, at_once, multiply, halves);
     }
 }
 
@@ -137,10 +155,11 @@ INLINE void widen_singly(const char *from, double *to, uint32_t count)
 typedef void run_batch(gpu_factor factor, gpu_fragments *all, const cuda_matrix_batch *batch,
                        const gpu_step *steps);
 
-static void run_anywhere(gpu_factor factor, gpu_fragments *all, const cuda_matrix_batch *batch,
-                         const gpu_step *steps)
+__attribute__((optimize("O3"))) static void
+run_anywhere(gpu_factor factor, gpu_fragments *all, const cuda_matrix_batch *batch,
+             const gpu_step *steps)
 {
-    run(factor, all, batch, steps, 2, widen_singly);
+    run(factor, all, batch, steps, 2, multiply_by_twos, widen_singly);
 }
 
 #ifdef __x86_64__
@@ -162,13 +181,13 @@ WITH(AVX2) inline void widen_by_eights(const char *from, double *to, uint32_t co
 WITH(AVX2) void run_with_avx2(gpu_factor factor, gpu_fragments *all, const cuda_matrix_batch *batch,
                               const gpu_step *steps)
 {
-    run(factor, all, batch, steps, 4, widen_by_eights);
+    run(factor, all, batch, steps, 4, multiply_by_fours, widen_by_eights);
 }
 
 WITH(AVX512) void run_with_avx512(gpu_factor factor, gpu_fragments *all, const cuda_matrix_batch *batch,
                                   const gpu_step *steps)
 {
-    run(factor, all, batch, steps, GPU_ROWS, widen_by_eights);
+    run(factor, all, batch, steps, GPU_ROWS, multiply_by_eights, widen_by_eights);
 }
 
 static run_batch *fastest(void)
