@@ -23,7 +23,7 @@ import numpy as np
 
 import xtc
 import xtc.ops as O
-from benchmarks import nvgpu_examples, nvgpu_rows, nvgpu_tiles
+from benchmarks import nvgpu_examples, nvgpu_rows, nvgpu_simulated, nvgpu_tiles
 from benchmarks.console import wide_console
 from benchmarks.harness import Report, print_table, run_interleaved, save
 from xtc import tile
@@ -173,6 +173,7 @@ def main() -> None:
         say("What follows are static figures of tile kernels, and times of the simulator.")
         nvgpu_tiles.static()
         simulator()
+        nvgpu_simulated.measured()
         return
     with NvgpuDevice(first_gpu()) as device:
         number, arch = device.options.device_index, device.device_arch

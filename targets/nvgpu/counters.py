@@ -11,6 +11,13 @@ from xtc_targets.nvgpu.description import GpuDescription
 MEMORY_SECONDS = "modelled.nvgpu.MEMORY_SECONDS"
 TENSOR_SECONDS = "modelled.nvgpu.TENSOR_SECONDS"
 
+BANKS = (
+    *("nvgpu.SHARED_READ_CONFLICTS", "nvgpu.SHARED_WRITE_CONFLICTS"),
+    *("nvgpu.LOADED_MATRIX_CONFLICTS", "nvgpu.STORED_MATRIX_CONFLICTS"),
+    *("nvgpu.ASYNC_COPY_CONFLICTS", "nvgpu.UNGROUPED_ACCESSES"),
+)
+"""`GPU_BANK_EVENTS` of `csrc/gpu_block.h`: with the option `sim_banks` alone."""
+
 _TENSOR = {
     "nvgpu.MMA_F16": "float16",
     "nvgpu.MMA_BF16": "bfloat16",
@@ -64,5 +71,11 @@ class NvgpuCounters(Mapping[str, float]):
     def get_checked(self, name: str) -> float:
         """A counter by name. Raises UserError, with the closest name, where there is none."""
         if name not in self:
-            raise UserError(f"there is no counter '{name}'", hints=close_match(name, self))
+            raise UserError(f"there is no counter '{name}'", hints=self.hints(name))
         return self[name]
+
+    def hints(self, name: str) -> list[str]:
+        """How to have a counter that is not there, or the closest name."""
+        if name in BANKS:
+            return ["NvgpuOptions(sim_banks=True) counts conflicts of banks on the simulator"]
+        return close_match(name, self)

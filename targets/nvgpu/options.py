@@ -17,7 +17,10 @@ Platform = Literal["sim", "hw"]
 PLATFORMS = ("sim", "hw")
 SCHEDULES = ("sequential", "shuffled")
 _HARDWARE_ONLY = ("device_index", "driver_library")
-_SIMULATOR_ONLY = ("sim_schedule", "sim_races", "sim_cores", "seed", "memory_bytes")
+_SIMULATOR_ONLY = (
+    *("sim_schedule", "sim_races", "sim_banks", "sim_cores"),
+    *("seed", "memory_bytes"),
+)
 MAX_CORES = 64
 """`GPU_MAX_WORKERS` of `csrc/gpu_block.h`."""
 
@@ -32,11 +35,13 @@ class NvgpuOptions:
         device_index: index of the GPU among those that the driver lists, for "hw".
         driver_library: file name or path of NVIDIA's driver library, for "hw".
         sim_schedule: "sequential" runs blocks and threads in the order of their numbers, "shuffled"
-            in a random order, which exposes races. This option and the next four apply to platform
+            in a random order, which exposes races. This option and the next five apply to platform
             "sim" only.
         sim_races: whether conflicting accesses without a barrier between them are faults, whatever
             the order of execution: between threads of a block and between blocks. Needs 16 bytes
             for each byte that a kernel accesses.
+        sim_banks: whether to count conflicts of shared memory's banks. Kernels take up to twice as
+            long.
         sim_cores: number of cores that run the blocks of a launch in parallel, 1 to 64; None for
             all that this process may use. It does not change results, counts or faults. Blocks run
             one after another with "shuffled" or `sim_races`, in clusters, and if a kernel has
@@ -62,6 +67,7 @@ class NvgpuOptions:
     driver_library: Path | str = of_device("libcuda.so.1")
     sim_schedule: Literal["sequential", "shuffled"] = of_device("sequential")
     sim_races: bool = of_device(False)
+    sim_banks: bool = of_device(False)
     sim_cores: int | None = of_device(None)
     seed: int = of_device(0)
     memory_bytes: int = of_device(GIB)
@@ -76,8 +82,9 @@ class NvgpuOptions:
         one_of("platform", self.platform, PLATFORMS)
         one_of("arch", self.arch, tuple(MACHINES))
         one_of("sim_schedule", self.sim_schedule, SCHEDULES)
-        if not isinstance(self.sim_races, bool):
-            raise UserError(f"sim_races={shown(self.sim_races)} is neither True nor False")
+        for name in ("sim_races", "sim_banks"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise UserError(f"{name}={shown(value)} is neither True nor False")
         if self.sim_cores is not None:
             whole("sim_cores", self.sim_cores, 1, MAX_CORES)
         whole("device_index", self.device_index, 0, 255)

@@ -41,6 +41,7 @@ def _read(names: Sequence[str], devices: Sequence[AcceleratorDevice]) -> dict[st
         try:
             values[name] = float(counters[name])
         except KeyError:
-            hints = did_you_mean(name, list(counters))
+            own = getattr(counters, "hints", None)  # of a target that knows more than names
+            hints = own(name) if own else did_you_mean(name, list(counters))
             raise UserError(f"{device.device_name} has no counter '{name}'", hints=hints) from None
     return values

@@ -74,8 +74,9 @@ int cuda_print(const char *format, const void *arguments);
 // Say which barrier of the code, from 1 on, this thread comes to next: lanes of a warp that come to
 // different ones at a time have diverged. For the simulator alone.
 void cuda_next_barrier(uint32_t site);
-// Wait at barrier 0 for all threads of the block. bar.sync 0.
+// Wait at barrier 0 for all threads of the block; where that is in the code, too. bar.sync 0.
 void cuda_barrier(void);
+void cuda_barrier_at(uint32_t site);
 // Wait at one of the barriers 0 to 15 until `threads`, a multiple of 32, have come; 0 stands for all
 // of the block. bar.sync a, b.
 void cuda_barrier_sync(uint32_t barrier, uint32_t threads);
@@ -130,17 +131,25 @@ __attribute__((const)) uint32_t cuda_to_tf32(float value);
 // fragments out (.row.col). `d` may be `c`.
 void cuda_mma(cuda_mma_kind kind, void *d, const void *a, const void *b, const void *c);
 
-// Several of them that do not depend on each other, of shapes m16n8k16 and m16n8k8 with sums in
-// float32. Of each there are 10 words: 4 of A, 2 of B, and 4 of C, where D is written.
-#define CUDA_MMA_WORDS 10
-void cuda_mma_batch(cuda_mma_kind kind, uint32_t count, uint32_t *words);
-
-// Several ldmatrix.
+// Several ldmatrix, then several mma in order, of shapes m16n8k16, m16n8k8 and m16n8k32 with sums of 32
+// bits, on fragments that they may have in common. All lanes of the warp give the same batch, which is a
+// table of
+//   loads:  how many matrices, whether they are transposed, whether lanes want the registers
+//   a, b:   4, or 2, numbers of matrices that are the registers of a fragment of A, or B: 4 times that of
+//           the load and which of its matrices; CUDA_FROM_WORDS where lanes give the registers
+//   steps:  the numbers of the fragments of A, B and C of an mma
+// A lane has in `words`, one after another: 4 words of each fragment of C, where the sums are written, 4 of
+// each fragment of A that it gives, 4 for the registers of each load that it wants, 2 of each fragment of B
+// that it gives, and the addresses of rows for all loads, 8 bytes each.
+#define CUDA_BATCH 64 // loads, fragments of an operand, and steps at most
+#define CUDA_FROM_WORDS 0xffffffffu
 typedef struct {
-    const void *row;
-    uint32_t matrices, transposed, registers[4];
-} cuda_matrix_load;
-void cuda_load_matrix_batch(uint32_t count, cuda_matrix_load *loads);
+    uint32_t kind; // a cuda_mma_kind
+    uint32_t loads, a, b, c, steps;
+    uint32_t addresses; // the first word with one
+    uint32_t table[];
+} cuda_matrix_batch;
+void cuda_run_batch(const cuda_matrix_batch *batch, uint32_t *words);
 
 // Barriers in shared memory, of 8 bytes aligned to 8. A phase ends when as many arrivals have come as
 // the barrier was made for, and as many bytes as were announced. Phases have the parities 0, 1, 0...

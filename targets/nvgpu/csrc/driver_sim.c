@@ -10,6 +10,8 @@
 #define EVENT_NAME(name) "nvgpu." #name,
 static const char *const names[] = {XTC_COPY_NAMES("nvgpu."), GPU_EVENTS(EVENT_NAME)};
 #define NAMES (sizeof names / sizeof *names)
+#define ONE(name) +1
+static const size_t bank_events = 0 GPU_BANK_EVENTS(ONE);
 
 static int32_t configure(const void *given, sim_options *options, const char **executable)
 {
@@ -37,13 +39,17 @@ static void fill(const void *given, void *block)
     ((gpu_block *)block)->machine = ((const gpu_config *)given)->machine;
 }
 
+static size_t hidden_events(const void *block)
+{
+    return ((const gpu_block *)block)->machine.banks ? 0 : bank_events;
+}
+
 static sim_counter_names *counter_names(const void *block)
 {
-    (void)block;
     sim_counter_names *all = malloc(sizeof *all + sizeof names);
     if (!all)
         return NULL;
-    all->count = NAMES;
+    all->count = NAMES - hidden_events(block);
     memcpy(all->names, names, sizeof names);
     return all;
 }
@@ -51,7 +57,8 @@ static sim_counter_names *counter_names(const void *block)
 static void counter_values(const void *block, const xtc_copies *copies, uint64_t *values)
 {
     values = xtc_copies_values(copies, values);
-    memcpy(values, ((const gpu_block *)block)->counters, sizeof ((gpu_block *)block)->counters);
+    size_t count = GPU_EVENT_COUNT - hidden_events(block);
+    memcpy(values, ((const gpu_block *)block)->counters, count * sizeof *values);
 }
 
 const sim_driver_target sim_driver_target_ops = {

@@ -2,7 +2,7 @@
 // The barriers of a block. Threads are counted, of which hardware counts whole warps.
 #include <string.h>
 
-#include "gpu_sim.h"
+#include "gpu_access.h"
 #include "sim_device.h"
 
 typedef struct {
@@ -29,8 +29,22 @@ void gpu_barriers_bring_back(const void *memory)
     memcpy(barriers, memory, sizeof barriers);
 }
 
+// Warps whose lanes are all at a barrier are together; the running lane has come, too.
+static void settle_banks(void)
+{
+    uint32_t own = gpu_running->number / CUDA_WARP;
+    for (uint32_t i = 0; i * CUDA_WARP < gpu_thread_count; i++) {
+        const gpu_warp *warp = &gpu_warps[i];
+        uint32_t came = warp->at_barrier | (i == own ? gpu_lane_bit(gpu_running) : 0);
+        if (came == (warp->all & ~warp->ended))
+            gpu_banks_settle_warp(i);
+    }
+}
+
 static void open_barrier(uint32_t number)
 {
+    if (gpu_counts_banks)
+        settle_banks();
     barriers[number].came = 0;
     gpu_races_barrier();
     gpu_count(GPU_BARRIERS, 1);
@@ -44,7 +58,7 @@ static void open_barrier(uint32_t number)
 }
 
 // Returns whether all have come.
-static bool come(uint32_t number, uint32_t threads)
+static inline bool come(uint32_t number, uint32_t threads)
 {
     if (number >= GPU_BARRIER_COUNT)
         sim_fault(0, "barrier %u: there are %u", number, GPU_BARRIER_COUNT);
@@ -63,19 +77,24 @@ static bool come(uint32_t number, uint32_t threads)
     return true;
 }
 
-// A barrier is one instruction of a whole warp.
-static void require_same_barrier(const gpu_warp *warp, uint32_t number)
+static _Noreturn void diverged(const gpu_warp *warp, uint32_t number)
 {
-    if (!warp->at_barrier)
-        return;
     uint32_t lane = (uint32_t)__builtin_ctz(warp->at_barrier);
-    const gpu_thread *other = &gpu_threads[(warp - gpu_warps) * CUDA_WARP + lane];
-    if (other->barrier != number)
+    if (warp->barrier != number)
         sim_fault(0, "divergence at barrier %u: lane %u of the warp is at barrier %u", number, lane,
-                  other->barrier);
-    if (other->barrier_site != gpu_running->barrier_site)
-        sim_fault(0, "divergence at barrier %u: lane %u of the warp is at another place of the code",
-                  number, lane);
+                  warp->barrier);
+    sim_fault(0, "divergence at barrier %u: lane %u of the warp is at another place of the code", number,
+              lane);
+}
+
+// A barrier is one instruction of a whole warp.
+static inline void require_same_barrier(gpu_warp *warp, uint32_t number)
+{
+    uint32_t site = gpu_running->barrier_site;
+    if (warp->at_barrier && (warp->barrier != number || warp->barrier_site != site))
+        diverged(warp, number);
+    warp->barrier = number;
+    warp->barrier_site = site;
 }
 
 void cuda_next_barrier(uint32_t site)
@@ -84,9 +103,8 @@ void cuda_next_barrier(uint32_t site)
     gpu_running->barrier_site = site;
 }
 
-void cuda_barrier_sync(uint32_t number, uint32_t threads)
+static inline void wait_at(uint32_t number, uint32_t threads)
 {
-    gpu_require_thread("cuda_barrier_sync");
     gpu_warp *warp = gpu_warp_of(gpu_running);
     gpu_require_converged("a barrier");
     require_same_barrier(warp, number);
@@ -97,9 +115,22 @@ void cuda_barrier_sync(uint32_t number, uint32_t threads)
     gpu_wait(GPU_AT_BARRIER);
 }
 
+void cuda_barrier_sync(uint32_t number, uint32_t threads)
+{
+    gpu_require_thread("cuda_barrier_sync");
+    wait_at(number, threads);
+}
+
 void cuda_barrier(void)
 {
     cuda_barrier_sync(0, 0);
+}
+
+void cuda_barrier_at(uint32_t site)
+{
+    gpu_require_thread("cuda_barrier_at");
+    gpu_running->barrier_site = site;
+    wait_at(0, 0);
 }
 
 // Lanes that have come go on at once, so nothing can be said about where others of the warp are.

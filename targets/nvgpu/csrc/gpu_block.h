@@ -16,10 +16,16 @@ typedef struct {
     uint32_t shared_bytes;   // that a block may have
     uint32_t shuffled;       // whether the order of blocks and threads is random
     uint32_t races;          // whether accesses whose order nothing settles are faults
+    uint32_t banks;          // whether conflicts of banks of shared memory are counted
     uint64_t seed;
     uint32_t cores;          // on which blocks of a launch run at the same time
     uint64_t alone_ns;       // that a launch runs on one core before others join
 } gpu_machine;
+
+// Of machines that count conflicts of banks; the last ones of all.
+#define GPU_BANK_EVENTS(X)                                                                        \
+    X(SHARED_READ_CONFLICTS) X(SHARED_WRITE_CONFLICTS) X(ASYNC_COPY_CONFLICTS)                     \
+    X(LOADED_MATRIX_CONFLICTS) X(STORED_MATRIX_CONFLICTS) X(UNGROUPED_ACCESSES)
 
 // Exact, for the whole device. Warp instructions are counted once for a warp, barriers once for
 // all threads that meet.
@@ -31,12 +37,12 @@ typedef struct {
     X(ASYNC_COPIES) X(ASYNC_COPY_BYTES) X(LOADED_MATRICES) X(STORED_MATRICES)                      \
     X(MMA_F16) X(MMA_BF16) X(MMA_TF32) X(MMA_S8) X(MMA_F64)                                       \
     X(MMA_F16_MACS) X(MMA_BF16_MACS) X(MMA_TF32_MACS) X(MMA_S8_MACS) X(MMA_F64_MACS)             \
-    X(MBARRIER_ARRIVALS) X(MBARRIER_WAITS) X(PROXY_FENCES)                                         \
+    X(MBARRIER_ARRIVALS) X(MBARRIER_WAITS) X(MBARRIER_STALLS) X(PROXY_FENCES)                      \
     X(CLUSTER_SYNCS) X(TMA_LOADS) X(TMA_LOAD_BYTES) X(TMA_STORES) X(TMA_STORE_BYTES)               \
     X(WGMMA_F16) X(WGMMA_BF16) X(WGMMA_E4M3) X(WGMMA_E5M2) X(WGMMA_TF32)                           \
     X(WGMMA_S8) X(WGMMA_U8)                                                                        \
     X(WGMMA_F16_MACS) X(WGMMA_BF16_MACS) X(WGMMA_E4M3_MACS) X(WGMMA_E5M2_MACS)                     \
-    X(WGMMA_TF32_MACS) X(WGMMA_S8_MACS) X(WGMMA_U8_MACS)
+    X(WGMMA_TF32_MACS) X(WGMMA_S8_MACS) X(WGMMA_U8_MACS) GPU_BANK_EVENTS(X)
 
 #define GPU_ENUM(name) GPU_##name,
 enum gpu_event { GPU_EVENTS(GPU_ENUM) GPU_EVENT_COUNT };

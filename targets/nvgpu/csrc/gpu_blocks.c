@@ -15,8 +15,8 @@ struct kept {
     uint64_t number;
     gpu_cluster *cluster;
     uint32_t live;
-    gpu_thread *threads;
-    gpu_warp warps[GPU_MAX_WARPS];
+    void *threads;
+    char warps[GPU_MAX_WARPS * sizeof(gpu_warp)];
     char barriers[GPU_BARRIERS_BYTES];
     char *shared;
 };
@@ -31,6 +31,7 @@ static void *memory(size_t nbytes)
 
 static kept *put_aside(uint64_t number, gpu_cluster *cluster, uint32_t live)
 {
+    gpu_banks_settle();
     kept *block = memory(sizeof *block);
     size_t threads = gpu_thread_count * sizeof *gpu_threads;
     *block = (kept){.number = number, .cluster = cluster, .live = live};

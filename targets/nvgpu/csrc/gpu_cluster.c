@@ -3,6 +3,7 @@
 // and shared memory. What a block does to another one is sent, and done when that one runs again.
 #include <stdlib.h>
 
+#include "gpu_access.h"
 #include "gpu_cluster.h"
 #include "sim_device.h"
 #include "sim_poison.h"

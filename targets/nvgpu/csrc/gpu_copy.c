@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu_sim.h"
+#include "gpu_access.h"
 #include "sim_device.h"
 #include "sim_poison.h"
 
@@ -19,10 +19,20 @@ void gpu_copies_begin(gpu_thread *thread)
     thread->copy_group = 0;
 }
 
-static void remember(gpu_thread *thread, gpu_copy copy)
+static inline void poison(void *to, uint32_t nbytes)
+{
+    static const uint16_t pattern[] = {SIM_POISON, SIM_POISON, SIM_POISON, SIM_POISON,
+                                       SIM_POISON, SIM_POISON, SIM_POISON, SIM_POISON};
+    if (nbytes == sizeof pattern) // as most are
+        memcpy(to, pattern, sizeof pattern);
+    else
+        sim_poison(to, nbytes);
+}
+
+static inline void remember(gpu_thread *thread, gpu_copy copy)
 {
     if (thread->copy_count == thread->copy_room) {
-        thread->copy_room = thread->copy_room ? 2 * thread->copy_room : 16;
+        thread->copy_room = thread->copy_room ? 2 * thread->copy_room : 4;
         thread->copies = realloc(thread->copies, thread->copy_room * sizeof copy);
         if (!thread->copies)
             sim_give_up("no memory for the copies in flight");
@@ -41,8 +51,10 @@ void cuda_copy_async(void *to, const void *from, uint32_t nbytes, uint32_t sourc
     gpu_check_shared(to, nbytes, what);
     if (source_bytes)
         gpu_check_global(from, source_bytes, what);
-    sim_poison(to, nbytes);
+    __builtin_prefetch(from); // for when it is waited for
+    poison(to, nbytes);
     remember(gpu_running, (gpu_copy){to, from, nbytes, source_bytes, gpu_running->copy_group});
+    gpu_access_banks(to, nbytes, GPU_ASYNC_COPY_CONFLICTS, __builtin_return_address(0));
     gpu_count(GPU_ASYNC_COPIES, 1);
     gpu_count(GPU_ASYNC_COPY_BYTES, source_bytes);
     gpu_count(GPU_GLOBAL_READ_BYTES, source_bytes);
@@ -53,6 +65,16 @@ void cuda_copy_async_commit(void)
 {
     gpu_require_thread("cuda_copy_async_commit");
     gpu_running->copy_group++;
+}
+
+static inline void move(const gpu_copy *copy)
+{
+    if (copy->source_bytes == 16) { // as most are
+        memcpy(copy->to, copy->from, 16);
+        return;
+    }
+    memcpy(copy->to, copy->from, copy->source_bytes);
+    memset((char *)copy->to + copy->source_bytes, 0, copy->nbytes - copy->source_bytes);
 }
 
 // Do the copies of groups before `group`.
@@ -67,9 +89,8 @@ static void finish(gpu_thread *thread, uint64_t group)
         }
         gpu_touch(copy->from, copy->source_bytes, false);
         gpu_touch(copy->to, copy->nbytes, true);
-        gpu_proxy_written(copy->to, copy->nbytes);
-        memcpy(copy->to, copy->from, copy->source_bytes);
-        memset((char *)copy->to + copy->source_bytes, 0, copy->nbytes - copy->source_bytes);
+        gpu_proxy_written(copy->to);
+        move(copy);
     }
     thread->copy_count = kept;
 }

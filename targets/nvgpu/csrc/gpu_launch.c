@@ -21,10 +21,9 @@ static cuda_thread *code;
 static const uint64_t *code_arguments;
 static bool in_grid, independent;
 
-void gpu_require_thread(const char *call)
+void gpu_stop_outside_thread(const char *call)
 {
-    if (!gpu_running)
-        sim_fault(0, "%s called outside a thread", call);
+    sim_fault(0, "%s called outside a thread", call);
 }
 
 void gpu_require_order(const char *call)
@@ -33,11 +32,43 @@ void gpu_require_order(const char *call)
         sim_fault(0, "%s in a launch whose blocks are independent", call);
 }
 
-void gpu_wait(gpu_state state)
+// In a random order of threads one warp lags: it runs only where no other can, so that the others are
+// as far ahead of it as barriers allow.
+#define NO_WARP GPU_MAX_WARPS
+static uint32_t lagging;
+
+static uint32_t order[GPU_MAX_THREADS]; // of threads, in a round
+static uint32_t turn, last_turn;        // of those that have theirs before the scheduler runs again
+static uint32_t ended_in_round;
+
+#define LINES_AHEAD 6 // of a stack, that a thread uses first
+
+// Bring what the threads behind the next one need into the cache: a switch would wait for it.
+static inline void fetch_later(void)
 {
-    gpu_thread *thread = gpu_running;
-    thread->state = state;
-    sim_fiber_leave(&thread->fiber);
+    if (turn + 1 < last_turn)
+        __builtin_prefetch(&gpu_threads[order[turn + 1]], 1);
+    if (turn >= last_turn)
+        return;
+    const gpu_thread *next = &gpu_threads[order[turn]];
+    const char *stack = next->fiber.pointer;
+    __builtin_prefetch((const char *)next + GPU_LINE, 1);
+    __builtin_prefetch(next->copies, 1);
+    for (int line = 0; line < LINES_AHEAD; line++)
+        __builtin_prefetch(stack + line * GPU_LINE, 1);
+}
+
+// The next thread that can run, NULL where the scheduler is next.
+static gpu_thread *next_ready(void)
+{
+    while (turn < last_turn) {
+        gpu_thread *thread = &gpu_threads[order[turn++]];
+        if (thread->state == GPU_READY && thread->number / CUDA_WARP != lagging) {
+            fetch_later();
+            return thread;
+        }
+    }
+    return NULL;
 }
 
 static void run_thread(void)
@@ -45,14 +76,23 @@ static void run_thread(void)
     code(code_arguments);
     gpu_stores_require_none(gpu_running);
     gpu_running->state = GPU_ENDED;
+    ended_in_round++;
     gpu_warp_lane_ended();
     sim_fiber_end(&gpu_running->fiber, &stacks);
 }
 
-// In a random order of threads one warp lags: it runs only where no other can, so that the others are
-// as far ahead of it as barriers allow.
-#define NO_WARP GPU_MAX_WARPS
-static uint32_t lagging;
+void gpu_wait(gpu_state state)
+{
+    gpu_thread *thread = gpu_running, *next;
+    thread->state = state;
+    next = next_ready();
+    if (!next) {
+        sim_fiber_leave(&thread->fiber);
+        return;
+    }
+    gpu_running = next;
+    sim_fiber_pass(&thread->fiber, &next->fiber, &stacks, run_thread);
+}
 
 static void begin_block(void)
 {
@@ -117,21 +157,20 @@ static void choose_lagging(void)
 // those that ended.
 static bool run_ready(uint32_t *ended)
 {
-    uint32_t order[GPU_MAX_THREADS];
     bool ran = false;
     sim_order(order, gpu_thread_count);
-    for (uint32_t i = 0; i < gpu_thread_count; i++) {
-        if (i % CUDA_WARP == 0)
-            gpu_workers_join();
-        gpu_thread *thread = &gpu_threads[order[i]];
-        if (thread->state != GPU_READY || thread->number / CUDA_WARP == lagging)
-            continue;
-        gpu_running = thread;
-        sim_fiber_enter(&thread->fiber, &stacks, run_thread);
-        gpu_running = NULL;
-        *ended += thread->state == GPU_ENDED;
-        ran = true;
+    ended_in_round = 0;
+    for (turn = 0; turn < gpu_thread_count;) {
+        gpu_workers_join();
+        last_turn = turn + CUDA_WARP < gpu_thread_count ? turn + CUDA_WARP : gpu_thread_count;
+        for (gpu_thread *thread; (thread = next_ready());) {
+            gpu_running = thread;
+            sim_fiber_enter(&thread->fiber, &stacks, run_thread);
+            gpu_running = NULL;
+            ran = true;
+        }
     }
+    *ended += ended_in_round;
     return ran;
 }
 
@@ -168,8 +207,10 @@ bool gpu_run_block(uint32_t *live, bool *worked)
         uint32_t still = paused_threads();
         // Those that had paused do so again in the first round, and nothing else goes on.
         *worked |= gpu_went_on || (ran && (rounds || ended || still != paused));
-        if (!*live)
+        if (!*live) {
             gpu_tma_require_none();
+            gpu_banks_settle();
+        }
         if (!*live || ran)
             continue;
         if (!still && gpu_cluster_size() == 1)
@@ -306,6 +347,7 @@ static void launch(cuda_thread *thread, const uint64_t *arguments, const cuda_sh
     number_threads(shape->block);
     gpu_count(GPU_LAUNCHES, 1);
     gpu_races_launch();
+    gpu_banks_launch();
     cluster_count = gpu_cluster_count();
     clusters_taken = 0;
     if (may_share())

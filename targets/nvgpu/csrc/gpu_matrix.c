@@ -2,108 +2,107 @@
 // Matrices of 8 by 8 elements of 16 bits between shared memory and the registers of a warp.
 #include <string.h>
 
-#include "gpu_sim.h"
+#include "gpu_access.h"
+#include "gpu_transpose.h"
 #include "sim_device.h"
 
 #define ROW_BYTES 16
+#define ROWS 8
+#define MATRICES 4 // at most, of an instruction
 
+// What a lane gives: the row of lane 8 * m + r is row r of matrix m.
 typedef struct {
     uint32_t *registers;
     char *row;
     uint32_t matrices;
-    bool transposed, store;
+    bool transposed;
 } access;
 
-static char *element(void *const *arguments, uint32_t matrix, uint32_t row, uint32_t column)
+typedef gpu_halves tile[MATRICES][ROWS];
+
+static void transpose(tile matrices, uint32_t count)
 {
-    return ((const access *)arguments[matrix * 8 + row])->row + 2 * column;
+    for (uint32_t matrix = 0; matrix < count; matrix++)
+        gpu_transpose_halves(matrices[matrix]);
 }
 
-// Lane l has elements 2 (l % 4) and the next one of row l / 4, or of that column where transposed.
-static void move(void *const *arguments, uint32_t lanes)
+// The word of a lane: lane l has elements 2 (l % 4) and the next one of row l / 4, or of that column where
+// the matrix is transposed.
+static char *word_of(tile matrices, uint32_t matrix, uint32_t lane)
 {
-    (void)lanes;
-    for (uint32_t lane = 0; lane < CUDA_WARP; lane++) {
-        const access *own = arguments[lane];
-        for (uint32_t matrix = 0; matrix < own->matrices; matrix++)
-            for (uint32_t half = 0; half < 2; half++) {
-                uint32_t row = lane / 4, column = lane % 4 * 2 + half;
-                char *position = own->transposed ? element(arguments, matrix, column, row)
-                                              : element(arguments, matrix, row, column);
-                char *mine = (char *)&own->registers[matrix] + 2 * half;
-                memcpy(own->store ? position : mine, own->store ? mine : position, 2);
-            }
-    }
+    return (char *)&matrices[matrix][lane / 4] + lane % 4 * 4;
+}
+
+static void count_matrices(void *const *arguments, bool store)
+{
+    uint32_t count = ((const access *)arguments[0])->matrices;
+    const char *rows[CUDA_WARP];
+    for (uint32_t lane = 0; lane < count * ROWS; lane++)
+        rows[lane] = ((const access *)arguments[lane])->row;
+    gpu_access_rows(rows, count, store ? GPU_STORED_MATRIX_CONFLICTS : GPU_LOADED_MATRIX_CONFLICTS);
+    gpu_count(store ? GPU_STORED_MATRICES : GPU_LOADED_MATRICES, count);
+    gpu_count(store ? GPU_SHARED_WRITE_BYTES : GPU_SHARED_READ_BYTES, (uint64_t)count * ROWS * ROW_BYTES);
+}
+
+static void load_all(void *const *arguments, uint32_t lanes)
+{
     const access *any = arguments[0];
-    gpu_count(any->store ? GPU_STORED_MATRICES : GPU_LOADED_MATRICES, any->matrices);
-    gpu_count(any->store ? GPU_SHARED_WRITE_BYTES : GPU_SHARED_READ_BYTES,
-              (uint64_t)any->matrices * 8 * ROW_BYTES);
+    tile matrices;
+    (void)lanes;
+    for (uint32_t lane = 0; lane < any->matrices * ROWS; lane++)
+        memcpy(&matrices[lane / ROWS][lane % ROWS], ((const access *)arguments[lane])->row, ROW_BYTES);
+    if (any->transposed)
+        transpose(matrices, any->matrices);
+    for (uint32_t lane = 0; lane < CUDA_WARP; lane++)
+        for (uint32_t matrix = 0; matrix < any->matrices; matrix++)
+            memcpy(&((const access *)arguments[lane])->registers[matrix], word_of(matrices, matrix, lane), 4);
+    count_matrices(arguments, false);
 }
 
-static void check_access(const access *own, const gpu_collective *collective)
+static void store_all(void *const *arguments, uint32_t lanes)
 {
-    uint32_t lane = cuda_lane_id();
-    if (own->matrices != 1 && own->matrices != 2 && own->matrices != 4)
-        sim_fault(0, "%s of %u matrices", collective->name, own->matrices);
-    if (lane < 8 * own->matrices) {
-        gpu_check_alignment(own->row, ROW_BYTES, collective->name);
-        gpu_check_shared(own->row, ROW_BYTES, collective->name);
-        gpu_touch(own->row, ROW_BYTES, own->store);
-        if (own->store)
-            gpu_proxy_written(own->row, ROW_BYTES);
-    }
+    const access *any = arguments[0];
+    tile matrices;
+    (void)lanes;
+    for (uint32_t lane = 0; lane < CUDA_WARP; lane++)
+        for (uint32_t matrix = 0; matrix < any->matrices; matrix++)
+            memcpy(word_of(matrices, matrix, lane), &((const access *)arguments[lane])->registers[matrix], 4);
+    if (any->transposed)
+        transpose(matrices, any->matrices);
+    for (uint32_t lane = 0; lane < any->matrices * ROWS; lane++)
+        memcpy(((const access *)arguments[lane])->row, &matrices[lane / ROWS][lane % ROWS], ROW_BYTES);
+    count_matrices(arguments, true);
 }
 
-static void run_collective(access *own, const gpu_collective *collective)
+static inline void check_access(const void *row, uint32_t matrices, bool store, const char *name)
 {
-    check_access(own, collective);
+    if (matrices != 1 && matrices != 2 && matrices != 4)
+        sim_fault(0, "%s of %u matrices", name, matrices);
+    if (gpu_running->number % CUDA_WARP >= ROWS * matrices)
+        return;
+    gpu_check_alignment(row, ROW_BYTES, name);
+    gpu_check_shared(row, ROW_BYTES, name);
+    gpu_touch(row, ROW_BYTES, store);
+    if (store)
+        gpu_proxy_written(row);
+}
+
+static void run_collective(access *own, bool store, const gpu_collective *collective)
+{
+    check_access(own->row, own->matrices, store, collective->name);
     gpu_run_collective(collective, own->matrices * 2 + own->transposed, CUDA_ALL_LANES, own);
 }
 
 void cuda_load_matrix(uint32_t *registers, const void *row, uint32_t matrices, bool transposed)
 {
-    static const gpu_collective collective = {"cuda_load_matrix", true, move};
-    access own = {registers, (char *)row, matrices, transposed, false};
-    run_collective(&own, &collective);
+    static const gpu_collective collective = {"cuda_load_matrix", true, load_all};
+    access own = {registers, (char *)row, matrices, transposed};
+    run_collective(&own, false, &collective);
 }
 
 void cuda_store_matrix(const uint32_t *registers, void *row, uint32_t matrices, bool transposed)
 {
-    static const gpu_collective collective = {"cuda_store_matrix", true, move};
-    access own = {(uint32_t *)registers, row, matrices, transposed, true};
-    run_collective(&own, &collective);
-}
-
-typedef struct {
-    uint32_t count;
-    cuda_matrix_load *loads;
-} load_batch;
-
-static void load_all(void *const *arguments, uint32_t lanes)
-{
-    uint32_t count = ((const load_batch *)arguments[0])->count;
-    for (uint32_t number = 0; number < count; number++) {
-        access all[CUDA_WARP];
-        void *each[CUDA_WARP];
-        for (uint32_t lane = 0; lane < CUDA_WARP; lane++) {
-            cuda_matrix_load *load = &((const load_batch *)arguments[lane])->loads[number];
-            all[lane] = (access){load->registers, (char *)load->row, load->matrices,
-                                 load->transposed, false};
-            each[lane] = &all[lane];
-        }
-        move(each, lanes);
-    }
-}
-
-void cuda_load_matrix_batch(uint32_t count, cuda_matrix_load *loads)
-{
-    static const gpu_collective collective = {"cuda_load_matrix", true, load_all};
-    gpu_require_thread(collective.name);
-    for (uint32_t number = 0; number < count; number++) {
-        const cuda_matrix_load *load = &loads[number];
-        access own = {NULL, (char *)load->row, load->matrices, load->transposed, false};
-        check_access(&own, &collective);
-    }
-    load_batch all = {count, loads};
-    gpu_run_collective(&collective, count, CUDA_ALL_LANES, &all);
+    static const gpu_collective collective = {"cuda_store_matrix", true, store_all};
+    access own = {(uint32_t *)registers, row, matrices, transposed};
+    run_collective(&own, true, &collective);
 }

@@ -2,6 +2,7 @@
 // Barriers in shared memory, which count arrivals and the bytes of copies.
 #include <string.h>
 
+#include "gpu_access.h"
 #include "gpu_cluster.h"
 #include "sim_device.h"
 
@@ -128,6 +129,8 @@ void cuda_mbarrier_wait(void *barrier, uint32_t parity)
     static const char what[] = "mbarrier.try_wait";
     gpu_require_thread(what);
     gpu_count(GPU_MBARRIER_WAITS, 1);
+    if (found(barrier, what)->phase == (parity & 1))
+        gpu_count(GPU_MBARRIER_STALLS, 1);
     while (found(barrier, what)->phase == (parity & 1)) {
         gpu_running->mbarrier = barrier;
         gpu_running->parity = parity & 1;

@@ -3,63 +3,61 @@
 #define _GNU_SOURCE
 #include <sys/mman.h>
 
-#include "gpu_sim.h"
+#include "gpu_access.h"
 #include "sim_device.h"
 #include "sim_poison.h"
 
 #define PAGE (64ull << 10) // no smaller than the system's
 
-static char *shared;
+char *gpu_shared;
 
 void gpu_shared_map(void)
 {
     void *address = (void *)(uintptr_t)gpu->machine.shared_address;
     uint64_t nbytes = (gpu->machine.shared_bytes + PAGE - 1) / PAGE * PAGE;
-    shared = mmap(address, nbytes, PROT_READ | PROT_WRITE,
+    gpu_shared = mmap(address, nbytes, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (shared != address)
+    if (gpu_shared != address)
         sim_give_up("the shared memory cannot be mapped at its address");
 }
 
 void gpu_shared_begin(void)
 {
-    sim_poison(shared, gpu_shape.shared_bytes);
+    sim_poison(gpu_shared, gpu_shape.shared_bytes);
 }
 
 char *gpu_shared_memory(void)
 {
-    return shared;
+    return gpu_shared;
 }
 
 void *cuda_shared(void)
 {
     gpu_require_thread("cuda_shared");
-    return shared;
+    return gpu_shared;
 }
 
-static bool is_shared(const void *address)
+static inline bool is_shared(const void *address)
 {
-    return (uintptr_t)address - (uintptr_t)shared < gpu->machine.shared_bytes;
+    return (uintptr_t)address - (uintptr_t)gpu_shared < gpu->machine.shared_bytes;
 }
 
-void gpu_check_alignment(const void *address, uint32_t nbytes, const char *what)
+void gpu_stop_misaligned(const void *address, uint32_t nbytes, const char *what)
 {
     if (nbytes > 16 || __builtin_popcount(nbytes) != 1)
         sim_fault((uintptr_t)address, "%s of %u bytes, which is not 1, 2, 4, 8 or 16", what, nbytes);
-    if ((uintptr_t)address % nbytes)
-        sim_fault((uintptr_t)address, "misaligned %s of %u bytes", what, nbytes);
+    sim_fault((uintptr_t)address, "misaligned %s of %u bytes", what, nbytes);
 }
 
-void gpu_check_shared(const void *address, uint32_t nbytes, const char *what)
+void gpu_stop_outside_shared(const void *address, uint32_t nbytes, const char *what)
 {
     if (!is_shared(address))
         sim_fault((uintptr_t)address, "%s of %u bytes outside shared memory", what, nbytes);
-    if ((uintptr_t)address - (uintptr_t)shared + nbytes > gpu_shape.shared_bytes)
-        sim_fault((uintptr_t)address, "%s of %u bytes outside the block's %u bytes of shared memory",
-                  what, nbytes, gpu_shape.shared_bytes);
+    sim_fault((uintptr_t)address, "%s of %u bytes outside the block's %u bytes of shared memory", what,
+              nbytes, gpu_shape.shared_bytes);
 }
 
-void gpu_check_global(const void *address, uint32_t nbytes, const char *what)
+void gpu_check_allocated(const void *address, uint32_t nbytes, const char *what)
 {
     uint64_t outside;
     if (!sim_device_is_allocated((uintptr_t)address, nbytes, &outside))
@@ -67,11 +65,11 @@ void gpu_check_global(const void *address, uint32_t nbytes, const char *what)
                   nbytes);
 }
 
-static void check(const void *address, uint32_t nbytes, const char *what)
+static inline void check(const void *address, uint32_t nbytes, bool in_shared, const char *what)
 {
     gpu_require_thread(what);
     gpu_check_alignment(address, nbytes, what);
-    if (is_shared(address))
+    if (in_shared)
         gpu_check_shared(address, nbytes, what);
     else
         gpu_check_global(address, nbytes, what);
@@ -80,8 +78,10 @@ static void check(const void *address, uint32_t nbytes, const char *what)
 void cuda_read(const void *address, uint32_t nbytes)
 {
     bool in_shared = is_shared(address);
-    check(address, nbytes, "read");
+    check(address, nbytes, in_shared, "read");
     gpu_touch(address, nbytes, false);
+    if (in_shared)
+        gpu_access_banks(address, nbytes, GPU_SHARED_READ_CONFLICTS, __builtin_return_address(0));
     gpu_count(in_shared ? GPU_SHARED_READS : GPU_GLOBAL_READS, 1);
     gpu_count(in_shared ? GPU_SHARED_READ_BYTES : GPU_GLOBAL_READ_BYTES, nbytes);
 }
@@ -89,17 +89,19 @@ void cuda_read(const void *address, uint32_t nbytes)
 void cuda_write(const void *address, uint32_t nbytes)
 {
     bool in_shared = is_shared(address);
-    check(address, nbytes, "write");
+    check(address, nbytes, in_shared, "write");
     gpu_touch(address, nbytes, true);
-    if (in_shared)
-        gpu_proxy_written(address, nbytes);
+    if (in_shared) {
+        gpu_access_banks(address, nbytes, GPU_SHARED_WRITE_CONFLICTS, __builtin_return_address(0));
+        gpu_proxy_written(address);
+    }
     gpu_count(in_shared ? GPU_SHARED_WRITES : GPU_GLOBAL_WRITES, 1);
     gpu_count(in_shared ? GPU_SHARED_WRITE_BYTES : GPU_GLOBAL_WRITE_BYTES, nbytes);
 }
 
 void cuda_atomic(const void *address, uint32_t nbytes)
 {
-    check(address, nbytes, "atomic access");
+    check(address, nbytes, is_shared(address), "atomic access");
     if (!is_shared(address))
         gpu_require_order("atomic access to global memory");
     gpu_count(GPU_ATOMICS, 1);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accesses whose order no barrier settles: between threads of a block, and between blocks.
-#include "gpu_sim.h"
+#include "gpu_access.h"
 #include "sim_device.h"
 #include "sim_shadow.h"
 
 static sim_shadow global, shared;
-static uint32_t phase, block_phase;
-static bool watches;
+uint32_t gpu_phase;
+static uint32_t block_phase;
+bool gpu_watches_races;
 
 void gpu_races_open(void)
 {
-    watches = gpu->machine.races;
-    if (!watches)
+    gpu_watches_races = gpu->machine.races;
+    if (!gpu_watches_races)
         return;
     uint64_t address, nbytes;
     sim_device_memory(&address, &nbytes);
@@ -21,24 +22,24 @@ void gpu_races_open(void)
 
 void gpu_races_launch(void)
 {
-    if (!watches)
+    if (!gpu_watches_races)
         return;
-    phase = 0;
+    gpu_phase = 0;
     sim_shadow_forget(&global);
     sim_shadow_forget(&shared);
 }
 
 void gpu_races_block(void)
 {
-    if (!watches)
+    if (!gpu_watches_races)
         return;
-    block_phase = ++phase;
+    block_phase = ++gpu_phase;
     sim_shadow_forget(&shared); // of a block alone
 }
 
 void gpu_races_resume(void)
 {
-    if (!watches)
+    if (!gpu_watches_races)
         return;
     gpu_races_block();
     sim_shadow_forget(&global);
@@ -46,18 +47,13 @@ void gpu_races_resume(void)
 
 void gpu_races_acquire(void)
 {
-    if (watches)
+    if (gpu_watches_races)
         sim_shadow_forget(&global);
 }
 
 void gpu_races_barrier(void)
 {
-    phase++;
-}
-
-uint32_t gpu_races_phase(void)
-{
-    return phase;
+    gpu_phase++;
 }
 
 static _Noreturn void tell(const sim_race *race, const char *what, const char *memory)
@@ -74,11 +70,9 @@ static _Noreturn void tell(const sim_race *race, const char *what, const char *m
               other, race->other.agent);
 }
 
-void gpu_touch(const void *address, uint32_t nbytes, bool writes)
+void gpu_races_touch(const void *address, uint32_t nbytes, bool writes)
 {
-    if (!watches)
-        return;
-    sim_agent self = {block_phase, phase, (uint16_t)gpu_running->number, CUDA_WARP,
+    sim_agent self = {block_phase, gpu_phase, (uint16_t)gpu_running->number, CUDA_WARP,
                       gpu_warp_of(gpu_running)->steps};
     bool in_shared = (uintptr_t)address - shared.address < shared.nbytes;
     sim_race race;

@@ -42,6 +42,7 @@ int main(void)
     gpu_counters = gpu->counters;
     gpu_shared_map();
     gpu_races_open();
+    gpu_banks_open();
     sim_order_init(gpu->machine.shuffled, gpu->machine.seed);
     sim_device_serve();
 }

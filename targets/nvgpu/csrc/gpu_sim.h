@@ -13,6 +13,7 @@
 
 #define GPU_MAX_WARPS (GPU_MAX_THREADS / CUDA_WARP)
 #define GPU_BARRIER_COUNT 16
+#define GPU_LINE 64 // bytes of a line of the host's cache
 
 // Something that lanes of a warp do together.
 typedef struct {
@@ -35,30 +36,35 @@ typedef enum {
 typedef struct gpu_copy gpu_copy;
 typedef struct gpu_store gpu_store;
 
+// What every switch and meeting needs is in the first line of the cache.
 typedef struct {
     sim_fiber fiber;
     gpu_state state;
-    uint32_t number, position[3]; // in its block
-    uint32_t barrier;          // where it waits
-    uint32_t barrier_site;     // which of the code's, 0 where it does not say
+    uint32_t number; // in its block
     const gpu_collective *collective;
     uint32_t mask, variant; // of the collective: lanes must agree on them
     void *argument;
-    gpu_copy *copies; // asynchronous ones in flight, oldest first
+    uint32_t barrier;      // where it waits
+    uint32_t barrier_site; // which of the code's, 0 where it does not say
+    gpu_copy *copies;      // asynchronous ones in flight, oldest first
     uint32_t copy_count, copy_room, copy_group;
     uint32_t fences;      // that it made before asynchronous accesses
-    const void *mbarrier; // where it waits, for the phase of this parity
-    uint32_t parity;
+    uint32_t position[3]; // in its block
+    uint32_t parity;      // of the phase for which it waits at an mbarrier
+    const void *mbarrier;
     uint32_t multiply_group, multiply_waits; // of its warpgroup: groups that it closed, and waits
     gpu_store *stores; // bulk stores in flight, oldest first
     uint32_t store_count, store_room, store_group;
-} gpu_thread;
+} __attribute__((aligned(GPU_LINE))) gpu_thread;
 
 // Sets of lanes.
 typedef struct {
     uint32_t all, ended, at_barrier, in_collective;
     uint16_t steps; // how often lanes were in step
-} gpu_warp;
+    uint32_t barrier, barrier_site; // where those at a barrier are
+    uint32_t last, mask, variant;   // the lane that came to a collective last, and to which
+    const gpu_collective *collective;
+} __attribute__((aligned(GPU_LINE))) gpu_warp;
 
 extern gpu_block *gpu;
 extern uint64_t *gpu_counters; // of this process
@@ -74,6 +80,14 @@ static inline void gpu_count(enum gpu_event event, uint64_t count)
     gpu_counters[event] += count;
 }
 
+_Noreturn void gpu_stop_outside_thread(const char *call); // gpu_launch.c
+// Stop where no thread runs.
+static inline void gpu_require_thread(const char *call)
+{
+    if (!gpu_running)
+        gpu_stop_outside_thread(call);
+}
+
 static inline gpu_warp *gpu_warp_of(const gpu_thread *thread)
 {
     return &gpu_warps[thread->number / CUDA_WARP];
@@ -85,8 +99,6 @@ static inline uint32_t gpu_lane_bit(const gpu_thread *thread)
 }
 
 // gpu_launch.c
-// Stop where no thread runs.
-void gpu_require_thread(const char *call);
 // Stop where the launch says that its blocks do not depend on each other.
 void gpu_require_order(const char *call);
 // Let others run until somebody makes this thread ready.
@@ -108,18 +120,20 @@ _Noreturn void gpu_barrier_deadlock(const gpu_thread *thread);
 // gpu_warp.c
 void gpu_run_collective(const gpu_collective *collective, uint32_t variant, uint32_t mask, void *argument);
 // Stop where a lane of the running thread's warp waits for it elsewhere.
-void gpu_require_converged(const char *name);
+void gpu_require_apart(const gpu_warp *warp, const char *name);
+static inline void gpu_require_converged(const char *name)
+{
+    const gpu_warp *warp = gpu_warp_of(gpu_running);
+    if (warp->in_collective)
+        gpu_require_apart(warp, name);
+}
 void gpu_warp_lane_ended(void); // the running thread has
 _Noreturn void gpu_collective_deadlock(const gpu_thread *thread);
 
-// gpu_memory.c
+// gpu_memory.c; gpu_access.h has the checks
 void gpu_shared_map(void);
 void gpu_shared_begin(void); // of a block: it is poisoned
 char *gpu_shared_memory(void);
-// Stop unless the running thread may access these bytes.
-void gpu_check_shared(const void *address, uint32_t nbytes, const char *what);
-void gpu_check_global(const void *address, uint32_t nbytes, const char *what);
-void gpu_check_alignment(const void *address, uint32_t nbytes, const char *what);
 
 // gpu_races.c: where the machine watches for races.
 void gpu_races_open(void);
@@ -128,8 +142,12 @@ void gpu_races_block(void);   // begins
 void gpu_races_resume(void);  // a block that paused goes on: it has seen what others did
 void gpu_races_acquire(void); // a thread has seen what other blocks did before they released it
 void gpu_races_barrier(void); // opens
-// The running thread reads or writes these bytes; stops where that is a race.
-void gpu_touch(const void *address, uint32_t nbytes, bool writes);
+
+// gpu_banks.c: where the machine counts conflicts of banks.
+void gpu_banks_open(void);
+void gpu_banks_launch(void);               // begins
+void gpu_banks_settle_warp(uint32_t warp); // its lanes are together
+void gpu_banks_settle(void);               // all warps have come as far as they will
 
 // gpu_blocks.c: blocks that wait for others.
 // Run the clusters whose numbers `next` gives, until it returns false.
@@ -159,9 +177,6 @@ sim_output *gpu_output(void);
 // gpu_copy.c
 void gpu_copies_begin(gpu_thread *thread);
 
-// gpu_races.c: how many barriers have opened and phases ended.
-uint32_t gpu_races_phase(void);
-
 // gpu_mbarrier.c
 // A copy has brought bytes; the barrier's phase may end.
 void gpu_mbarrier_brought(void *barrier, uint32_t nbytes);
@@ -170,7 +185,6 @@ _Noreturn void gpu_mbarrier_deadlock(const gpu_thread *thread);
 
 // gpu_proxy.c: what threads have written to shared memory, and not shown to asynchronous accesses.
 void gpu_proxy_begin(void); // of a block
-void gpu_proxy_written(const void *shared, uint32_t nbytes);
 // Stop where an asynchronous access would not see what a thread has written.
 void gpu_proxy_require(const void *shared, uint32_t nbytes, const char *what);
 
@@ -180,10 +194,6 @@ bool gpu_tma_land(void);          // the oldest load that is in flight; whether 
 void gpu_tma_require_none(void);  // at the end of a block
 void gpu_stores_begin(gpu_thread *thread);
 void gpu_stores_require_none(const gpu_thread *thread); // at its end
-
-// gpu_mma.c
-// Numbers of 16 bits, a multiple of 8 of them, as float32.
-void gpu_widen(bool bfloat, const uint16_t *from, float *to, uint32_t count);
 
 // gpu_wgmma.c
 void gpu_warpgroups_begin(void); // of a block

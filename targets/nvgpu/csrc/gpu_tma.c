@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu_access.h"
 #include "gpu_cluster.h"
 #include "sim_device.h"
 #include "sim_poison.h"

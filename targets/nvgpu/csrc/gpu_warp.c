@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lanes of a warp do together: the last one to come does it for all.
-#include "gpu_sim.h"
+#include "gpu_access.h"
 #include "sim_device.h"
 #include "sim_poison.h"
 
@@ -20,6 +20,8 @@ static void complete(gpu_warp *warp, const gpu_collective *collective, uint32_t 
     for (uint32_t left = lanes; left; left &= left - 1)
         arguments[first_of(left)] = lane_of(warp, first_of(left))->argument;
     collective->run(arguments, lanes);
+    if (gpu_counts_banks && lanes == (warp->all & ~warp->ended))
+        gpu_banks_settle_warp((uint32_t)(warp - gpu_warps));
     warp->in_collective &= ~lanes;
     warp->steps++;
     for (uint32_t left = lanes; left; left &= left - 1)
@@ -55,6 +57,14 @@ static void require_same_collective(const gpu_warp *warp, const gpu_collective *
                   mask, lane, other->mask);
 }
 
+// Whether the lane that came last, with which those before it agreed, waits for the same.
+static inline bool is_same_as_last(const gpu_warp *warp, const gpu_collective *collective, uint32_t variant,
+                                   uint32_t mask)
+{
+    return warp->in_collective & warp->last && !(warp->at_barrier & mask) && warp->mask == mask &&
+           warp->collective == collective && warp->variant == variant;
+}
+
 void gpu_run_collective(const gpu_collective *collective, uint32_t variant, uint32_t mask, void *argument)
 {
     gpu_require_thread(collective->name);
@@ -65,10 +75,12 @@ void gpu_run_collective(const gpu_collective *collective, uint32_t variant, uint
         require_whole_warp(warp, collective);
     if (!(mask & bit))
         sim_fault(0, "%s with the lane mask 0x%x, without its own lane", collective->name, mask);
-    require_same_collective(warp, collective, variant, mask);
-    self->collective = collective;
-    self->variant = variant;
-    self->mask = mask;
+    if (!is_same_as_last(warp, collective, variant, mask))
+        require_same_collective(warp, collective, variant, mask);
+    warp->last = bit;
+    warp->collective = self->collective = collective;
+    warp->variant = self->variant = variant;
+    warp->mask = self->mask = mask;
     self->argument = argument;
     uint32_t lanes = mask & warp->all & ~warp->ended;
     warp->in_collective |= bit;
@@ -78,9 +90,8 @@ void gpu_run_collective(const gpu_collective *collective, uint32_t variant, uint
         gpu_wait(GPU_IN_MEETING);
 }
 
-void gpu_require_converged(const char *name)
+void gpu_require_apart(const gpu_warp *warp, const char *name)
 {
-    const gpu_warp *warp = gpu_warp_of(gpu_running);
     for (uint32_t left = warp->in_collective; left; left &= left - 1) {
         const gpu_thread *other = lane_of(warp, first_of(left));
         if (other->mask & gpu_lane_bit(gpu_running))

@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "gpu_sim.h"
+#include "gpu_access.h"
+#include "gpu_numbers.h"
 #include "sim_device.h"
 
 #define GROUP 128 // threads

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
@@ -22,16 +23,16 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc.ir.mlir_llvm import llvm
+from xtc_targets.nvgpu.passes._batch_calls import MMA, WORDS, Tables
 from xtc_targets.nvgpu.passes._kernels import BARRIER, SHUFFLE
-from xtc_targets.nvgpu.passes._warp_batches import LOAD, MMA, MOST, WORDS, batch
+from xtc_targets.nvgpu.passes._warp_batches import MOST, batch
 from xtc_targets.nvgpu.passes._warpgroup_calls import WGMMA, replace_multiplications
 
 _DECLARATIONS = """
 llvm.func @cuda_copy_async(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_copy_async_commit()
 llvm.func @cuda_copy_async_wait(i32)
-llvm.func @cuda_load_matrix_batch(i32, !llvm.ptr)
-llvm.func @cuda_mma_batch(i32, i32, !llvm.ptr)
+llvm.func @cuda_run_batch(!llvm.ptr, !llvm.ptr)
 llvm.func @cuda_to_tf32(f32) -> i32
 llvm.func @cuda_shuffle(i32, i32, i32, i32, i32, !llvm.ptr) -> i32
 llvm.func @cuda_barrier_sync(i32, i32)
@@ -68,6 +69,7 @@ _KIND = re.compile(r"shfl_kind (\w+)")
 _MODES = MappingProxyType({"up": 0, "down": 1, "bfly": 2, "idx": 3})
 """Kinds of `shfl.sync`: their numbers in `cuda_shuffle_mode`."""
 
+_BARRIER_AT, _NEXT_BARRIER = "cuda_barrier_at", "cuda_next_barrier"
 _SCRATCH_WORDS = 16
 _ALIGNMENT = 16
 
@@ -82,21 +84,20 @@ def declare(module: Operation) -> None:
 
 def replace(kernel: Operation) -> None:
     """Replace a kernel's instructions by calls. Raises CompileError for one without a call."""
-    found = [op for op in all_operations(kernel) if op.name in _CALLS]
     for op in all_operations(kernel):
         if op.name.startswith("nvvm.") and not _needs_call(op):
             raise _unknown(op)
     _batch(kernel)
     replace_multiplications(kernel)
+    found = [op for op in all_operations(kernel) if op.name in _CALLS]
     for number, op in enumerate([op for op in found if op.name == BARRIER]):
         with op.location:
             ip = InsertionPoint(op)
-            call("cuda_next_barrier", [constant(number + 1, ip)], [], ip)
-    for op in [op for op in found if _is_block_barrier(op)]:
-        with op.location:
-            call("cuda_barrier", [], [], InsertionPoint(op))
-        found.remove(op)
-        op.erase()
+            alone = _is_block_barrier(op)
+            call(_BARRIER_AT if alone else _NEXT_BARRIER, [constant(number + 1, ip)], [], ip)
+        if alone:
+            found.remove(op)
+            op.erase()
     if not found:
         return
     with kernel.location:
@@ -114,14 +115,19 @@ def _needs_call(op: Operation) -> bool:
 
 
 def _batch(kernel: Operation) -> None:
-    """Call the simulator for instructions of warps, with memory for their registers."""
-    for name, kind_of in ((LOAD, _load_kind), (MMA, _mma_kind)):
-        count = sum(op.name == name for op in all_operations(kernel))
-        if count:
-            with kernel.location:
-                ip = InsertionPoint.at_block_begin(kernel.regions[0].blocks[0])
-                memory = _words(WORDS[name] * min(MOST, count), ip)
-            batch(kernel, name, kind_of, memory)
+    """Call the simulator for matrix instructions of warps, with memory for their registers."""
+    counts = Counter(op.name for op in all_operations(kernel) if op.name in WORDS)
+    if not counts:
+        return
+    words = sum(WORDS[name] * min(MOST, count) for name, count in counts.items())
+    with kernel.location:
+        memory = _words(words, InsertionPoint.at_block_begin(kernel.regions[0].blocks[0]))
+    batch(kernel, _matrix_kind, memory, Tables(kernel))
+
+
+def _matrix_kind(op: Operation) -> int:
+    """The number of an mma's kind. Raises CompileError for instructions without a call."""
+    return _mma_kind(op) if op.name == MMA else _load_kind(op)
 
 
 def _unknown(op: Operation) -> CompileError:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions of whole warps in batches, for the simulator: lanes meet once for many.
+"""Matrix instructions of warps in batches, for the simulator: lanes meet once for many.
 
-A meeting switches to every lane of a warp, which costs more than a multiply-add. Instructions of a
-block of code that do not depend on each other are done by one call, before the first operation that
-needs a result; what only takes results apart, or puts them together, waits behind the call.
+A meeting switches to every lane of a warp, which costs more than a multiply-add. Loads of matrices
+and multiply-adds of a block of code are done by one call, before the first operation that needs a
+result; what only takes results apart, or puts them together, waits behind the call. Of a batch are
+also multiply-adds of matrices that it loads, and those that continue the sums of another one which
+nobody else reads: such results do not go by way of lanes.
 """
 
 from __future__ import annotations
@@ -11,29 +13,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from xtc.ir.builders.llvm import advanced, call, constant, plain_address
-from xtc.ir.mlir import Block, InsertionPoint, IntegerAttr, Operation, Value
-from xtc.ir.mlir_llvm import llvm
+from xtc.ir.mlir import Block, InsertionPoint, Operation, Value
+from xtc_targets.nvgpu.passes._batch_calls import (
+    ACCUMULATORS,
+    LOAD,
+    MMA,
+    Layout,
+    Tables,
+    extracted,
+    matrices,
+    operands,
+)
 
 MOST = 64
-"""Instructions of a batch."""
-
-MMA, LOAD = "nvvm.mma.sync", "nvvm.ldmatrix"
-
-_WORD = 4
-_SUMS = 6  # of an mma's 10 words that where C begins
-_REGISTERS = 4  # of a load's 8 words that where results begin
-WORDS = {MMA: 10, LOAD: 8}
-"""32-bit words of an instruction. An mma has 4 of A, 2 of B, and 4 of C, which become the result; a
-load an address of two, how many matrices, whether they are transposed, and 4 for the result."""
+"""Loads, and multiply-adds, of a batch: `CUDA_BATCH` of `csrc/cuda_sim.h`."""
 
 _DELAYED = (
     *("llvm.extractvalue", "llvm.insertvalue", "llvm.extractelement", "llvm.insertelement"),
     *("llvm.bitcast", "llvm.shufflevector", "llvm.mlir.undef", "llvm.mlir.poison"),
-    *("llvm.mlir.constant", "llvm.fadd", "llvm.fptrunc", "llvm.fpext", MMA),
+    *("llvm.mlir.constant", "llvm.fadd", "llvm.fptrunc", "llvm.fpext"),
+    *("nvvm.convert.float.to.tf32", MMA),
 )
 """Operations without effects that may stand behind the call."""
 
+_TAKES_APART = "llvm.extractvalue", "llvm.bitcast"
 _ENDS = ("llvm.return", "llvm.br", "llvm.cond_br", "llvm.switch", "llvm.unreachable")
 _WITHOUT_EFFECTS = (
     *("llvm.getelementptr", "llvm.addrspacecast", "llvm.ptrtoint", "llvm.inttoptr", "llvm.icmp"),
@@ -45,33 +48,73 @@ _WITHOUT_EFFECTS = (
 
 @dataclass
 class _Batch:
-    """Instructions of one kind, and operations that wait for them."""
+    """Instructions, and operations that wait for them.
 
-    kind: int = -1
-    members: list[Operation] = field(default_factory=list)
-    delayed: list[Operation] = field(default_factory=list)
+    Attributes:
+        kind: of the multiply-adds, None before there is one.
+        loads, steps: with their numbers.
+        inner: all operations of the batch, in order.
+    """
+
+    kind: int | None = None
+    loads: dict[Operation, int] = field(default_factory=dict)
+    steps: dict[Operation, int] = field(default_factory=dict)
+    inner: list[Operation] = field(default_factory=list)
     pending: set[Value] = field(default_factory=set)
 
+    def waits(self, values: list[Value]) -> bool:
+        """Whether a value is not there before the call."""
+        return any(value in self.pending for value in values)
 
-def batch(kernel: Operation, name: str, kind_of: Callable[[Operation], int], memory: Value) -> None:
-    """Do a kernel's instructions of a name in batches; `memory` has room for one of `MOST`."""
+    def takes(self, op: Operation, kind: int) -> bool:
+        """Whether an instruction can be of this batch."""
+        if op.name == LOAD:
+            return len(self.loads) < MOST and not self.waits(list(op.operands))
+        if self.kind not in (None, kind) or len(self.steps) == MOST:
+            return False
+        a, b, c = operands(op)
+        multiplied = all(
+            not self.waits(words) or matrices(words, self.loads) is not None for words in (a, b)
+        )
+        return multiplied and (not self.waits(c) or continued(op) in self.steps)
+
+    def add(self, op: Operation, kind: int) -> None:
+        if op.name == LOAD:
+            self.loads[op] = len(self.loads)
+        else:
+            self.kind = kind
+            self.steps[op] = len(self.steps)
+        self.wait(op)
+
+    def wait(self, op: Operation) -> None:
+        """An operation is of the batch, or waits for it."""
+        self.inner.append(op)
+        self.pending.update(op.results)
+
+
+def batch(
+    kernel: Operation, kind_of: Callable[[Operation], int], memory: Value, tables: Tables
+) -> None:
+    """Do a kernel's matrix instructions in batches; `memory` has room for the words of `MOST`.
+
+    Args:
+        kind_of: the number of an mma's kind, any for a load.
+    """
     for block in _blocks(kernel):
         found = _Batch()
         for view in list(block.operations):
             op = view.operation
-            waits = any(value in found.pending for value in op.operands)
-            if op.name == name:
+            waits = found.waits(list(op.operands))
+            if op.name in (LOAD, MMA):
                 kind = kind_of(op)
-                if waits or kind != found.kind or len(found.members) == MOST:
-                    _flush(found, op, memory)
-                    found = _Batch(kind)
-                found.members.append(op)
-                found.pending.update(op.results)
+                if not found.takes(op, kind):
+                    _flush(found, op, memory, tables)
+                    found = _Batch()
+                found.add(op, kind)
             elif waits and op.name in _DELAYED:
-                found.delayed.append(op)
-                found.pending.update(op.results)
-            elif waits or op.name in _ENDS or (name == LOAD and _may_write(op)):
-                _flush(found, op, memory)
+                found.wait(op)
+            elif waits or op.name in _ENDS or (found.loads and op.name not in _WITHOUT_EFFECTS):
+                _flush(found, op, memory, tables)
                 found = _Batch()
 
 
@@ -79,46 +122,60 @@ def _blocks(op: Operation) -> list[Block]:
     return [block for region in op.regions for block in region.blocks]
 
 
-def _may_write(op: Operation) -> bool:
-    return op.name not in _WITHOUT_EFFECTS
+def continued(op: Operation) -> Operation | None:
+    """The multiply-add whose sums this one goes on with, if nobody else reads them."""
+    parts = [extracted(value) for value in operands(op)[2]]
+    first = parts[0]
+    if first is None or first[0].name != MMA:
+        return None
+    if parts != [(first[0], number) for number in range(ACCUMULATORS)]:
+        return None
+    takers = list(first[0].results[0].uses)
+    alone = len(takers) == ACCUMULATORS and all(
+        len(list(use.owner.operation.results[0].uses)) == 1 for use in takers
+    )
+    return first[0] if alone else None
 
 
-def _flush(found: _Batch, before: Operation, memory: Value) -> None:
+def _is_read(op: Operation, found: _Batch) -> bool:
+    """Whether anybody but the multiply-adds of the batch reads what an operation loads."""
+    return any(
+        user not in found.steps and (user.name not in _TAKES_APART or _is_read(user, found))
+        for user in (use.owner.operation for result in op.results for use in result.uses)
+    )
+
+
+def _flush(found: _Batch, before: Operation, memory: Value, tables: Tables) -> None:
     """Write the call before an operation, and after it what waits for results."""
-    if not found.members:
+    if not found.loads and not found.steps:
         return
     ip = InsertionPoint(before)
-    name = found.members[0].name
-    with found.members[0].location:
-        for number, op in enumerate(found.members):
-            _write_operands(op, number, memory, ip)
-        count = constant(len(found.members), ip)
-        if name == MMA:
-            call("cuda_mma_batch", [constant(found.kind, ip), count, memory], [], ip)
-        else:
-            call("cuda_load_matrix_batch", [count, memory], [], ip)
-        results = _SUMS if name == MMA else _REGISTERS
-        for number, op in enumerate(found.members):
-            position = _word(op, number, results, memory, ip)
-            made = llvm.load(op.results[0].type, position, ip=ip)
-            op.results[0].replace_all_uses_with(made)
-    for op in found.delayed:
+    wanted = [op for op in found.loads if _is_read(op, found)]
+    layout = Layout(found.kind or 0, found.loads, wanted)
+    begun = set()
+    for op in found.steps:
+        first = continued(op)
+        begun |= set() if first is None else {first}
+        layout.add(op, None if first is None else found.steps.get(first))
+    with found.inner[0].location:
+        layout.call(memory, tables, ip)
+        for op in wanted:
+            op.results[0].replace_all_uses_with(layout.registers(op, memory, ip))
+        for op, step in found.steps.items():
+            if op not in begun:
+                op.results[0].replace_all_uses_with(layout.sums(op, step, memory, ip))
+    _drop(found)
+    for op in found.inner:
         op.move_before(before)
-    for op in found.members:
-        op.erase()
 
 
-def _write_operands(op: Operation, number: int, memory: Value, ip: InsertionPoint) -> None:
-    if op.name == MMA:
-        for word, value in enumerate(op.operands):
-            llvm.store(value, _word(op, number, word, memory, ip), ip=ip)
-        return
-    llvm.store(plain_address(op.operands[0], ip), _word(op, number, 0, memory, ip), ip=ip)
-    count = int(IntegerAttr(op.attributes["num"]).value)
-    transposed = int("col" in str(op.attributes["layout"]))
-    llvm.store(constant(count, ip), _word(op, number, 2, memory, ip), ip=ip)
-    llvm.store(constant(transposed, ip), _word(op, number, 3, memory, ip), ip=ip)
-
-
-def _word(op: Operation, number: int, word: int, memory: Value, ip: InsertionPoint) -> Value:
-    return advanced(memory, (number * WORDS[op.name] + word) * _WORD, ip)
+def _drop(found: _Batch) -> None:
+    """Erase the instructions, and what took apart results that are no longer there."""
+    left = []
+    for op in reversed(found.inner):
+        is_member = op in found.loads or op in found.steps
+        if is_member or not any(list(result.uses) for result in op.results):
+            op.erase()
+        else:
+            left.append(op)
+    found.inner = left[::-1]

@@ -54,7 +54,7 @@ llvm.func @cuda_block_id(i32) -> i32
 llvm.func @cuda_thread_id(i32) -> i32
 llvm.func @cuda_grid_size(i32) -> i32
 llvm.func @cuda_shared() -> !llvm.ptr
-llvm.func @cuda_barrier()
+llvm.func @cuda_barrier_at(i32)
 llvm.func @cuda_next_barrier(i32)
 llvm.func @cuda_launch(!llvm.ptr, !llvm.ptr, !llvm.ptr)
 llvm.func @cuda_launch_independent(!llvm.ptr, !llvm.ptr, !llvm.ptr)

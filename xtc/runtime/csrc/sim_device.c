@@ -57,7 +57,7 @@ static void *map_room(const sim_room *room, uint64_t address)
 }
 
 static void *block;
-static const uint8_t *map;
+sim_allocations sim_device_allocations;
 static void *image;
 static sim_output *outputs;
 static uint32_t served; // number of the request that is served
@@ -78,7 +78,8 @@ void sim_device_attach(const sim_device_ops *ops)
     sim_fault_install(channel, ops);
     start_watching();
     block = map_room(&channel->block, 0);
-    map = map_room(&channel->map, 0);
+    sim_device_allocations = (sim_allocations){map_room(&channel->map, 0), channel->map.nbytes,
+                                               channel->memory_address};
     image = map_room(&channel->image, 0);
     if (channel->output.nbytes)
         outputs = map_room(&channel->output, 0);
@@ -98,7 +99,7 @@ sim_output *sim_device_output(void)
 
 static uint64_t allocated_of(uint64_t granule)
 {
-    return granule < channel->map.nbytes ? map[granule] : 0;
+    return granule < sim_device_allocations.granules ? sim_device_allocations.map[granule] : 0;
 }
 
 // Bytes from `offset` on that are certainly allocated; a quick look that may say 0.
@@ -108,7 +109,7 @@ static uint64_t whole_granules(uint64_t offset, uint64_t nbytes)
                                     SIM_GRANULE, SIM_GRANULE, SIM_GRANULE, SIM_GRANULE};
     uint64_t granule = offset / SIM_GRANULE;
     if (offset % SIM_GRANULE || nbytes < sizeof full * SIM_GRANULE ||
-        granule + sizeof full > channel->map.nbytes || memcmp(map + granule, full, sizeof full))
+        granule + sizeof full > channel->map.nbytes || memcmp(sim_device_allocations.map + granule, full, sizeof full))
         return 0;
     return sizeof full * SIM_GRANULE;
 }

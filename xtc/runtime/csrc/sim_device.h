@@ -33,6 +33,21 @@ _Noreturn void sim_device_serve(void);
 // Whether all `nbytes` at `address` are allocated; else which is the first that is not.
 bool sim_device_is_allocated(uint64_t address, uint64_t nbytes, uint64_t *first_outside);
 
+// How many bytes of each granule are allocated, from the granule of this address on.
+typedef struct {
+    const uint8_t *map;
+    uint64_t granules, address;
+} sim_allocations;
+extern sim_allocations sim_device_allocations;
+
+// Whether the bytes are those of one granule, and allocated: what most accesses are.
+static inline bool sim_device_is_in_granule(uint64_t address, uint64_t nbytes)
+{
+    uint64_t offset = address - sim_device_allocations.address, granule = offset / SIM_GRANULE;
+    return granule < sim_device_allocations.granules && nbytes - 1 < SIM_GRANULE &&
+           sim_device_allocations.map[granule] >= offset % SIM_GRANULE + nbytes;
+}
+
 // Stop: a kernel broke a rule. The message names kernel, coordinates and, where it is not 0, address.
 _Noreturn void sim_fault(uint64_t address, const char *rule, ...)
     __attribute__((format(printf, 2, 3)));

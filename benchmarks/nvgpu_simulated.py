@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many operations of tensor cores one core of this machine simulates in a second.
+
+A part of `make bench-nvgpu`. Times are the least processor time that the simulator takes for a
+launch: clock time would be that of other programs too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+import xtc
+import xtc.ops as O
+from benchmarks.console import wide_console
+from examples.tile.matmul_async import MatmulAsync
+from xtc import tile
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
+
+SIZE, ROUNDS = 512, 30
+TILES = {
+    "sm_80": (
+        *((16, 32, 16), (32, 32, 32), (32, 64, 16), (64, 64, 16)),
+        *((64, 64, 32), (128, 64, 32), (128, 128, 32)),
+    ),
+    "sm_90a": ((128, 128, 64),),
+}
+"""Of blocks of 128 threads. On sm_90a the loop becomes a pipeline of bulk copies and `wgmma`."""
+
+_Matmul: Any = MatmulAsync
+say = wide_console().print
+
+
+def measured() -> None:
+    """Print GFLOP/s of products of float16, by the tile of a block, and of a graph's."""
+    for arch, tiles in TILES.items():
+        with NvgpuDevice(NvgpuOptions(arch=arch, sim_cores=1)) as device, ExitStack() as stack:
+            arrays = _arrays(device, stack)
+            calls: dict[str, Callable[[], Any]] = {
+                f"tile {'x'.join(map(str, sizes))}": partial(_run, device, _Matmul(*sizes), arrays)
+                for sizes in tiles
+            }
+            calls["graph"] = _graph(device, stack, arrays)
+            for name, seconds in _least(calls).items():
+                rate = 2 * SIZE**3 / seconds * 1e-9
+                say(f"simulated product of {SIZE} cubed, {arch}, {name}: {rate:.2f} GFLOP/s")
+
+
+def _least(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
+    """The simulator's processor time for each call, in turns."""
+    found: dict[str, list[float]] = {name: [] for name in calls}
+    for call in calls.values():
+        call()
+    for _ in range(ROUNDS):
+        for name, call in calls.items():
+            before = _processor_seconds()
+            call()
+            found[name].append(_processor_seconds() - before)
+    return {name: min(times) for name, times in found.items()}
+
+
+def _processor_seconds() -> float:
+    """What the only simulator of this process has taken."""
+    (process,) = [p for p in psutil.Process().children() if p.name().startswith("nvgpu_sim")]
+    return int(Path(f"/proc/{process.pid}/schedstat").read_text().split()[0]) * 1e-9
+
+
+def _arrays(device: NvgpuDevice, stack: ExitStack) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(0)
+    host = [rng.standard_normal((SIZE, SIZE), np.float32).astype(np.float16) for _ in "ab"]
+    a, b = (stack.enter_context(device.array(each)) for each in host)
+    return a, b, stack.enter_context(device.zeros((SIZE, SIZE), "float16"))
+
+
+def _run(device: NvgpuDevice, program: Any, arrays: tuple[Any, Any, Any]) -> None:
+    tile.use_device(device)
+    try:
+        program(SIZE, SIZE, SIZE, *arrays)
+        device.queue().wait()
+    finally:
+        tile.use_device(None)
+
+
+def _graph(
+    device: NvgpuDevice, stack: ExitStack, arrays: tuple[Any, Any, Any]
+) -> Callable[[], Any]:
+    a, b = (O.tensor((SIZE, SIZE), "float16", name=name, device=device) for name in "AB")
+    with O.graph(name="product") as graph:
+        O.matmul(a, b, name="C", device=device)
+    module = stack.enter_context(xtc.compile(graph.graph, device))
+    return partial(module, *arrays[:2], out=arrays[2])

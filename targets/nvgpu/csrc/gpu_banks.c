@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conflicts of banks of shared memory. 32 banks have 4 bytes each; in a phase of an access each bank gives
+// one word, to any number of lanes. Lanes with 8 bytes take phases of a half of the warp, those with 16
+// of a quarter (NVIDIA, "CUDA C++ Programming Guide", on shared memory). A phase takes as long as
+// the bank with most words in it, and has one conflict less than that.
+//
+// Lanes run one after another: the nth access of each lane at the same location in the code, since the
+// warp was together last, is one instruction of the warp. That is so where its lanes do not diverge.
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu_access.h"
+#include "sim_device.h"
+
+#define BANKS 32
+#define WORD 4
+#define MOST_PENDING (1 << 16) // instructions of a location for which lanes are missing
+
+typedef struct {
+    uint32_t lanes; // that have come
+    uint32_t offsets[CUDA_WARP];
+} instruction;
+
+// A location in the code, as a warp runs it. Instructions have numbers, those from `first` to `end` are
+// pending, and `kept` is the number of the first one in memory.
+typedef struct location location;
+struct location {
+    location *next; // of those of the warp with pending instructions
+    bool listed;    // among them
+    const void *code;
+    enum gpu_event event;
+    uint32_t nbytes, counts[CUDA_WARP]; // how many instructions each lane has come to
+    uint32_t kept, first, end, room;
+    uint32_t limit; // instructions behind it are not counted: there are too many
+    instruction *pending;
+};
+
+// Of a warp; a table with open addresses whose size is a power of two.
+typedef struct {
+    location **entries, *listed;
+    uint32_t count, room;
+} locations;
+
+static locations warps[GPU_MAX_WARPS];
+
+// Words, or groups of them as wide as an access, that a bank, or a group of banks, has to give.
+static uint32_t most_of_a_bank(const uint32_t *offsets, uint32_t lanes, uint32_t nbytes)
+{
+    uint32_t width = nbytes < WORD ? WORD : nbytes, groups = BANKS * WORD / width, most = 0;
+    uint32_t found[BANKS][CUDA_WARP], counts[BANKS] = {0};
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        uint32_t word = offsets[__builtin_ctz(left)] / width, group = word % groups, i = 0;
+        while (i < counts[group] && found[group][i] != word)
+            i++;
+        if (i < counts[group])
+            continue; // a word that another lane has too
+        found[group][counts[group]++] = word;
+        most = most < counts[group] ? counts[group] : most;
+    }
+    return most;
+}
+
+static uint32_t conflicts_of(const uint32_t *offsets, uint32_t lanes, uint32_t nbytes)
+{
+    uint32_t each = nbytes <= WORD ? CUDA_WARP : BANKS * WORD / nbytes, conflicts = 0;
+    for (uint32_t first = 0; first < CUDA_WARP; first += each) {
+        uint32_t phase = (each == CUDA_WARP ? CUDA_ALL_LANES : (1u << each) - 1) << first;
+        if (lanes & phase)
+            conflicts += most_of_a_bank(offsets, lanes & phase, nbytes) - 1;
+    }
+    return conflicts;
+}
+
+static void *memory(void *old, size_t nbytes)
+{
+    void *found = realloc(old, nbytes);
+    if (!found)
+        sim_give_up("no memory for the accesses of warps");
+    return found;
+}
+
+static location **entry(const locations *all, const void *code, uint32_t nbytes, enum gpu_event event)
+{
+    uint64_t hash = ((uintptr_t)code + nbytes) * 0x9e3779b97f4a7c15u;
+    for (uint32_t at = (uint32_t)(hash >> 32);; at++) {
+        location **found = &all->entries[at & (all->room - 1)];
+        if (!*found ||
+            ((*found)->code == code && (*found)->nbytes == nbytes && (*found)->event == event))
+            return found;
+    }
+}
+
+static void grow(locations *all)
+{
+    locations larger = *all;
+    larger.room = all->room ? 2 * all->room : 16;
+    larger.entries = memory(NULL, larger.room * sizeof *larger.entries);
+    memset(larger.entries, 0, larger.room * sizeof *larger.entries);
+    for (uint32_t i = 0; i < all->room; i++) {
+        location *known = all->entries[i];
+        if (known)
+            *entry(&larger, known->code, known->nbytes, known->event) = known;
+    }
+    free(all->entries);
+    *all = larger;
+}
+
+static location *found(locations *all, const void *code, uint32_t nbytes, enum gpu_event event)
+{
+    if (2 * all->count >= all->room)
+        grow(all);
+    location **known = entry(all, code, nbytes, event);
+    if (!*known) {
+        *known = memory(NULL, sizeof **known);
+        **known = (location){.code = code, .event = event, .nbytes = nbytes, .limit = UINT32_MAX};
+        all->count++;
+    }
+    return *known;
+}
+
+// Count the first pending instructions, as far as these lanes have come to them.
+static void count_until(location *at, uint32_t lanes)
+{
+    for (; at->first != at->end; at->first++) {
+        const instruction *next = &at->pending[at->first - at->kept];
+        if ((next->lanes & lanes) != lanes)
+            return;
+        gpu_count(at->event, conflicts_of(next->offsets, next->lanes, at->nbytes));
+    }
+    at->kept = at->end;
+}
+
+static instruction *append(location *at)
+{
+    if (at->end - at->kept == at->room) {
+        at->room = at->room ? 2 * at->room : 4;
+        at->pending = memory(at->pending, at->room * sizeof *at->pending);
+    }
+    instruction *made = &at->pending[at->end++ - at->kept];
+    made->lanes = 0;
+    return made;
+}
+
+static void list(locations *all, location *at)
+{
+    if (at->listed)
+        return;
+    at->listed = true;
+    at->next = all->listed;
+    all->listed = at;
+}
+
+bool gpu_counts_banks;
+
+void gpu_banks_open(void)
+{
+    gpu_counts_banks = gpu->machine.banks;
+}
+
+void gpu_banks_note(const void *shared, uint32_t nbytes, enum gpu_event event, const void *code)
+{
+    const gpu_warp *warp = gpu_warp_of(gpu_running);
+    locations *all = &warps[warp - gpu_warps];
+    location *at = found(all, code, nbytes, event);
+    uint32_t lane = gpu_running->number % CUDA_WARP, number = at->counts[lane]++;
+    if (number - at->kept >= MOST_PENDING && at->limit == UINT32_MAX)
+        at->limit = number;
+    if (number >= at->limit) {
+        gpu_count(GPU_UNGROUPED_ACCESSES, 1);
+        return;
+    }
+    instruction *own = number == at->end ? append(at) : &at->pending[number - at->kept];
+    own->offsets[lane] = (uint32_t)((uintptr_t)shared - (uintptr_t)gpu_shared);
+    own->lanes |= 1u << lane;
+    list(all, at);
+    if (number == at->first)
+        count_until(at, warp->all & ~warp->ended);
+}
+
+void gpu_banks_note_rows(const char *const *rows, uint32_t matrices, enum gpu_event event)
+{
+    uint32_t offsets[CUDA_WARP], count = 8 * matrices;
+    for (uint32_t row = 0; row < count; row++)
+        offsets[row] = (uint32_t)(rows[row] - gpu_shared);
+    gpu_count(event, conflicts_of(offsets, CUDA_ALL_LANES >> (CUDA_WARP - count), 16));
+}
+
+// All that is left has come as far as it will.
+static void settle(location *at)
+{
+    count_until(at, 0);
+    memset(at->counts, 0, sizeof at->counts);
+    at->kept = at->first = at->end = 0;
+    at->limit = UINT32_MAX;
+}
+
+void gpu_banks_settle_warp(uint32_t warp)
+{
+    location *next;
+    for (location *at = warps[warp].listed; at; at = next) {
+        next = at->next;
+        at->listed = false;
+        settle(at);
+    }
+    warps[warp].listed = NULL;
+}
+
+void gpu_banks_settle(void)
+{
+    for (uint32_t warp = 0; warp * CUDA_WARP < gpu_thread_count; warp++)
+        gpu_banks_settle_warp(warp);
+}
+
+// Other code may be where these locations were.
+void gpu_banks_launch(void)
+{
+    for (uint32_t warp = 0; warp < GPU_MAX_WARPS; warp++) {
+        locations *all = &warps[warp];
+        for (uint32_t i = 0; i < all->room; i++) {
+            if (all->entries[i])
+                free(all->entries[i]->pending);
+            free(all->entries[i]);
+        }
+        free(all->entries);
+        *all = (locations){0};
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A batch of matrix instructions of a warp: what loads and lanes give becomes the bytes of fragments, which
+// are multiplied.
+#ifndef GPU_BATCH_H
+#define GPU_BATCH_H
+
+#include <stdint.h>
+
+#include "cuda_sim.h"
+
+#define GPU_ROWS 16
+#define GPU_COLUMNS 8
+#define GPU_FRAGMENT_BYTES 32 // of a row of A, and of a column of B
+
+typedef enum { GPU_F16, GPU_BF16, GPU_TF32, GPU_S8 } gpu_factor;
+
+typedef struct {
+    char a[CUDA_BATCH][GPU_ROWS][GPU_FRAGMENT_BYTES];
+    // Elements of 16 bits: rows. Others: columns, one after another.
+    char b[CUDA_BATCH][GPU_COLUMNS * GPU_FRAGMENT_BYTES];
+    uint32_t c[CUDA_BATCH][GPU_ROWS][GPU_COLUMNS]; // float32 or int32
+} gpu_fragments;
+
+typedef struct {
+    uint32_t a, b, c;
+} gpu_step;
+
+// gpu_multiply.c
+// K of an mma.
+uint32_t gpu_inner(gpu_factor factor);
+// The steps of a batch in order, with these numbers of fragments of A and B.
+void gpu_multiply(gpu_factor factor, gpu_fragments *all, const cuda_matrix_batch *batch,
+                  const gpu_step *steps);
+
+#endif

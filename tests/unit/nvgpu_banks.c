@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accesses to shared memory whose conflicts of banks are known. The first argument is an array of offsets
+// in shared memory, one for each thread; threads whose offset is -1 do nothing.
+#include "cuda_sim.h"
+
+#define SHARED (32 << 10)
+#define KERNEL(name, threads)                                                                      \
+    static void name##_thread(const uint64_t *arguments);                                          \
+    void name(const uint64_t *arguments)                                                           \
+    {                                                                                              \
+        static const cuda_shape shape = {{1, 1, 1}, {threads, 1, 1}, SHARED, {1, 1, 1}};           \
+        cuda_launch_independent(name##_thread, arguments, &shape);                                 \
+    }                                                                                              \
+    static void name##_thread(const uint64_t *arguments)
+
+static char *own(const uint64_t *arguments)
+{
+    int32_t offset = ((const int32_t *)arguments[0])[cuda_thread_id(0)];
+    return offset < 0 ? 0 : (char *)cuda_shared() + offset;
+}
+
+// arguments[1] bytes each, arguments[2] times.
+KERNEL(reads, 64)
+{
+    for (uint64_t i = 0; own(arguments) && i < arguments[2]; i++)
+        cuda_read(own(arguments), (uint32_t)arguments[1]);
+}
+
+KERNEL(writes, 64)
+{
+    for (uint64_t i = 0; own(arguments) && i < arguments[2]; i++)
+        cuda_write(own(arguments), (uint32_t)arguments[1]);
+}
+
+// From the array of offsets itself.
+KERNEL(copies, 64)
+{
+    if (own(arguments))
+        cuda_copy_async(own(arguments), (const void *)arguments[0], 16, 16);
+    cuda_copy_async_wait_all();
+}
+
+// arguments[1] matrices.
+KERNEL(loads, 64)
+{
+    uint32_t registers[4];
+    cuda_load_matrix(registers, own(arguments), (uint32_t)arguments[1], false);
+}
+
+KERNEL(stores, 64)
+{
+    static const uint32_t registers[4];
+    cuda_store_matrix(registers, own(arguments), (uint32_t)arguments[1], true);
+}
+
+// An even number of threads go one way round, the others the other one: two locations. Behind a barrier all
+// read the same location again, half of them for the first time.
+KERNEL(branches, 64)
+{
+    for (int round = 0; round < 2; round++) {
+        if (cuda_thread_id(0) % 2 == 0 || round)
+            cuda_read(own(arguments), 4);
+        cuda_barrier();
+    }
+}
+
+// More accesses than are put together, none of which a warp does as a whole before its end.
+KERNEL(many, 64)
+{
+    for (uint64_t i = 0; i < arguments[1]; i++)
+        cuda_read(own(arguments), 4);
+}
+
+// Thread 0 arrives for all others; those that wait before it have to.
+KERNEL(waits, 64)
+{
+    void *barrier = cuda_shared();
+    uint32_t thread = cuda_thread_id(0);
+    if (thread == 0)
+        cuda_mbarrier_init(barrier, 1);
+    cuda_barrier();
+    if (thread == arguments[1])
+        cuda_mbarrier_arrive(barrier, 1);
+    cuda_mbarrier_wait(barrier, 0);
+}
