@@ -22,7 +22,7 @@ from xtc.tile.instructions import Instructions
 from xtc.tile.ranges import Range
 from xtc.tile.scalar_math import math_function
 from xtc.tile.slots import Lost, Names, Unset
-from xtc.tile.values import BINARY, Data, Scalar
+from xtc.tile.values import BINARY, Data, RegisterTensor, Scalar
 
 _OWN = "xtc.tile."
 
@@ -183,6 +183,11 @@ class Expressions:
     def _FormattedValue(self, node: ast.FormattedValue) -> Any:  # noqa: N802
         return format(self.evaluate(node.value))
 
+    def _NamedExpr(self, node: ast.NamedExpr) -> Any:  # noqa: N802
+        value = self.evaluate(node.value)
+        self.bind(node.target, value)
+        return value
+
     def _Lambda(self, node: ast.Lambda) -> Any:  # noqa: N802
         frame = self.frame
         names = [argument.arg for argument in node.args.args]
@@ -264,7 +269,11 @@ class Expressions:
             return math_function(function.__name__, arguments)
         if function is range:
             return Range.of(*arguments)
-        return function(*arguments, **named)
+        made = function(*arguments, **named)
+        given = (getattr(function, "__self__", None), *arguments)
+        if isinstance(made, RegisterTensor) and any(made is each for each in given):
+            return RegisterTensor(made.value, made.dtype, made.shape)  # not the operand itself
+        return made
 
     def _class(self) -> type:
         """The class in which the function of the innermost frame is written."""

@@ -30,7 +30,8 @@ from xtc.tile.errors import shown_at
 from xtc.tile.groups import WARP
 from xtc.tile.memory import pointer_type
 from xtc.tile.script import Script
-from xtc.tile.transcriber import Transcriber, syntax_of
+from xtc.tile.syntax import syntax_of
+from xtc.tile.transcriber import Transcriber
 from xtc.tile.types import DataType, PointerType
 from xtc.tile.values import Pointer, Scalar
 

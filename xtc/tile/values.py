@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -181,8 +181,8 @@ class GlobalTensor(Memory):
 
     Attributes:
         pointer: to its first element.
-        strides: of all dimensions, those that an index names first.
-        prefix: the indices of dimensions that are no more.
+        strides: of all dimensions of the memory.
+        fixed: the indices of those dimensions of the memory that the tensor does not have.
     """
 
     where = "global"
@@ -194,10 +194,14 @@ class GlobalTensor(Memory):
         shape: Sequence[Any],
         pointer: Pointer,
         strides: Sequence[Any],
-        prefix: tuple[Any, ...] = (),
+        fixed: Mapping[int, Any] | None = None,
     ) -> None:
         super().__init__(value, dtype, shape)
-        self.pointer, self.strides, self.prefix = pointer, tuple(strides), prefix
+        self.pointer, self.strides, self.fixed = pointer, tuple(strides), dict(fixed or {})
+
+    def dimensions(self) -> list[int]:
+        """The dimension of the memory along which each dimension of the tensor runs."""
+        return [dim for dim in range(len(self.strides)) if dim not in self.fixed]
 
     def __getitem__(self, index: Any) -> Any:
         return call("global_part", self, index)
