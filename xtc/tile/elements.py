@@ -14,7 +14,7 @@ from xtc.tile.methods import method
 from xtc.tile.moves import load_global, load_shared
 from xtc.tile.shapes import fitted, item, reduced
 from xtc.tile.types import boolean, int32
-from xtc.tile.values import Data, GlobalTensor, Pointer, RegisterTensor, Scalar, SharedTensor
+from xtc.tile.values import Data, GlobalTensor, Pointer, RegisterTensor, SharedTensor
 
 
 @method("global_part")

@@ -30,7 +30,7 @@ from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTe
 from xtc.tile.wgmma import Wgmma
 
 _LATER = ("tcgen05", "clc")
-"""What Tilus has beside these and is not here."""
+"""Instruction groups of Tilus for Blackwell GPUs, which are not supported."""
 
 
 class Dim3:
@@ -68,7 +68,11 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in _LATER:
-            raise UserError(f"'{name}' is not supported")
+            raise UserError(
+                f"'{name}' is not supported",
+                notes=["it needs a Blackwell GPU; kernels are compiled for sm_80 to sm_90a"],
+                hints=["dot multiplies on every GPU, wgmma.mma on sm_90a"],
+            )
         what = f"'{type(self).__name__}' has no attribute '{name}'"
         raise AttributeError(what, name=name, obj=self)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What loops and branches may change: names, attributes, elements of lists, and tiles themselves."""
+"""What loops and branches may change: names, attributes, elements of lists, and tiles."""
 
 from __future__ import annotations
 
@@ -117,7 +117,8 @@ def slots(frames: Sequence[Names], assigned: set[str]) -> list[AnySlot]:
     rebinding: set[str] = set()
     for value in seen.values():
         if isinstance(value, Instructions):
-            rebinding |= rebound(type(value))
+            kind: Any = type(value)
+            rebinding |= rebound(kind)
     for value in seen.values():
         if isinstance(value, RegisterTensor):
             found += [] if value.is_lost else [TileSlot(value)]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, reduce
@@ -15,7 +14,7 @@ from xtc.core.errors import UserError
 from xtc.ir.mlir import Value
 from xtc.tile import arithmetic, branches
 from xtc.tile.elements import with_part
-from xtc.tile.evaluation import Expressions, Frame, constant_items
+from xtc.tile.evaluation import Expressions, Frame, bound_to, computed, constant_items
 from xtc.tile.exits import (
     LEFT,
     SKIPPED,
@@ -30,12 +29,13 @@ from xtc.tile.exits import (
     without_exits,
 )
 from xtc.tile.groups import ThreadGroup, group_left
+from xtc.tile.idioms import of_python
 from xtc.tile.kernel_ends import ENDED, Ends, ended_in
 from xtc.tile.ranges import Range
 from xtc.tile.slots import Ended, Unset
 from xtc.tile.syntax import loaded, stored, syntax_of
 from xtc.tile.types import DataType, int32
-from xtc.tile.values import BINARY, Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
+from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
 
 _DEEPEST = 64
 _MOST_ITERATIONS = 4096
@@ -58,9 +58,13 @@ class Transcriber(Expressions):
     ) -> Any:
         """Transcribe a function; what it returns. Raises KernelError that shows its source."""
         if len(self.frames) >= _DEEPEST:
-            raise UserError(f"calls are nested {_DEEPEST} deep: a kernel cannot recurse")
+            raise UserError(
+                f"calls are nested {_DEEPEST} deep: a kernel cannot recurse",
+                notes=["methods are inlined where they are called"],
+                hints=["write a loop"],
+            )
         node, source = syntax_of(function)
-        bound = inspect.signature(function).bind(*arguments, **named)
+        bound = bound_to(function, arguments, named)
         bound.apply_defaults()
         self.frames.append(Frame(function, source, dict(bound.arguments)))
         if len(self.frames) == 1:
@@ -105,7 +109,8 @@ class Transcriber(Expressions):
                     self, f"_{type(statement).__name__.lower()}_statement", None
                 )
                 if method is None:
-                    raise UserError(f"a kernel has no {type(statement).__name__} statement")
+                    word, hints = of_python(statement)
+                    raise UserError(f"a kernel has no '{word}'", hints=hints)
                 method(statement)
             if isinstance(statement, ast.Return) or ended_in(self._names()) is True:
                 return
@@ -220,7 +225,7 @@ class Transcriber(Expressions):
     def _augassign_statement(self, node: ast.AugAssign) -> None:
         reading = ast.copy_location(loaded(node.target), node.target)
         before = self.evaluate(reading)
-        value = BINARY[type(node.op).__name__](before, self.evaluate(node.value))
+        value = computed(type(node.op).__name__, before, self.evaluate(node.value))
         if not isinstance(before, RegisterTensor):
             self.bind(node.target, value)
             return
@@ -267,7 +272,10 @@ class Transcriber(Expressions):
                 else (lambda: _truth(self.condition(node.test)))
             )
             branches.while_loop(
-                self._names(), self._assigned([node, *body]) | flags, test, lambda: self._body(body, flags)
+                self._names(),
+                self._assigned([node, *body]) | flags,
+                test,
+                lambda: self._body(body, flags),
             )
 
     @contextmanager

@@ -188,4 +188,3 @@ def _multiplied(
         Attribute.parse(f"#nvvm.mma_layout<{'col' if left.is_transposed else 'row'}>"),
         Attribute.parse(f"#nvvm.mma_layout<{'row' if right.is_transposed else 'col'}>"),
     )
-

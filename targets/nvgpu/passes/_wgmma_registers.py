@@ -48,7 +48,9 @@ def multiplied(
         total.type,
         [*sums, *words, b],
         _text(element, columns, count, b_transposed, str(kind)),
-        ",".join([*["=r" if is_half else "=f"] * count, *map(str, range(count)), *["r"] * A_WORDS, "l"]),
+        ",".join(
+            [*["=r" if is_half else "=f"] * count, *map(str, range(count)), *["r"] * A_WORDS, "l"]
+        ),
         has_side_effects=True,
     )
     made.owner.attributes[FROM_REGISTERS] = DenseI64ArrayAttr.get(

@@ -40,9 +40,7 @@ def unpacked(total: Value, count: int, kind: Type) -> list[Value]:
 
 
 def _register(elements: list[Value]) -> Value:
-    together = vector.from_elements(
-        VectorType.get([len(elements)], elements[0].type), elements
-    )
+    together = vector.from_elements(VectorType.get([len(elements)], elements[0].type), elements)
     return vector.extract(vector.bitcast(VectorType.get([1], _word()), together), [], [0])
 
 
