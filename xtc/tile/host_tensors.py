@@ -103,16 +103,17 @@ class Tensor:
         return int(_bytes_of(self.storage).ctypes.data)
 
 
-def from_torch(tensor: Any) -> Tensor:
+def from_torch(torch_tensor: Any) -> Tensor:
     """A PyTorch tensor, or a NumPy array, over its memory; in new memory unless it is dense."""
-    if isinstance(tensor, np.ndarray):
-        return Tensor(dtype_from_numpy(tensor.dtype), tensor.shape, np.ascontiguousarray(tensor))
-    return Tensor(dtype_from_torch(tensor.dtype), tensor.shape, tensor.contiguous())
+    given = torch_tensor
+    if isinstance(given, np.ndarray):
+        return Tensor(dtype_from_numpy(given.dtype), given.shape, np.ascontiguousarray(given))
+    return Tensor(dtype_from_torch(given.dtype), given.shape, given.contiguous())
 
 
-def view_torch(tensor: Any, *, dtype: DataType, shape: Sequence[int]) -> Tensor:
+def view_torch(torch_tensor: Any, *, dtype: DataType, shape: Sequence[int]) -> Tensor:
     """The memory of a PyTorch tensor as elements of any type."""
-    return Tensor(dtype, shape, tensor)
+    return Tensor(dtype, shape, torch_tensor)
 
 
 def empty(shape: Sequence[int], dtype: DataType) -> Tensor:

@@ -28,6 +28,11 @@ class Program:
     """
 
     def __init__(self, cls: type[Script], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        if getattr(cls, "debug_block", None) is not None:
+            raise UserError(
+                f"{cls.__name__}.debug_block is not supported",
+                hints=["print what a block computes by self.print_tensor, or run kernel.check"],
+            )
         self._cls, self._args, self._kwargs = cls, tuple(args), dict(kwargs)
         self._compiled: dict[Any, Kernel] = {}
         self._chosen: dict[Any, Kernel] = {}
@@ -81,6 +86,10 @@ class Program:
         """
         values = self._bound(args, kwargs, arrays=False)
         return self._pick(values, config.device_for(values.values()))
+
+    def jit_instance_for(self, *args: Any, **kwargs: Any) -> Kernel:
+        """The same as `compile`, by the name of Tilus."""
+        return self.compile(*args, **kwargs)
 
     def check(self, *args: Any, **kwargs: Any) -> Any:
         """Run the kernel in the interpreter, which finds races; writes its results to the arrays.

@@ -50,6 +50,7 @@ class Script(Instructions):
     utils = utils
     _tuning: tuple[tuple[tuple[str, ...], tuple[Any, ...]], ...] = ()
     debug_schedule: Mapping[str, Any] | None = None
+    debug_block: tuple[int, int, int] | None = None
     attrs: Attributes
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:

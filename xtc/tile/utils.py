@@ -40,14 +40,14 @@ def lcm(*numbers: int) -> int:
     return math.lcm(*numbers)
 
 
-def prod(numbers: Iterable[int]) -> int:
+def prod(seq: Iterable[int]) -> int:
     """The product of constants."""
-    return math.prod(numbers)
+    return math.prod(seq)
 
 
-def is_power_of_two(number: int) -> bool:
+def is_power_of_two(n: int) -> bool:
     """Whether a constant is 1, 2, 4, ..."""
-    return number > 0 and number & (number - 1) == 0
+    return n > 0 and n & (n - 1) == 0
 
 
 def idiv(a: int, b: int) -> int:
@@ -132,18 +132,18 @@ def dtype_from_numpy(dtype: Any) -> DataType:
     raise UserError(f"there is no type of NumPy's {dtype}")
 
 
-def dtype_from_torch(dtype: Any) -> DataType:
+def dtype_from_torch(torch_dtype: Any) -> DataType:
     """The type of a PyTorch tensor's elements. Raises UserError where there is none."""
-    name = str(dtype).removeprefix("torch.")
+    name = str(torch_dtype).removeprefix("torch.")
     name = {"bool": "boolean", "float8_e4m3fn": "float8_e4m3"}.get(name, name)
     for known in TYPES:
         if known.name == name:
             return known
-    raise UserError(f"there is no type of {dtype}")
+    raise UserError(f"there is no type of {torch_dtype}")
 
 
 def benchmark_func(
-    run: Callable[[], Any], warmup: int = 1, repeat: int = 5, clear_l2_cache: bool = True
+    run_func: Callable[[], Any], warmup: int = 1, repeat: int = 5, clear_l2_cache: bool = True
 ) -> float:
     """The median time of a call in milliseconds.
 
@@ -152,13 +152,13 @@ def benchmark_func(
     a simulator that is the simulator's time, which says nothing about a GPU.
     """
     for _ in range(warmup):
-        run()
+        run_func()
     device = config.device_in_use()
     if device is not None and device.streams is not None:
         with StreamClock(device, config.stream_in_use(device), flush=clear_l2_cache) as clock:
-            (seconds,) = clock.samples([run], max(1, repeat))
+            (seconds,) = clock.samples([run_func], max(1, repeat))
     else:
-        seconds = [_wall_seconds(run) for _ in range(max(1, repeat))]
+        seconds = [_wall_seconds(run_func) for _ in range(max(1, repeat))]
     return 1e3 * statistics.median(seconds)
 
 
