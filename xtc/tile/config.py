@@ -82,10 +82,11 @@ def _holding(arguments: Any) -> AcceleratorDevice | None:
     found = {options for a in arguments if (options := target.options_holding(a)) is not None}
     if len(found) > 1:
         raise UserError("the arguments of a kernel are on several devices")
-    return _opened(target, found.pop()) if found else None
+    return opened(target, found.pop()) if found else None
 
 
-def _opened(target: AcceleratorTarget, options: Any) -> AcceleratorDevice:
+def opened(target: AcceleratorTarget, options: Any) -> AcceleratorDevice:
+    """The device of these options, which kernels of this process share."""
     if options not in _shared:
         _shared[options] = target.runtime(options)
     return _shared[options]
@@ -120,7 +121,7 @@ def device_in_use() -> AcceleratorDevice | None:
     if _used is not None:
         return _used
     options = tile_target().options_in_use()
-    return None if options is None else _opened(tile_target(), options)
+    return None if options is None else opened(tile_target(), options)
 
 
 def stream_in_use(device: AcceleratorDevice) -> int:

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xtc.tile.config import device_for, support_of
+from xtc.core.errors import UserError
+from xtc.tile.config import device_for, opened, support_of, tile_target, use_device
 
 _CHIP = re.compile(r"(\w+)_sm(\d+)(\d)([af]?)")
 
@@ -52,6 +54,34 @@ def get_current_target() -> Target:
     device = device_for(())
     shared = support_of(device)[2].shared_bytes
     return _named(f"{device.target_name}_{device.device_arch.replace('_', '')}", shared)
+
+
+def get_default_target() -> Target:
+    """The same as `get_current_target`."""
+    return get_current_target()
+
+
+def set_current_target(target: Target) -> None:
+    """Compile kernels for this machine, and run them on a simulator of it.
+
+    Nothing changes where the current machine is the same. Raises UserError for a machine that
+    kernels are not compiled for.
+    """
+    current = get_current_target()
+    if current.supports(target) and current.properties.compute_capability == (
+        target.properties.compute_capability
+    ):
+        return
+    machine = tile_target()
+    if target.kind != machine.name:
+        raise UserError(f"set_current_target: there is no machine {target}")
+    use_device(opened(machine, machine.options(arch=target.arch.replace("sm", "sm_"))))
+
+
+def match_target(target: Target, target_templates: Sequence[Target]) -> Target | None:
+    """The most capable of several machines whose code runs on `target`; None where none does."""
+    fitting = [each for each in target_templates if target.supports(each)]
+    return max(fitting, key=lambda each: each.properties.compute_capability, default=None)
 
 
 def __getattr__(name: str) -> Target:
