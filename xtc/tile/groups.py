@@ -30,6 +30,13 @@ def thread_group(begin: Any, size: Any, name: str) -> ThreadGroup:
     if begin < 0 or size < 1 or (around is not None and begin + size > around[1]):
         has = "the block's" if around is None else f"{around[1]}, as the group around it"
         raise UserError(f"{name}: threads {begin} to {begin + size} of {has}")
+    warps = tile.block_warps()
+    if around is None and warps is not None and begin + size > warps * WARP:
+        raise UserError(
+            f"{name}: threads {begin} to {begin + size} of {warps * WARP}",
+            notes=[f"attrs.warps = {warps}, of {WARP} threads each"],
+            hints=[f"raise attrs.warps to {-(-(begin + size) // WARP)}"],
+        )
     first = begin + (0 if around is None else around[0])
     if size > 1 and (first % WARP or size % WARP):
         raise UserError(
