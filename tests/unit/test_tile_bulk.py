@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.unit import tile_bulk
+from tests.unit import tile_bulk, tile_handed
 from tests.unit.nvgpu_code import needs_ptxas
 from tests.unit.tile_mutants import marked, with_line
 from xtc import tile
@@ -114,6 +114,32 @@ def test_float16_sums_are_rounded_by_each_instruction() -> None:
         c[...] = 0
         run(m, n, k, a, b, c)
         assert (c == 2048).all()
+
+
+def handed(module: ModuleType) -> Any:
+    a, b = (RNG.integers(-3, 4, (rows, 136)).astype(np.float16) for rows in (192, 32))
+    c = np.zeros((192, 32), np.float16)
+    return module.Handed(), (136, a, b, c), c, a.astype(np.float32) @ b.astype(np.float32).T
+
+
+@pytest.mark.slow
+def test_groups_hand_on_what_a_warp_stores_in_bulk() -> None:
+    """More groups of threads and barriers than the first clocks have room for; one thread releases
+    what its warpgroup has read, and the reader makes visible what others have stored."""
+    agrees(handed(tile_handed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mark", "kind"),
+    [("shown", "missing proxy fence"), ("multiplied", ""), ("stored", "")],
+)
+def test_what_is_missing_between_groups_is_found(mark: str, kind: str, tmp_path: Path) -> None:
+    source = Path(tile_handed.__file__)
+    program, arguments, *_ = handed(with_line(source, marked(source, mark), tmp_path))
+    with pytest.raises(RaceError) as caught:
+        program.check(*arguments)
+    assert not kind or caught.value.kind == kind
 
 
 @pytest.mark.slow
