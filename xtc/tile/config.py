@@ -22,11 +22,11 @@ _launched: set[AcceleratorDevice] = set()
 
 
 def use_device(device: AcceleratorDevice | None) -> None:
-    """Run kernels on this device; None returns to the default.
+    """Run kernels on this device; None restores the default.
 
-    That is the device in whose memory other libraries have the arguments, else a simulator.
+    The default is the device that holds the arguments of other libraries, or else a simulator.
 
-    Raises UserError for a device whose target has no tile kernels.
+    Raises UserError for a device whose target does not support tile kernels.
     """
     global _used
     if device is not None:
@@ -40,10 +40,10 @@ def use_device(device: AcceleratorDevice | None) -> None:
 
 @contextmanager
 def use_stream(stream: int = 0) -> Iterator[None]:
-    """Launch kernels in this stream of a GPU, and wait for them at the end alone.
+    """Launch kernels in this stream of a GPU, and wait for them only at the end.
 
-    0 is the device's own, any other number a handle of CUDA. Meanwhile `array.numpy()` of a device
-    array may come before a kernel that writes it. On a simulator it changes nothing.
+    0 is the device's own stream, any other number a CUDA handle. Within the block, `array.numpy()`
+    of a device array may run before a kernel that writes the array. No effect on a simulator.
     """
     global _stream
     before, _stream = _stream, stream

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from types import FunctionType
 
+_OWN = "xtc.tile."  # whose classes keep their tiles
 ELEMENTS = "[]"
 """Stands for the elements of lists and dictionaries."""
 
@@ -23,6 +24,7 @@ def rebound(cls: type) -> frozenset[str]:
     methods = [
         value
         for each in cls.__mro__
+        if not each.__module__.startswith(_OWN)
         for name, value in vars(each).items()
         if isinstance(value, FunctionType) and name != "__init__"
     ]

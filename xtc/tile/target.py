@@ -15,12 +15,12 @@ _CHIP = re.compile(r"(\w+)_sm(\d+)(\d)([af]?)")
 
 @dataclass(frozen=True)
 class TargetProperties:
-    """What programs ask of a machine.
+    """Properties of a machine.
 
     Attributes:
         compute_capability: its major and minor number.
-        feature_suffix: "a" where code runs on this machine alone, else None.
-        shared_memory_per_block: in bytes; 0 where it is not known.
+        feature_suffix: "a" for code that runs on this machine only, else None.
+        shared_memory_per_block: in bytes; 0 if unknown.
     """
 
     compute_capability: tuple[int, int]
@@ -40,7 +40,7 @@ class Target:
         return f"{self.kind}/{self.arch}"
 
     def supports(self, target: Target) -> bool:
-        """Whether code for `target` runs here."""
+        """Whether code for `target` runs on this machine."""
         own, other = self.properties, target.properties
         if self.kind != target.kind:
             return False
@@ -50,7 +50,7 @@ class Target:
 
 
 def get_current_target() -> Target:
-    """The machine on which kernels run where no argument says it, simulated or not."""
+    """The machine, simulated or not, on which kernels run by default."""
     device = device_for(())
     shared = support_of(device)[2].shared_bytes
     return _named(f"{device.target_name}_{device.device_arch.replace('_', '')}", shared)
@@ -64,8 +64,7 @@ def get_default_target() -> Target:
 def set_current_target(target: Target) -> None:
     """Compile kernels for this machine, and run them on a simulator of it.
 
-    Nothing changes where the current machine is the same. Raises UserError for a machine that
-    kernels are not compiled for.
+    No effect if it is the current machine. Raises UserError for an unsupported machine.
     """
     current = get_current_target()
     if current.supports(target) and current.properties.compute_capability == (
@@ -79,7 +78,7 @@ def set_current_target(target: Target) -> None:
 
 
 def match_target(target: Target, target_templates: Sequence[Target]) -> Target | None:
-    """The most capable of several machines whose code runs on `target`; None where none does."""
+    """The most capable of several machines whose code runs on `target`, or None."""
     fitting = [each for each in target_templates if target.supports(each)]
     return max(fitting, key=lambda each: each.properties.compute_capability, default=None)
 

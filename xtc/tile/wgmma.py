@@ -24,14 +24,14 @@ _ACCUMULATORS = {
 
 
 class Wgmma:
-    """Asynchronous multiplications; the threads that run are a multiple of 128."""
+    """Asynchronous matrix multiplications by warpgroups of 128 threads."""
 
     def fence(self) -> None:
-        """Order what was done to registers before the multiplications that follow."""
+        """Order earlier accesses to registers before the next multiplications."""
         tile.wgmma_fence()
 
     def commit_group(self) -> None:
-        """Close the group of multiplications begun since the last was closed."""
+        """Commit the multiplications started since the last commit as a group."""
         tile.wgmma_commit()
 
     def wait_group(self, n: int) -> None:
