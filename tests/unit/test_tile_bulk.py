@@ -130,6 +130,13 @@ def test_groups_hand_on_what_a_warp_stores_in_bulk() -> None:
 
 
 @pytest.mark.slow
+def test_one_thread_waits_for_all() -> None:
+    x = RNG.integers(-99, 99, (40, 64)).astype(np.float16)
+    y = np.zeros_like(x)
+    agrees((tile_handed.OneWaits(), (40, x, y), y, 2 * x))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mark", "kind"),
     [("shown", "missing proxy fence"), ("multiplied", ""), ("stored", "")],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tile kernel whose warpgroups take turns at a shared tensor that one warp stores in bulk."""
+"""Tile kernels in which a few threads wait, release or copy for others."""
 
 from __future__ import annotations
 
@@ -78,3 +78,26 @@ class Handed(tile.Script):
             self.mbarrier.wait(stored[number - 1], phase=0)  # stored
         self.store_shared(sc, acc)
         self.mbarrier.arrive(written[number])
+
+
+class OneWaits(tile.Script):
+    """y = 2 x: one thread copies, and waits for its copy at the only barrier of a list."""
+
+    def __call__(self, m: int32, x_ptr: ~float16, y_ptr: ~float16):
+        self.attrs.blocks = 1
+        self.attrs.warps = 2
+        x = self.global_view(x_ptr, dtype=float16, shape=[m, 64])
+        y = self.global_view(y_ptr, dtype=float16, shape=[m, 64])
+        s = self.shared_tensor(dtype=float16, shape=[16, 64])
+        barrier = self.mbarrier.alloc(counts=[1])
+        phase: int32 = 0
+        for row in range(0, m, 16):
+            with self.single_thread():
+                self.mbarrier.arrive_and_expect_tx(barrier, s.nbytes)
+                self.tma.global_to_shared(src=x, dst=s, offsets=[row, 0], mbarrier=barrier)
+                self.mbarrier.wait(barrier, phase=phase)
+            self.sync()
+            loaded = self.load_shared(s)
+            self.sync()
+            phase ^= 1
+            self.store_global(y, loaded + loaded, offsets=[row, 0])
