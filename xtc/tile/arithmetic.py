@@ -154,7 +154,7 @@ def select(condition: Any, a: Any, b: Any) -> Data:
 
 
 def _dtype_hints(given: Any) -> list[str]:
-    """Hints for what is no element type: a name, or a type of NumPy or PyTorch."""
+    """Hints for a name, or a type of NumPy or PyTorch, in place of an element type."""
     name = given.__name__ if isinstance(given, type) else str(given).removeprefix("torch.")
     return [f"tile.{name}" if any(each.name == name for each in TYPES) else "tile.float16, ..."]
 
@@ -163,7 +163,7 @@ def _dtype_hints(given: Any) -> list[str]:
 def cast(a: Any, dtype: DataType) -> Any:
     """The value in another type, as C converts; a constant for a number."""
     if not isinstance(dtype, DataType):
-        raise UserError(f"{dtype!r} is no element type", hints=_dtype_hints(dtype))
+        raise UserError(f"{dtype!r} is not an element type", hints=_dtype_hints(dtype))
     if not isinstance(a, Data):
         if dtype.is_coded or dtype.is_packed or dtype.name == "tfloat32":
             plain = float32 if dtype.is_float() else int32

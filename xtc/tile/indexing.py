@@ -32,5 +32,5 @@ def _index(given: Any, tensor: Any) -> Any:
         return None
     is_scalar = isinstance(given, Scalar) or (isinstance(given, Data) and not given.shape)
     if isinstance(given, bool) or not (isinstance(given, int) or is_scalar):
-        raise UserError(f"{given!r} is no index of {tensor!r}")
+        raise UserError(f"{tensor!r} cannot be indexed by {given!r}")
     return given
