@@ -48,7 +48,6 @@ class MatmulStages(tile.Script):
             self.wgmma.mma(sa[slot], sb[slot].transpose(), acc)
             self.wgmma.commit_group()
             self.wgmma.wait_group(1)
-            self.sync()
             ahead = number + slots - 1
             if ahead < self.utils.cdiv(k, bk):
                 self.fill(ga, gb, sa, sb, full, ahead % slots, [row, column, ahead * bk])

@@ -49,7 +49,6 @@ class MatmulWgmma(tile.Script):
             self.wgmma.mma(sa, sb.transpose(), acc)
             self.wgmma.commit_group()
             self.wgmma.wait_group(0)
-            self.sync()
         self.store_global(gc, self.cast(acc, dtype=float16), offsets=[row, column])
 
 

@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.unit import tile_bulk
+from tests.unit import tile_bulk, tile_handed
 from tests.unit.nvgpu_code import needs_ptxas
 from tests.unit.tile_mutants import marked, with_line
 from xtc import tile
@@ -48,7 +48,8 @@ def product(module: ModuleType, m: int, n: int, k: int, **how: Any) -> Any:
     kind = _KINDS.get(how.get("dtype", float16), np.float16)
     low, high = (-128, 128) if kind is np.int8 else (0, 256) if kind is np.uint8 else (-4, 5)
     a, b = (RNG.integers(low, high, shape).astype(kind) for shape in ((m, k), (k, n)))
-    c = np.zeros((m, n), np.int32 if high > 5 else np.float32)
+    total = np.float16 if how.get("total") is float16 else np.float32
+    c = np.zeros((m, n), np.int32 if high > 5 else total)
     given_a = np.ascontiguousarray(a.T) if how.get("a_transposed") else a
     given_b = np.ascontiguousarray(b.T) if how.get("b_transposed") else b
     expected = a.astype(c.dtype) @ b.astype(c.dtype)
@@ -58,7 +59,7 @@ def product(module: ModuleType, m: int, n: int, k: int, **how: Any) -> Any:
 def chained(module: ModuleType, m: int, k: int, n: int, **how: Any) -> Any:
     kind = ml_dtypes.bfloat16 if how.get("dtype") is bfloat16 else np.float16
     a, b, c = (RNG.integers(-1, 2, shape).astype(kind) for shape in ((m, k), (k, k), (k, n)))
-    d = np.zeros((m, n), np.float32)
+    d = np.zeros((m, n), np.float16 if how.get("total") is float16 else np.float32)
     given = np.ascontiguousarray(c.T) if how.get("transposed") else c
     wide = [each.astype(np.float32) for each in (a, b, c)]
     program = module.FromRegisters(**how)
@@ -96,10 +97,56 @@ def test_bulk_copies_of_ragged_tensors(shape: tuple[int, int]) -> None:
         ((64, 16, 8), {"dtype": tfloat32, "b_transposed": True}),
         ((128, 64, 512), {"dtype": int8, "b_transposed": True}),
         ((64, 8, 384), {"dtype": uint8, "b_transposed": True}),
+        ((128, 136, 64), {"total": float16, "b_transposed": True}),
+        ((64, 24, 64), {"dtype": float8_e5m2, "total": float16, "b_transposed": True}),
     ],
 )
 def test_multiplications_of_warpgroups(shape: tuple[int, int, int], how: Any) -> None:
     agrees(product(tile_bulk, *shape, **how))
+
+
+@pytest.mark.slow
+def test_float16_sums_are_rounded_by_each_instruction() -> None:
+    program, (m, n, k, a, b, c), *_ = product(tile_bulk, 64, 16, 64, total=float16)
+    a[...], b[...] = 1, 0
+    b[0], b[16], b[32] = 2048, 1, 1  # 2049 is no float16: each 1 is lost, and 2 would not be
+    for run in (program.check, program):
+        c[...] = 0
+        run(m, n, k, a, b, c)
+        assert (c == 2048).all()
+
+
+def handed(module: ModuleType) -> Any:
+    a, b = (RNG.integers(-3, 4, (rows, 136)).astype(np.float16) for rows in (192, 32))
+    c = np.zeros((192, 32), np.float16)
+    return module.Handed(), (136, a, b, c), c, a.astype(np.float32) @ b.astype(np.float32).T
+
+
+@pytest.mark.slow
+def test_groups_hand_on_what_a_warp_stores_in_bulk() -> None:
+    """More groups of threads and barriers than the first clocks have room for; one thread releases
+    what its warpgroup has read, and the reader makes visible what others have stored."""
+    agrees(handed(tile_handed))
+
+
+@pytest.mark.slow
+def test_one_thread_waits_for_all() -> None:
+    x = RNG.integers(-99, 99, (40, 64)).astype(np.float16)
+    y = np.zeros_like(x)
+    agrees((tile_handed.OneWaits(), (40, x, y), y, 2 * x))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mark", "kind"),
+    [("shown", "missing proxy fence"), ("multiplied", ""), ("stored", "")],
+)
+def test_what_is_missing_between_groups_is_found(mark: str, kind: str, tmp_path: Path) -> None:
+    source = Path(tile_handed.__file__)
+    program, arguments, *_ = handed(with_line(source, marked(source, mark), tmp_path))
+    with pytest.raises(RaceError) as caught:
+        program.check(*arguments)
+    assert not kind or caught.value.kind == kind
 
 
 @pytest.mark.slow
@@ -118,7 +165,11 @@ def test_of_tf32_the_upper_bits_are_multiplied() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "how"),
-    [((64, 64, 64), {}), ((128, 32, 128), {"transposed": True, "dtype": bfloat16})],
+    [
+        ((64, 64, 64), {}),
+        ((128, 32, 128), {"transposed": True, "dtype": bfloat16}),
+        ((64, 64, 32), {"total": float16}),
+    ],
 )
 def test_multiplications_from_registers(shape: tuple[int, int, int], how: Any) -> None:
     """The sums of a warpgroup are, cast, the fragments of its next operand: nothing moves."""
@@ -138,7 +189,9 @@ def test_the_instructions_are_those_of_the_machine() -> None:
         product(tile_bulk, 64, 128, 64, dtype=float8_e4m3, b_transposed=True),
         product(tile_bulk, 64, 128, 64, dtype=tfloat32, b_transposed=True),
         product(tile_bulk, 64, 128, 64, dtype=int8, b_transposed=True),
+        product(tile_bulk, 64, 128, 64, total=float16),
         chained(tile_bulk, 64, 64, 32),
+        chained(tile_bulk, 64, 64, 32, total=float16),
     )
     for case in cases:
         program, arguments, *_ = case
@@ -146,13 +199,17 @@ def test_the_instructions_are_those_of_the_machine() -> None:
     for kernel in kernels:
         needs = kernel.resources
         assert (needs.spilled_bytes, needs.local_bytes, needs.warnings) == (0, 0, ())
-    copies, multiplies, small, tf32, integers, chain = (kernel.sass for kernel in kernels)
+    copies, multiplies, small, tf32, integers, half, chain, half_chain = (
+        kernel.sass for kernel in kernels
+    )
     assert copies.count("UTMALDG.2D") == 2  # one for each panel of 64 elements
     assert copies.count("UTMASTG.2D") == 2
     assert multiplies.count("HGMMA.64x128x16.F32") == 4
     assert small.count("QGMMA.64x128x32.F32.E4M3.E4M3") == 2
     assert tf32.count("HGMMA.64x128x8.F32.TF32") == 8
     assert integers.count("IGMMA.64x128x32.S8.S8") == 2
+    assert half.count("HGMMA.64x128x16.F16") == 4
+    assert len(re.findall(r"HGMMA.64x32x16.F16 R\d+, R\d+, gdesc", half_chain)) == 4
     from_registers = re.findall(r"HGMMA.64x32x16.F32 R\d+, R\d+, gdesc", chain)
     assert len(from_registers) == 4
 

@@ -31,6 +31,19 @@ def test_a_warp_begins_a_bulk_copy_once() -> None:
 
 
 @pytest.mark.slow
+def test_a_pipeline_prints_its_waits(capsys: pytest.CaptureFixture[str]) -> None:
+    tile_compatible.Told()()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("thread 0:")] == [
+        "thread 0: producer waits for slot 0",
+        "thread 0: producer has slot 0",
+    ]
+    assert lines.index("thread 32: consumer has slot 0") > lines.index(
+        "thread 0: producer has slot 0"
+    )
+
+
+@pytest.mark.slow
 def test_normal_numbers_have_mean_0_and_variance_1() -> None:
     program = tile_compatible.Normal()
     drawn = []

@@ -36,8 +36,6 @@ WHY = {
     "self.wgmma.fence": AT_ONCE,
     "self.wgmma.commit": AT_ONCE,
     "self.wgmma.wait": AT_ONCE,
-    "hopper_stages: self.sync": "a bulk copy lands when no thread can run: all have multiplied",
-    "hopper_wgmma: self.sync": "a bulk copy lands when no thread can run: all have multiplied",
     "matmul_pipelined: self.copy_async_wait_all": "nobody gets the memory that is freed after it",
     "matmul_split_k: self.sync": "threads store what they have loaded themselves, and the next "
     "block begins when all have",

@@ -97,6 +97,10 @@ def test_layouts_of_shared_and_global_tensors() -> None:
 
 
 def test_types_by_module() -> None:
+    kinds = (tile.bfloat16, tile.tfloat32, tile.uint8, tile.boolean, tile.int4b, tile.float8_e4m3)
+    assert [kind.short_name for kind in kinds] == ["bf16", "tf32", "u8", "bool", "i4", "f8e4m3"]
+    assert (tile.float16.zero, tile.int32.one, tile.boolean.one) == (0.0, 1, True)
+    assert (tile.int4b.is_integer_subbyte(), tile.uint8.is_subbyte()) == (True, False)
     assert (dtypes.bfloat16, dtypes.int4b, dtypes.f32) == (tile.bfloat16, tile.int4b, tile.f32)
     assert tile.hidet.u8 == tile.uint8
     assert (type.void_p, type.DataType) == (tile.void_p, tile.DataType)
@@ -124,6 +128,19 @@ def test_machines() -> None:
     assert properties.warpSize == 32
     assert properties.multiProcessorCount > 1
     assert properties.sharedMemPerBlockOptin == current.properties.shared_memory_per_block
+
+
+def test_another_machine() -> None:
+    try:
+        target.set_current_target(target.nvgpu_sm80)
+        assert str(target.get_current_target()) == "nvgpu/sm80"
+        machines = [target.nvgpu_sm80, target.nvgpu_sm86, target.nvgpu_sm90a]
+        assert target.match_target(target.nvgpu_sm89, machines) == target.nvgpu_sm86
+        assert target.match_target(target.nvgpu_sm80, machines[1:]) is None
+        with pytest.raises(UserError, match="sm_100a"):
+            target.set_current_target(target.nvgpu_sm100a)
+    finally:
+        tile.use_device(None)
 
 
 def test_the_grid_of_warps_in_which_each_holds_least() -> None:

@@ -41,27 +41,27 @@ class BulkDouble(tile.Script):
 class WgmmaProduct(tile.Script):
     """c = a b, whose operands lie in shared memory as they are or transposed."""
 
-    def __init__(self, dtype=float16, a_transposed=False, b_transposed=False, warps=4):
+    def __init__(self, dtype=float16, a_transposed=False, b_transposed=False, warps=4, total=None):
         super().__init__()
         self.dtype, self.warps = dtype, warps
+        self.total = total or (float32 if dtype.is_float() else int32)
         self.a_transposed, self.b_transposed = a_transposed, b_transposed
 
     def __call__(self, m: int, n: int, k: int, a_ptr: void_p, b_ptr: void_p, c_ptr: void_p):
         self.attrs.blocks = 1
         self.attrs.warps = self.warps
-        sums = float32 if self.dtype.is_float() else int32
         a_shape = [k, m] if self.a_transposed else [m, k]
         b_shape = [n, k] if self.b_transposed else [k, n]
         ga = self.global_view(a_ptr, dtype=self.dtype, shape=a_shape)
         gb = self.global_view(b_ptr, dtype=self.dtype, shape=b_shape)
-        gc = self.global_view(c_ptr, dtype=sums, shape=[m, n])
+        gc = self.global_view(c_ptr, dtype=self.total, shape=[m, n])
         sa = self.shared_tensor(dtype=self.dtype, shape=a_shape)
         sb = self.shared_tensor(dtype=self.dtype, shape=b_shape)
         self.store_shared(sa, self.load_global(ga, offsets=[0, 0], shape=a_shape))
         self.store_shared(sb, self.load_global(gb, offsets=[0, 0], shape=b_shape))
         self.fence.proxy_async()  # shown
         self.sync()  # met
-        acc = self.register_tensor(dtype=sums, shape=[m, n], init=0)
+        acc = self.register_tensor(dtype=self.total, shape=[m, n], init=0)
         self.wgmma.fence()  # ordered
         self.wgmma.mma(
             sa.transpose() if self.a_transposed else sa,
@@ -76,12 +76,12 @@ class WgmmaProduct(tile.Script):
 class FromRegisters(tile.Script):
     """d = (a b) c, whose intermediate result stays in registers, as in attention."""
 
-    def __init__(self, dtype=float16, transposed=False):
+    def __init__(self, dtype=float16, transposed=False, total=float32):
         super().__init__()
-        self.dtype, self.transposed = dtype, transposed
+        self.dtype, self.transposed, self.total = dtype, transposed, total
 
     def __call__(
-        self, m: int, k: int, n: int, a_ptr: void_p, b_ptr: void_p, c_ptr: void_p, d_ptr: ~float32
+        self, m: int, k: int, n: int, a_ptr: void_p, b_ptr: void_p, c_ptr: void_p, d_ptr: void_p
     ):
         self.attrs.blocks = 1
         self.attrs.warps = 4
@@ -96,13 +96,13 @@ class FromRegisters(tile.Script):
         self.wgmma.mma(a, b, first)
         self.wgmma.commit_group()
         self.wgmma.wait_group(0)
-        second = self.register_tensor(dtype=float32, shape=[m, n], init=0.0)
+        second = self.register_tensor(dtype=self.total, shape=[m, n], init=0.0)
         between = self.cast(first, dtype=self.dtype)
         self.wgmma.fence()  # registers
         self.wgmma.mma(between, c.transpose() if self.transposed else c, second)
         self.wgmma.commit_group()
         self.wgmma.wait_group(0)  # second
-        gd = self.global_view(d_ptr, dtype=float32, shape=[m, n])
+        gd = self.global_view(d_ptr, dtype=self.total, shape=[m, n])
         self.store_global(gd, second, offsets=[0, 0])
 
     def shared(self, pointer, shape):

@@ -154,3 +154,18 @@ class Chained(tile.Script):
             self.store_global(y, self.cast(made, tile.int64), offsets=[2 * row, 0], dims=[1])
             byte = self.cast(made, tile.int8)
             self.store_global(y, self.cast(byte, tile.int64), offsets=[2 * row + 1, 0], dims=[1])
+
+
+class Told(tile.Script):
+    """One slot of a pipeline, whose waits are printed."""
+
+    def __call__(self):
+        self.attrs.blocks = 1
+        self.attrs.warps = 2
+        pipe = tile.Pipeline(1, producer_arrive_count=32, consumer_arrive_count=32, debug=True)
+        with self.single_warp(0):
+            pipe.producer_acquire()
+            self.mbarrier.arrive(pipe.producer_release_barrier())
+        with self.single_warp(1):
+            pipe.consumer_acquire()
+            self.mbarrier.arrive(pipe.consumer_release_barrier())

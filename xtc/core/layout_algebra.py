@@ -85,24 +85,27 @@ def auto_local_spatial(num_threads: int, shape: Sequence[int]) -> RegisterLayout
     return blocked(num_threads, shape, 1)
 
 
-def divided(layout: RegisterLayout, inner: RegisterLayout) -> RegisterLayout:
-    """The layout whose product with `inner` is `layout`. Raises UserError if there is none."""
-    rank = max(len(layout.shape), len(inner.shape))
-    whole, part = layout.of_rank(rank), inner.of_rank(rank)
+def divided(lhs: RegisterLayout, rhs: RegisterLayout) -> RegisterLayout:
+    """The layout whose product with `rhs` is `lhs`. Raises UserError if there is none."""
+    rank = max(len(lhs.shape), len(rhs.shape))
+    whole, part = lhs.of_rank(rank), rhs.of_rank(rank)
     found = _halves(whole, part.shape, part.spatial_size)
     if found is None or found[1].merged() != part.merged():
-        raise UserError(f"{layout} is not a product of a layout and {inner}")
+        raise UserError(f"{lhs} is not a product of a layout and {rhs}")
     return found[0].merged()
 
 
-def left_divided(layout: RegisterLayout, outer: RegisterLayout) -> RegisterLayout:
-    """The layout that `outer` multiplies to `layout`. Raises UserError if there is none."""
-    rank = max(len(layout.shape), len(outer.shape))
-    whole, part = layout.of_rank(rank), outer.of_rank(rank)
+def left_divided(layout: RegisterLayout, lhs_divisor: RegisterLayout) -> RegisterLayout:
+    """The layout whose product with `lhs_divisor` on the left is `layout`.
+
+    Raises UserError if there is none.
+    """
+    rank = max(len(layout.shape), len(lhs_divisor.shape))
+    whole, part = layout.of_rank(rank), lhs_divisor.of_rank(rank)
     sizes = tuple(a // b for a, b in zip(whole.shape, part.shape, strict=True))
     found = _halves(whole, sizes, whole.spatial_size // part.spatial_size)
     if found is None or found[0].merged() != part.merged():
-        raise UserError(f"{layout} is not a product of {outer} and a layout")
+        raise UserError(f"{layout} is not a product of {lhs_divisor} and a layout")
     return found[1].merged()
 
 

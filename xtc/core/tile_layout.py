@@ -343,18 +343,18 @@ def blocked(threads: int, shape: Sequence[int], packed: int) -> RegisterLayout:
     return layout.merged()
 
 
-def concat(first: RegisterLayout, second: RegisterLayout) -> RegisterLayout:
+def concat(lhs: RegisterLayout, rhs: RegisterLayout) -> RegisterLayout:
     """The dimensions of two layouts side by side: a thread for each pair of threads."""
-    shift = len(first.modes)
+    shift = len(lhs.modes)
 
     def moved(modes: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(mode if mode < 0 else mode + shift for mode in modes)
 
     return RegisterLayout(
-        (*first.shape, *second.shape),
-        (*first.modes, *second.modes),
-        (*first.spatial_modes, *moved(second.spatial_modes)),
-        (*first.local_modes, *moved(second.local_modes)),
+        (*lhs.shape, *rhs.shape),
+        (*lhs.modes, *rhs.modes),
+        (*lhs.spatial_modes, *moved(rhs.spatial_modes)),
+        (*lhs.local_modes, *moved(rhs.local_modes)),
     ).merged()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from xtc.core.versions import VERSION
 from xtc.tile import hidet, ir, kernels, layout, logging, target, testing, utils
 from xtc.tile import settings as option
 from xtc.tile.classes import Class
@@ -142,6 +143,9 @@ __all__ = [
     "void_p",
     "zeros",
 ]
+
+
+__version__ = VERSION
 
 
 def __getattr__(name: str) -> Any:

@@ -153,7 +153,9 @@ def _array(name: str, kind: PointerType, value: Any) -> Any:
     if not hasattr(value, "__dlpack__") and (dtype is None or not hasattr(value, "shape")):
         raise UserError(
             f"'{name}' is an array, not {_brief(value)}",
-            hints=["NumPy arrays, device arrays, and tensors of libraries that speak DLPack"],
+            hints=["pass the tensor itself, not its address"]
+            if isinstance(value, int)
+            else ["NumPy arrays, device arrays, and tensors of libraries that speak DLPack"],
         )
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:

@@ -27,7 +27,7 @@ from xtc.ir.mlir import (
 from xtc.ir.mlir_math import math
 from xtc.tile.methods import method
 from xtc.tile.small_floats import decoded, encoded, refuse_codes
-from xtc.tile.types import DataType, boolean, float32, int8, int32, int64, uint8
+from xtc.tile.types import TYPES, DataType, boolean, float32, int8, int32, int64, uint8
 from xtc.tile.values import Data, RegisterTensor, Scalar
 
 Number = int | float | bool
@@ -153,11 +153,17 @@ def select(condition: Any, a: Any, b: Any) -> Data:
     return _like(left, arith.select(chosen.value, left.value, right.value))
 
 
+def _dtype_hints(given: Any) -> list[str]:
+    """Hints for a name, or a type of NumPy or PyTorch, in place of an element type."""
+    name = given.__name__ if isinstance(given, type) else str(given).removeprefix("torch.")
+    return [f"tile.{name}" if any(each.name == name for each in TYPES) else "tile.float16, ..."]
+
+
 @method("cast")
 def cast(a: Any, dtype: DataType) -> Any:
     """The value in another type, as C converts; a constant for a number."""
     if not isinstance(dtype, DataType):
-        raise UserError(f"cast takes an element type, not {dtype!r}", hints=["tile.float16, ..."])
+        raise UserError(f"{dtype!r} is not an element type", hints=_dtype_hints(dtype))
     if not isinstance(a, Data):
         if dtype.is_coded or dtype.is_packed or dtype.name == "tfloat32":
             plain = float32 if dtype.is_float() else int32

@@ -31,7 +31,7 @@ class Atomic:
 def scatter(dst: Any, dim: int, indices: Any, values: Any, name: str) -> tuple[Any, Any, int]:
     """Indices and values of a scatter. Raises UserError where they do not fit the tensor."""
     where, what = tensor_of(indices, name), tensor_of(values, name)
-    if not isinstance(dst, GlobalTensor | SharedTensor) or getattr(dst, "prefix", None):
+    if not isinstance(dst, GlobalTensor | SharedTensor) or getattr(dst, "fixed", None):
         raise UserError(f"{name} takes a whole tensor in memory, not {dst!r}")
     if where.shape != what.shape or len(what.shape) != len(dst.shape):
         raise UserError(

@@ -52,7 +52,9 @@ class Barriers:
 
 
 def barrier_of(value: Any, name: str) -> Barrier:
-    """The barrier. Raises UserError for what is none."""
+    """The barrier; the only one where a list has one. Raises UserError for anything else."""
+    if isinstance(value, Barriers) and value.count == 1:
+        return value[0]
     if isinstance(value, Barriers):
         raise UserError(f"{name} takes a barrier, not {value!r}", hints=["index them"])
     if not isinstance(value, Barrier):

@@ -16,7 +16,7 @@ from xtc.tile.values import GlobalTensor, Pointer
 
 
 class BetweenBlocks:
-    """Instructions for several blocks of a launch."""
+    """Instructions for memory and order between the blocks of a launch."""
 
     def global_tensor(
         self,
@@ -26,9 +26,9 @@ class BetweenBlocks:
         layout: GlobalLayout | None = None,
         requires_clean: bool = False,
     ) -> GlobalTensor:
-        """Global memory that all blocks of a launch share, dense in the order of `layout`.
+        """Global memory shared by all blocks of a launch, dense in the order of `layout`.
 
-        With `requires_clean` it holds 0 when the launch begins, and the kernel leaves 0 there.
+        With `requires_clean` it is zero when the launch begins, and the kernel must leave it zero.
         """
         if not isinstance(requires_clean, bool):
             raise UserError("global_tensor: requires_clean is known when compiling")
@@ -43,11 +43,14 @@ class BetweenBlocks:
         return memory.global_view(Pointer(buffer, dtype), dtype, shape, strides)
 
     def lock_semaphore(self, semaphore: Any, value: Any) -> None:
-        """Wait until a semaphore has a value: then all threads see what its releaser had seen."""
+        """Wait until a semaphore has a value; then see everything before its release."""
         tile.lock(*_semaphore(semaphore, "lock_semaphore"), _number(value))
 
     def release_semaphore(self, semaphore: Any, value: Any) -> None:
-        """Give a semaphore a value; `sync` before makes it tell of what all threads have done."""
+        """Set a semaphore.
+
+        After a `sync`, the release publishes what all threads of the block have done.
+        """
         tile.release(*_semaphore(semaphore, "release_semaphore"), _number(value))
 
 

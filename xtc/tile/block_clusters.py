@@ -75,13 +75,13 @@ class _Position:
 
 
 class Cluster:
-    """Blocks of a cluster; `attrs.cluster_blocks` says how many in x, y and z."""
+    """The blocks of a cluster, whose numbers in x, y and z are `attrs.cluster_blocks`."""
 
     def sync(self) -> None:
-        """All threads of the cluster's blocks wait for each other, and see what each has written.
+        """Barrier of all threads of the cluster; each then sees what the others have written.
 
-        One comes before the first use of another block's barriers or shared memory, and one before
-        a block ends that others use.
+        Call it before the first access to another block's barriers or shared memory, and before a
+        block ends whose memory others use.
         """
         if tile.current_group() is not None:
             raise UserError(
@@ -91,7 +91,7 @@ class Cluster:
 
     @property
     def blockIdx(self) -> _Position:  # noqa: N802
-        """The position of this block in its cluster."""
+        """The index of this block in its cluster."""
         sizes = tile.cluster_of(tile.current_kernel())
         found = [
             binary("mod", Scalar(tile.block_id(dim), int32), size) if size > 1 else 0
@@ -101,18 +101,18 @@ class Cluster:
 
     @property
     def clusterDim(self) -> _Position:  # noqa: N802
-        """The blocks of a cluster."""
+        """The number of blocks in the cluster."""
         return _Position(*tile.cluster_of(tile.current_kernel()))
 
     @property
     def blockRank(self) -> Any:  # noqa: N802
-        """The number of this block in its cluster, x fastest."""
+        """The linear index of this block in its cluster, x fastest."""
         x, y, z = self.blockIdx
         sizes = tile.cluster_of(tile.current_kernel())
         return x + sizes[0] * (y + sizes[1] * z)
 
     def map_shared_addr(self, addr: Any, target_rank: Any) -> Any:
-        """The same barrier in the block of this rank: threads may arrive there."""
+        """The barrier of another block at the same address, for arrivals."""
         found = barrier_of(addr, "cluster.map_shared_addr")
         mask_of_rank(target_rank, "cluster.map_shared_addr")
         return Barrier(found.memory, found.index, target_rank)

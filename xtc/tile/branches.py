@@ -12,7 +12,17 @@ from xtc.ir.builders.tile import in_group
 from xtc.ir.mlir import Block, InsertionPoint, Value, scf
 from xtc.tile.arithmetic import cast, data, spread
 from xtc.tile.kernel_ends import ended_in
-from xtc.tile.slots import AnySlot, Lost, Names, Unset, changed, contents, require_same, slots
+from xtc.tile.slots import (
+    AnySlot,
+    Lost,
+    Names,
+    Unset,
+    changed,
+    contents,
+    forget_made,
+    require_same,
+    slots,
+)
 from xtc.tile.types import DataType
 from xtc.tile.unchanged import origin
 from xtc.tile.values import Data, RegisterTensor, Scalar
@@ -43,6 +53,7 @@ def for_loop(
         scf.yield_(_taken(carried, kinds))
     _give(carried, kinds, list(loop.results))
     require_same(before)
+    forget_made(before)
 
 
 def while_loop(
@@ -69,6 +80,7 @@ def while_loop(
         scf.yield_(_taken(carried, kinds))
     _give(carried, kinds, list(loop.results))
     require_same(held)
+    forget_made(held)
 
 
 def branch(

@@ -7,7 +7,8 @@ from xtc.tile.instructions import Instructions
 
 
 class Class(Instructions):
-    """The base of a class whose objects exist while a kernel is transcribed.
+    """The base class of helper objects that exist while a kernel is transcribed.
 
-    Attributes that hold run-time values may be set anywhere; others not in loops of run time.
+    Attributes that hold run-time values may change anywhere, other attributes not in run-time
+    loops or branches.
     """

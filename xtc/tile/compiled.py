@@ -53,7 +53,7 @@ _KEPT_MAPS = 16
 
 
 class Kernel:
-    """A kernel for one schedule, the values of its constants, and a kind of device."""
+    """A kernel, compiled for one schedule, one set of constants and one kind of device."""
 
     def __init__(
         self,
@@ -108,19 +108,19 @@ class Kernel:
 
     @property
     def warps(self) -> int:
-        """Warps of a block."""
+        """The number of warps per block."""
         return number_of(self.launched, WARPS)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the compiler says of the kernel, with the user's lines."""
+        """The compiler's remarks on the kernel, with the user's lines."""
         if NOTES not in self.launched.attributes:
             return ()
         return tuple(StringAttr(note).value for note in ArrayAttr(self.launched.attributes[NOTES]))
 
     @cached_property
     def shared_bytes(self) -> int:
-        """Shared memory of a block, in bytes."""
+        """The shared memory of a block in bytes."""
         return number_of(self.mapped.body.operations[0].operation, LOCAL_BYTES)
 
     @property
@@ -151,7 +151,7 @@ class Kernel:
 
     @property
     def cached(self) -> bool:
-        """Whether the device's code comes from the artefact cache; compiles it if it does not."""
+        """Whether the device's code comes from the artefact cache; compiles it otherwise."""
         return self._built[1]
 
     @property
@@ -192,7 +192,7 @@ class Kernel:
 
     @cached_property
     def ptx(self) -> str:
-        """The code for the machine itself, whatever the kernel runs on here."""
+        """The code for the machine itself, also when a simulator runs the kernel."""
         files, _ = found_or_made(self.key("machine code"), self._machine_code)
         return files[TEXT].decode()
 
@@ -204,18 +204,18 @@ class Kernel:
 
     @property
     def sass(self) -> str:
-        """The machine's instructions. Raises ToolError where a vendor's program is missing."""
+        """The machine instructions. Raises ToolError where a vendor's program is missing."""
         return self.support.machine_code.disassembly(self.ptx)
 
     @cached_property
     def resources(self) -> Resources:
-        """Registers, spills, shared memory and occupancy. Raises ToolError likewise."""
+        """Registers, spills, shared memory and occupancy. Raises ToolError without ptxas."""
         threads = self.warps * self.support.warp_threads
         return self.support.machine_code.resources(self.ptx, threads, self.shared_bytes)
 
     @property
     def layouts(self) -> tuple[str, ...]:
-        """The layouts of the kernel's tiles, drawn, each once."""
+        """Drawings of the layouts of the kernel's tiles, each once."""
         kernel = self._scheduled.body.operations[0].operation
         return tuple(map(drawn, layouts_in(kernel)))
 

@@ -22,11 +22,11 @@ _launched: set[AcceleratorDevice] = set()
 
 
 def use_device(device: AcceleratorDevice | None) -> None:
-    """Run kernels on this device; None returns to the default.
+    """Run kernels on this device; None restores the default.
 
-    That is the device in whose memory other libraries have the arguments, else a simulator.
+    The default is the device that holds the arguments of other libraries, or else a simulator.
 
-    Raises UserError for a device whose target has no tile kernels.
+    Raises UserError for a device whose target does not support tile kernels.
     """
     global _used
     if device is not None:
@@ -40,10 +40,10 @@ def use_device(device: AcceleratorDevice | None) -> None:
 
 @contextmanager
 def use_stream(stream: int = 0) -> Iterator[None]:
-    """Launch kernels in this stream of a GPU, and wait for them at the end alone.
+    """Launch kernels in this stream of a GPU, and wait for them only at the end.
 
-    0 is the device's own, any other number a handle of CUDA. Meanwhile `array.numpy()` of a device
-    array may come before a kernel that writes it. On a simulator it changes nothing.
+    0 is the device's own stream, any other number a CUDA handle. Within the block, `array.numpy()`
+    of a device array may run before a kernel that writes the array. No effect on a simulator.
     """
     global _stream
     before, _stream = _stream, stream
@@ -82,10 +82,11 @@ def _holding(arguments: Any) -> AcceleratorDevice | None:
     found = {options for a in arguments if (options := target.options_holding(a)) is not None}
     if len(found) > 1:
         raise UserError("the arguments of a kernel are on several devices")
-    return _opened(target, found.pop()) if found else None
+    return opened(target, found.pop()) if found else None
 
 
-def _opened(target: AcceleratorTarget, options: Any) -> AcceleratorDevice:
+def opened(target: AcceleratorTarget, options: Any) -> AcceleratorDevice:
+    """The device of these options, which kernels of this process share."""
     if options not in _shared:
         _shared[options] = target.runtime(options)
     return _shared[options]
@@ -120,7 +121,7 @@ def device_in_use() -> AcceleratorDevice | None:
     if _used is not None:
         return _used
     options = tile_target().options_in_use()
-    return None if options is None else _opened(tile_target(), options)
+    return None if options is None else opened(tile_target(), options)
 
 
 def stream_in_use(device: AcceleratorDevice) -> int:

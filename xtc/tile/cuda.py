@@ -26,7 +26,7 @@ _WARP, _ACCESS_BYTES = 32, 16
 
 @dataclass(frozen=True)
 class DotConfig:
-    """How warps share `dot`: the layouts of both operands and of the result.
+    """The layouts of the operands and the result of a `dot` by several warps.
 
     Fragments are those of mma.sync.m16n8k16 (PTX ISA, "Matrix Fragments for mma.m16n8k16").
     """
@@ -88,14 +88,14 @@ class atomic_mma_configs:  # noqa: N801
 
 
 def swizzled_shared_layout(dtype: DataType, shape: Sequence[int]) -> SharedLayout:
-    """A layout of a shared tensor of this shape whose banks do not conflict."""
+    """A layout of a shared tensor without bank conflicts."""
     return SharedLayout(tuple(shape))
 
 
 def mma_dot_config(
     atomic_mma: AtomicMma, warp_spatial: Sequence[int], warp_repeat: Sequence[int]
 ) -> DotConfig:
-    """Layouts for a dot by warps in a grid, each of which multiplies so often in m, n and k."""
+    """Layouts for a dot by a grid of warps, each of which repeats an mma in m, n and k."""
     (rows, columns), (m, n, k) = warp_spatial, warp_repeat
     grid = spatial(rows, columns)
     a = grid.reduced([1]) * local(m, k) * atomic_mma.la
@@ -125,10 +125,10 @@ def resolve_dot_config(
     warp_m: int | None = None,
     warp_n: int | None = None,
 ) -> DotConfig:
-    """Layouts for a dot of m x k and k x n by warp_m x warp_n warps, or by `num_warps` in the grid
-    in which a warp holds the fewest elements.
+    """Layouts for a dot of m x k and k x n.
 
-    Raises UserError for types and sizes that tensor cores do not take.
+    The warps form a grid of warp_m x warp_n, or `num_warps` of them the grid in which each holds
+    the fewest elements. Raises UserError for types and sizes that tensor cores do not support.
     """
     atomic = atomic_mma_configs.from_dtypes(operand_dtype, acc_dtype)
     if num_warps is None:
@@ -156,7 +156,9 @@ def resolve_dot_config(
 def default_register_layout(
     num_warps: int, dtype: DataType, shape: Sequence[int], vector_size: int | None = None
 ) -> RegisterLayout:
-    """The layout in which neighbouring threads access neighbouring 16 bytes, or neighbouring
-    vectors of `vector_size` elements."""
+    """The layout in which neighbouring threads access neighbouring vectors.
+
+    A vector has 16 bytes, or `vector_size` elements.
+    """
     packed = vector_size or max(1, _ACCESS_BYTES * 8 // dtype.bits)
     return blocked(num_warps * _WARP, shape, packed)

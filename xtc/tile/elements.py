@@ -9,42 +9,32 @@ from typing import Any
 from xtc.core.errors import UserError
 from xtc.ir.builders import tile
 from xtc.tile.arithmetic import binary, cast, mlir_type, reshaped, select
+from xtc.tile.indexing import indexed
 from xtc.tile.methods import method
 from xtc.tile.moves import load_global, load_shared
-from xtc.tile.shapes import item, reduced
+from xtc.tile.shapes import fitted, item, reduced
 from xtc.tile.types import boolean, int32
-from xtc.tile.values import Data, GlobalTensor, Pointer, RegisterTensor, Scalar, SharedTensor
+from xtc.tile.values import Data, GlobalTensor, Pointer, RegisterTensor, SharedTensor
 
 
 @method("global_part")
 def global_part(tensor: GlobalTensor, location: Any) -> GlobalTensor:
-    """The part of a tensor that an index in its first dimensions names."""
-    indices = location if isinstance(location, tuple) else (location,)
-    if len(indices) > len(tensor.shape):
-        raise UserError(f"{tensor!r} is indexed in {len(indices)} dimensions")
-    for number in indices:
-        if not isinstance(number, int | Scalar) or isinstance(number, bool):
-            raise UserError(f"{number!r} is no index of a global tensor")
-    return GlobalTensor(
-        tensor.value,
-        tensor.dtype,
-        tensor.shape[len(indices) :],
-        tensor.pointer,
-        tensor.strides,
-        (*tensor.prefix, *indices),
-    )
+    """The part of a tensor that indices in some of its dimensions name."""
+    indices = indexed(location, len(tensor.shape), tensor)
+    sizes = [size for size, at in zip(tensor.shape, indices, strict=True) if at is None]
+    chosen = zip(tensor.dimensions(), indices, strict=True)
+    fixed = {**tensor.fixed, **{dim: at for dim, at in chosen if at is not None}}
+    return GlobalTensor(tensor.value, tensor.dtype, sizes, tensor.pointer, tensor.strides, fixed)
 
 
 @method("global_item")
 def global_item(tensor: GlobalTensor) -> Any:
     """The only element of a part of a tensor; 0 outside of the tensor."""
     _require_element(tensor)
-    locations: list[Any] = [*tensor.prefix, *[0] * len(tensor.shape)]
-    *first, last = locations
-    whole = GlobalTensor(
-        tensor.value, tensor.dtype, [1], tensor.pointer, tensor.strides, tuple(first)
-    )
-    return item(load_global(whole, [last], (1,), None))
+    last = len(tensor.strides) - 1
+    fixed = {dim: tensor.fixed.get(dim, 0) for dim in range(last)}
+    whole = GlobalTensor(tensor.value, tensor.dtype, [1], tensor.pointer, tensor.strides, fixed)
+    return item(load_global(whole, [tensor.fixed.get(last, 0)], (1,), None))
 
 
 @method("global_item_pointer")
@@ -52,8 +42,8 @@ def global_item_pointer(tensor: GlobalTensor) -> Pointer:
     """The address of the only element of a part of a tensor."""
     _require_element(tensor)
     offset: Any = tensor.pointer.offset
-    for number, stride in zip(tensor.prefix, tensor.strides, strict=False):
-        offset = number * stride + offset
+    for dim, number in tensor.fixed.items():
+        offset = number * tensor.strides[dim] + offset
     return Pointer(tensor.pointer.base, tensor.dtype, offset)
 
 
@@ -78,35 +68,51 @@ def shared_item(tensor: SharedTensor) -> Any:
 
 @method("register_part")
 def register_part(x: RegisterTensor, location: Any) -> Data:
-    """The elements that an index in the first dimensions names, as a smaller tile."""
-    indices = location if isinstance(location, tuple) else (location,)
-    if len(indices) > len(x.shape):
-        raise UserError(f"{x!r} is indexed in {len(indices)} dimensions")
-    chosen = _chosen(x, indices)
+    """The elements that indices in some dimensions name, as a smaller tile."""
+    indices = indexed(location, len(x.shape), x)
+    dims = [dim for dim, at in enumerate(indices) if at is not None]
+    if not dims:
+        return RegisterTensor(x.value, x.dtype, x.shape)
     value: Any = x if x.dtype.kind != "bool" else cast(x, int32)
-    value = select(chosen, value, cast(0, value.dtype))
-    dims = list(range(len(indices)))
+    value = select(_chosen(x, indices), value, cast(0, value.dtype))
     found = reduced(value, dims, True, "sum")
     if x.dtype.kind == "bool":
         found = cast(found, boolean)
-    shape = x.shape[len(indices) :]
-    return reshaped(found, shape or (1,))
+    return reshaped(found, _kept(x, indices) or (1,))
 
 
 @method("with_part")
 def with_part(x: RegisterTensor, location: Any, value: Any) -> Data:
-    """The tile with other elements where an index in the first dimensions names them."""
-    indices = location if isinstance(location, tuple) else (location,)
-    if isinstance(value, RegisterTensor) and value.shape == (1,) and len(indices) == len(x.shape):
-        value = item(value)
-    return cast(select(_chosen(x, indices), value, x), x.dtype)  # type: ignore[no-any-return]
+    """The tile with other elements where indices in some dimensions name them."""
+    indices = indexed(location, len(x.shape), x)
+    if isinstance(value, RegisterTensor):
+        value = _along(value, x, indices)
+    chosen = _chosen(x, indices)
+    made = value if chosen is None else select(chosen, value, x)
+    return fitted(cast(made, x.dtype), x.shape, "=")
 
 
-def _chosen(x: RegisterTensor, indices: tuple[Any, ...]) -> Any:
+def _kept(x: RegisterTensor, indices: list[Any]) -> tuple[int, ...]:
+    """The sizes of the dimensions that have no index."""
+    return tuple(size for size, at in zip(x.shape, indices, strict=True) if at is None)
+
+
+def _along(value: RegisterTensor, x: RegisterTensor, indices: list[Any]) -> Any:
+    """A tile for the dimensions of `x` that have no index, as one of its rank; or its element."""
+    if value.shape == (1,) and not _kept(x, indices):
+        return item(value)
+    if value.shape != _kept(x, indices):
+        return value
+    ones = [size if at is None else 1 for size, at in zip(x.shape, indices, strict=True)]
+    return reshaped(value, ones)
+
+
+def _chosen(x: RegisterTensor, indices: list[Any]) -> Any:
+    """Which elements the indices name; None: all."""
     chosen: Any = None
     for dim, number in enumerate(indices):
-        if not isinstance(number, int | Data) or isinstance(number, bool):
-            raise UserError(f"{number!r} is no index of a register tensor")
+        if number is None:
+            continue
         if isinstance(number, int) and not 0 <= number < x.shape[dim]:
             raise UserError(f"index {number} is outside of dimension {dim} of {x!r}")
         along = tile.indices(dim, tile.tile_type(x.shape, mlir_type(int32.mlir)))

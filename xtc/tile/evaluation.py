@@ -6,25 +6,32 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
-from xtc.core.errors import UserError, did_you_mean
+from xtc.core.errors import UserError, close_match, did_you_mean
 from xtc.ir.mlir import Location
 from xtc.tile import arithmetic
 from xtc.tile.classes import Class
 from xtc.tile.errors import Source, shown_at
-from xtc.tile.idioms import name_hints
+from xtc.tile.idioms import argument_hints, name_hints, of_python
 from xtc.tile.instructions import Instructions
 from xtc.tile.ranges import Range
 from xtc.tile.scalar_math import math_function
 from xtc.tile.slots import Lost, Names, Unset
-from xtc.tile.values import BINARY, Data, Scalar
+from xtc.tile.values import BINARY, Data, RegisterTensor, Scalar
 
 _OWN = "xtc.tile."
+_SIGNS = dict(
+    zip(
+        "Add Sub Mult Div FloorDiv Mod Pow BitAnd BitOr BitXor LShift RShift".split(),
+        "+ - * / // % ** & | ^ << >>".split(),
+        strict=True,
+    )
+)
 
 
 class Frame:
@@ -59,7 +66,8 @@ class Expressions:
         with self.at(node):
             method: Callable[[Any], Any] | None = getattr(self, f"_{type(node).__name__}", None)
             if method is None:
-                raise UserError(f"{type(node).__name__} is no expression of a kernel")
+                word, hints = of_python(node)
+                raise UserError(f"a kernel has no '{word}'", hints=hints)
             return method(node)
 
     @contextmanager
@@ -83,11 +91,15 @@ class Expressions:
             if isinstance(found, Lost):
                 raise UserError(f"'{node.id}' is {found!r}")
             if isinstance(found, Unset):
-                raise UserError(f"'{node.id}' is set in only one branch of run time above")
+                raise UserError(
+                    f"'{node.id}' is set in only one branch of run time above",
+                    hints=[f"give '{node.id}' a value before the branch or loop"],
+                )
             return found
         if node.id in outer:
             return outer[node.id]
-        hints = name_hints(node.id) or did_you_mean(node.id, {**names})[:1]
+        known = [name for name in names if name.isidentifier()]
+        hints = name_hints(node.id) or did_you_mean(node.id, known)[:1]
         raise UserError(f"'{node.id}' is not defined here", hints=hints)
 
     def _Tuple(self, node: ast.Tuple) -> Any:  # noqa: N802
@@ -120,7 +132,7 @@ class Expressions:
         if name not in BINARY:
             hints = ["multiply by self.dot(a, b)"] if name == "MatMult" else []
             raise UserError(f"a kernel has no operator {name}", hints=hints)
-        return BINARY[name](self.evaluate(node.left), self.evaluate(node.right))
+        return computed(name, self.evaluate(node.left), self.evaluate(node.right))
 
     def _UnaryOp(self, node: ast.UnaryOp) -> Any:  # noqa: N802
         value = self.evaluate(node.operand)
@@ -183,13 +195,29 @@ class Expressions:
     def _FormattedValue(self, node: ast.FormattedValue) -> Any:  # noqa: N802
         return format(self.evaluate(node.value))
 
+    def _NamedExpr(self, node: ast.NamedExpr) -> Any:  # noqa: N802
+        value = self.evaluate(node.value)
+        self.bind(node.target, value)
+        return value
+
     def _Lambda(self, node: ast.Lambda) -> Any:  # noqa: N802
         frame = self.frame
         names = [argument.arg for argument in node.args.args]
+        given = node.args
+        if given.vararg or given.kwarg or given.kwonlyargs:
+            raise UserError("a lambda of a kernel takes arguments by position alone")
+        defaults = dict(
+            zip(reversed(names), reversed(self._elements(given.defaults)), strict=False)
+        )
 
         def function(*arguments: Any) -> Any:
-            inner = {**frame.names, **dict(zip(names, arguments, strict=True))}
-            return self._in_scope(frame, inner, node.body)
+            passed = {**defaults, **dict(zip(names, arguments, strict=False))}
+            if len(arguments) > len(names) or len(passed) < len(names):
+                raise UserError(
+                    f"a lambda of ({', '.join(names)}) gets {len(arguments)} arguments",
+                    hints=["init= has an index for each dimension of the tile"],
+                )
+            return self._in_scope(frame, {**frame.names, **passed}, node.body)
 
         return function
 
@@ -264,7 +292,16 @@ class Expressions:
             return math_function(function.__name__, arguments)
         if function is range:
             return Range.of(*arguments)
-        return function(*arguments, **named)
+        if function is print and any(isinstance(value, Data) for value in arguments):
+            raise UserError(
+                "print runs when the kernel is compiled, and not on the device",
+                hints=["self.printf for numbers, self.print_tensor for tensors"],
+            )
+        made = _result(function, arguments, named)
+        given = (getattr(function, "__self__", None), *arguments)
+        if isinstance(made, RegisterTensor) and any(made is each for each in given):
+            return RegisterTensor(made.value, made.dtype, made.shape)  # not the operand itself
+        return made
 
     def _class(self) -> type:
         """The class in which the function of the innermost frame is written."""
@@ -287,6 +324,53 @@ def is_user_method(method: MethodType) -> bool:
     return isinstance(method.__self__, Instructions) and not (
         method.__func__.__module__.startswith(_OWN)
     )
+
+
+def bound_to(
+    function: Callable[..., Any], arguments: Sequence[Any], named: dict[str, Any]
+) -> inspect.BoundArguments:
+    """The arguments of a call by name. Raises UserError, with what the function takes."""
+    signature, name = inspect.signature(function), function.__name__
+    known = [key for key in signature.parameters if key != "self"]
+    try:
+        return signature.bind(*arguments, **named)
+    except TypeError as error:
+        unknown = [key for key in named if key not in known]
+        raise UserError(
+            f"{name} takes no argument '{unknown[0]}'" if unknown else f"{name}: {error}",
+            notes=[f"it is {name}{_shown(signature)}"],
+            hints=[h for key in unknown for h in argument_hints(key) or close_match(key, known)],
+        ) from None
+
+
+def _shown(signature: inspect.Signature) -> str:
+    """The parameters of a method as a call has them: without types, and without self."""
+    bare = [
+        p.replace(annotation=inspect.Parameter.empty)
+        for p in signature.parameters.values()
+        if p.name != "self"
+    ]
+    return str(inspect.Signature(bare))
+
+
+def _result(function: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """What a function that is not transcribed returns. Raises UserError for wrong arguments."""
+    try:
+        return function(*arguments, **named)
+    except TypeError:
+        if isinstance(function, MethodType):
+            bound_to(function, arguments, named)
+        raise
+
+
+def computed(operator: str, left: Any, right: Any) -> Any:
+    """An operation of Python's on two values. Raises UserError where there is none."""
+    try:
+        return BINARY[operator](left, right)
+    except TypeError:
+        raise UserError(
+            f"'{_SIGNS.get(operator, operator)}' of {left!r} and {right!r} is not possible"
+        ) from None
 
 
 def constant_items(items: Any) -> list[Any]:

@@ -30,6 +30,13 @@ def thread_group(begin: Any, size: Any, name: str) -> ThreadGroup:
     if begin < 0 or size < 1 or (around is not None and begin + size > around[1]):
         has = "the block's" if around is None else f"{around[1]}, as the group around it"
         raise UserError(f"{name}: threads {begin} to {begin + size} of {has}")
+    warps = tile.block_warps()
+    if around is None and warps is not None and begin + size > warps * WARP:
+        raise UserError(
+            f"{name}: threads {begin} to {begin + size} of {warps * WARP}",
+            notes=[f"attrs.warps = {warps}, of {WARP} threads each"],
+            hints=[f"raise attrs.warps to {-(-(begin + size) // WARP)}"],
+        )
     first = begin + (0 if around is None else around[0])
     if size > 1 and (first % WARP or size % WARP):
         raise UserError(
@@ -61,38 +68,38 @@ def group_left() -> UserError:
 
 
 class ThreadGroups:
-    """Instructions that choose threads, and ask which run."""
+    """Instructions that select threads and query the active ones."""
 
     @property
     def current_thread_begin(self) -> int:
-        """The first thread that runs now, counted from the first of the block."""
+        """The first active thread of the block."""
         return threads_now()[0]
 
     @property
     def current_thread_end(self) -> int:
-        """The thread behind the last one that runs now."""
+        """The end of the active threads, exclusive."""
         begin, size = threads_now()
         return begin + size
 
     @property
     def current_num_threads(self) -> int:
-        """How many threads run now."""
+        """The number of active threads."""
         return threads_now()[1]
 
     def thread_group(self, thread_begin: int, num_threads: int) -> ThreadGroup:
-        """`with` it, only these threads run, counted from the first that runs now."""
+        """Run a `with` block by these threads, counted from the first active one."""
         return thread_group(thread_begin, num_threads, "thread_group")
 
     def single_thread(self, thread: int = -1) -> ThreadGroup:
-        """`with` it, one thread runs; -1: any."""
+        """Run a `with` block by one thread; -1 lets the compiler choose."""
         return thread_group(0 if thread == -1 else thread, 1, "single_thread")
 
     def single_warp(self, warp: int = 0) -> ThreadGroup:
-        """`with` it, one warp runs."""
+        """Run a `with` block by one warp."""
         return thread_group(_warps(warp, "single_warp"), WARP, "single_warp")
 
     def warp_group(self, warp_begin: int, num_warps: int) -> ThreadGroup:
-        """`with` it, some warps run."""
+        """Run a `with` block by consecutive warps."""
         begin, size = (_warps(number, "warp_group") for number in (warp_begin, num_warps))
         return thread_group(begin, size, "warp_group")
 

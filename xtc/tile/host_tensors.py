@@ -25,9 +25,9 @@ _RANDOM = np.random.default_rng()
 
 
 class Tensor:
-    """A tensor: its element type, shape, and the memory that holds it.
+    """A tensor on the host side: element type, shape and storage.
 
-    `storage` is a NumPy array, or the PyTorch tensor that it was made from.
+    `storage` is a NumPy array, or the PyTorch tensor from which it was made.
     """
 
     def __init__(self, dtype: DataType, shape: Sequence[int], storage: Any) -> None:
@@ -45,23 +45,23 @@ class Tensor:
 
     @property
     def is_on_host(self) -> bool:
-        """Whether the memory is the host's, and no device's."""
+        """Whether the storage is host memory."""
         return isinstance(over(self.storage), np.ndarray)
 
     def values(self) -> Array:
-        """The elements, in NumPy's type of them; small ones as float32 or int32."""
+        """The elements as a NumPy array; small types as float32 or int32."""
         stored = _bytes_of(self.storage)
         if self.dtype.is_packed or self.dtype.is_coded:
             return codes.unpacked(stored, self.dtype, self.shape)
         return stored.view(self.dtype.numpy).reshape(self.shape)
 
     def numpy(self) -> Array:
-        """The memory as a NumPy array, of bytes where elements share one."""
+        """The storage as a NumPy array, of bytes for packed types."""
         stored = _bytes_of(self.storage)
         return stored if self.dtype.is_packed else stored.view(self.dtype.numpy).reshape(self.shape)
 
     def torch(self) -> Any:
-        """The memory as a PyTorch tensor. Raises UserError where PyTorch has no such type."""
+        """The storage as a PyTorch tensor. Raises UserError where PyTorch lacks the type."""
         import torch
 
         dtype = dtype_to_torch(self.dtype)
@@ -71,7 +71,7 @@ class Tensor:
         return stored.reshape(-1).view(dtype).reshape(self.shape)
 
     def to(self, dtype: DataType) -> Tensor:
-        """The elements cast to another type, as a kernel casts them, in new memory."""
+        """The elements cast to another type, with the rules of kernels, in new memory."""
         values = self.values()
         if dtype.is_packed or dtype.is_coded:
             return Tensor(dtype, self.shape, _like(self.storage, codes.packed(values, dtype)))
@@ -79,7 +79,7 @@ class Tensor:
         return Tensor(dtype, self.shape, _like(self.storage, cast.reshape(-1).view(np.uint8)))
 
     def view(self, *, dtype: DataType | None = None, shape: Sequence[int] | None = None) -> Tensor:
-        """The same memory with another type or shape; the last size follows the type."""
+        """The same storage with another type or shape; the last size follows the type."""
         dtype = dtype or self.dtype
         if shape is None:
             bits = self.shape[-1] * self.dtype.nbits
@@ -95,58 +95,59 @@ class Tensor:
         return Tensor(self.dtype, self.shape, copy)
 
     def fill_from(self, other: Tensor) -> None:
-        """Copy the memory of a tensor of the same type and shape."""
+        """Copy the storage of a tensor of the same type and shape."""
         _bytes_of(self.storage)[:] = _bytes_of(other.storage)
 
     def data_ptr(self) -> int:
-        """The address of the memory."""
+        """The address of the storage."""
         return int(_bytes_of(self.storage).ctypes.data)
 
 
-def from_torch(tensor: Any) -> Tensor:
-    """A PyTorch tensor, or a NumPy array, over its memory; in new memory unless it is dense."""
-    if isinstance(tensor, np.ndarray):
-        return Tensor(dtype_from_numpy(tensor.dtype), tensor.shape, np.ascontiguousarray(tensor))
-    return Tensor(dtype_from_torch(tensor.dtype), tensor.shape, tensor.contiguous())
+def from_torch(torch_tensor: Any) -> Tensor:
+    """A tensor over the memory of a PyTorch tensor or NumPy array; copied if not contiguous."""
+    given = torch_tensor
+    if isinstance(given, np.ndarray):
+        return Tensor(dtype_from_numpy(given.dtype), given.shape, np.ascontiguousarray(given))
+    return Tensor(dtype_from_torch(given.dtype), given.shape, given.contiguous())
 
 
-def view_torch(tensor: Any, *, dtype: DataType, shape: Sequence[int]) -> Tensor:
+def view_torch(torch_tensor: Any, *, dtype: DataType, shape: Sequence[int]) -> Tensor:
     """The memory of a PyTorch tensor as elements of any type."""
-    return Tensor(dtype, shape, tensor)
+    return Tensor(dtype, shape, torch_tensor)
 
 
 def empty(shape: Sequence[int], dtype: DataType) -> Tensor:
-    """A tensor in new memory, which is zero."""
+    """A new tensor, filled with zeros."""
     return Tensor(dtype, shape, np.zeros((dtype.nbits * math.prod(shape) + 7) // 8, np.uint8))
 
 
 def full(shape: Sequence[int], fill_value: float, dtype: DataType) -> Tensor:
-    """A tensor of one value."""
+    """A new tensor filled with one value."""
     return _of(np.full(shape, fill_value, np.float32), float32, dtype)
 
 
 def zeros(shape: Sequence[int], dtype: DataType) -> Tensor:
-    """A tensor of zeros."""
+    """A new tensor of zeros."""
     return full(shape, 0, dtype)
 
 
 def ones(shape: Sequence[int], dtype: DataType) -> Tensor:
-    """A tensor of ones."""
+    """A new tensor of ones."""
     return full(shape, 1, dtype)
 
 
 def rand(shape: Sequence[int], dtype: DataType) -> Tensor:
-    """Random numbers from 0 up to 1."""
+    """A new tensor of random numbers in [0, 1)."""
     return _of(_RANDOM.random(shape, np.float32), float32, dtype)
 
 
 def randn(shape: Sequence[int], dtype: DataType) -> Tensor:
-    """Normally distributed numbers."""
+    """A new tensor of normally distributed numbers."""
     return _of(_RANDOM.standard_normal(shape, np.float32), float32, dtype)
 
 
 def randint(low: int, high: int, shape: Sequence[int], dtype: DataType) -> Tensor:
-    """Random integers from `low` to `high - 1`."""
+    """A new tensor of random integers from `low` to `high - 1`."""
     return _of(_RANDOM.integers(low, high, shape, np.int32), int32, dtype)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -44,6 +45,42 @@ _ARGUMENTS: Mapping[str, str] = MappingProxyType(
 )
 
 
+_PYTHON: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "AsyncFor": ("async for", "write for"),
+        "AsyncFunctionDef": ("async def", "write a method of the class"),
+        "AsyncWith": ("async with", "write with"),
+        "Await": ("await", "copies are waited for by self.copy_async_wait_group(n)"),
+        "ClassDef": ("class", "write it outside, as a subclass of tile.Class"),
+        "Delete": ("del", "self.free_shared(s) gives shared memory back; other names need no end"),
+        "FunctionDef": ("def", "write a method of the class, which is inlined, or a lambda"),
+        "Global": ("global", "keep it in an attribute: self.count = ..."),
+        "Import": ("import", "import at the top of the file"),
+        "ImportFrom": ("import", "import at the top of the file"),
+        "Match": ("match", "write if and elif"),
+        "Nonlocal": ("nonlocal", "keep it in an attribute: self.count = ..."),
+        "Raise": ("raise", "self.static_assert(condition, message) refuses to compile"),
+        "Try": ("try", "nothing is raised on the device: check what is constant by static_assert"),
+        "TryStar": ("try", "nothing is raised on the device"),
+        "Yield": ("yield", "return several values as a tuple, or a list"),
+        "YieldFrom": ("yield", "return several values as a tuple, or a list"),
+    }
+)
+"""Python's syntax that kernels do not have, as it is written, and what there is instead."""
+
+
+def of_python(node: ast.AST) -> tuple[str, list[str]]:
+    """A piece of syntax that kernels do not have, as it is written, and hints."""
+    kind = type(node).__name__
+    word, hint = _PYTHON.get(kind, (kind, ""))
+    return word, [hint] if hint else []
+
+
+def argument_hints(name: str) -> list[str]:
+    """Hints for an argument that an instruction does not take."""
+    return [_ARGUMENTS[name]] if name in _ARGUMENTS else []
+
+
 def name_hints(name: str) -> list[str]:
     """Hints for a name that is not defined."""
     if name not in _MODULES:
@@ -58,8 +95,6 @@ def error_hints(error: Exception) -> list[str]:
     text = str(error)
     if found := re.search(r"has no callable (\w+) method", text):  # a function of NumPy's
         return _of_tile(found[1])
-    if found := re.search(r"unexpected keyword argument '(\w+)'", text):
-        return [_ARGUMENTS[found[1]]] if found[1] in _ARGUMENTS else []
     return []
 
 

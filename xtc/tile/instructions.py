@@ -30,11 +30,11 @@ from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTe
 from xtc.tile.wgmma import Wgmma
 
 _LATER = ("tcgen05", "clc")
-"""What Tilus has beside these and is not here."""
+"""Instruction groups of Tilus for Blackwell GPUs, which are not supported."""
 
 
 class Dim3:
-    """Three run-time numbers, of x, y and z."""
+    """The run-time numbers `x`, `y` and `z`."""
 
     def __init__(self, make: Callable[[int], Any]) -> None:
         self._make = make
@@ -51,12 +51,12 @@ class Dim3:
         return 3
 
     def to_tuple(self) -> tuple[Scalar, Scalar, Scalar]:
-        """The numbers of x, y and z."""
+        """`x`, `y` and `z`."""
         return self.x, self.y, self.z
 
 
 class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
-    """What a thread block does; see the module."""
+    """The instructions of a thread block."""
 
     atomic = Atomic()
     mbarrier = MBarrier()
@@ -68,7 +68,11 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in _LATER:
-            raise UserError(f"'{name}' is not supported")
+            raise UserError(
+                f"'{name}' is not supported",
+                notes=["it needs a Blackwell GPU; kernels are compiled for sm_80 to sm_90a"],
+                hints=["dot multiplies on every GPU, wgmma.mma on sm_90a"],
+            )
         what = f"'{type(self).__name__}' has no attribute '{name}'"
         raise AttributeError(what, name=name, obj=self)
 
@@ -76,12 +80,12 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
 
     @property
     def blockIdx(self) -> Dim3:  # noqa: N802
-        """The position of this block in the grid."""
+        """The index of this block in the grid."""
         return Dim3(tile.block_id)
 
     @property
     def gridDim(self) -> Dim3:  # noqa: N802
-        """The blocks of the grid."""
+        """The number of blocks of the grid."""
         return Dim3(tile.grid_dim)
 
     def range(
@@ -93,11 +97,11 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         *,
         unroll: Literal["all"] | int | None = None,
     ) -> Range:
-        """Numbers for a loop; `unroll="all"` writes out every iteration, of constant bounds."""
+        """A loop range; `unroll="all"` unrolls the whole loop, whose bounds must be constants."""
         return Range.of(start, end, step, unroll)
 
     def assume(self, cond: Any) -> None:
-        """State what the compiler cannot know, as `m % 8 == 0`: accesses may become wider."""
+        """State a fact for the compiler, such as `m % 8 == 0`, which may allow wider accesses."""
         if isinstance(cond, Data):
             tile.assume(arithmetic.cast(cond, boolean).value)
         elif not cond:
@@ -105,14 +109,14 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
 
     @staticmethod
     def static_assert(cond: Any, msg: str) -> None:
-        """Refuse to compile unless a constant condition holds."""
+        """Refuse to compile with this message unless a constant condition holds."""
         if isinstance(cond, Data):
             raise UserError("static_assert takes a condition that is known when compiling")
         if not cond:
             raise UserError(f"static_assert: {msg}")
 
     def sync(self) -> None:
-        """The threads that run wait for each other, and see what each has written."""
+        """Barrier of the active threads; each then sees what the others have written."""
         tile.sync()
 
     def cluster_sync(self) -> None:
@@ -124,7 +128,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
     def register_tensor(
         self, *, dtype: DataType, shape: Sequence[int], init: Any = None
     ) -> RegisterTensor:
-        """A tile in registers: filled with a number, or a function of the indices; 0 without."""
+        """A new register tile, filled with a number or a function of the indices; by default 0."""
         sizes = memory.sizes_of(shape, "register_tensor")
         if callable(init):
             indices = [self._indices(dim, sizes) for dim in range(len(sizes))]
@@ -146,26 +150,28 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         shape: Sequence[Any],
         strides: Sequence[Any] | None = None,
     ) -> GlobalTensor:
-        """A tensor over global memory; sizes and strides, in elements, may be run-time."""
+        """A tensor over global memory. Sizes, and strides in elements, may be run-time numbers."""
         return memory.global_view(ptr, dtype, shape, strides)
 
     def shared_tensor(self, *, dtype: DataType, shape: Sequence[int]) -> SharedTensor:
-        """A tensor in shared memory; its contents are undefined."""
+        """A new tensor in shared memory, with undefined contents."""
         return memory.shared_tensor(dtype, shape)
 
     def free_shared(self, tensor: SharedTensor) -> None:
-        """End a shared tensor's life: others may get its memory."""
+        """Free a shared tensor: its memory may be reused at once."""
         memory.free_shared(_shared(tensor, "free_shared"), str(tile.current_location()))
 
     def reshape_shared(self, tensor: SharedTensor, shape: Sequence[int]) -> SharedTensor:
-        """A shared tensor seen in another shape."""
+        """A view of a shared tensor with another shape."""
         return memory.reshaped(_shared(tensor, "reshape_shared"), shape)
 
     def annotate_layout(
         self, tensor: RegisterTensor | SharedTensor, layout: RegisterLayout | SharedLayout
     ) -> None:
-        """Give a register tensor this layout, also where it was used before. A shared tensor keeps
-        the layout that the compiler chooses."""
+        """Give a register tensor this layout, including for its earlier uses.
+
+        A shared tensor keeps the layout that the compiler chooses.
+        """
         if isinstance(tensor, SharedTensor) and isinstance(layout, SharedLayout):
             if layout.shape != tensor.shape:
                 raise UserError(f"annotate_layout: {tensor!r} has not shape {list(layout.shape)}")
@@ -190,7 +196,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         dims: Sequence[int] | None = None,
         out: RegisterTensor | None = None,
     ) -> RegisterTensor:
-        """A tile of global memory; elements outside of the tensor are 0."""
+        """Load a tile from global memory; elements outside of the tensor are 0."""
         source = _global(src, "load_global")
         sizes = memory.sizes_of(shape, "load_global")
         tile_read: RegisterTensor = _out(moves.load_global(source, offsets, sizes, dims), out)
@@ -204,16 +210,16 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         offsets: Sequence[Any],
         dims: Sequence[int] | None = None,
     ) -> None:
-        """Write a tile to global memory; elements outside of the tensor are dropped.
+        """Store a tile to global memory; elements outside of the tensor are dropped.
 
-        A single value, such as a sum of all elements, has `dims=[]`.
+        A single value, such as the sum of all elements, needs `dims=[]`.
         """
         moves.store_global(_global(dst, "store_global"), src, offsets, dims)
 
     def load_shared(
         self, src: SharedTensor, *, out: RegisterTensor | None = None
     ) -> RegisterTensor:
-        """A whole shared tensor, or the part that indices name, as a tile in registers."""
+        """Load a shared tensor, or an indexed part of it, into registers."""
         tile_read: RegisterTensor = _out(moves.load_shared(_shared(src, "load_shared")), out)
         return tile_read
 
@@ -225,7 +231,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         offsets: Sequence[Any] | None = None,
         dims: Sequence[int] | None = None,
     ) -> None:
-        """Write a tile to a shared tensor, or to the part at `offsets` along `dims`."""
+        """Store a tile to a shared tensor, or to the part at `offsets` along `dims`."""
         target = _shared(dst, "store_shared")
         if offsets is not None:
             src, dims = shapes.element_of(src, dims, len(target.shape))
@@ -237,7 +243,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
     def store_global_scatter(
         self, dst: GlobalTensor, *, dim: int, indices: RegisterTensor, values: RegisterTensor
     ) -> None:
-        """Write each value where its index along `dim` says; the last of several is left open."""
+        """Store each value at its index along `dim`; of equal indices any one value remains."""
         where, what, along = scatter(
             _global(dst, "store_global_scatter"), dim, indices, values, "store_global_scatter"
         )
@@ -246,7 +252,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
     def store_shared_scatter(
         self, dst: SharedTensor, *, dim: int, indices: RegisterTensor, values: RegisterTensor
     ) -> None:
-        """Write each value where its index along `dim` says; the last of several is left open."""
+        """Store each value at its index along `dim`; of equal indices any one value remains."""
         where, what, along = scatter(
             _shared(dst, "store_shared_scatter"), dim, indices, values, "store_shared_scatter"
         )
@@ -261,9 +267,10 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         evict: str | None = None,
         check_bounds: bool = True,
     ) -> None:
-        """Begin to copy a tile from global to shared memory, 0 outside of the tensor.
+        """Start an asynchronous copy of a tile to shared memory, with 0 outside of the tensor.
 
-        It may be read after `copy_async_wait_group` or `copy_async_wait_all`, and then `sync`.
+        Wait by `copy_async_wait_group` or `copy_async_wait_all`, and then `sync`, before reading
+        it.
         """
         source, target = _global(src, "copy_async"), _shared(dst, "copy_async")
         if evict not in (None, "evict_normal", "evict_first"):
@@ -276,7 +283,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         tile.copy_async(source.value, target.value, values, along, bool(check_bounds))
 
     def copy_async_commit_group(self) -> None:
-        """Close the group of copies that were begun since the last was closed."""
+        """Commit the copies started since the last commit as a group."""
         tile.commit_group()
 
     def copy_async_wait_group(self, n: int) -> None:
@@ -286,7 +293,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         tile.wait_group(n)
 
     def copy_async_wait_all(self) -> None:
-        """Wait for all asynchronous copies that this block has begun."""
+        """Wait for all asynchronous copies of the calling threads."""
         tile.wait_all()
 
     # --- arithmetic --------------------------------------------------------------------------
@@ -301,83 +308,83 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         acc_dtype: DataType | None = None,
         out: RegisterTensor | None = None,
     ) -> RegisterTensor:
-        """`a @ b + c`, accumulated in the type of `c`, or in `acc_dtype` where there is none."""
+        """`a @ b + c`, accumulated in the type of `c`, or in `acc_dtype` without `c`."""
         result: RegisterTensor = _out(dot_result(a, b, c, acc_dtype), out)
         return result
 
     def cast(self, x: Any, dtype: DataType) -> Any:
-        """The tile in another element type."""
+        """Convert a tile or a number to another element type."""
         return arithmetic.cast(x, dtype)
 
     def view(
         self, x: Any, *, layout: RegisterLayout | None = None, dtype: DataType | None = None
     ) -> RegisterTensor:
-        """The bits that each thread holds, as another type or in another layout."""
+        """Reinterpret each thread's bits as another type or in another layout."""
         return moves.viewed(shapes.tensor_of(x, "view"), layout, dtype)
 
     def fast_divmod(self, a: Any, b: Any) -> tuple[Any, Any]:
-        """`a // b` and `a % b` of numbers that are not negative."""
+        """`a // b` and `a % b` of non-negative integers."""
         quotient = a // b
         return quotient, a - quotient * b
 
     def assign(self, dst: RegisterTensor, src: RegisterTensor) -> None:
-        """Make `dst` hold what `src` does."""
+        """Copy the contents of `src` to `dst`, under all names of `dst`."""
         _out(src, dst)
 
     def squeeze(self, x: Any, *, dim: int | Sequence[int], out: Any = None) -> Any:
-        """The tile without these dimensions of size 1."""
+        """Remove dimensions of size 1."""
         return _out(shapes.squeezed(x, dim), out)
 
     def unsqueeze(self, x: Any, *, dim: int | Sequence[int], out: Any = None) -> Any:
-        """The tile with further dimensions of size 1."""
+        """Insert dimensions of size 1."""
         return _out(shapes.unsqueezed(x, dim), out)
 
     def transpose(self, x: Any) -> RegisterTensor:
-        """The tile with its two dimensions exchanged."""
+        """Exchange the two dimensions of a tile."""
         return shapes.transposed(x)
 
     def reshape(self, x: Any, shape: Sequence[int], *, out: Any = None) -> Any:
-        """The elements in order, in another shape."""
+        """The elements, in order, in another shape."""
         sizes = memory.sizes_of(shape, "reshape")
         return _out(arithmetic.reshaped(shapes.tensor_of(x, "reshape"), sizes), out)
 
     def flatten(self, x: Any, start_dim: int = 0, end_dim: int = -1, *, out: Any = None) -> Any:
-        """The tile with dimensions from `start_dim` to `end_dim` made into one."""
+        """Merge the dimensions from `start_dim` to `end_dim`."""
         return _out(shapes.flattened(x, start_dim, end_dim), out)
 
     def scan(
         self, x: Any, *, dim: int, op: str, exclusive: bool = False, out: Any = None
     ) -> RegisterTensor:
-        """Each element combined with all before it along `dim`; or, if exclusive, these alone."""
+        """Combine each element with those before it along `dim`, or with `exclusive` only those."""
         found: RegisterTensor = _out(shapes.scanned(x, dim, op, exclusive), out)
         return found
 
     def cumsum(self, x: Any, *, dim: int, exclusive: bool = False, out: Any = None) -> Any:
-        """The sum of each element and all before it along `dim`."""
+        """Prefix sum along `dim`."""
         return self.scan(x, dim=dim, op="add", exclusive=exclusive, out=out)
 
     def cumprod(self, x: Any, *, dim: int, exclusive: bool = False, out: Any = None) -> Any:
-        """The product of each element and all before it along `dim`."""
+        """Prefix product along `dim`."""
         return self.scan(x, dim=dim, op="mul", exclusive=exclusive, out=out)
 
     def repeat(self, x: Any, repeats: Sequence[int], *, out: Any = None) -> Any:
-        """The tile several times along each dimension."""
+        """Repeat the tile along each dimension."""
         return _out(shapes.repeated(x, repeats, interleaved=False), out)
 
     def repeat_interleave(self, x: Any, repeats: Sequence[int], *, out: Any = None) -> Any:
-        """Each element of the tile several times along each dimension."""
+        """Repeat each element along each dimension."""
         return _out(shapes.repeated(x, repeats, interleaved=True), out)
 
     def sum(self, x: Any, *, dim: Any = None, keepdim: bool = False, out: Any = None) -> Any:
-        """The sum along dimensions."""
+        """Sum along dimensions, or of all elements."""
         return _out(shapes.reduced(x, dim, keepdim, "sum"), out)
 
     def max(self, x: Any, *, dim: Any = None, keepdim: bool = False, out: Any = None) -> Any:
-        """The maximum along dimensions."""
+        """Maximum along dimensions, or of all elements."""
         return _out(shapes.reduced(x, dim, keepdim, "max"), out)
 
     def min(self, x: Any, *, dim: Any = None, keepdim: bool = False, out: Any = None) -> Any:
-        """The minimum along dimensions."""
+        """Minimum along dimensions, or of all elements."""
         return _out(shapes.reduced(x, dim, keepdim, "min"), out)
 
     def any(self, x: Any, *, dim: Any = None, keepdim: bool = False, out: Any = None) -> Any:
@@ -385,7 +392,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         return _out(shapes.reduced(x, dim, keepdim, "any"), out)
 
     def all(self, x: Any, *, dim: Any = None, keepdim: bool = False, out: Any = None) -> Any:
-        """Whether no element along dimensions is 0."""
+        """Whether all elements along dimensions are not 0."""
         return _out(shapes.reduced(x, dim, keepdim, "all"), out)
 
     def add(self, lhs: Any, rhs: Any, out: Any = None) -> Any:
@@ -393,11 +400,11 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         return _out(arithmetic.binary("add", lhs, rhs), out)
 
     def maximum(self, lhs: Any, rhs: Any, out: Any = None) -> Any:
-        """The larger of both, element by element."""
+        """Elementwise maximum."""
         return _out(arithmetic.binary("max", lhs, rhs), out)
 
     def minimum(self, lhs: Any, rhs: Any, out: Any = None) -> Any:
-        """The smaller of both, element by element."""
+        """Elementwise minimum."""
         return _out(arithmetic.binary("min", lhs, rhs), out)
 
     def logical_not(self, x: Any, *, out: Any = None) -> Any:
@@ -405,16 +412,16 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         return _out(arithmetic.unary("not", x), out)
 
     def where(self, condition: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-        """`x` where the condition holds, else `y`."""
+        """`x` where the condition holds, `y` elsewhere."""
         return _out(arithmetic.select(condition, x, y), out)
 
     def clip(self, x: Any, min: Any, max: Any, *, out: Any = None) -> Any:
-        """Each element, but at least `min` and at most `max`."""
+        """Limit each element to the range from `min` to `max`."""
         limited = arithmetic.binary("max", x, min)
         return _out(arithmetic.binary("min", limited, max), out)
 
     def square(self, x: Any, *, out: Any = None) -> Any:
-        """Each element times itself."""
+        """Square of each element."""
         return _out(arithmetic.binary("mul", x, x), out)
 
 

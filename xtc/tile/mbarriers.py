@@ -21,10 +21,10 @@ _MOST_ARRIVALS = (1 << 20) - 1
 
 
 class MBarrier:
-    """Barriers that count arrivals of threads, and bytes that TMA copies.
+    """Barriers in shared memory that count arrivals of threads and bytes of bulk copies.
 
-    A phase is complete when as many arrivals have come as `alloc` said, and as many bytes as were
-    announced; then the next phase begins. Phases have the parities 0, 1, 0, ...
+    A phase completes when the number of arrivals given to `alloc` and all announced bytes have
+    come; then the next phase begins. Phases have the parities 0, 1, 0, ...
     """
 
     producer_initial_phase = 1
@@ -36,8 +36,11 @@ class MBarrier:
         *,
         count: int | Sequence[int] | None = None,
     ) -> Barrier | Barriers:
-        """Barriers of this many arrivals; one where `counts` is no list, and by default as many as
-        threads run. All threads of the block know them. `count` is another name of `counts`."""
+        """Allocate barriers with these numbers of arrivals, for all threads of the block.
+
+        A number instead of a list allocates one barrier; the default is the number of active
+        threads. `count` is another name of `counts`.
+        """
         count = counts if count is None else count
         if tile.current_group() is not None:
             raise UserError(
@@ -56,7 +59,10 @@ class MBarrier:
     def arrive(
         self, barrier: Barrier, count: Any = 1, sem: str = "release", scope: str = "cta"
     ) -> None:
-        """Each thread that runs arrives `count` times; what it did before is seen by who waits."""
+        """Each active thread arrives `count` times.
+
+        What it did before is visible to the threads that wait.
+        """
         _require_order(sem, scope, "arrive", "release")
         if isinstance(barrier, Barrier) and barrier.rank is not None:
             mask = mask_of_rank(barrier.rank, "mbarrier.arrive")
@@ -68,7 +74,7 @@ class MBarrier:
     def arrive_and_expect_tx(
         self, barrier: Barrier, transaction_bytes: Any, sem: str = "release", scope: str = "cta"
     ) -> None:
-        """Each thread that runs arrives, and announces bytes that copies will bring."""
+        """Each active thread arrives and announces the bytes of bulk copies."""
         _require_order(sem, scope, "arrive_and_expect_tx", "release")
         nbytes = _number(transaction_bytes, "arrive_and_expect_tx")
         tile.mbarrier_expect(*_barrier(barrier, "arrive_and_expect_tx"), nbytes)
@@ -81,8 +87,10 @@ class MBarrier:
         sem: str = "release",
         scope: str = "cluster",
     ) -> None:
-        """One thread of those that run announces bytes, and arrives, at this barrier of each block
-        of the cluster whose bit is set."""
+        """One active thread arrives at this barrier of each block of the cluster in the mask.
+
+        It announces the bytes of bulk copies to each of them.
+        """
         name = "arrive_and_expect_tx_multicast"
         _require_order(sem, scope, name, "release")
         mask = mask_of(multicast_mask, f"mbarrier.{name}")
@@ -98,7 +106,7 @@ class MBarrier:
         sem: str = "release",
         scope: str = "cluster",
     ) -> None:
-        """Each thread that runs announces bytes, and arrives, at this barrier of another block."""
+        """Each active thread arrives, and announces bytes, at this barrier of another block."""
         name = "arrive_and_expect_tx_remote"
         _require_order(sem, scope, name, "release")
         mask = mask_of_rank(target_rank, f"mbarrier.{name}")
@@ -106,9 +114,9 @@ class MBarrier:
         tile.cluster_arrive(_barrier(barrier, name), mask, _number(1, name), nbytes)
 
     def wait(self, barrier: Barrier, phase: Any, sem: str = "acquire", scope: str = "cta") -> None:
-        """Wait until the phase of this parity is complete: the one before the first has parity 1.
+        """Wait until the phase of this parity is complete.
 
-        "relaxed" waits are made to acquire too.
+        The phase before the first has parity 1. "relaxed" waits acquire as well.
         """
         if sem not in ("relaxed", "acquire"):
             raise UserError(f"mbarrier.wait: sem={sem!r}", hints=["'acquire' or 'relaxed'"])
@@ -120,17 +128,20 @@ class MBarrier:
 
 
 class Fence:
-    """Fences between what threads do to memory and what copies and multiplications do."""
+    """Memory fences between threads and bulk copies or warpgroup multiplications."""
 
     def proxy_async(self, space: str = "shared") -> None:
-        """Let TMA and wgmma see what the threads that run have written; `sync` follows, before
-        another thread begins either."""
+        """Make what the calling threads wrote or have seen visible to bulk copies and wgmma.
+
+        Call it before the `sync` or arrival that precedes the access, or in the thread that issues
+        the access after it.
+        """
         if space not in ("shared", "global"):
             raise UserError(f"fence.proxy_async: space={space!r}", hints=["'shared' or 'global'"])
         tile.fence_proxy(space)
 
     def proxy_async_release(self) -> None:
-        """The same, of shared memory."""
+        """The same for shared memory."""
         tile.fence_proxy("shared")
 
     def __getattr__(self, name: str) -> Any:

@@ -23,6 +23,7 @@ from xtc.ir.mlir import (
     memref,
 )
 from xtc.tile.arithmetic import cast, data
+from xtc.tile.indexing import indexed
 from xtc.tile.methods import method
 from xtc.tile.types import DataType, int32
 from xtc.tile.values import GlobalTensor, Pointer, Scalar, SharedTensor
@@ -176,18 +177,16 @@ def require_live(tensor: SharedTensor, name: str) -> None:
 
 @method("shared_part")
 def shared_part(tensor: SharedTensor, position: Any) -> SharedTensor:
-    """The part of a tensor that an index in its first dimensions names."""
-    indices = position if isinstance(position, tuple) else (position,)
-    if len(indices) > len(tensor.shape):
-        raise UserError(f"{tensor!r} is indexed in {len(indices)} dimensions")
+    """The part of a tensor that indices in some of its dimensions name."""
+    indices = indexed(position, len(tensor.shape), tensor)
     for at, number in enumerate(indices):
         if isinstance(number, int) and not 0 <= number < tensor.shape[at]:
             raise UserError(f"index {number} is outside of dimension {at} of {tensor!r}")
-    kept = list(range(min(len(indices), len(tensor.shape) - 1), len(tensor.shape)))
+    kept = [dim for dim, at in enumerate(indices) if at is None]
     sizes = [tensor.shape[dim] for dim in kept]
-    if len(indices) == len(tensor.shape):
-        sizes = [1]
-    offsets = [*indices, *[0] * (len(tensor.shape) - len(indices))]
+    offsets = [0 if at is None else at for at in indices]
+    if not kept:  # an element keeps the last dimension
+        kept, sizes = [len(tensor.shape) - 1], [1]
     return shared_slice(tensor, offsets, kept, sizes)
 
 

@@ -56,11 +56,13 @@ def located(
     tensor: GlobalTensor, offsets: Sequence[Any], dims: Any, rank: int, name: str
 ) -> tuple[list[Any], list[int]]:
     """Offsets in all dimensions of the memory, and those along which a tile of `rank` runs."""
-    if isinstance(offsets, list | tuple) and len(offsets) == len(tensor.shape):
-        offsets = [*tensor.prefix, *offsets]
+    free = tensor.dimensions()
+    if isinstance(offsets, list | tuple) and len(offsets) == len(free):
+        everywhere = {**tensor.fixed, **dict(zip(free, offsets, strict=True))}
+        offsets = [everywhere[dim] for dim in sorted(everywhere)]
     else:
         offset_values(offsets, len(tensor.shape), name)
-    along = [n + len(tensor.prefix) for n in dimensions(dims, rank, len(tensor.shape), name)]
+    along = [free[n] for n in dimensions(dims, rank, len(tensor.shape), name)]
     if tensor.dtype.is_packed:
         offsets = _byte_offsets(tensor, offsets, along, name)
     return offset_values(offsets, len(offsets), name), along

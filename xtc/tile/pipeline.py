@@ -10,16 +10,22 @@ from xtc.tile.types import int32, uint32
 
 
 class Pipeline(Class):
-    """Two mbarriers a slot: producers wait until it is empty, consumers until it is full.
+    """A ring of buffer slots with two mbarriers each: producers wait for empty, consumers for full.
 
-    `producer_stage` and `consumer_stage` are the slots in use; who fills a slot arrives at
-    `producer_release_barrier()`, who has used it at `consumer_release_barrier()`.
+    `producer_stage` and `consumer_stage` are the current slots. Producers that have filled a slot
+    arrive at `producer_release_barrier()`, consumers that have read it at
+    `consumer_release_barrier()`. With `debug`, each wait is printed with its first thread.
     """
 
     def __init__(
-        self, num_stages: int, producer_arrive_count: int = 1, consumer_arrive_count: int = 1
+        self,
+        num_stages: int,
+        producer_arrive_count: int = 1,
+        consumer_arrive_count: int = 1,
+        debug: bool = False,
     ) -> None:
         self.num_stages: int = num_stages
+        self.debug: bool = debug
         self.empty_barriers: Any = self.mbarrier.alloc([consumer_arrive_count] * num_stages)
         self.full_barriers: Any = self.mbarrier.alloc([producer_arrive_count] * num_stages)
         self.producer_stage: int32 = 0  # type: ignore[valid-type]
@@ -28,27 +34,35 @@ class Pipeline(Class):
         self.consumer_phase: uint32 = self.mbarrier.consumer_initial_phase  # type: ignore[valid-type]
 
     def producer_acquire(self) -> None:
-        """Wait until the producers' slot is empty."""
+        """Wait until the producers' current slot is empty."""
+        self._told("producer waits for slot", self.producer_stage)
         self.mbarrier.wait(self.empty_barriers[self.producer_stage], self.producer_phase)
+        self._told("producer has slot", self.producer_stage)
 
     def producer_advance(self) -> None:
-        """Go on to the producers' next slot."""
+        """Advance to the producers' next slot."""
         self.producer_stage = (self.producer_stage + 1) % self.num_stages
         self.producer_phase = self.producer_phase ^ (self.producer_stage == 0)
 
     def producer_release_barrier(self) -> Any:
-        """Where who has filled the slot arrives, and copies to it bring their bytes."""
+        """The barrier at which producers, and the bytes of their copies, arrive."""
         return self.full_barriers[self.producer_stage]
 
     def consumer_acquire(self) -> None:
-        """Wait until the consumers' slot is full."""
+        """Wait until the consumers' current slot is full."""
+        self._told("consumer waits for slot", self.consumer_stage)
         self.mbarrier.wait(self.full_barriers[self.consumer_stage], self.consumer_phase)
+        self._told("consumer has slot", self.consumer_stage)
 
     def consumer_advance(self) -> None:
-        """Go on to the consumers' next slot."""
+        """Advance to the consumers' next slot."""
         self.consumer_stage = (self.consumer_stage + 1) % self.num_stages
         self.consumer_phase = self.consumer_phase ^ (self.consumer_stage == 0)
 
     def consumer_release_barrier(self) -> Any:
-        """Where who has used the slot arrives."""
+        """The barrier at which consumers arrive."""
         return self.empty_barriers[self.consumer_stage]
+
+    def _told(self, what: str, slot: Any) -> None:
+        if self.debug:
+            self.printf("thread %d: %s %d\n", self.current_thread_begin, what, slot)

@@ -25,14 +25,14 @@ class Printing:
     """Instructions that print."""
 
     def printf(self, fstring: str, *args: Any) -> None:
-        """Print numbers by the rules of C, once for a block."""
+        """Print numbers with C's format specifiers, once per block."""
         if not isinstance(fstring, str):
             raise UserError(f"printf takes a text, not {fstring!r}")
         text, values = prepared(fstring, args)
         tile.printf(text, [value.value for value in values])
 
     def print_tensor(self, msg: str, tensor: Any, fmt: str | None = None) -> None:
-        """Print a tensor of registers, shared or global memory, row by row."""
+        """Print a tensor in registers, shared or global memory, row by row."""
         shape = tuple(tensor.shape)
         if any(not isinstance(size, int) for size in shape):
             raise UserError(f"print_tensor: {tensor!r} has sizes that are known only at run time")

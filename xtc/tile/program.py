@@ -21,13 +21,18 @@ from xtc.tile.types import DataType
 
 @method("program")
 class Program:
-    """An object of a kernel's class, with the tuning parameters that were given.
+    """A kernel with its tuning parameters, ready to be called.
 
-    Calling it runs the kernel on NumPy arrays or device arrays. A number of run time never
-    recompiles it; each value of a constant does, once.
+    Calling it runs the kernel on NumPy arrays or device arrays. Each value of a constant compiles
+    the kernel once; run-time numbers never recompile it.
     """
 
     def __init__(self, cls: type[Script], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        if getattr(cls, "debug_block", None) is not None:
+            raise UserError(
+                f"{cls.__name__}.debug_block is not supported",
+                hints=["print what a block computes by self.print_tensor, or run kernel.check"],
+            )
         self._cls, self._args, self._kwargs = cls, tuple(args), dict(kwargs)
         self._compiled: dict[Any, Kernel] = {}
         self._chosen: dict[Any, Kernel] = {}
@@ -37,12 +42,12 @@ class Program:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What the kernel is called with."""
+        """The kernel's parameters."""
         return parameters(self._cls)
 
     @property
     def schedules(self) -> tuple[Schedule, ...]:
-        """The combinations of tuning parameters that are tried."""
+        """The combinations of tuning parameters to try."""
         if self._cls.debug_schedule is not None:
             if not isinstance(self._cls.debug_schedule, Mapping):
                 raise UserError(
@@ -75,15 +80,19 @@ class Program:
         self._pick(values, device).launch(device, values)
 
     def compile(self, *args: Any, **kwargs: Any) -> Kernel:
-        """The kernel for these arguments, compiled for the device that a call would use.
+        """The kernel, compiled for these arguments and the device that a call would use.
 
-        Pointers may be None: compiling needs no array.
+        Pointers may be None, as compiling needs no arrays.
         """
         values = self._bound(args, kwargs, arrays=False)
         return self._pick(values, config.device_for(values.values()))
 
+    def jit_instance_for(self, *args: Any, **kwargs: Any) -> Kernel:
+        """The same as `compile`, by the name of Tilus."""
+        return self.compile(*args, **kwargs)
+
     def check(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the kernel in the interpreter, which finds races; writes its results to the arrays.
+        """Run the kernel in the interpreter, which finds races, and fill the arrays.
 
         Raises RaceError for the first race, DeadlockError, and UserError.
         """
@@ -91,10 +100,10 @@ class Program:
         return self._pick(values, config.device_for(values.values())).check(values)
 
     def candidates(self, *args: Any, **kwargs: Any) -> list[Candidate]:
-        """Each schedule with its time, or why it cannot be compiled or run; the best one first.
+        """Each schedule with its time or the cause of its failure, the fastest first.
 
-        Times are measured on a GPU, where arrays are given; modelled elsewhere, as `how` says.
-        They compile beside each other, each in a process that may crash or take too long.
+        Times are measured on a GPU when arrays are given, and modelled otherwise, as `how` says.
+        Candidates compile concurrently, each in a process that may crash or time out.
         """
         values = self._bound(args, kwargs, arrays=False)
         return self._tuning_of(values, config.device_for(values.values())).ranked()

@@ -19,12 +19,12 @@ _LOW = 0xFFFFFFFF
 
 
 class RandomNumbers:
-    """Instructions that make random tiles."""
+    """Instructions that generate random tiles (Philox)."""
 
     def randint4x(
         self, seed: Any, offset: RegisterTensor, n_rounds: int = 10
     ) -> tuple[Any, Any, Any, Any]:
-        """Four tiles of random uint32, of a seed and an integer for each element."""
+        """Four tiles of random uint32 from a seed and an integer per element."""
         if not isinstance(n_rounds, int) or n_rounds < 1:
             raise UserError(f"n_rounds is a constant of 1 or more, not {n_rounds!r}")
         if tensor_of(offset, "randint4x").dtype.kind != "int":
@@ -36,11 +36,11 @@ class RandomNumbers:
         return self.randint4x(seed, offset, n_rounds)[0]
 
     def rand(self, seed: Any, offset: RegisterTensor, n_rounds: int = 10) -> Any:
-        """A tile of random float32 of at least 0 and below 1."""
+        """A tile of random float32 in [0, 1)."""
         return uniform(self.randint(seed, offset, n_rounds))
 
     def randn(self, seed: Any, offset: RegisterTensor, n_rounds: int = 10) -> Any:
-        """A tile of normally distributed float32, by Box and Muller's transform."""
+        """A tile of normally distributed float32 (Box-Muller)."""
         a, b, *_ = self.randint4x(seed, offset, n_rounds)
         return normal(uniform(a), uniform(b))
 
@@ -54,7 +54,7 @@ class RandomNumbers:
     def rand4x(
         self, seed: Any, offset: RegisterTensor, n_rounds: int = 10
     ) -> tuple[Any, Any, Any, Any]:
-        """Four tiles of random float32 of at least 0 and below 1."""
+        """Four tiles of random float32 in [0, 1)."""
         a, b, c, d = self.randint4x(seed, offset, n_rounds)
         return uniform(a), uniform(b), uniform(c), uniform(d)
 

@@ -18,8 +18,11 @@ from xtc.tile.values import Data, Scalar
 
 
 class Attributes:
-    """What a kernel says about its launch: `blocks` of the grid, `warps` of a block, and
-    `cluster_blocks`, the blocks of a cluster."""
+    """The launch parameters of a kernel.
+
+    `blocks` is the grid, `warps` the number of warps per block, and `cluster_blocks` the number of
+    blocks per cluster.
+    """
 
     def __init__(self) -> None:
         self.warps: int | None = None
@@ -42,14 +45,15 @@ class Attributes:
 
 
 class Script(Instructions):
-    """The base of a kernel's class.
+    """The base class of kernels.
 
-    Making an object gives a `Program`, which compiles the kernel for what it is called with.
+    Constructing an object returns a `Program`, which compiles the kernel for each call.
     """
 
     utils = utils
     _tuning: tuple[tuple[tuple[str, ...], tuple[Any, ...]], ...] = ()
     debug_schedule: Mapping[str, Any] | None = None
+    debug_block: tuple[int, int, int] | None = None
     attrs: Attributes
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -57,7 +61,7 @@ class Script(Instructions):
 
     @classmethod
     def instance(cls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Script:
-        """An object whose `__init__` has run, to be transcribed."""
+        """An object whose `__init__` has run, for transcription."""
         made = object.__new__(cls)
         made.attrs = Attributes()
         made.__init__(*args, **kwargs)  # type: ignore[misc]
@@ -65,10 +69,10 @@ class Script(Instructions):
 
 
 def autotune(names: str, values: Sequence[Any]) -> Callable[[type[Script]], type[Script]]:
-    """Try values of tuning parameters: `autotune("m, n", [(64, 64), (128, 64)])`.
+    """Add values of tuning parameters: `autotune("m, n", [(64, 64), (128, 64)])`.
 
-    Several decorators on a class try every combination. Raises UserError for values that do not fit
-    the names, and for names that `__init__` does not take.
+    Several decorators on a class try every combination. Raises UserError for values that do not
+    match the names, and for names that are not parameters of `__init__`.
     """
     if not isinstance(names, str) or isinstance(values, str) or not isinstance(values, Sequence):
         raise UserError(

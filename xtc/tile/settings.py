@@ -19,7 +19,7 @@ _values: dict[str, Any] = {
 
 
 def get_option(name: str) -> Any:
-    """The value of a setting. Raises UserError for one that there is not."""
+    """The value of an option. Raises UserError for an unknown one."""
     if name == "cache_dir":
         return knobs.CACHE_DIR.get()
     if name not in _values:
@@ -30,12 +30,12 @@ def get_option(name: str) -> Any:
 
 
 def cache_dir(dir_path: str | Path) -> None:
-    """Keep compiled kernels and choices of schedules in this folder (docs/cache.md)."""
+    """Keep compiled kernels and tuning results in this folder (docs/cache.md)."""
     knobs.CACHE_DIR.set(str(Path(dir_path).absolute()))
 
 
 def parallel_workers(n: int) -> None:
-    """How many candidates of a kernel are compiled at a time, at most."""
+    """Limit how many candidates compile at a time."""
     _values["parallel_workers"] = _count("parallel_workers", n, 1)
 
 
@@ -46,26 +46,26 @@ def _count(name: str, n: Any, least: int) -> int:
 
 
 def bench_warmup(n: int) -> None:
-    """Runs before those that a measurement of candidates counts."""
+    """Set the number of warm-up runs before a candidate is measured."""
     _values["bench_warmup"] = _count("bench_warmup", n, 0)
 
 
 def bench_repeat(n: int) -> None:
-    """Runs of which a measurement of candidates takes the median."""
+    """Set the number of runs whose median is a candidate's time."""
     _values["bench_repeat"] = _count("bench_repeat", n, 1)
 
 
 class debug:  # noqa: N801
-    """What helps to find errors."""
+    """Options for debugging."""
 
     @staticmethod
     def dump_ir(enable: bool = True) -> None:
-        """Write the IR of each kernel that is compiled to standard error."""
+        """Write the IR of each compiled kernel to standard error."""
         _values["debug.dump_ir"] = enable
 
     @staticmethod
     def disable_ptxas_opt(enabled: bool = True) -> None:
-        """Raises UserError: code is never made without optimisation."""
+        """Raises UserError: kernels are always optimised."""
         if enabled:
             raise UserError("option.debug.disable_ptxas_opt is not supported")
 

@@ -13,19 +13,22 @@ from xtc.core.errors import UserError
 
 @dataclass(frozen=True)
 class SharedLayout:
-    """The shape of a shared tensor. Where its elements lie the compiler decides: for each tensor
-    such that rows and columns of 16 bytes meet no bank twice."""
+    """The shape of a shared tensor.
+
+    The compiler chooses where its elements are, so that rows and columns of 16 bytes are free of
+    bank conflicts.
+    """
 
     shape: tuple[int, ...]
 
     @property
     def size(self) -> int:
-        """Elements of the tensor."""
+        """The number of elements."""
         return math.prod(self.shape)
 
 
 def shared_layout(shape: Sequence[int], *_: Any, **__: Any) -> SharedLayout:
-    """A layout of a shared tensor of this shape; modes, strides and swizzles say nothing."""
+    """A layout of this shape; modes, strides and swizzles are ignored."""
     return SharedLayout(tuple(shape))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What loops and branches may change: names, attributes of device objects, and tiles themselves."""
+"""What loops and branches may change: names, attributes, elements of lists, and tiles."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from xtc.core.errors import UserError
 from xtc.tile.arithmetic import data
 from xtc.tile.classes import Class
+from xtc.tile.instructions import Instructions
+from xtc.tile.rebinding import ELEMENTS, rebound
 from xtc.tile.types import DataType
 from xtc.tile.values import Data, RegisterTensor, Scalar, apart
 
@@ -57,10 +59,10 @@ class Ended(Class):
 
 @dataclass(eq=False)
 class Slot:
-    """A name or an attribute that holds run-time data."""
+    """A name, an attribute or an element of a list or dictionary that holds run-time data."""
 
-    names: Names
-    key: str
+    names: Any
+    key: Any
 
     def read(self) -> Data:
         """What it holds. Raises UserError for what is no data any more."""
@@ -112,67 +114,105 @@ def slots(frames: Sequence[Names], assigned: set[str]) -> list[AnySlot]:
     for frame in frames:
         for value in list(frame.values()):
             _visit(value, seen)
+    rebinding: set[str] = set()
+    for value in seen.values():
+        if isinstance(value, Instructions):
+            kind: Any = type(value)
+            rebinding |= rebound(kind)
     for value in seen.values():
         if isinstance(value, RegisterTensor):
             found += [] if value.is_lost else [TileSlot(value)]
-        elif isinstance(value, Class):
-            attributes = vars(value)
-            found += [Slot(attributes, k) for k, v in attributes.items() if isinstance(v, Data)]
+        else:
+            found += [
+                Slot(_held(value), key)
+                for key, part in _items(value)
+                if isinstance(part, Scalar) or _may_be_another(value, key, part, rebinding)
+            ]
     return found
 
 
-def contents(frames: Sequence[Names]) -> dict[int, tuple[Any, list[Any]]]:
-    """What lists and dictionaries hold, and device objects that is no run-time data."""
+def _may_be_another(holder: Any, key: Any, part: Any, rebinding: set[str]) -> bool:
+    """Whether a holder may have another tile at a key after an iteration."""
+    name = key if isinstance(holder, Instructions) else ELEMENTS
+    return isinstance(part, RegisterTensor) and name in rebinding
+
+
+def contents(frames: Sequence[Names]) -> dict[int, tuple[Any, dict[Any, Any]]]:
+    """What lists, dictionaries and the attributes of objects hold."""
     seen: dict[int, Any] = {}
     for frame in frames:
         for value in list(frame.values()):
             _visit(value, seen)
     return {
-        key: (value, [part for part in _parts(value) if not isinstance(part, Scalar)])
+        key: (value, dict(_items(value)))
         for key, value in seen.items()
-        if isinstance(value, list | dict | Class) and not isinstance(value, Ended)
+        if isinstance(value, _HOLDERS) and not isinstance(value, Ended)
     }
 
 
-def require_same(before: dict[int, tuple[Any, list[Any]]]) -> None:
-    """Raise UserError where such a thing was changed in a run-time loop or branch."""
+def require_same(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
+    """Raise UserError where such a thing was changed in a run-time loop or branch, and does not
+    hold run-time data of the same type."""
     for value, parts in before.values():
-        now = [part for part in _parts(value) if not isinstance(part, Scalar)]
-        same = len(now) == len(parts) and all(
-            a is b or (isinstance(a, RegisterTensor) and isinstance(b, RegisterTensor)) or a == b
-            for a, b in zip(now, parts, strict=True)
-        )
-        if not same:
+        now = dict(_items(value))
+        made = set(now) - set(parts) if isinstance(value, Instructions) else set()
+        changed = [key for key in {**parts, **now} if not _is_kept(parts, now, key)]
+        changed = [key for key in changed if key not in made]
+        if changed:
+            what = "element" if isinstance(value, list | dict) else "attribute"
             raise UserError(
-                f"{type(value).__name__} {value!r} is changed in a loop or branch of run time",
-                notes=["what it holds must be known when compiling"],
-                hints=["write the loop over constants, or keep the number in an int32 variable"],
+                f"{what} {changed[0]!r} of a {type(value).__name__} is changed in a loop or branch "
+                "of run time",
+                notes=["only numbers of run time and tiles may change there"],
+                hints=["declare a number with its type, as int32(0), or loop over constants"],
             )
 
 
-def _parts(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    if isinstance(value, list | tuple):
-        return list(value)
-    return list(vars(value).values()) if isinstance(value, Class) else []
+def forget_made(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
+    """Let the attributes that an iteration made stand for nothing behind the loop."""
+    for value, parts in before.values():
+        if isinstance(value, Instructions):
+            vars(value).update({key: Unset() for key in set(vars(value)) - set(parts)})
+
+
+def _is_kept(before: dict[Any, Any], now: dict[Any, Any], key: Any) -> bool:
+    if key not in before or key not in now:
+        return False
+    a, b = before[key], now[key]
+    return a is b or (isinstance(a, Data) and isinstance(b, Data)) or bool(a == b)
+
+
+_HOLDERS = (list, dict, Instructions)
+
+
+def _held(value: Any) -> Any:
+    """What has the elements or attributes of a holder by their keys."""
+    return vars(value) if isinstance(value, Instructions) else value
+
+
+def _items(value: Any) -> list[tuple[Any, Any]]:
+    """The keys of a holder, and what it has there; a tuple's are never changed."""
+    if isinstance(value, list):
+        return list(enumerate(value))
+    return list(_held(value).items()) if isinstance(value, _HOLDERS) else []
 
 
 def _visit(value: Any, seen: dict[int, Any]) -> None:
-    if id(value) in seen or not isinstance(value, list | tuple | dict | Class | RegisterTensor):
+    if id(value) in seen or not isinstance(value, (*_HOLDERS, tuple, RegisterTensor)):
         return
     seen[id(value)] = value
-    for part in _parts(value):
+    for part in value if isinstance(value, tuple) else [part for _, part in _items(value)]:
         _visit(part, seen)
 
 
-def changed(frames: Sequence[Names]) -> Iterator[tuple[Names, str, Any]]:
-    """Every name of the innermost frame, and attribute of an object, with what it stands for."""
+def changed(frames: Sequence[Names]) -> Iterator[tuple[Any, Any, Any]]:
+    """Every name of the innermost frame, attribute of an object and element of a list or
+    dictionary, with what it stands for."""
     yield from ((frames[-1], name, value) for name, value in list(frames[-1].items()))
     seen: dict[int, Any] = {}
     for frame in frames:
         for value in list(frame.values()):
             _visit(value, seen)
     for value in seen.values():
-        if isinstance(value, Class):
-            yield from ((vars(value), name, part) for name, part in list(vars(value).items()))
+        if isinstance(value, _HOLDERS):
+            yield from ((_held(value), key, part) for key, part in _items(value))

@@ -30,7 +30,8 @@ from xtc.tile.errors import shown_at
 from xtc.tile.groups import WARP
 from xtc.tile.memory import pointer_type
 from xtc.tile.script import Script
-from xtc.tile.transcriber import Transcriber, syntax_of
+from xtc.tile.syntax import syntax_of
+from xtc.tile.transcriber import Transcriber
 from xtc.tile.types import DataType, PointerType
 from xtc.tile.values import Pointer, Scalar
 
@@ -98,8 +99,12 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
     known = isinstance(kind, PointerType) or kind in _CONSTANTS
     if not known and not (isinstance(kind, DataType) and kind.name in _WORDS):
         raise UserError(
-            f"parameter '{parameter.name}' cannot be {kind!r}",
-            notes=[f"numbers of run time are {', '.join(_WORDS)}"],
+            f"parameter '{parameter.name}' cannot be "
+            f"{kind.__name__ if isinstance(kind, type) else kind}",
+            notes=[
+                "constants are int, float, bool or str, numbers of run time "
+                f"{', '.join(_WORDS)}, pointers ~float16, ... or void_p"
+            ],
         )
     default = parameter.default
     return Parameter(parameter.name, kind, None if default is inspect.Parameter.empty else default)
@@ -149,9 +154,9 @@ def _finish(cls: type[Script], made: Script, function: Any, max_warps: int) -> N
         grids = [op.name for op in all_operations(function.operation) if op.name == "tile.grid"]
         if len(grids) != 1 or "tile.grid" not in top:
             raise UserError("attrs.blocks is set once, outside of loops and branches of run time")
-        _require_groups(function, warps)
         i64 = IntegerType.get_signless(64)
         function.operation.attributes[WARPS] = IntegerAttr.get(i64, warps)
+    _require_groups(function, warps)
 
 
 def _require_groups(function: Any, warps: int) -> None:

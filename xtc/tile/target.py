@@ -4,21 +4,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xtc.tile.config import device_for, support_of
+from xtc.core.errors import UserError
+from xtc.tile.config import device_for, opened, support_of, tile_target, use_device
 
 _CHIP = re.compile(r"(\w+)_sm(\d+)(\d)([af]?)")
 
 
 @dataclass(frozen=True)
 class TargetProperties:
-    """What programs ask of a machine.
+    """Properties of a machine.
 
     Attributes:
         compute_capability: its major and minor number.
-        feature_suffix: "a" where code runs on this machine alone, else None.
-        shared_memory_per_block: in bytes; 0 where it is not known.
+        feature_suffix: "a" for code that runs on this machine only, else None.
+        shared_memory_per_block: in bytes; 0 if unknown.
     """
 
     compute_capability: tuple[int, int]
@@ -38,7 +40,7 @@ class Target:
         return f"{self.kind}/{self.arch}"
 
     def supports(self, target: Target) -> bool:
-        """Whether code for `target` runs here."""
+        """Whether code for `target` runs on this machine."""
         own, other = self.properties, target.properties
         if self.kind != target.kind:
             return False
@@ -48,10 +50,37 @@ class Target:
 
 
 def get_current_target() -> Target:
-    """The machine on which kernels run where no argument says it, simulated or not."""
+    """The machine, simulated or not, on which kernels run by default."""
     device = device_for(())
     shared = support_of(device)[2].shared_bytes
     return _named(f"{device.target_name}_{device.device_arch.replace('_', '')}", shared)
+
+
+def get_default_target() -> Target:
+    """The same as `get_current_target`."""
+    return get_current_target()
+
+
+def set_current_target(target: Target) -> None:
+    """Compile kernels for this machine, and run them on a simulator of it.
+
+    No effect if it is the current machine. Raises UserError for an unsupported machine.
+    """
+    current = get_current_target()
+    if current.supports(target) and current.properties.compute_capability == (
+        target.properties.compute_capability
+    ):
+        return
+    machine = tile_target()
+    if target.kind != machine.name:
+        raise UserError(f"set_current_target: there is no machine {target}")
+    use_device(opened(machine, machine.options(arch=target.arch.replace("sm", "sm_"))))
+
+
+def match_target(target: Target, target_templates: Sequence[Target]) -> Target | None:
+    """The most capable of several machines whose code runs on `target`, or None."""
+    fitting = [each for each in target_templates if target.supports(each)]
+    return max(fitting, key=lambda each: each.properties.compute_capability, default=None)
 
 
 def __getattr__(name: str) -> Target:

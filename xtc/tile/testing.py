@@ -36,11 +36,11 @@ class _Requires(type):
 
 
 class requires(metaclass=_Requires):  # noqa: N801
-    """Decorators of tests that need a machine which not everybody has."""
+    """Decorators for tests that need a particular machine."""
 
     @staticmethod
     def hardware(test: Test) -> Test:
-        """Skip a test where the device in use is a simulator."""
+        """Skip a test if the current device is a simulator."""
 
         def skip() -> str | None:
             device = device_for(())

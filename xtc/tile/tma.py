@@ -16,8 +16,11 @@ from xtc.tile.values import GlobalTensor, Memory, SharedTensor
 
 
 class Tma:
-    """Copies between global and shared memory. One thread of those that run begins each, always the
-    same: who calls in a group and waits in the same group waits for it."""
+    """Bulk copies between global and shared memory.
+
+    One of the active threads issues each copy, always the same one for a group of threads, and may
+    wait for it in the same group.
+    """
 
     def global_to_shared(
         self,
@@ -31,11 +34,11 @@ class Tma:
         multicast_mask: Any = None,
         cache_policy: Any = None,
     ) -> None:
-        """Begin to fill a shared tensor, with 0 outside of the global one.
+        """Start a copy that fills a shared tensor, with 0 outside of the global tensor.
 
-        Who waits for the phase of `mbarrier` that announces its bytes sees it. With
-        `multicast_mask` it fills the tensor of each block of the cluster whose bit is set, and
-        brings its bytes to the barrier of each.
+        Threads that wait for the phase of `mbarrier` which announces its bytes see the data. With
+        `multicast_mask` the copy fills the tensor of each block of the cluster in the mask, and
+        its bytes arrive at the barrier of each.
         """
         name = "tma.global_to_shared"
         _refuse(name, cache_policy=cache_policy)
@@ -63,10 +66,10 @@ class Tma:
         dims: Sequence[int] | None = None,
         cache_policy: Any = None,
     ) -> None:
-        """Begin to write a shared tensor to a global one; what lies outside is dropped.
+        """Start a copy to global memory; elements outside of the tensor are dropped.
 
-        `commit_group` and `wait_group` end it. `fence.proxy_async` is between what threads stored
-        and this.
+        `commit_group` and `wait_group` complete it. `fence.proxy_async` must separate it from the
+        threads' stores.
         """
         name = "tma.shared_to_global"
         _refuse(name, cache_policy=cache_policy)
@@ -77,13 +80,15 @@ class Tma:
             tile.tma_store(source.value, target.value, values, along)
 
     def commit_group(self) -> None:
-        """Close the group of `shared_to_global` begun since the last was closed."""
+        """Commit the `shared_to_global` copies started since the last commit as a group."""
         with tile.elected():
             tile.tma_commit()
 
     def wait_group(self, n: int, read: bool = False) -> None:
-        """Wait until at most the last `n` groups are in flight; with `read`, until the others have
-        read shared memory."""
+        """Wait until at most the last `n` groups are in flight.
+
+        With `read`, wait only until the other groups have read shared memory.
+        """
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise UserError(f"tma.wait_group takes a constant number of groups, not {n!r}")
         with tile.elected():

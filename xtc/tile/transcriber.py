@@ -4,22 +4,17 @@
 from __future__ import annotations
 
 import ast
-import inspect
-import itertools
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, partial, reduce
+from functools import partial, reduce
 from types import FunctionType
 from typing import Any
 
 from xtc.core.errors import UserError
-from xtc.core.location import shortened
 from xtc.ir.mlir import Value
 from xtc.tile import arithmetic, branches
 from xtc.tile.elements import with_part
-from xtc.tile.errors import Source
-from xtc.tile.evaluation import Expressions, Frame, constant_items
+from xtc.tile.evaluation import Expressions, Frame, bound_to, computed, constant_items
 from xtc.tile.exits import (
     LEFT,
     SKIPPED,
@@ -34,11 +29,13 @@ from xtc.tile.exits import (
     without_exits,
 )
 from xtc.tile.groups import ThreadGroup, group_left
-from xtc.tile.kernel_ends import ENDED, Ends, ended_in, mark_ends
+from xtc.tile.idioms import of_python
+from xtc.tile.kernel_ends import ENDED, Ends, ended_in
 from xtc.tile.ranges import Range
 from xtc.tile.slots import Ended, Unset
+from xtc.tile.syntax import loaded, stored, syntax_of
 from xtc.tile.types import DataType, int32
-from xtc.tile.values import BINARY, Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
+from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
 
 _DEEPEST = 64
 _MOST_ITERATIONS = 4096
@@ -61,9 +58,13 @@ class Transcriber(Expressions):
     ) -> Any:
         """Transcribe a function; what it returns. Raises KernelError that shows its source."""
         if len(self.frames) >= _DEEPEST:
-            raise UserError(f"calls are nested {_DEEPEST} deep: a kernel cannot recurse")
+            raise UserError(
+                f"calls are nested {_DEEPEST} deep: a kernel cannot recurse",
+                notes=["methods are inlined where they are called"],
+                hints=["write a loop"],
+            )
         node, source = syntax_of(function)
-        bound = inspect.signature(function).bind(*arguments, **named)
+        bound = bound_to(function, arguments, named)
         bound.apply_defaults()
         self.frames.append(Frame(function, source, dict(bound.arguments)))
         if len(self.frames) == 1:
@@ -108,7 +109,8 @@ class Transcriber(Expressions):
                     self, f"_{type(statement).__name__.lower()}_statement", None
                 )
                 if method is None:
-                    raise UserError(f"a kernel has no {type(statement).__name__} statement")
+                    word, hints = of_python(statement)
+                    raise UserError(f"a kernel has no '{word}'", hints=hints)
                 method(statement)
             if isinstance(statement, ast.Return) or ended_in(self._names()) is True:
                 return
@@ -221,12 +223,22 @@ class Transcriber(Expressions):
             self.bind(node.target, value)
 
     def _augassign_statement(self, node: ast.AugAssign) -> None:
-        reading = ast.copy_location(_loaded(node.target), node.target)
+        reading = ast.copy_location(loaded(node.target), node.target)
         before = self.evaluate(reading)
-        value = BINARY[type(node.op).__name__](before, self.evaluate(node.value))
-        if isinstance(before, RegisterTensor) and isinstance(value, RegisterTensor):
-            value = arithmetic.cast(value, before.dtype)
-        self.bind(node.target, value)
+        value = computed(type(node.op).__name__, before, self.evaluate(node.value))
+        if not isinstance(before, RegisterTensor):
+            self.bind(node.target, value)
+            return
+        value = arithmetic.cast(value, before.dtype)
+        if value.shape != before.shape:
+            raise UserError(
+                f"{before!r} cannot hold {value!r}",
+                hints=["+= and the like change a tile: x = x + y makes one of another shape"],
+            )
+        if isinstance(node.target, ast.Subscript):
+            self.bind(node.target, value)
+        else:  # for every name of the tile, as with NumPy's arrays
+            before.value = value.value
 
     def _assert_statement(self, node: ast.Assert) -> None:
         condition = self.evaluate(node.test)
@@ -260,7 +272,10 @@ class Transcriber(Expressions):
                 else (lambda: _truth(self.condition(node.test)))
             )
             branches.while_loop(
-                self._names(), stored([node, *body]) | flags, test, lambda: self._body(body, flags)
+                self._names(),
+                self._assigned([node, *body]) | flags,
+                test,
+                lambda: self._body(body, flags),
             )
 
     @contextmanager
@@ -349,7 +364,7 @@ class Transcriber(Expressions):
             self._left_early(node, items, body, flags)
             return
         bounds, position = self._counted(items)
-        names = stored(body) | flags
+        names = self._assigned(body) | flags
 
         def iteration(number: Data) -> None:
             self.bind(node.target, position(number))
@@ -390,7 +405,14 @@ class Transcriber(Expressions):
             self.frame.names.pop(node.target.id, None)  # type: ignore[attr-defined]
             self.frame.names[counter] = arithmetic.binary("add", self.frame.names[counter], step)
 
-        branches.while_loop(self._names(), stored(body) | flags | {counter}, holds, iteration)
+        assigned = self._assigned(body) | flags | {counter}
+        branches.while_loop(self._names(), assigned, holds, iteration)
+
+    def _assigned(self, nodes: Sequence[ast.AST]) -> set[str]:
+        """The names that a loop lets stand for something else; `+=` changes a tile itself."""
+        assigned, changed = stored(nodes)
+        names = self.frame.names
+        return assigned | {n for n in changed if not isinstance(names.get(n), RegisterTensor)}
 
     def _counted(self, items: Range) -> tuple[list[Data], Callable[[Data], Data]]:
         """Bounds with a step above 0, and what the loop's variable is for each number."""
@@ -424,57 +446,6 @@ class Transcriber(Expressions):
         return [frame.names for frame in self.frames]  # type: ignore[misc]
 
 
-def stored(nodes: Sequence[ast.AST]) -> set[str]:
-    """The names that pieces of syntax assign, but for the variables of their loops."""
-    walked = list(itertools.chain.from_iterable(map(ast.walk, nodes)))
-    loops = [node.target for node in walked if isinstance(node, ast.For | ast.comprehension)]
-    variables = {id(name) for target in loops for name in ast.walk(target)}
-    return {
-        node.id
-        for node in walked
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        if id(node) not in variables
-    }
-
-
-@cache
-def syntax_of(function: FunctionType) -> tuple[ast.FunctionDef, Source]:
-    """The syntax tree of a function, with the line numbers of its file.
-
-    Raises UserError where the source cannot be read.
-    """
-    try:
-        lines, first = inspect.getsourcelines(function)
-        whole, _ = inspect.findsource(function)
-    except (OSError, TypeError):
-        raise UserError(
-            f"the source of '{function.__qualname__}' cannot be read",
-            hints=["a kernel is transcribed from its source: write it in a file"],
-        ) from None
-    text = textwrap.dedent("".join(lines))
-    tree = ast.parse(text)
-    indent = len(lines[0]) - len(lines[0].lstrip())
-    for node in ast.walk(tree):
-        if hasattr(node, "lineno"):
-            node.lineno += first - 1
-            node.col_offset += indent  # type: ignore[attr-defined]
-    (found,) = tree.body
-    if not isinstance(found, ast.FunctionDef):
-        raise UserError(f"'{function.__qualname__}' is no method")
-    mark_ends(found)
-    file = shortened(function.__code__.co_filename)
-    return found, Source(file, tuple(line.rstrip("\n") for line in whole))
-
-
-def _loaded(target: ast.expr) -> ast.expr:
-    """The same place, to read it."""
-    copy: ast.expr = ast.parse(ast.unparse(target), mode="eval").body
-    for node in ast.walk(copy):
-        if hasattr(node, "lineno"):
-            ast.copy_location(node, target)
-    return copy
-
-
 def _truth(condition: Any) -> Value:
     """A condition as a value of type i1. Raises UserError for a tile."""
     found = arithmetic.data(condition)
@@ -492,6 +463,3 @@ def _fits(value: Any, dtype: DataType) -> bool:
 def _integer_type(items: Range) -> DataType:
     kinds = [n.dtype for n in (items.start, items.stop, items.step) if isinstance(n, Data)]
     return max(kinds, key=lambda dtype: dtype.bits) if kinds else int32
-
-
-__all__ = ["Transcriber", "stored", "syntax_of"]

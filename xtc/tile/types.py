@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ MEMORY_BITS = 8
 """Bits of the smallest piece of memory that has an address."""
 
 Kind = Literal["float", "int", "bool"]
+_LONG = re.compile(r"^(u|b|t|)(float|int)")
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,42 @@ class DataType:
     def is_integer(self) -> bool:
         """Whether it is an integer type."""
         return self.kind == "int"
+
+    def is_boolean(self) -> bool:
+        """Whether it is the type of truth values."""
+        return self.kind == "bool"
+
+    def is_subbyte(self) -> bool:
+        """Whether several elements share a byte of memory, as `is_integer_subbyte` and
+        `is_float_subbyte` say of integers and of floats."""
+        return self.is_packed
+
+    def is_integer_subbyte(self) -> bool:
+        """The same of an integer type."""
+        return self.is_packed and self.is_integer()
+
+    def is_float_subbyte(self) -> bool:
+        """The same of a floating-point type."""
+        return self.is_packed and self.is_float()
+
+    @property
+    def short_name(self) -> str:
+        """As `f16`, `i32`, `u4` or `f8e4m3`."""
+        plain = self.name.removesuffix("b").replace("_", "").replace("boolean", "bool")
+        return _LONG.sub(lambda found: found[1] + found[2][0], plain, count=1).replace("ui", "u")
+
+    @property
+    def zero(self) -> float | int | bool:
+        """The number 0, of this type beside values of it."""
+        return self._number(0)
+
+    @property
+    def one(self) -> float | int | bool:
+        """The number 1, of this type beside values of it."""
+        return self._number(1)
+
+    def _number(self, value: int) -> float | int | bool:
+        return float(value) if self.is_float() else bool(value) if self.is_boolean() else value
 
     @property
     def numpy(self) -> np.dtype[Any]:

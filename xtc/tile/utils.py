@@ -19,12 +19,12 @@ from xtc.tile.values import Data
 
 
 def cdiv(a: Any, b: Any) -> Any:
-    """`a / b`, rounded up, of numbers that are not negative."""
+    """`a / b` rounded up, of non-negative integers."""
     return (a + b - 1) // b
 
 
 def ceil_div(a: Any, b: Any) -> Any:
-    """`a / b`, rounded up, of numbers that are not negative."""
+    """`a / b` rounded up, of non-negative integers."""
     return cdiv(a, b)
 
 
@@ -40,37 +40,37 @@ def lcm(*numbers: int) -> int:
     return math.lcm(*numbers)
 
 
-def prod(numbers: Iterable[int]) -> int:
+def prod(seq: Iterable[int]) -> int:
     """The product of constants."""
-    return math.prod(numbers)
+    return math.prod(seq)
 
 
-def is_power_of_two(number: int) -> bool:
+def is_power_of_two(n: int) -> bool:
     """Whether a constant is 1, 2, 4, ..."""
-    return number > 0 and number & (number - 1) == 0
+    return n > 0 and n & (n - 1) == 0
 
 
 def idiv(a: int, b: int) -> int:
-    """`a / b` of constants. Raises UserError where something is left."""
+    """`a / b` of constants. Raises UserError for a remainder."""
     if a % b:
         raise UserError(f"idiv: {a} is no multiple of {b}")
     return a // b
 
 
 def round_up_to_multiple(a: Any, b: Any) -> Any:
-    """The smallest multiple of `b` that is not below `a`."""
+    """The smallest multiple of `b` that is at least `a`."""
     return cdiv(a, b) * b
 
 
 def floor_log2(n: int) -> int:
-    """The greatest power of two that is not above a constant, as its exponent."""
+    """The binary logarithm of a constant, rounded down."""
     if n < 1:
         raise UserError(f"floor_log2: {n} has no logarithm")
     return n.bit_length() - 1
 
 
 def nbytes_from_nbits(nbits: int) -> int:
-    """Bytes of so many bits. Raises UserError where they are no whole number of bytes."""
+    """Bits as bytes. Raises UserError for a fraction of a byte."""
     return idiv(nbits, 8)
 
 
@@ -87,34 +87,34 @@ def to_snake_case(name: str) -> str:
 def parallel_map(
     func: Callable[[Any], Any], jobs: Sequence[Any], num_workers: int | None = None
 ) -> list[Any]:
-    """What a function makes of each job, by several threads."""
+    """The results of a function for each job, computed by threads."""
     return list(parallel_imap(func, jobs, num_workers))
 
 
 def parallel_imap(
     func: Callable[[Any], Any], jobs: Sequence[Any], num_workers: int | None = None
 ) -> Iterator[Any]:
-    """What a function makes of each job, in their order, by several threads."""
+    """The results of a function for each job, in order, computed by threads."""
     with ThreadPoolExecutor(num_workers or settings.get_option("parallel_workers")) as workers:
         yield from workers.map(func, jobs)
 
 
 def ncu_run(*_: Any, **__: Any) -> NoReturn:
-    """Raises UserError: profilers are started from the shell."""
+    """Raises UserError: start profilers from the shell."""
     raise UserError("ncu_run is not supported", hints=["start the program by `ncu python ...`"])
 
 
 def nsys_run(*_: Any, **__: Any) -> NoReturn:
-    """Raises UserError: profilers are started from the shell."""
+    """Raises UserError: start profilers from the shell."""
     raise UserError("nsys_run is not supported", hints=["start the program by `nsys profile ...`"])
 
 
 def clear_cache(*_: str) -> None:
-    """Nothing: what is in the cache is found by its contents, and is never out of date."""
+    """Does nothing: cache entries are keyed by their contents and never stale."""
 
 
 def dtype_to_torch(dtype: DataType) -> Any:
-    """PyTorch's type of the same elements. Raises UserError where it has none."""
+    """The PyTorch type of an element type. Raises UserError where there is none."""
     import torch
 
     name = {"boolean": "bool", "float8_e4m3": "float8_e4m3fn"}.get(dtype.name, dtype.name)
@@ -125,40 +125,40 @@ def dtype_to_torch(dtype: DataType) -> Any:
 
 
 def dtype_from_numpy(dtype: Any) -> DataType:
-    """The type of a NumPy array's elements. Raises UserError where there is none."""
+    """The element type of a NumPy type. Raises UserError where there is none."""
     for known in TYPES:
         if not known.is_packed and known != tfloat32 and known.numpy == dtype:
             return known
     raise UserError(f"there is no type of NumPy's {dtype}")
 
 
-def dtype_from_torch(dtype: Any) -> DataType:
-    """The type of a PyTorch tensor's elements. Raises UserError where there is none."""
-    name = str(dtype).removeprefix("torch.")
+def dtype_from_torch(torch_dtype: Any) -> DataType:
+    """The element type of a PyTorch type. Raises UserError where there is none."""
+    name = str(torch_dtype).removeprefix("torch.")
     name = {"bool": "boolean", "float8_e4m3fn": "float8_e4m3"}.get(name, name)
     for known in TYPES:
         if known.name == name:
             return known
-    raise UserError(f"there is no type of {dtype}")
+    raise UserError(f"there is no type of {torch_dtype}")
 
 
 def benchmark_func(
-    run: Callable[[], Any], warmup: int = 1, repeat: int = 5, clear_l2_cache: bool = True
+    run_func: Callable[[], Any], warmup: int = 1, repeat: int = 5, clear_l2_cache: bool = True
 ) -> float:
     """The median time of a call in milliseconds.
 
-    On a GPU by its own clock, of what the call gives to the stream in which this process works,
-    with the second-level cache overwritten before each call. Otherwise by this machine's clock: on
-    a simulator that is the simulator's time, which says nothing about a GPU.
+    On a GPU, measures the work that the call submits to the current stream by the GPU's clock,
+    with the second-level cache overwritten before each call. Elsewhere it uses the host's clock:
+    on a simulator that is the simulator's time, which says nothing about a GPU.
     """
     for _ in range(warmup):
-        run()
+        run_func()
     device = config.device_in_use()
     if device is not None and device.streams is not None:
         with StreamClock(device, config.stream_in_use(device), flush=clear_l2_cache) as clock:
-            (seconds,) = clock.samples([run], max(1, repeat))
+            (seconds,) = clock.samples([run_func], max(1, repeat))
     else:
-        seconds = [_wall_seconds(run) for _ in range(max(1, repeat))]
+        seconds = [_wall_seconds(run_func) for _ in range(max(1, repeat))]
     return 1e3 * statistics.median(seconds)
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -62,13 +62,13 @@ class Data:
 
 
 class Scalar(Data):
-    """A number that all threads of a block have."""
+    """A run-time number, the same for all threads of a block."""
 
     def __repr__(self) -> str:
         return f"a run-time {self.dtype}"
 
     def item(self) -> Scalar:
-        """The number: what is reduced along its only dimension is no tile."""
+        """The number itself: reducing the only dimension of a tile yields no tile."""
         return self
 
     def tolist(self) -> Scalar:
@@ -80,7 +80,7 @@ class Scalar(Data):
         return call("cast", self, dtype)
 
     def unsqueeze(self, dim: int | Sequence[int]) -> Any:
-        """A tile with dimensions of size 1."""
+        """A tile of this number with dimensions of size 1."""
         return call("unsqueezed", self, dim)
 
 
@@ -91,7 +91,7 @@ class RegisterTensor(Data):
 
     @property
     def value(self) -> Value:
-        """What it is now. Raises UserError where only some threads know it."""
+        """The current SSA value. Raises UserError where only some threads know it."""
         if self.is_lost:
             raise UserError(
                 f"{self!r} was changed in a thread group, and only its threads know it",
@@ -121,19 +121,19 @@ class RegisterTensor(Data):
         return f"a register tensor {self.dtype}{list(self.shape)}"
 
     def to(self, dtype: DataType) -> Any:
-        """The tile in another type."""
+        """Convert the tile to another element type."""
         return call("cast", self, dtype)
 
     def transpose(self) -> Any:
-        """The tile with its two dimensions exchanged."""
+        """Exchange the two dimensions."""
         return call("transposed", self)
 
     def squeeze(self, dim: int | Sequence[int]) -> Any:
-        """The tile without dimensions of size 1."""
+        """Remove dimensions of size 1."""
         return call("squeezed", self, dim)
 
     def unsqueeze(self, dim: int | Sequence[int]) -> Any:
-        """The tile with further dimensions of size 1."""
+        """Insert dimensions of size 1."""
         return call("unsqueezed", self, dim)
 
     def item(self) -> Any:
@@ -141,7 +141,7 @@ class RegisterTensor(Data):
         return call("item", self)
 
     def tolist(self) -> Any:
-        """All elements, as nested lists of numbers that every thread has."""
+        """All elements as nested lists of numbers, which every thread has."""
         return call("listed", self, ())
 
     def __getitem__(self, index: Any) -> Any:
@@ -181,8 +181,8 @@ class GlobalTensor(Memory):
 
     Attributes:
         pointer: to its first element.
-        strides: of all dimensions, those that an index names first.
-        prefix: the indices of dimensions that are no more.
+        strides: of all dimensions of the memory.
+        fixed: the indices of those dimensions of the memory that the tensor does not have.
     """
 
     where = "global"
@@ -194,16 +194,20 @@ class GlobalTensor(Memory):
         shape: Sequence[Any],
         pointer: Pointer,
         strides: Sequence[Any],
-        prefix: tuple[Any, ...] = (),
+        fixed: Mapping[int, Any] | None = None,
     ) -> None:
         super().__init__(value, dtype, shape)
-        self.pointer, self.strides, self.prefix = pointer, tuple(strides), prefix
+        self.pointer, self.strides, self.fixed = pointer, tuple(strides), dict(fixed or {})
+
+    def dimensions(self) -> list[int]:
+        """The dimension of the memory along which each dimension of the tensor runs."""
+        return [dim for dim in range(len(self.strides)) if dim not in self.fixed]
 
     def __getitem__(self, index: Any) -> Any:
         return call("global_part", self, index)
 
     def item(self) -> Any:
-        """The only element, a scalar."""
+        """The only element, as a number."""
         return call("global_item", self)
 
     def item_ptr(self) -> Any:
@@ -215,7 +219,7 @@ class SharedTensor(Memory):
     """A tensor in the shared memory of a block.
 
     Attributes:
-        root: the tensor that was allocated, of which this is a part.
+        root: the allocated tensor of which this is a part.
     """
 
     where = "shared"
@@ -236,21 +240,21 @@ class SharedTensor(Memory):
 
     @property
     def nbytes(self) -> int:
-        """Its bytes of shared memory."""
+        """Its size in bytes."""
         return int(prod(self.shape)) * self.dtype.nbits // 8
 
     def item(self) -> Any:
-        """The only element, a scalar."""
+        """The only element, as a number."""
         return call("shared_item", self)
 
     def slice(
         self, offsets: Sequence[Any], slice_dims: Sequence[int], slice_shape: Sequence[int]
     ) -> Any:
-        """A part that begins at offsets and runs along some dimensions."""
+        """A part at offsets, spanning some of the dimensions."""
         return call("shared_slice", self, offsets, slice_dims, slice_shape)
 
     def transpose(self) -> Any:
-        """The tensor with its two dimensions exchanged."""
+        """Exchange the two dimensions."""
         return self.permute((1, 0))
 
     def permute(self, dims: Sequence[int]) -> Any:

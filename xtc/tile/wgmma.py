@@ -8,21 +8,30 @@ from typing import Any
 from xtc.core.errors import UserError
 from xtc.ir.builders import tile
 from xtc.tile.memory import require_live
-from xtc.tile.types import float32, int32
+from xtc.tile.types import float16, float32, int32
 from xtc.tile.values import RegisterTensor, SharedTensor
 
-_OPERANDS = ("float16", "bfloat16", "float8_e4m3", "float8_e5m2", "tfloat32", "int8", "uint8")
+_ACCUMULATORS = {
+    "float16": (float32, float16),
+    "bfloat16": (float32,),
+    "float8_e4m3": (float32, float16),
+    "float8_e5m2": (float32, float16),
+    "tfloat32": (float32,),
+    "int8": (int32,),
+    "uint8": (int32,),
+}
+"""By the type of the operands, the types in which their products are summed ("PTX ISA", wgmma)."""
 
 
 class Wgmma:
-    """Asynchronous multiplications; the threads that run are a multiple of 128."""
+    """Asynchronous matrix multiplications by warpgroups of 128 threads."""
 
     def fence(self) -> None:
-        """Order what was done to registers before the multiplications that follow."""
+        """Order earlier accesses to registers before the next multiplications."""
         tile.wgmma_fence()
 
     def commit_group(self) -> None:
-        """Close the group of multiplications begun since the last was closed."""
+        """Commit the multiplications started since the last commit as a group."""
         tile.wgmma_commit()
 
     def wait_group(self, n: int) -> None:
@@ -38,8 +47,8 @@ class Wgmma:
         shared memory, and `k` is the dimension that is contiguous there. The sums of small floats
         have fewer bits on a GPU than float32. Of a tfloat32 in memory the upper 19 bits are read:
         cast to it to round. Raises UserError for other shapes, and for other types than two of
-        float16, bfloat16, float8_e4m3, float8_e5m2 or tfloat32 into float32, or of int8 or uint8
-        into int32.
+        float16, bfloat16, float8_e4m3, float8_e5m2 or tfloat32 into float32, of float16 or 8-bit
+        floats into float16, which is rounded every 32 bytes of `k`, or of int8 or uint8 into int32.
         """
         for value, kinds in ((a, SharedTensor | RegisterTensor), (b, SharedTensor)):
             if not isinstance(value, kinds):
@@ -49,13 +58,12 @@ class Wgmma:
         if not isinstance(d, RegisterTensor):
             raise UserError(f"wgmma.mma adds to a register tensor, not {d!r}")
         _require_shapes(a, b, d)
-        sums = float32 if a.dtype.is_float() else int32
-        if a.dtype != b.dtype or a.dtype.name not in _OPERANDS or d.dtype != sums:
+        if a.dtype != b.dtype or d.dtype not in _ACCUMULATORS.get(a.dtype.name, ()):
             raise UserError(
                 f"wgmma.mma of {a!r}, {b!r} and {d!r}",
                 notes=[
-                    f"operands are both {', or both '.join(_OPERANDS)}, sums float32, those of "
-                    "integers int32"
+                    f"operands are both {', or both '.join(_ACCUMULATORS)}; they accumulate in "
+                    "float32, integers in int32; float16 and 8-bit floats in float16, too"
                 ],
             )
         codes = "" if a.dtype.is_any_float16() else a.dtype.name

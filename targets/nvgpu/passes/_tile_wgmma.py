@@ -27,6 +27,7 @@ from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes import _wgmma_registers as from_registers
 from xtc_targets.nvgpu.passes._thread_code import as_i32, wide
 from xtc_targets.nvgpu.passes._tile_memory import SharedView
+from xtc_targets.nvgpu.passes._wgmma_sums import packed, unpacked
 
 WARPGROUP = 128
 _ROWS, _STEP_BYTES, _COLUMNS = 64, 32, 256
@@ -85,17 +86,17 @@ def multiply_add(
         row = add(first_row, block * _ROWS)
         for column in range(0, n, columns):
             at = block * n // 2 + column // 2
-            total = _packed(elements[at : at + count])
+            total = packed(elements[at : at + count])
             for step in range(0, k, step_columns):
                 there = right.descriptor(column, step)
                 if isinstance(left, _Fragments):
                     words = left.words(block, step // step_columns)
                     how = right.element, columns, right.is_transposed
-                    total = from_registers.multiplied(words, there, *how, total)
+                    total = from_registers.multiplied(words, there, *how, total, elements[0].type)
                     continue
                 here = left.descriptor(row, step)
-                total = _multiplied(left, right, here, there, columns, total)
-            elements[at : at + count] = _unpacked(total, count, elements[0].type)
+                total = _multiplied(left, right, here, there, columns, total, elements[0].type)
+            elements[at : at + count] = unpacked(total, count, elements[0].type)
     return vector.from_elements(sums.type, elements)
 
 
@@ -165,11 +166,11 @@ class _Matrix:
 
 
 def _multiplied(
-    left: _Matrix, right: _Matrix, a: Value, b: Value, columns: int, total: Value
+    left: _Matrix, right: _Matrix, a: Value, b: Value, columns: int, total: Value, kind: Type
 ) -> Value:
     type = Attribute.parse(f"#nvvm.wgmma_type<{left.element}>")
     scale = Attribute.parse("#nvvm.wgmma_scale_in<one>")
-    sums = "s32" if left.element in ("s8", "u8") else "f32"
+    sums = "s32" if left.element in ("s8", "u8") else str(kind)
     return nvvm.wgmma_mma_async(
         total.type,
         total,
@@ -187,15 +188,3 @@ def _multiplied(
         Attribute.parse(f"#nvvm.mma_layout<{'col' if left.is_transposed else 'row'}>"),
         Attribute.parse(f"#nvvm.mma_layout<{'row' if right.is_transposed else 'col'}>"),
     )
-
-
-def _packed(elements: list[Value]) -> Value:
-    type = Type.parse(f"!llvm.struct<({', '.join([str(elements[0].type)] * len(elements))})>")
-    found: Value = llvm.mlir_undef(type)
-    for at, element in enumerate(elements):
-        found = llvm.insertvalue(found, element, [at])
-    return found
-
-
-def _unpacked(total: Value, count: int, type: Type) -> list[Value]:
-    return [llvm.extractvalue(type, total, [at]) for at in range(count)]

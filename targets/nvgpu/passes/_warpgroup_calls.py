@@ -8,9 +8,17 @@ from collections.abc import Sequence
 
 from xtc.core.errors import CompileError
 from xtc.ir.builders.llvm import advanced, call, constant
-from xtc.ir.mlir import DenseI64ArrayAttr, InsertionPoint, Operation, Type, Value, all_operations
+from xtc.ir.mlir import (
+    DenseI64ArrayAttr,
+    InsertionPoint,
+    Operation,
+    Type,
+    Value,
+    VectorType,
+    all_operations,
+)
 from xtc.ir.mlir_llvm import llvm
-from xtc_targets.nvgpu.passes._wgmma_registers import FROM_REGISTERS
+from xtc_targets.nvgpu.passes._wgmma_registers import A_WORDS, FROM_REGISTERS
 
 WGMMA = "nvvm.wgmma.mma_async"
 MOST_STEPS = 8
@@ -56,6 +64,7 @@ def _chains(ops: list[Operation]) -> list[list[Operation]]:
             and op.operands[0] == last[-1].results[0]
             and op.block == last[-1].block
             and _kind(op) == _kind(last[-1])
+            and not _is_half(op)  # rounded by each
         )
         if follows:
             last.append(op)
@@ -71,10 +80,16 @@ def _kind(op: Operation) -> tuple[int, int, bool, bool]:
     kinds = [at for at, name in enumerate(_KINDS) if f"<{name}>" in type]
     known = bool(kinds) and type == str(op.attributes["typeB"])
     sums = "s32" if kinds and _KINDS[kinds[0]] in ("s8", "u8") else "f32"
-    if shape is None or not known or f"<{sums}>" not in str(op.attributes["typeD"]):
+    right = f"<{sums}>" in str(op.attributes["typeD"]) or (sums == "f32" and _is_half(op))
+    if shape is None or not known or not right:
         raise CompileError(f"the simulator has no {op}", where=str(op.location))
     transposed = "col" in str(op.attributes["layoutA"]), "row" in str(op.attributes["layoutB"])
     return int(shape[1]), kinds[0], *transposed
+
+
+def _is_half(op: Operation) -> bool:
+    """Whether sums are float16."""
+    return "<f16>" in str(op.attributes["typeD"])
 
 
 def _call(chain: list[Operation], memory: Value) -> None:
@@ -88,11 +103,24 @@ def _call(chain: list[Operation], memory: Value) -> None:
             llvm.store(descriptor, advanced(pointer, step * _STEP_BYTES, ip), ip=ip)
     sums = advanced(memory, _HEAD + 2 * MOST_STEPS * _STEP_BYTES, ip)
     llvm.store(first.operands[0], sums, ip=ip)
-    call("cuda_wgmma", [memory, sums], [], ip)
+    _add(memory, sums, columns // 2 if _is_half(last) else 0, ip)
     made = llvm.load(last.results[0].type, sums, ip=ip)
     last.results[0].replace_all_uses_with(made)
     for op in reversed(chain):
         op.erase()
+
+
+def _add(memory: Value, sums: Value, halves: int, ip: InsertionPoint) -> None:
+    """Call the simulator, which adds to a lane's float32 or int32 in memory; or to so many float16
+    there, which are widened for the call and rounded after it."""
+    if halves:
+        narrow, wide = (VectorType.get([halves], Type.parse(name)) for name in ("f16", "f32"))
+        given = llvm.load(narrow, sums, alignment=16, ip=ip)
+        llvm.store(llvm.fpext(wide, given, ip=ip), sums, alignment=16, ip=ip)
+    call("cuda_wgmma", [memory, sums], [], ip)
+    if halves:
+        made = llvm.load(wide, sums, alignment=16, ip=ip)
+        llvm.store(llvm.fptrunc(narrow, made, ip=ip), sums, alignment=16, ip=ip)
 
 
 def _described(
@@ -109,9 +137,9 @@ def _described(
 
 def _call_from_registers(op: Operation, memory: Value) -> None:
     ip = InsertionPoint(op)
-    columns, is_bfloat, b_transposed = DenseI64ArrayAttr(op.attributes[FROM_REGISTERS])
+    columns, is_bfloat, b_transposed, is_half = DenseI64ArrayAttr(op.attributes[FROM_REGISTERS])
     *given, b = op.operands
-    added, words = given[: columns // 2], given[columns // 2 :]
+    added, words = given[:-A_WORDS], given[-A_WORDS:]
     numbers = (is_bfloat, columns, 1, 0, b_transposed, 1)
     a_place, b_place = _described(numbers, memory, _A_REGISTERS, ip)
     for at, word in enumerate(words):
@@ -120,7 +148,7 @@ def _call_from_registers(op: Operation, memory: Value) -> None:
     sums = advanced(memory, _HEAD + 2 * MOST_STEPS * _STEP_BYTES, ip)
     for at, number in enumerate(added):
         llvm.store(number, advanced(sums, 4 * at, ip), ip=ip)
-    call("cuda_wgmma", [memory, sums], [], ip)
+    _add(memory, sums, columns // 2 if is_half else 0, ip)
     made = llvm.load(op.results[0].type, sums, ip=ip)
     op.results[0].replace_all_uses_with(made)
     op.erase()

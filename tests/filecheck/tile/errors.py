@@ -97,10 +97,12 @@ for kernel in (Shapes, Types, RunTime, Statement, Freed, Absent, Large, Layouts,
 # CHECK:        hint: cast the second: self.cast(b, dtype=float16)
 # CHECK:      RunTime: {{.*}}:34:13: register_tensor: the shape has a run-time int32
 # CHECK:        hint: tiles have sizes known when compiling
-# CHECK:      Statement: {{.*}}:40:9: a kernel has no Try statement
+# CHECK:      Statement: {{.*}}:40:9: a kernel has no 'try'
+# CHECK:        hint: nothing is raised on the device
 # CHECK:      Freed: {{.*}}:51:9: load_shared uses a shared tensor float16[16, 16] after free_shared
 # CHECK:        note: it was freed at {{.*}}errors.py:50:9
 # CHECK:      Absent: {{.*}}:57:9: 'tcgen05' is not supported
+# CHECK:        note: it needs a Blackwell GPU
 # CHECK:      Large: {{.*}}:63:13: the kernel needs 262144 bytes of shared memory, and a block has 232448
 # CHECK:        note:   262144 bytes at {{.*}}errors.py:63:13: shared tensor 256x256 of f32
 # CHECK:      Layouts: {{.*}}:74:9: annotate_layout: the tile has another layout already

@@ -45,7 +45,7 @@ class Actor:
 
     def misses(self, actors: Array, times: Array) -> Array:
         """Which accesses by actors at times are not seen; a time below 0 stands for none."""
-        most = int(actors.max(initial=0)) + 1
+        most = max(self.number, int(actors.max(initial=0))) + 1
         seen = _grown(self.seen, most)
         if self.threads is not None and self.threads[1] == 1:  # a thread sees what it did
             seen = seen.copy()

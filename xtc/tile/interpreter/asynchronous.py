@@ -28,6 +28,7 @@ from xtc.tile.interpreter.report import RaceError
 from xtc.tile.interpreter.shared import Checker, SharedMemory
 from xtc.tile.interpreter.sums import multiplied
 
+_WARPGROUP = 128  # threads
 _SMALL_FLOATS = {"float8_e4m3": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
 
 
@@ -215,9 +216,10 @@ class Asynchronous(BlockPart):
         self._mine.unordered.add(op)
 
     def wgmma(self, op: Operation) -> None:
-        if self._threads() % 128:
+        if self._threads() % _WARPGROUP:
             raise UserError(
-                f"wgmma.mma by {self._threads()} threads", notes=["a multiple of 128 take part"]
+                f"wgmma.mma by {self._threads()} threads",
+                notes=[f"a multiple of {_WARPGROUP} take part"],
             )
         actor, mine = self._beside("wgmma"), self._mine
         a, b = (self._factor(op, number, actor, mine.groups) for number in (0, 1))
@@ -234,7 +236,7 @@ class Asynchronous(BlockPart):
             )
         total = c.array if isinstance(c, InFlight) else c
         a, b = (_decoded(each, op) for each in (a, b))
-        made = multiplied(a, b, total)
+        made = _added(a, b, total)
         self.set(op, InFlight(made, actor, mine.groups))
 
     def _factor(self, op: Operation, number: int, reader: Actor, group: int) -> Array:
@@ -254,8 +256,9 @@ class Asynchronous(BlockPart):
         done = mine.groups - number_of(op, "n")
         self.actors.current.see_until(reader.number, done)
         for memory, op_number, group in mine.reads:
-            if group < done:
-                # A thread knows that its warp has read; of others it knows when all have met.
+            # A group belongs to a warpgroup ("PTX ISA", wgmma.commit_group): each of its threads
+            # knows that it has read; of other warpgroups it knows when all have met.
+            if group < done and self._threads() > _WARPGROUP:
                 self.checker.read_by_threads(memory, op_number, reader, done)
         mine.reads = [read for read in mine.reads if read[2] >= done]
 
@@ -301,6 +304,16 @@ def _unfinished(op: Operation, what: str, hint: str) -> KernelError:
     error = RaceError(what, where=location_text(op.location), hints=[hint])
     error.kind, error.second = "unfinished copy", location_text(op.location)
     return error
+
+
+def _added(a: Array, b: Array, total: Array) -> Array:
+    """`a @ b + total`; float16 is rounded by each instruction, of 32 bytes along K."""
+    if total.dtype != np.float16:
+        return multiplied(a, b, total)
+    step = 32 // a.dtype.itemsize
+    for first in range(0, a.shape[1], step):
+        total = multiplied(a[:, first : first + step], b[first : first + step], total)
+    return total
 
 
 def _decoded(codes: Array, op: Operation) -> Array:

@@ -24,6 +24,7 @@ from xtc.tile.layout import (
     spatial,
     squeeze,
     unsqueeze,
+    visualize_layout,
 )
 from xtc.tile.shared_layouts import (
     shared_column_major,
@@ -61,4 +62,5 @@ __all__ = [
     "spatial",
     "squeeze",
     "unsqueeze",
+    "visualize_layout",
 ]
