@@ -305,7 +305,7 @@ static void launch(cuda_thread *thread, const uint64_t *arguments, const cuda_sh
     code_arguments = arguments;
     number_threads(shape->block);
     gpu_count(GPU_LAUNCHES, 1);
-    gpu_races_launch();
+    gpu_races_launch(independent);
     cluster_count = gpu_cluster_count();
     clusters_taken = 0;
     if (may_share())

@@ -102,10 +102,6 @@ void cuda_atomic(const void *address, uint32_t nbytes)
     check(address, nbytes, "atomic access");
     if (!is_shared(address))
         gpu_require_order("atomic access to global memory");
+    gpu_touch_atomic(address, nbytes);
     gpu_count(GPU_ATOMICS, 1);
-}
-
-void cuda_acquire(void)
-{
-    gpu_races_acquire();
 }

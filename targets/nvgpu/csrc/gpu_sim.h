@@ -8,6 +8,7 @@
 
 #include "cuda_sim.h"
 #include "gpu_block.h"
+#include "gpu_order.h"
 #include "sim_fiber.h"
 #include "sim_output.h"
 
@@ -123,13 +124,19 @@ void gpu_check_alignment(const void *address, uint32_t nbytes, const char *what)
 
 // gpu_races.c: where the machine watches for races.
 void gpu_races_open(void);
-void gpu_races_launch(void);  // begins
-void gpu_races_block(void);   // begins
-void gpu_races_resume(void);  // a block that paused goes on: it has seen what others did
-void gpu_races_acquire(void); // a thread has seen what other blocks did before they released it
-void gpu_races_barrier(void); // opens
-// The running thread reads or writes these bytes; stops where that is a race.
+void gpu_races_launch(bool blocks_are_independent); // begins
+void gpu_races_block(void);                         // begins
+gpu_kept_races gpu_races_keep(void);                // a block pauses
+void gpu_races_resume(const gpu_kept_races *kept);  // it goes on
+void gpu_races_barrier(void);                       // opens
+// The running thread reads or writes these bytes, or does both in one step; stops where that is a race.
 void gpu_touch(const void *address, uint32_t nbytes, bool writes);
+void gpu_touch_atomic(const void *address, uint32_t nbytes);
+// Blocks of a cluster: what the running thread has seen and done goes to another block, which sees it
+// when its next barrier opens; and the running thread's block comes to where all meet.
+void gpu_races_send(gpu_order *order);
+void gpu_races_deliver(const gpu_order *order);
+void gpu_races_meet(gpu_order *order);
 
 // gpu_blocks.c: blocks that wait for others.
 // Run the clusters whose numbers `next` gives, until it returns false.

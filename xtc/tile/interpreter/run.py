@@ -176,7 +176,7 @@ def _who(threads: tuple[int, int], position: tuple[int, ...]) -> str:
 def _argument(value: Any, grain: int, events: Events) -> Any:
     if isinstance(value, np.ndarray):
         return Buffer.over(value, grain, events)
-    if isinstance(value, np.generic):
+    if value is None or isinstance(value, np.generic):  # None: a map, which only copies need
         return value
     raise UserError(f"the interpreter takes NumPy arrays, not {value!r}")
 
@@ -466,6 +466,7 @@ _OPERATIONS: Mapping[str, Callable[[_Block, Operation], None]] = MappingProxyTyp
         "memref.cast": _Block.retyped,
         "tile.grid": _Block.nothing,
         "tile.assume": _Block.assume,
+        "tile.tensor_map": _Block.nothing,
         "tile.convert_layout": _Block.same,
         "tile.annotate_layout": _Block.same,
         **{
