@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels that are nearly right: the interpreter finds each race, and none in the legal twin."""
+"""Kernels that are nearly right: the interpreter finds each race, and none in the legal twin; the
+simulator finds those between blocks, whatever order they run in.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +12,37 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.unit.tile_adversaries import blocks, copies, groups
+from tests.unit.tile_adversaries import blocks, copies, groups, lost
 from tests.unit.tile_adversaries.base import Adversary
+from tests.unit.tile_mutants import simulated
 from xtc import tile
 from xtc.tile.interpreter.report import DeadlockError, RaceError
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
-ADVERSARIES = [
-    value
-    for module in (blocks, groups, copies)
-    for value in vars(module).values()
-    if inspect.isclass(value) and issubclass(value, Adversary) and value is not Adversary
-]
+
+def adversaries(*modules: Any) -> list[Any]:
+    return [
+        value
+        for module in modules
+        for value in vars(module).values()
+        if inspect.isclass(value) and issubclass(value, Adversary) and value is not Adversary
+    ]
+
+
+ADVERSARIES = adversaries(blocks, groups, copies, lost)
+ORDERS: dict[str, dict[str, Any]] = {
+    "in order": {"sim_races": True},
+    "shuffled": {"sim_races": True, "sim_schedule": "shuffled"},
+}
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(autouse=True)
-def _hopper() -> Any:
+@pytest.fixture
+def hopper() -> Any:
     with NvgpuDevice(NvgpuOptions(arch="sm_90a")) as device:
         tile.use_device(device)
-        yield
+        yield device
         tile.use_device(None)
 
 
@@ -49,6 +61,7 @@ def line_of(where: str) -> int | None:
     return int(where.split(":")[1]) if where else None
 
 
+@pytest.mark.usefixtures("hopper")
 @pytest.mark.parametrize("kernel", ADVERSARIES)
 def test_the_mistake_is_found(kernel: Any) -> None:
     with pytest.raises((RaceError, DeadlockError)) as caught:
@@ -65,6 +78,7 @@ def test_the_mistake_is_found(kernel: Any) -> None:
     assert any("of block (" in note for note in caught.value.notes)
 
 
+@pytest.mark.usefixtures("hopper")
 @pytest.mark.parametrize("kernel", ADVERSARIES)
 def test_the_legal_twin_has_no_report(kernel: Any) -> None:
     arrays = kernel.arrays()
@@ -96,3 +110,38 @@ def test_the_same_mistake_has_the_same_message() -> None:
             groups.OneOfTwoConsumers().check(*groups.OneOfTwoConsumers.arrays())
         texts.add(str(caught.value))
     assert len(texts) == 1
+
+
+def on_simulator(kernel: Any, order: dict[str, Any], **how: Any) -> str:
+    """What the simulator notices of a kernel."""
+
+    def run(device: NvgpuDevice) -> None:
+        tile.use_device(device)
+        try:
+            arrays = kernel.arrays()
+            kernel(**how)(*arrays)
+            if hasattr(kernel, "expected"):
+                np.testing.assert_array_equal(arrays[1], kernel.expected(arrays[0]))
+        finally:
+            tile.use_device(None)
+
+    return simulated(run, **order)
+
+
+@pytest.mark.parametrize("kernel", adversaries(blocks))
+def test_the_simulator_watches_blocks(kernel: Any, is_long: bool) -> None:
+    for order in list(ORDERS.values())[: None if is_long else 1]:
+        if kernel.on_simulator:
+            assert "race in global memory" in on_simulator(kernel, order)
+        assert on_simulator(kernel, order, right=True) == ""
+
+
+def test_the_simulator_has_no_report_of_legal_twins(is_long: bool) -> None:
+    for kernel in adversaries(groups, copies)[:: 1 if is_long else 5]:
+        assert on_simulator(kernel, ORDERS["shuffled"], right=True) == "", kernel
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("kernel", adversaries(lost))
+def test_barriers_in_branches_and_loops_are_kept(kernel: Any, arch: str) -> None:
+    assert on_simulator(kernel, {**ORDERS["shuffled"], "arch": arch}, right=True) == ""

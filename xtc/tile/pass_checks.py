@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xtc.core.errors import XtcError
+from xtc.ir.builders.tile import has_layout
 from xtc.ir.mlir import Module, all_operations
 from xtc.ir.pipeline import Pipeline, Stage, Step
-from xtc.ir.builders.tile import has_layout
 
 if TYPE_CHECKING:
     from xtc.tile.compiled import Kernel
@@ -53,7 +53,10 @@ def _modules(kernel: Kernel) -> Iterator[tuple[str, Module]]:
         if str(module) == text:
             continue
         text = str(module)
-        yield _named(step), module if _is_complete(module) else kernel.through(_of((*done, *layouts)))
+        yield (
+            _named(step),
+            module if _is_complete(module) else kernel.through(_of((*done, *layouts))),
+        )
 
 
 def _named(step: Step) -> str:

@@ -171,14 +171,15 @@ uint32_t gpu_races_phase(void)
 static _Noreturn void tell(const sim_race *race, sim_access access, const char *memory)
 {
     static const char *const what[] = {"read", "write", "atomic access"};
+    static const char *const several[] = {"reads", "writes", "atomic accesses"};
     static const char *const did[] = {"read", "wrote", "changed"};
     uint32_t team = (uint32_t)gpu_block_number() + 1;
     if (race->other.team != team)
         sim_fault(race->address, "race in %s memory: a %s of what another block of the launch %s",
                   memory, what[access], did[race->kind]);
     if (race->other.agent == SIM_SEVERAL)
-        sim_fault(race->address, "race in %s memory: no barrier is between this %s and %ss by "
-                  "other threads", memory, what[access], what[race->kind]);
+        sim_fault(race->address, "race in %s memory: no barrier is between this %s and %s by "
+                  "other threads", memory, what[access], several[race->kind]);
     sim_fault(race->address,
               "race in %s memory: no barrier is between this %s and a %s by thread %u", memory,
               what[access], what[race->kind], race->other.agent);

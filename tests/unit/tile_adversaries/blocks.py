@@ -23,9 +23,7 @@ class ThirdBlock(Adversary):
             self.sync()
             self.release_semaphore(turn, 1)
         else:
-            if self.right:
-                self.lock_semaphore(turn, 1)
-            elif self.blockIdx.x == 1:
+            if self.right or self.blockIdx.x == 1:
                 self.lock_semaphore(turn, 1)
             t = self.load_global(x, offsets=[0], shape=[128])  # ThirdBlock 2
             self.store_global(y, t, offsets=[128 * self.blockIdx.x])
@@ -59,7 +57,7 @@ class TwoSemaphores(Adversary):
 class ReleasedBeforeSync(Adversary):
     """A release tells of what its block did before the last sync."""
 
-    kind = "two blocks"
+    kind, on_simulator = "two blocks", True
 
     def __call__(self, x_ptr: ~float32, y_ptr: ~float32):
         self.attrs.blocks, self.attrs.warps = 2, 4
@@ -79,7 +77,7 @@ class ReleasedBeforeSync(Adversary):
 class GroupReleases(Adversary):
     """One group stores, another one releases, and they have not met."""
 
-    kind = "two blocks"
+    kind, on_simulator = "two blocks", True
 
     def __call__(self, x_ptr: ~float32, y_ptr: ~float32):
         self.attrs.blocks, self.attrs.warps = 2, 2
@@ -179,6 +177,7 @@ class SplitWithoutLock(Adversary):
         if self.right:
             self.lock_semaphore(turn, part)
         t = t + self.load_global(y, offsets=[0], shape=[128])  # SplitWithoutLock 2
+        self.sync()
         self.store_global(y, t, offsets=[0])  # SplitWithoutLock 1
         self.sync()
         if self.right:
@@ -212,7 +211,7 @@ class LastBlock(Adversary):
 class AcquiredByOneThread(Adversary):
     """One thread sees what another block has released, the others after a sync."""
 
-    kind, sizes = "two blocks", (128, 128)
+    kind, on_simulator = "two blocks", True
 
     def __call__(self, x_ptr: ~float32, y_ptr: ~float32):
         self.attrs.blocks, self.attrs.warps = 2, 2

@@ -113,7 +113,9 @@ class GlobalProxy(Adversary):
         self.sync()
         with self.single_thread():
             self.mbarrier.arrive_and_expect_tx(barrier, s.nbytes)
-            self.tma.global_to_shared(src=x, dst=s, offsets=[0, 0], mbarrier=barrier)  # GlobalProxy 2
+            self.tma.global_to_shared(  # GlobalProxy 2
+                src=x, dst=s, offsets=[0, 0], mbarrier=barrier
+            )
         self.mbarrier.wait(barrier, phase=0)
         self.store_global(y, self.load_shared(s), offsets=[0, 0])
 
@@ -163,7 +165,9 @@ class OneWarpgroupRead(Adversary):
                 with self.single_thread():
                     self.mbarrier.arrive_and_expect_tx(full, s.nbytes)
                     at = 64 * i
-                    self.tma.global_to_shared(src=x, dst=s, offsets=[at, 0], mbarrier=full)  # OneWarpgroupRead 2
+                    self.tma.global_to_shared(  # OneWarpgroupRead 2
+                        src=x, dst=s, offsets=[at, 0], mbarrier=full
+                    )
         for number in self.range(2, unroll="all"):
             with self.warp_group(4 * number, 4):
                 acc = self.register_tensor(dtype=float32, shape=[64, 64], init=0.0)
@@ -192,7 +196,9 @@ class SourceOverwritten(Adversary):
         barrier = self.mbarrier.alloc(1)
         with self.single_thread():
             self.mbarrier.arrive_and_expect_tx(barrier, s.nbytes)
-            self.tma.global_to_shared(src=x, dst=s, offsets=[0, 0], mbarrier=barrier)  # SourceOverwritten 1
+            self.tma.global_to_shared(  # SourceOverwritten 1
+                src=x, dst=s, offsets=[0, 0], mbarrier=barrier
+            )
         if self.right:
             self.mbarrier.wait(barrier, phase=0)
         self.sync()
@@ -231,7 +237,9 @@ class MulticastElsewhere(Adversary):
         rank = self.cluster.blockRank
         self.cluster.sync()
         with self.single_thread():
-            self.mbarrier.arrive_and_expect_tx(barrier, s.nbytes if self.right else (rank < 3) * 512)
+            self.mbarrier.arrive_and_expect_tx(
+                barrier, s.nbytes if self.right else (rank < 3) * 512
+            )
             if rank == 0:
                 self.tma.global_to_shared(
                     src=x, dst=s, offsets=[0, 0], mbarrier=barrier, multicast_mask=mask
@@ -261,8 +269,11 @@ class ReadForAnotherBlock(Adversary):
             if self.right:
                 self.cluster.sync()
             if rank == 0:
-                self.tma.global_to_shared(src=x, dst=s, offsets=[4 * i, 0], mbarrier=full, multicast_mask=3)  # ReadForAnotherBlock 2
+                self.tma.global_to_shared(  # ReadForAnotherBlock 2
+                    src=x, dst=s, offsets=[4 * i, 0], mbarrier=full, multicast_mask=3
+                )
             self.mbarrier.wait(full, phase=i)
-            self.store_global(y, self.load_shared(s), offsets=[8 * i + 4 * rank, 0])  # ReadForAnotherBlock 1
+            t = self.load_shared(s)  # ReadForAnotherBlock 1
+            self.store_global(y, t, offsets=[8 * i + 4 * rank, 0])
             self.sync()
         self.cluster.sync()

@@ -181,7 +181,11 @@ class MissedPhase(Adversary):
 
     def __call__(self, x_ptr: ~float32, y_ptr: ~float32):
         self.attrs.blocks, self.attrs.warps = 1, 3
-        full, read, other = self.mbarrier.alloc(32), self.mbarrier.alloc(32), self.mbarrier.alloc(32)
+        full, read, other = (
+            self.mbarrier.alloc(32),
+            self.mbarrier.alloc(32),
+            self.mbarrier.alloc(32),
+        )
         with self.single_warp(1):
             self.mbarrier.wait(full, phase=0)  # MissedPhase 1
             self.mbarrier.arrive(read)
@@ -204,7 +208,6 @@ class ShiftedStore(Adversary):
 
     def __call__(self, x_ptr: ~float32, y_ptr: ~float32):
         self.attrs.blocks, self.attrs.warps = 1, 2
-        y = self.vector(y_ptr)
         s = self.shared()
         for i in range(3):
             self.store_shared(s, self.ones(64) * i, offsets=[8 * i], dims=[0])  # ShiftedStore 1 2
@@ -222,7 +225,8 @@ class LastIteration(Adversary):
         x, y = self.vector(x_ptr, 512), self.vector(y_ptr, 512)
         s = self.shared()
         for i in range(4):
-            self.store_shared(s, self.load_global(x, offsets=[128 * i], shape=[128]))  # LastIteration 1
+            t = self.load_global(x, offsets=[128 * i], shape=[128])
+            self.store_shared(s, t)  # LastIteration 1
             if self.right or i < 3:
                 self.sync()
             self.store_global(y, self.load_shared(s), offsets=[128 * i])  # LastIteration 2
@@ -328,7 +332,7 @@ class SoftmaxInPlace(Adversary):
     kind, on_simulator, sizes = "two blocks", True, (1024, 1)
 
     def __call__(self, x_ptr: ~float32, y_ptr: ~float32):
-        self.attrs.blocks, self.attrs.warps = 8, 4
+        self.attrs.blocks, self.attrs.warps = 8, 1
         x = self.vector(x_ptr, 1024)
         at = 128 * self.blockIdx.x
         t = self.load_global(x, offsets=[at], shape=[128])
@@ -385,7 +389,7 @@ class CopySourceOverwritten(Adversary):
 
     def __call__(self, x_ptr: ~float32, y_ptr: ~float32):
         self.attrs.blocks, self.attrs.warps = 1, 2
-        x, y = self.vector(x_ptr), self.vector(y_ptr)
+        x = self.vector(x_ptr)
         s = self.shared()
         self.copy_async(x, s, offsets=[0])  # CopySourceOverwritten 1
         if self.right:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from xtc.tile.interpreter.events import Event
@@ -183,7 +184,7 @@ class Actors:
 
     def __init__(self, cuts: Sequence[int], position: tuple[int, ...], clock: Clock) -> None:
         self.clock, self._position = clock, position
-        spans = zip(cuts, cuts[1:], strict=False)
+        spans = pairwise(cuts)
         self._all = {(a, b): Actor(clock, clock.column(), (a, b - a)) for a, b in spans}
         self._groups: dict[tuple[int, int], Group] = {}
         self.block = self.current = self.group((0, cuts[-1]))

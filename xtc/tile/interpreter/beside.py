@@ -78,7 +78,9 @@ class Store:
 
     def write(self) -> None:
         """It has written."""
+        self.note_read()
         touched = self.touched
+        assert self.value is not None  # noqa: S101
         touched.memory.scatter(touched.positions, touched.inside, self.value)
 
 
@@ -102,4 +104,3 @@ def land(event: Event, actor: Actor) -> None:
     """An actor's threads have waited for their part of what they began."""
     if event.times[actor.column] == ALWAYS:
         event.times[actor.column] = actor.clock.now
-

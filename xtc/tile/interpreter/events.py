@@ -2,8 +2,8 @@
 """Accesses to memory, and the last ones of each cell.
 
 A write stands for all accesses before it, and a read for earlier ones that its threads had seen
-(Flanagan, Freund, "FastTrack: Efficient and Precise Dynamic Race Detection", 2009). So a cell has one
-write, and sets of reads and of atomic accesses since then; cells refer to events and sets by numbers.
+(Flanagan, Freund, "FastTrack: Efficient and Precise Dynamic Race Detection", 2009). So a cell has
+one write, and sets of reads and of atomic accesses since then; cells refer to both by numbers.
 """
 
 from __future__ import annotations
@@ -170,9 +170,7 @@ class History:
             self.atomics = np.zeros_like(self.writes)
         self._add(self.atomics, at, number, misses)
 
-    def _add(
-        self, sets: Array, at: Array, number: int, misses: Callable[[Event], bool]
-    ) -> None:
+    def _add(self, sets: Array, at: Array, number: int, misses: Callable[[Event], bool]) -> None:
         numbers = sets[at]
         found = distinct(numbers)
         made = [self.events.joined(old, number, misses) for old in found]
@@ -184,7 +182,9 @@ class History:
     def all(self) -> list[Event]:
         """The last accesses of any cell, those that others stand for left out."""
         whole = np.arange(self.writes.size)
-        found = [e for part in (self.writes_at, self.reads_at, self.atomics_at) for e, _ in part(whole)]
+        found = [
+            e for part in (self.writes_at, self.reads_at, self.atomics_at) for e, _ in part(whole)
+        ]
         latest: dict[Any, Event] = {}
         for number, event in enumerate(found):
             key = number if event.is_flying else (event.clock, tuple(event.times))

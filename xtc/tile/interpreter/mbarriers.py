@@ -35,8 +35,8 @@ _EARLY = (
     "early arrival",
     "an arrival for a phase of an mbarrier may come before the phase before has ended, and count "
     "for that one",
-    "insert self.mbarrier.wait(barrier, phase) for the phase before; and look at the parities of the "
-    "waits before",
+    "insert self.mbarrier.wait(barrier, phase) for the phase before; and look at the parities of "
+    "the waits before",
 )
 
 

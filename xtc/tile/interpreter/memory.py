@@ -96,7 +96,7 @@ class GlobalMemory:
     def held(
         self, group: Group, layout: str, offsets: Sequence[int], dims: Sequence[int]
     ) -> tuple[Any, ...]:
-        """What tells whether two accesses to a buffer hold the same elements in the same threads."""
+        """What tells whether two accesses hold the same elements in the same threads."""
         begin = self.begin + sum(
             int(at) * int(stride) for at, stride in zip(offsets, self.strides, strict=True)
         )
@@ -248,4 +248,3 @@ class GlobalChecker:
                     'insert self.fence.proxy_async(space="global") after the store, and before '
                     "what orders both",
                 )
-

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -113,11 +112,13 @@ class _Launch:
     def fail(
         self, kind: str, what: str, other: Event | int | None, where: str, hint: str
     ) -> RaceError:
-        event = other if isinstance(other, Event) else None
-        op = event.op if event else other
-        first = "" if op is None else location_text(self.ops[op].location)
+        first = by = ""
+        if isinstance(other, Event):
+            by = _who(other.threads, other.position)
+        if other is not None:
+            op = other.op if isinstance(other, Event) else other
+            first = location_text(self.ops[op].location)
         here = location_text(self.current.location)
-        by = _who(event.threads, event.position) if event else ""
         who = _who(self.group.threads, self.group.position)
         return race(kind, what, here, who, first, by, where, hint)
 

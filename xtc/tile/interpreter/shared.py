@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared memory, and the accesses of a block to it.
 
-Two accesses, one of them a write, race unless the later one's threads have all seen the earlier one;
-an instruction does not race with itself where it accesses the same part, as each thread accesses
-what it holds. What runs beside threads accesses memory at any time from when it begins until each
-of the threads that began it has waited for its own part.
+Two accesses, one of them a write, race unless the later one's threads have all seen the earlier
+one; an instruction does not race with itself where it accesses the same part, as each thread
+accesses what it holds. What runs beside threads accesses memory at any time from when it begins
+until each of the threads that began it has waited for its own part.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ _OTHERS = (
     "insert self.sync() for all threads of both, or an mbarrier at which one arrives and the other "
     "waits"
 )
-_LANDS = "insert self.copy_async_wait_all(), or copy_async_wait_group(n), and self.sync() after the copy"
+_LANDS = (
+    "insert self.copy_async_wait_all(), or copy_async_wait_group(n), and self.sync() after the copy"
+)
 _DONE = (
     "wait for it (wgmma.wait_group, tma.wait_group), and then let the writer know: sync, or arrive "
     "at an mbarrier that it waits for"
@@ -175,7 +177,9 @@ class Checker:
         if other.threads == self.actors.current.threads:
             what = f"{name} reads what other threads have {did} since the last sync"
             own = ", after the wait: a thread sees its own copies only" if did == "copied" else ""
-            return self.fail("missing sync", what, other, where, f"insert self.sync() between both{own}")
+            return self.fail(
+                "missing sync", what, other, where, f"insert self.sync() between both{own}"
+            )
         what = f"{name} reads what other threads have {did}, and nothing orders both"
         return self.fail("missing sync", what, other, where, _OTHERS)
 

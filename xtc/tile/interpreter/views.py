@@ -17,8 +17,8 @@ from xtc.ir.mlir import (
     Value,
 )
 from xtc.tile.interpreter.block_part import BlockPart
-from xtc.tile.interpreter.memory import GlobalMemory
 from xtc.tile.interpreter.events import Event
+from xtc.tile.interpreter.memory import GlobalMemory
 from xtc.tile.interpreter.shared import Checker, SharedMemory
 from xtc.tile.interpreter.values import numpy_type
 
