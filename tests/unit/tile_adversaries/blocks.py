@@ -197,9 +197,9 @@ class LastBlock(Adversary):
         self.store_global(x, self.ones(), offsets=[128 * self.blockIdx.x])  # LastBlock 1
         self.sync()
         with self.single_thread():
-            one = self.register_tensor(dtype=int32, shape=[1], init=1)
+            unit = self.register_tensor(dtype=int32, shape=[1], init=1)
             order = "acq_rel" if self.right else "relaxed"
-            self.store_shared(came, self.atomic.global_add(count, one, sem=order))
+            self.store_shared(came, self.atomic.global_add(count, unit, sem=order))
         self.sync()
         if self.load_shared(came).item() == 3:
             t = self.register_tensor(dtype=float32, shape=[128], init=0.0)
@@ -217,13 +217,13 @@ class AcquiredByOneThread(Adversary):
         self.attrs.blocks, self.attrs.warps = 2, 2
         x, y = self.vector(x_ptr), self.vector(y_ptr)
         flag = self.semaphore()
-        one = self.register_tensor(dtype=int32, shape=[1], init=1)
+        unit = self.register_tensor(dtype=int32, shape=[1], init=1)
         if self.blockIdx.x == 0:
             self.store_global(x, self.ones(), offsets=[0])  # AcquiredByOneThread 1
             self.sync()
-            self.atomic.global_add(flag, one, sem="release")
+            self.atomic.global_add(flag, unit, sem="release")
         else:
-            self.atomic.global_add(flag, one, sem="acquire")
+            self.atomic.global_add(flag, unit, sem="acquire")
             if self.right:
                 self.sync()
             t = self.load_global(x, offsets=[0], shape=[128])  # AcquiredByOneThread 2
@@ -255,8 +255,8 @@ class AtomicAndPlain(Adversary):
     def __call__(self, x_ptr: ~int32, y_ptr: ~float32):
         self.attrs.blocks, self.attrs.warps = 3, 1
         x = self.global_view(x_ptr, dtype=int32, shape=[128])
-        one = self.register_tensor(dtype=int32, shape=[128], init=1)
+        unit = self.register_tensor(dtype=int32, shape=[128], init=1)
         if not self.right and self.blockIdx.x == 2:
-            self.store_global(x, one, offsets=[0])  # AtomicAndPlain 2
+            self.store_global(x, unit, offsets=[0])  # AtomicAndPlain 2
         else:
-            self.atomic.global_add(x, one)  # AtomicAndPlain 1
+            self.atomic.global_add(x, unit)  # AtomicAndPlain 1

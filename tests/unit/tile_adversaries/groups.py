@@ -100,8 +100,8 @@ class SharedAtomics(Adversary):
         self.store_shared(s, zero)
         self.sync()
         with self.single_warp(0):
-            one = self.register_tensor(dtype=int32, shape=[128], init=1)
-            self.atomic.shared_add(s, one)  # SharedAtomics 1
+            unit = self.register_tensor(dtype=int32, shape=[128], init=1)
+            self.atomic.shared_add(s, unit)  # SharedAtomics 1
         if self.right:
             self.sync()
         with self.single_warp(1):
