@@ -397,3 +397,17 @@ class CopySourceOverwritten(Adversary):
         self.sync()
         self.store_global(x, self.ones(), offsets=[0])  # CopySourceOverwritten 2
         self.copy_async_wait_all()
+
+
+class ScatteredTwice(Adversary):
+    """Two elements of a scattered store have one index."""
+
+    kind = "one place"
+
+    def __call__(self, x_ptr: ~float32, y_ptr: ~float32):
+        self.attrs.blocks, self.attrs.warps = 1, 2
+        x = self.vector(x_ptr)
+        step = 1 if self.right else 2
+        where = self.register_tensor(dtype=int32, shape=[64], init=lambda i: i // step)
+        value = self.register_tensor(dtype=float32, shape=[64], init=lambda i: i * 1.0)
+        self.store_global_scatter(x, dim=0, indices=where, values=value)  # ScatteredTwice 2

@@ -57,8 +57,10 @@ void sim_shadow_forget(sim_shadow *shadow)
     for (int kind = 0; kind < 3; kind++) {
         if (shadow->has[kind])
             madvise(shadow->last[kind], shadow->nbytes * sizeof(sim_touch), MADV_DONTNEED);
-        if (shadow->has_others[kind])
+        if (shadow->has_others[kind]) {
             madvise(shadow->others[kind], shadow->nbytes * sizeof(uint32_t), MADV_DONTNEED);
+            list_count = 0; // of the only memory that teams share
+        }
         shadow->has[kind] = shadow->has_others[kind] = false;
     }
 }

@@ -16,7 +16,7 @@ from xtc.ir.mlir import Operation, StringAttr, Value
 from xtc.tile.interpreter.actors import Actors
 from xtc.tile.interpreter.block_part import BlockPart
 from xtc.tile.interpreter.combining import combined, printed
-from xtc.tile.interpreter.elements import Array
+from xtc.tile.interpreter.elements import Array, elements
 from xtc.tile.interpreter.events import ATOMIC, PLAIN
 from xtc.tile.interpreter.knowledge import NOTHING, all_of
 from xtc.tile.interpreter.memory import GlobalMemory, Touched
@@ -101,10 +101,29 @@ class Exchange(BlockPart):
     def store_scatter(self, op: Operation) -> None:
         value, memory, indices = (self.get(op, number) for number in range(3))
         where, inside = self._scattered(op, memory, value.shape, number_of(op, "dim"), indices)
+        self._require_apart(op, where, inside, value)
         flat = self._scatter_access(op, memory, where, inside)
         for index in np.ndindex(value.shape):
             if inside[index]:
                 flat[where[index]] = value[index]
+
+    def _require_apart(self, op: Operation, where: Array, inside: Array, value: Array) -> None:
+        """Raise RaceError where other elements have the same place, and other values."""
+        numbers = np.flatnonzero(inside)
+        order = numbers[np.argsort(where.reshape(-1)[numbers], kind="stable")]
+        places, bits = where.reshape(-1)[order], value.reshape(-1)[order].view(np.uint8)
+        bits = bits.reshape(len(order), -1)
+        wrong = (places[1:] == places[:-1]) & (bits[1:] != bits[:-1]).any(axis=1)
+        if wrong.any():
+            mask = np.zeros(where.size, bool)
+            mask[order[1:][wrong]] = mask[order[:-1][wrong]] = True
+            raise self.launch.fail(
+                "one place",
+                "a scattered store writes several elements to one place, and any of them may stay",
+                None,
+                elements(mask.reshape(where.shape)),
+                "give elements other indices, or combine them by atomic instructions",
+            )
 
     def _scattered(
         self, op: Operation, memory: Any, shape: Sequence[int], dim: int, indices: Any
