@@ -40,9 +40,11 @@ class InFlightCalls:
             raise UserError(f"{self._name} is closed", hints=["compile or load it again"])
 
     def __enter__(self) -> None:
-        with self._changed:
+        current = _current()
+        self._under_way.append(current)  # before the look at `closed`, which `close` sets first
+        if self.closed:
+            self._leave(current)
             self.require_open()
-            self._under_way.append(_current())
 
     def __exit__(
         self,
@@ -50,9 +52,14 @@ class InFlightCalls:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with self._changed:
-            self._under_way.remove(_current())
-            self._changed.notify_all()
+        self._leave(_current())
+
+    def _leave(self, current: tuple[int, int]) -> None:
+        """End a use; wake `close`, which waits for uses that began before it."""
+        self._under_way.remove(current)
+        if self.closed:
+            with self._changed:
+                self._changed.notify_all()
 
     def _is_free(self) -> bool:
         return all(process != os.getpid() for process, _ in self._under_way)

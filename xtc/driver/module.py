@@ -27,6 +27,7 @@ from xtc.driver.arguments import (
 )
 from xtc.driver.default_schedules import schedule_in_use
 from xtc.driver.device_counters import count, device_of
+from xtc.driver.direct_arguments import DirectArguments
 from xtc.driver.folders import new_folder, separate_copy
 from xtc.driver.in_flight_calls import InFlightCalls
 from xtc.driver.live_devices import by_name, device_targets, devices_of, require_used
@@ -97,6 +98,7 @@ class Module(Closing):
         self._results = ResultMemory(artifact.manifest)
         resources.callback(self._results.close)
         self._resources = resources.pop_all()
+        self._direct = DirectArguments.of(artifact.manifest)
         self._calls = InFlightCalls(f"module '{self.name}'")
         self.state = States(artifact.manifest, compilation.initial_states() if compilation else {})
         self._states_in_use = RLock()  # one call at a time updates states
@@ -140,10 +142,29 @@ class Module(Closing):
         where they update states of the module.
         """
         self._calls.require_open()
+        if self._direct is not None and not arrays:
+            outputs = self._call_directly(self._direct, args, out)
+            if outputs is not None:
+                return outputs
         if all(name in arrays for name in self.state):
             return self._call(args, out, arrays)
         with self._states_in_use:
             return self._call(args, out, arrays)
+
+    def _call_directly(self, direct: DirectArguments, args: Sequence[Any], out: Any) -> Any:
+        """Run on arrays as they are; None if one of them has to be converted or refused."""
+        inputs = direct.inputs(args)
+        if inputs is None:
+            return None
+        results = direct.new_outputs(self._results.empty) if out is None else out
+        outputs = direct.outputs(results, inputs)
+        if outputs is None:
+            return None
+        with self._calls:
+            self._loaded.bind((*inputs, *outputs))()
+        if out is not None:
+            return out
+        return results[0] if len(results) == 1 else tuple(results)
 
     def _call(self, args: Sequence[Any], out: Any, arrays: Mapping[str, Any]) -> Any:
         named = {**arrays, **self.state.of_call(arrays)} if self.state else arrays

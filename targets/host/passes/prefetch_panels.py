@@ -37,9 +37,10 @@ _MANY = 4  # lines in one iteration at most: processors have ten or so requests 
 class PrefetchPanels(Pass):
     """Prefetch the next panel of a packed array, spread evenly over the iterations that read one.
 
-    A panel is `%w[%n, ..]`: loops around it choose %n, loops inside run over all the rest, and some
-    of them, the rows of a result, read all of it again. Weights of a network come from memory in
-    each call; without this, the first row of each panel waits for them, the others do not.
+    A panel is `%w[%n, ..]`: outer loops choose %n, inner loops run over all other dimensions, and
+    some of the inner loops, over the rows of the result, read the whole panel again. The weights of
+    a network come from memory in each call; without prefetches, the first row of each panel waits
+    for them. A blocked reduction has panels `%w[%n, %b, ..]`, and %b + 1 or %n + 1 is next.
 
     Before:
         scf.for %j = 0 to 8 { scf.for %i = 0 to 14 { scf.for %k = 0 to 512 {
@@ -68,10 +69,10 @@ class PrefetchPanels(Pass):
         require_positive(self)
 
     def run(self, module: Operation) -> None:
-        longest: dict[tuple[Value, Value], _Panel] = {}
+        longest: dict[tuple[Value, ...], _Panel] = {}
         least = 0 if _constant_bytes(module) >= self.bytes else self.bytes
         for panel in _panels(module):
-            key = (panel.array, panel.number)
+            key = (panel.array, *panel.indices)
             best = longest.get(key)
             if panel.array_bytes >= least and (best is None or panel.trips > best.trips):
                 longest[key] = panel
@@ -98,12 +99,12 @@ class _Panel:
 
     Attributes:
         array: all panels.
-        number: of this one, the array's first index.
-        loops: those inside of what computes the number, outermost first, with known bounds.
+        indices: the first indices of the array, which select this panel.
+        loops: the loops that these indices do not depend on, outermost first, with known bounds.
     """
 
     array: Value
-    number: Value
+    indices: tuple[Value, ...]
     loops: tuple[Operation, ...]
 
     @property
@@ -117,10 +118,22 @@ class _Panel:
         return _type_bytes(self.type)
 
     @property
+    def count(self) -> int:
+        """The number of panels in the array."""
+        return math.prod(self.type.shape[: len(self.indices)])
+
+    @property
     def lines(self) -> int:
-        """Cache lines of one panel; 0 where it is none in whole."""
-        size = self.array_bytes // self.type.shape[0]
+        """Cache lines of a panel; 0 if its size is not a multiple of a line."""
+        size = self.array_bytes // self.count
         return 0 if size % _LINE else size // _LINE
+
+    def following(self, ip: InsertionPoint) -> numbers.Number:
+        """The position of the next panel in the array; the last panel is its own successor."""
+        position: numbers.Number = 0
+        for index, size in zip(self.indices, self.type.shape, strict=False):
+            position = numbers.add(numbers.multiply(position, size, ip), index, ip)
+        return numbers.minimum(numbers.add(position, 1, ip), self.count - 1, ip)
 
     @property
     def trips(self) -> int:
@@ -146,29 +159,30 @@ def _panels(module: Operation) -> Iterator[_Panel]:
 
 
 def _panel(access: Access, innermost: Operation) -> _Panel | None:
-    """The panel of a read in this loop; None where it reads anything else."""
-    number, *rest = access.indices
+    """The panel that a read in this loop belongs to, the largest one; None for other reads."""
     type = MemRefType(access.memref.type)
     dense = type.has_static_shape and type.affine_map == AffineMap.get_identity(type.rank)
-    if not rest or not dense or isinstance(numbers.known(number), int):
+    if not dense or isinstance(numbers.known(access.indices[0]), int):
         return None
-    loops = _inside(number, innermost)
-    whole = all(
-        _is_whole(index, size, loops) for index, size in zip(rest, type.shape[1:], strict=True)
-    )
-    if not loops or not whole or any(numbers.known_trips(loop) is None for loop in loops):
-        return None
-    return _Panel(access.memref, number, tuple(loops))
+    for count in range(1, type.rank):
+        selected, rest = access.indices[:count], access.indices[count:]
+        loops = _inside(selected, innermost)
+        if any(numbers.known_trips(loop) is None for loop in loops):
+            return None
+        sizes = zip(rest, type.shape[count:], strict=True)
+        if loops and all(_is_whole(index, size, loops) for index, size in sizes):
+            return _Panel(access.memref, tuple(selected), tuple(loops))
+    return None
 
 
-def _inside(number: Value, innermost: Operation) -> list[Operation]:
-    """The loops around and with the innermost one that a value does not depend on."""
+def _inside(selected: Sequence[Value], innermost: Operation) -> list[Operation]:
+    """The innermost loop and those around it that no value depends on."""
     chain: list[Operation] = []
     loop = innermost
     while loop is not None and loop.name == "scf.for":
         chain.insert(0, loop)
         loop = loop.operation.parent
-    needed = set(_arguments(number))
+    needed = {argument for value in selected for argument in _arguments(value)}
     while chain and not needed.isdisjoint(_variables(chain)):
         chain.pop(0)
     return chain
@@ -205,8 +219,7 @@ def _fetch_next(panel: _Panel) -> None:
     where they are more than the lines, they run in groups, each of which fetches.
     """
     lines, ip = panel.lines, InsertionPoint(panel.loops[0])
-    following = numbers.minimum(numbers.add(panel.number, 1, ip), panel.type.shape[0] - 1, ip)
-    base = numbers.multiply(following, lines, ip)
+    base = numbers.multiply(panel.following(ip), lines, ip)
     flat = _flat(panel, ip)
     done: numbers.Number = 0
     trips = 1
