@@ -13,6 +13,7 @@ import numpy as np
 from xtc.core.errors import UserError
 from xtc.ir.builders.tile import number_of
 from xtc.ir.mlir import Operation, StringAttr, Value
+from xtc.ir.tile_dialect import layout_of
 from xtc.tile.interpreter.actors import Actors
 from xtc.tile.interpreter.block_part import BlockPart
 from xtc.tile.interpreter.combining import combined, printed
@@ -148,11 +149,18 @@ class Exchange(BlockPart):
     def _atomic_access(self, op: Operation, memory: Any, where: Array, inside: Array) -> Any:
         if isinstance(memory, GlobalMemory):
             touched = Touched(memory, where * memory.dtype.itemsize, inside)
-            event = self.event(self.number(op), ATOMIC)
+            event = self.event(self.number(op), ATOMIC, held=self._held_by(op, memory))
             self.launch.global_checker.combine(touched, event, self.actors.current)
             return memory.flat()
         self.checker.combine(memory, where[inside], self.number(op))
         return _Elements(memory)
+
+    def _held_by(self, op: Operation, memory: GlobalMemory) -> Any:
+        """What tells which elements which threads hold; None where indices say so."""
+        if number_of(op, "dim") >= 0:
+            return None
+        layout, rank = str(layout_of(op.operands[1])), len(memory.sizes)
+        return memory.held(self.actors.current, layout, [0] * rank, range(rank))
 
     def _order(self, op: Operation, memory: Any, where: Array, stored: Array) -> None:
         """See what others have released at these elements, and release what is known here.
