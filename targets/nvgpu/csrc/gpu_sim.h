@@ -48,6 +48,8 @@ typedef struct {
     gpu_copy *copies; // asynchronous ones in flight, oldest first
     uint32_t copy_count, copy_room, copy_group;
     uint32_t fences;      // that it made before asynchronous accesses
+    const void *looked_at; // by its last atomic access
+    uint32_t looked_value, looks; // what was there, and how often in succession
     const void *mbarrier; // where it waits, for the phase of this parity
     uint32_t parity;
     uint32_t multiply_group, multiply_waits; // of its warpgroup: groups that it closed, and waits

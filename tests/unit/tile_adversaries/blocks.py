@@ -260,3 +260,45 @@ class AtomicAndPlain(Adversary):
             self.store_global(x, unit, offsets=[0])  # AtomicAndPlain 2
         else:
             self.atomic.global_add(x, unit)  # AtomicAndPlain 1
+
+
+class Flag(Adversary):
+    """The first block waits for a flag of the second one in a loop of atomic instructions."""
+
+    kind, on_simulator = "two blocks", True
+
+    def __call__(self, x_ptr: ~float32, y_ptr: ~float32):
+        self.attrs.blocks, self.attrs.warps = 2, 2
+        x, y = self.vector(x_ptr), self.vector(y_ptr)
+        flag = self.semaphore()
+        if self.blockIdx.x == 1:
+            self.store_global(x, self.ones(), offsets=[0])  # Flag 1
+            self.sync()
+            with self.single_thread():
+                unit = self.register_tensor(dtype=int32, shape=[1], init=1)
+                self.atomic.global_add(flag, unit, sem="release" if self.right else "relaxed")
+        else:
+            with self.single_thread():
+                zero = self.register_tensor(dtype=int32, shape=[1], init=0)
+                while self.atomic.global_add(flag, zero, sem="acquire").item() == 0:
+                    pass
+            self.sync()
+            t = self.load_global(x, offsets=[0], shape=[128])  # Flag 2
+            self.store_global(y, t, offsets=[0])
+
+
+class NobodySetsTheFlag(Adversary):
+    """A loop that waits for what no block does."""
+
+    kind = "deadlock"
+
+    def __call__(self, x_ptr: ~float32, y_ptr: ~float32):
+        self.attrs.blocks, self.attrs.warps = 2, 1
+        flag = self.semaphore()
+        unit = self.register_tensor(dtype=int32, shape=[1], init=1)
+        zero = self.register_tensor(dtype=int32, shape=[1], init=0)
+        if self.right and self.blockIdx.x == 1:
+            self.atomic.global_add(flag, unit)
+        if self.blockIdx.x == 0:
+            while self.atomic.global_add(flag, zero).item() == 0:  # NobodySetsTheFlag 1
+                pass

@@ -97,6 +97,9 @@ class Exchange(BlockPart):
                 flat[position] = combined(kind, flat[position], values[index], compared[index])
                 stored[index] = kind != "cas" or before[index] == compared[index]
         self._order(op, memory, self._roots(memory, where[inside]), stored[inside])
+        places = zip(where[inside], before[inside], strict=True)
+        if all(flat[place] == old for place, old in places):
+            self.look_again(op)
         self.set(op, before)
 
     def store_scatter(self, op: Operation) -> None:

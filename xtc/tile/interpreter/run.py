@@ -22,9 +22,7 @@ from xtc.ir.builders.tile import (
     number_of,
 )
 from xtc.ir.mlir import (
-    BlockArgument,
     BoolAttr,
-    MemRefType,
     Operation,
     RankedTensorType,
     ShapedType,
@@ -42,6 +40,7 @@ from xtc.tile.interpreter.coroutines import Task, Tasks
 from xtc.tile.interpreter.elements import Array
 from xtc.tile.interpreter.events import PLAIN, Event, Events
 from xtc.tile.interpreter.exchange import Exchange
+from xtc.tile.interpreter.kernel_facts import cuts, grains, orders_blocks, spins
 from xtc.tile.interpreter.knowledge import Knowledge
 from xtc.tile.interpreter.mbarriers import MBarrier
 from xtc.tile.interpreter.memory import Buffer, GlobalChecker, GlobalMemory
@@ -49,7 +48,7 @@ from xtc.tile.interpreter.replicas import all_replicas_count
 from xtc.tile.interpreter.report import DeadlockError, RaceError, Report, race
 from xtc.tile.interpreter.semaphores import Semaphore
 from xtc.tile.interpreter.shared import Checker, SharedMemory
-from xtc.tile.interpreter.values import compute, is_computed, numpy_type
+from xtc.tile.interpreter.values import compute, is_computed
 from xtc.tile.interpreter.views import Views
 from xtc.tile.interpreter.whole_tiles import WholeTiles
 
@@ -65,7 +64,7 @@ def interpret(kernel: Operation, arguments: Sequence[Any], grid: Sequence[int]) 
     """
     whole = _Launch(kernel, arguments)
     clusters = positions_of(cluster_of(kernel), grid)
-    if any(op.name == "tile.lock" for op in whole.ops):
+    if whole.blocks_wait:
         whole.run_together(clusters, grid)
     else:
         for positions in clusters:
@@ -85,20 +84,22 @@ class _Launch:
         self.ops = all_operations(kernel)
         self.numbers = {op: number for number, op in enumerate(self.ops)}
         self.block_of = kernel.regions[0].blocks[0]
-        self.events = Events(is_ordered=any(map(_orders_blocks, self.ops)))
-        grains = _grains(self.block_of.arguments, self.ops)
-        pairs = zip(self.block_of.arguments, arguments, grains, strict=True)
+        self.events = Events(is_ordered=any(map(orders_blocks, self.ops)))
+        sizes = grains(self.block_of.arguments, self.ops)
+        pairs = zip(self.block_of.arguments, arguments, sizes, strict=True)
         self.arguments = {a: _argument(value, grain, self.events) for a, value, grain in pairs}
         self.counts: Counter[str] = Counter()
         self.copied = self.blocks = self.clocks = 0
         self.global_checker = GlobalChecker(self.fail, self.events)
         self.tasks = Tasks()
         self.has_groups = any(op.name == "tile.in_group" for op in self.ops)
+        self.spins = set(filter(spins, self.ops))
+        self.blocks_wait = bool(self.spins) or any(op.name == "tile.lock" for op in self.ops)
         self.multiplied = multiplied_makers(self.ops)
         self.threads = number_of(kernel, WARPS) * WARP
         loads = (op for op in self.ops if op.name == "tile.load_global")
         self.replicated = {op for op in loads if all_replicas_count(op, self.threads)}
-        self.cuts = _cuts(self.threads, self.ops)
+        self.cuts = cuts(self.threads, self.ops)
         self.semaphores: dict[tuple[int, int], Semaphore] = {}
         self.released: dict[tuple[int, int], Knowledge] = {}
         self.current = kernel
@@ -182,41 +183,6 @@ def _argument(value: Any, grain: int, events: Events) -> Any:
     raise UserError(f"the interpreter takes NumPy arrays, not {value!r}")
 
 
-def _grains(arguments: Sequence[Value], ops: Sequence[Operation]) -> list[int]:
-    """For each argument the bytes of the smallest elements as which it is viewed."""
-    found = {argument: _element_bytes(argument) for argument in arguments}
-    for op in ops:
-        if op.name in ("memref.reinterpret_cast", "builtin.unrealized_conversion_cast"):
-            root = op.operands[0]
-            while root not in found and not isinstance(root, BlockArgument):
-                root = root.owner.operands[0]
-            if root in found:
-                found[root] = min(found[root], _element_bytes(op.results[0]))
-    return [found[argument] for argument in arguments]
-
-
-def _element_bytes(value: Value) -> int:
-    if not isinstance(value.type, MemRefType):
-        return 1
-    return int(numpy_type(value.type.element_type).itemsize)
-
-
-def _cuts(threads: int, ops: Sequence[Operation]) -> list[int]:
-    """The threads at which groups begin and end."""
-    found = {0, threads}
-    for op in ops:
-        if op.name == "tile.in_group":
-            begin = number_of(op, "begin")
-            found |= {begin, begin + number_of(op, "size")}
-    return sorted(found)
-
-
-def _orders_blocks(op: Operation) -> bool:
-    """Whether an operation lets a block wait for others, or see what they have done."""
-    orders = "order" in op.attributes and "relaxed" not in str(op.attributes["order"])
-    return op.name == "tile.lock" or (op.name == "tile.atomic" and orders)
-
-
 class _Block(Exchange, Clusters, WholeTiles, Views):
     """One block, or the part of it that a group of threads runs."""
 
@@ -258,14 +224,26 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
 
     def wait_until(self, ready: Callable[[], bool], waits_for: str, op: Operation) -> None:
         """Let others run until a condition holds."""
-        begin, size = self.group.threads
-        who = f"block {self.position}"
-        if size != self.launch.threads:
-            who = f"threads {begin} to {begin + size} of {who}"
         where = location_text(op.location)
-        self.launch.tasks.wait(ready, f"{who}: {waits_for}", where)
+        self.launch.tasks.wait(ready, f"{self._whose}: {waits_for}", where)
         self.activate()
         self.launch.current = op
+
+    def look_again(self, op: Operation) -> None:
+        """Let others run once: what an operation looks for is not there."""
+        if op in self.launch.spins:
+            what = "looks again and again at what nobody changes"
+            where = location_text(op.location)
+            self.launch.tasks.look_again(f"{self._whose}: {what}", where)
+            self.activate()
+            self.launch.current = op
+
+    @property
+    def _whose(self) -> str:
+        """Who runs, as the message of a deadlock names it."""
+        begin, size = self.group.threads
+        some = "" if size == self.launch.threads else f"threads {begin} to {begin + size} of "
+        return f"{some}block {self.position}"
 
     def join(self, threads: tuple[int, int]) -> None:
         """Wait until no group that has some of these threads runs beside this code."""
