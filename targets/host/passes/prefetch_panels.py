@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""prefetch-panels: while a panel of weights is read, the next one is fetched from memory."""
+"""prefetch-panels: prefetches the next panel of weights while one is read."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 
 _LINE = 64  # bytes of a cache line
-_FIRST_LEVEL = 3  # of `memref.prefetch`: into all caches; a line is asked for more than once
-_GROUP = 4  # iterations that fetch together: copies of a body that LLVM may write out
-_MANY = 4  # lines in one iteration at most: processors have ten or so requests under way
+_FIRST_LEVEL = 3  # locality of `memref.prefetch`: into all caches, because lines are read again
+_GROUP = 4  # iterations that prefetch together: copies of a body that LLVM may unroll
+_MANY = 4  # most lines per iteration: processors have about ten requests in flight
 
 
 @dataclass(frozen=True)
 class PrefetchPanels(Pass):
-    """Prefetch the next panel of a packed array, spread evenly over the iterations that read one.
+    """Prefetch the next panel of a packed array, evenly over the iterations that read a panel.
 
     A panel is `%w[%n, ..]`: outer loops choose %n, inner loops run over all other dimensions, and
     some of the inner loops, over the rows of the result, read the whole panel again. The weights of
@@ -53,13 +53,13 @@ class PrefetchPanels(Pass):
             memref.prefetch %lines[16 * (%first + (%i * 512 + %k) * 1024 / 7168)]
             vector.load %w[%j, %k, 0] : memref<8x512x32xf32>, vector<16xf32> } } }
 
-    The last panel fetches itself: nothing beyond the array is touched.
+    The last panel prefetches itself, so that nothing beyond the array is accessed.
 
     Attributes:
-        bytes: least size of an array whose panels are fetched, or of all constants of the module
-            together: what is smaller stays in a cache from call to call, and each prefetch is an
-            instruction (3 to 5 % of a convolution's time; where a network's constants are not in a
-            cache, prefetches of small ones too save 5 % of it).
+        bytes: least size of an array whose panels are prefetched, or of all constants of the module
+            together. Smaller ones stay in a cache between calls, and prefetches cost instructions
+            (3 to 5 % of a convolution's time). If a network's constants do not fit into a cache,
+            prefetches of small ones too save 5 % of its time.
     """
 
     name: ClassVar[str] = "prefetch-panels"
@@ -95,7 +95,7 @@ def _type_bytes(type: MemRefType) -> int:
 
 @dataclass(frozen=True)
 class _Panel:
-    """A panel that a nest of loops reads.
+    """A panel that a loop nest reads.
 
     Attributes:
         array: all panels.
@@ -109,12 +109,12 @@ class _Panel:
 
     @property
     def type(self) -> MemRefType:
-        """The array's."""
+        """The type of the array."""
         return MemRefType(self.array.type)
 
     @property
     def array_bytes(self) -> int:
-        """Of all panels."""
+        """Bytes of all panels."""
         return _type_bytes(self.type)
 
     @property
@@ -137,12 +137,12 @@ class _Panel:
 
     @property
     def trips(self) -> int:
-        """How often the innermost loop's body runs for one panel."""
+        """Iterations of the innermost loop per panel."""
         return math.prod(numbers.known_trips(loop) or 0 for loop in self.loops)
 
 
 def _panels(module: Operation) -> Iterator[_Panel]:
-    """Panels read by vectors in innermost loops, once for each array and loop."""
+    """Panels that vectors in innermost loops read, once per array and loop."""
     for loop in [op for op in all_operations(module) if op.name == "scf.for"]:
         inside = [op for op in all_operations(loop) if op != loop]
         if any(op.name == "scf.for" for op in inside):
@@ -193,7 +193,7 @@ def _variables(loops: Sequence[Operation]) -> list[Value]:
 
 
 def _arguments(value: Value) -> Iterator[Value]:
-    """The arguments of blocks that a number is computed from."""
+    """The block arguments that a number is computed from."""
     if isinstance(value, BlockArgument):
         yield value
     elif isinstance(value, OpResult):
@@ -202,7 +202,7 @@ def _arguments(value: Value) -> Iterator[Value]:
 
 
 def _is_whole(index: Value, size: int, loops: Sequence[Operation]) -> bool:
-    """Whether an index is a constant, or runs over its dimension in one of the loops."""
+    """Whether an index is constant, or one of the loops runs over its whole dimension."""
     if isinstance(numbers.known(index), int):
         return True
     for loop in loops:
@@ -213,10 +213,10 @@ def _is_whole(index: Value, size: int, loops: Sequence[Operation]) -> bool:
 
 
 def _fetch_next(panel: _Panel) -> None:
-    """Fetch lines of the next panel at the start of iterations: of few loops, if these are enough.
+    """Prefetch lines of the next panel at the start of iterations of the fewest loops that suffice.
 
-    A line that is there already costs an instruction, and the iterations of a reduction are many:
-    where they are more than the lines, they run in groups, each of which fetches.
+    Each prefetch costs an instruction, and a reduction has many iterations. If there are more
+    iterations than lines, they run in groups with one prefetch per group.
     """
     lines, ip = panel.lines, InsertionPoint(panel.loops[0])
     base = numbers.multiply(panel.following(ip), lines, ip)
@@ -242,12 +242,12 @@ def _fetch_next(panel: _Panel) -> None:
 
 
 def _divisor(count: int, most: int) -> int:
-    """The largest divisor of a number that is no larger than `most` and _GROUP; 1 at least."""
+    """The largest divisor of `count` up to `most` and _GROUP; at least 1."""
     return next(size for size in range(max(1, min(most, _GROUP)), 0, -1) if count % size == 0)
 
 
 def _grouped(loop: Operation, size: int) -> Operation:
-    """A new loop around a loop, which runs `size` of its iterations in each of the new one's."""
+    """A new loop around `loop`, which runs `size` of its iterations per iteration."""
     if size == 1:
         return loop
     lower, upper, step, *initial = loop.operands
@@ -264,14 +264,14 @@ def _grouped(loop: Operation, size: int) -> Operation:
 
 
 def _iteration(loop: Operation, ip: InsertionPoint) -> numbers.Number:
-    """The number of the iteration that a loop is in."""
+    """The number of a loop's current iteration."""
     lower, _, step = (numbers.known(value) for value in list(loop.operands)[:3])
     variable = loop.regions[0].blocks[0].arguments[0]
     return numbers.divide_unsigned(numbers.subtract(variable, lower, ip), step, ip)
 
 
 def _elements(panel: _Panel) -> int:
-    """Of a cache line."""
+    """Elements of a cache line."""
     return _LINE * 8 // element_bits(panel.array)
 
 
