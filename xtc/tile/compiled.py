@@ -265,8 +265,13 @@ class Kernel:
         return self._grids[key]
 
     def _new_grid(self, values: Mapping[str, Any], function: Operation) -> list[int]:
+        return self._blocks(values, function, self._named(function, "tile.grid"))
+
+    def _blocks(
+        self, values: Mapping[str, Any], function: Operation, grids: Sequence[Operation]
+    ) -> list[int]:
         scalars = self.scalars(values, function)
-        (op,) = self._named(function, "tile.grid")
+        (op,) = grids
         sizes = [scalars.number(value) for value in op.operands]
         if any(size is None for size in sizes):
             raise UserError(f"the grid of {self.name} depends on more than its arguments")
@@ -354,7 +359,12 @@ class Kernel:
         kernel = module.body.operations[0].operation
         given = [*buffers, *self.made(values)]
         maps = len(kernel.regions[0].blocks[0].arguments) - len(given)
-        return interpret(kernel, [*given, *[None] * maps], self.grid(values, kernel))
+        if module is self._scheduled:
+            grid = self.grid(values)
+        else:  # which does not live on, and nothing may remember its operations
+            grids = [op for op in all_operations(kernel) if op.name == "tile.grid"]
+            grid = self._blocks(values, kernel, grids)
+        return interpret(kernel, [*given, *[None] * maps], grid)
 
     @cached_property
     def mapped(self) -> Module:
