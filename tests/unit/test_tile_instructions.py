@@ -176,7 +176,7 @@ class NoRelease(Ordered):
 
 def test_a_missing_lock_is_a_race() -> None:
     arguments, _ = ordered(3)
-    with pytest.raises(RaceError, match="another block of the launch writes"):
+    with pytest.raises(RaceError, match="another block of the launch has written"):
         NoLock().check(*arguments)
 
 

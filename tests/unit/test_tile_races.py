@@ -50,7 +50,9 @@ def test_a_race_names_both_lines(kernel: Any, kind: str, first: str, second: str
     assert caught.value.hints
 
 
-@pytest.mark.parametrize("kernel", [tile_races.InPlace, tile_races.SameElements])
+@pytest.mark.parametrize(
+    "kernel", [tile_races.InPlace, tile_races.SameElements, tile_races.AtomicInPlace]
+)
 def test_what_the_same_threads_do_is_no_race(kernel: Any) -> None:
     x = np.arange(1000, dtype=np.float32)
     report = kernel().check(1000, x)

@@ -112,6 +112,17 @@ class SameElements(Base):
         self.store_global(x, t + 1, offsets=[at])
 
 
+class AtomicInPlace(Base):
+    def __call__(self, n: int32, x_ptr: ~float32):
+        _, at = self.begin(n, x_ptr)
+        part = self.global_view(x_ptr + at, dtype=float32, shape=[128])
+        if at + 128 <= n:
+            t = self.load_global(part, offsets=[0], shape=[128])
+            self.store_global(part, t, offsets=[0])
+            self.atomic.global_add(part, t)
+            self.store_global(part, t + 1, offsets=[0])
+
+
 class Assumes(Base):
     def __call__(self, n: int32, x_ptr: ~float32):
         self.assume(n % 4 == 0)

@@ -37,6 +37,7 @@ from xtc.tile.interpreter.values import numpy_type
 from xtc.tile.kept import Files, found_or_made, key_of
 from xtc.tile.launches import launch
 from xtc.tile.maps import BULK_COPIES, tensor_maps
+from xtc.tile.pass_checks import checked_passes, copies
 from xtc.tile.script import Script
 from xtc.tile.settings import dumped
 from xtc.tile.source import parameters, transcribed
@@ -133,9 +134,9 @@ class Kernel:
         return str(self._lowered(stage))
 
     def _lowered(self, stage: str) -> Module:
-        return self._through(self.support.pipeline.until(stage))
+        return self.through(self.support.pipeline.until(stage))
 
-    def _through(self, pipeline: Pipeline) -> Module:
+    def through(self, pipeline: Pipeline) -> Module:
         """A copy of the module on which a pipeline has run."""
         return through(self.text, self._module.context, pipeline)
 
@@ -198,7 +199,7 @@ class Kernel:
 
     def _machine_code(self) -> Files:
         machine = self.support.machine_code
-        lowered = self._through(machine.pipeline)
+        lowered = self.through(machine.pipeline)
         with lowered.context:
             return {TEXT: machine.text(lowered.operation).encode()}
 
@@ -264,8 +265,13 @@ class Kernel:
         return self._grids[key]
 
     def _new_grid(self, values: Mapping[str, Any], function: Operation) -> list[int]:
+        return self._blocks(values, function, self._named(function, "tile.grid"))
+
+    def _blocks(
+        self, values: Mapping[str, Any], function: Operation, grids: Sequence[Operation]
+    ) -> list[int]:
         scalars = self.scalars(values, function)
-        (op,) = self._named(function, "tile.grid")
+        (op,) = grids
         sizes = [scalars.number(value) for value in op.operands]
         if any(size is None for size in sizes):
             raise UserError(f"the grid of {self.name} depends on more than its arguments")
@@ -325,11 +331,11 @@ class Kernel:
     def check(self, values: Mapping[str, Any]) -> Report:
         """Run the kernel in the interpreter; see `Program.check`."""
         if not self.is_divided:
-            return self._interpreted(values)
-        again = _copies(values)
+            return self.interpreted(self._scheduled, values)
+        again = copies(values)
         report = self.undivided.check(values)
         try:
-            report.compiled = self._interpreted(again)
+            report.compiled = self.interpreted(self._scheduled, again)
         except XtcError as error:
             error.notes = (*error.notes, "in what the compiler made of it: a mistake of its own")
             raise
@@ -338,15 +344,27 @@ class Kernel:
                 value[...] = again[name]  # rounded as a device does
         return report
 
-    def _interpreted(self, values: Mapping[str, Any]) -> Report:
+    def check_passes(self, values: Mapping[str, Any]) -> dict[str, Report]:
+        """Run the kernel in the interpreter after each pass; see `Program.check_passes`."""
+        return checked_passes(self, values)
+
+    def interpreted(self, module: Module, values: Mapping[str, Any]) -> Report:
+        """Run a stage of the kernel that has layouts in the interpreter."""
         from xtc.tile.interpreter.run import interpret
 
         buffers = [
             w if isinstance(k, PointerType) else _number(k, w)
             for w, k in zip(self.words(values), self.kinds(), strict=True)
         ]
-        kernel = self._scheduled.body.operations[0].operation
-        return interpret(kernel, [*buffers, *self.made(values)], self.grid(values))
+        kernel = module.body.operations[0].operation
+        given = [*buffers, *self.made(values)]
+        maps = len(kernel.regions[0].blocks[0].arguments) - len(given)
+        if module is self._scheduled:
+            grid = self.grid(values)
+        else:  # which does not live on, and nothing may remember its operations
+            grids = [op for op in all_operations(kernel) if op.name == "tile.grid"]
+            grid = self._blocks(values, kernel, grids)
+        return interpret(kernel, [*given, *[None] * maps], grid)
 
     @cached_property
     def mapped(self) -> Module:
@@ -367,14 +385,6 @@ _WRITTEN = {
     "tile.release": 0,
 }
 """Operations that write memory, with the number of the operand that does."""
-
-
-def _copies(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments, with arrays of the same contents."""
-    return {
-        name: value.copy() if isinstance(value, np.ndarray) else value
-        for name, value in values.items()
-    }
 
 
 def _key(word: Any) -> Any:

@@ -99,6 +99,15 @@ class Program:
         values = self._bound(args, kwargs)
         return self._pick(values, config.device_for(values.values())).check(values)
 
+    def check_passes(self, *args: Any, **kwargs: Any) -> Any:
+        """Check the kernel after each pass of the compiler that changes it while it has tiles.
+
+        Reports by the names of passes, `source` first; the arrays keep their contents. Raises what
+        `check` does, with the pass in a note where the mistake is the compiler's.
+        """
+        values = self._bound(args, kwargs)
+        return self._pick(values, config.device_for(values.values())).check_passes(values)
+
     def candidates(self, *args: Any, **kwargs: Any) -> list[Candidate]:
         """Each schedule with its time or the cause of its failure, the fastest first.
 

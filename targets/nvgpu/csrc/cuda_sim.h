@@ -59,9 +59,13 @@ void cuda_write(const void *address, uint32_t nbytes);
 // an order with others' such accesses. atom, ld.acquire, st.release.
 void cuda_atomic(const void *address, uint32_t nbytes);
 
-// What this block does from here on comes after what others did before they released what it
-// acquires. ld.acquire, atom.acquire.
-void cuda_acquire(void);
+// What this thread does from here on comes after what others did before they released what it reads at
+// this address. ld.acquire, atom.acquire.
+void cuda_acquire(const void *address);
+
+// Who acquires what this thread writes at this address comes after what it has seen and done; with
+// `replaces`, and not after what others have released there. st.release, atom.release.
+void cuda_release(const void *address, uint32_t replaces);
 
 // Let others run: what this thread looks for in memory is not there yet. nanosleep.
 void cuda_pause(void);

@@ -19,6 +19,7 @@ struct letter {
     uint32_t arrivals, nbytes;
     bool is_copy;
     gpu_load copy;
+    gpu_order seen; // by who sent it
 };
 
 static gpu_cluster *current;
@@ -90,11 +91,14 @@ void gpu_cluster_leave(uint64_t block)
                       "the block has ended, and another one of its cluster uses its shared memory");
     current->ended |= 1u << rank_of_current();
     if (current->ended == (1ull << gpu_cluster_size()) - 1)
-        free(current);
+        gpu_cluster_abandon();
 }
 
 void gpu_cluster_abandon(void)
 {
+    if (current)
+        for (int i = 0; i < 2; i++)
+            gpu_order_forget(&current->seen[i]);
     free(current);
     current = NULL;
 }
@@ -105,14 +109,18 @@ void cuda_cluster_sync(void)
     gpu_require_order("barrier.cluster");
     gpu_cluster *cluster = current;
     uint64_t generation = cluster->generation;
+    gpu_order *seen = &cluster->seen[generation % 2];
+    gpu_races_meet(seen);
     if (++cluster->came == gpu_cluster_size() * gpu_thread_count) {
         cluster->came = 0;
         cluster->generation++;
+        gpu_order_forget(&cluster->seen[cluster->generation % 2]); // which all have left
         gpu_count(GPU_CLUSTER_SYNCS, 1);
     }
     while (cluster->generation == generation)
         gpu_wait(GPU_PAUSED);
     gpu_went_on = true;
+    gpu_races_deliver(seen);
     gpu_races_barrier();
 }
 
@@ -159,6 +167,7 @@ void gpu_cluster_arrive(uint32_t rank, void *barrier, uint32_t arrivals, uint32_
     letter *made = sent(rank, barrier, "an arrival at an mbarrier");
     made->arrivals = arrivals;
     made->nbytes = nbytes;
+    gpu_races_send(&made->seen);
 }
 
 void cuda_tma_load_multicast(void *shared, const void *map, void *barrier, const int32_t *coordinates,
@@ -193,10 +202,12 @@ void gpu_cluster_deliver(uint64_t block)
         }
         *at = each->next;
         gpu_went_on = true;
+        gpu_races_deliver(&each->seen);
         if (each->is_copy)
             gpu_tma_take(&each->copy);
         else
             gpu_mbarrier_arrived(each->barrier, each->arrivals, each->nbytes);
+        gpu_order_forget(&each->seen);
         free(each);
     }
     last = at;

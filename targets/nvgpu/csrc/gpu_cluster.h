@@ -9,6 +9,7 @@ typedef struct {
     uint64_t number, generation;
     uint32_t came;         // threads that wait for the generation's end
     uint32_t begun, ended; // blocks, a bit for each rank
+    gpu_order seen[2];     // by those that came, in an even generation and in an odd one
 } gpu_cluster;
 
 uint32_t gpu_cluster_size(void);  // of the launch, in blocks

@@ -104,6 +104,7 @@ static void begin_block(void)
     for (uint32_t i = 0; i < gpu_thread_count; i++) {
         gpu_threads[i].state = GPU_READY;
         gpu_threads[i].barrier_site = 0;
+        gpu_threads[i].looked_at = NULL;
         gpu_copies_begin(&gpu_threads[i]);
         gpu_stores_begin(&gpu_threads[i]);
     }
@@ -346,7 +347,7 @@ static void launch(cuda_thread *thread, const uint64_t *arguments, const cuda_sh
     code_arguments = arguments;
     number_threads(shape->block);
     gpu_count(GPU_LAUNCHES, 1);
-    gpu_races_launch();
+    gpu_races_launch(independent);
     gpu_banks_launch();
     cluster_count = gpu_cluster_count();
     clusters_taken = 0;

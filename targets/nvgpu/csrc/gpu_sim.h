@@ -8,6 +8,7 @@
 
 #include "cuda_sim.h"
 #include "gpu_block.h"
+#include "gpu_order.h"
 #include "sim_fiber.h"
 #include "sim_output.h"
 
@@ -52,6 +53,8 @@ typedef struct {
     uint32_t position[3]; // in its block
     uint32_t parity;      // of the phase for which it waits at an mbarrier
     const void *mbarrier;
+    const void *looked_at;        // by its last atomic access
+    uint32_t looked_value, looks; // what was there, and how often in succession
     uint32_t multiply_group, multiply_waits; // of its warpgroup: groups that it closed, and waits
     gpu_store *stores; // bulk stores in flight, oldest first
     uint32_t store_count, store_room, store_group;
@@ -137,11 +140,18 @@ char *gpu_shared_memory(void);
 
 // gpu_races.c: where the machine watches for races.
 void gpu_races_open(void);
-void gpu_races_launch(void);  // begins
-void gpu_races_block(void);   // begins
-void gpu_races_resume(void);  // a block that paused goes on: it has seen what others did
-void gpu_races_acquire(void); // a thread has seen what other blocks did before they released it
-void gpu_races_barrier(void); // opens
+void gpu_races_launch(bool blocks_are_independent); // begins
+void gpu_races_block(void);                         // begins
+gpu_kept_races gpu_races_keep(void);                // a block pauses
+void gpu_races_resume(const gpu_kept_races *kept);  // it goes on
+void gpu_races_barrier(void);                       // opens
+// The running thread reads and writes these bytes in one step; stops where that is a race.
+void gpu_touch_atomic(const void *address, uint32_t nbytes);
+// Blocks of a cluster: what the running thread has seen and done goes to another block, which sees it
+// when its next barrier opens; and the running thread's block comes to where all meet.
+void gpu_races_send(gpu_order *order);
+void gpu_races_deliver(const gpu_order *order);
+void gpu_races_meet(gpu_order *order);
 
 // gpu_banks.c: where the machine counts conflicts of banks.
 void gpu_banks_open(void);

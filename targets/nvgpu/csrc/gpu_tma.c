@@ -101,24 +101,52 @@ static char *global_row(const gpu_box *bulk, const uint32_t *digits)
     return global;
 }
 
-static void require_global(const gpu_box *bulk, char *global, const char *what)
+// How many bytes of a row are inside of the tensor; `*global` becomes the first of them.
+static uint32_t inside_of(const gpu_box *bulk, char **global)
 {
     int64_t first = bulk->coordinates[0], last = first + bulk->map.box[0];
     first = first < 0 ? 0 : first;
     last = last > (int64_t)bulk->map.sizes[0] ? (int64_t)bulk->map.sizes[0] : last;
-    if (global && first < last)
-        gpu_check_global(global + first * bulk->map.element_bytes,
-                         (uint32_t)(last - first) * bulk->map.element_bytes, what);
+    if (!*global || first >= last)
+        return 0;
+    *global += first * bulk->map.element_bytes;
+    return (uint32_t)(last - first) * bulk->map.element_bytes;
 }
 
-static void move(const gpu_box *bulk, bool store)
+static void load_row(const gpu_box *bulk, char *row, char *global)
+{
+    char *inside = global;
+    uint32_t nbytes = inside_of(bulk, &inside);
+    if (nbytes)
+        gpu_check_global(inside, nbytes, "a bulk load");
+    move_row(bulk, row, global, false);
+}
+
+static void store_row(const gpu_box *bulk, char *row, char *global)
+{
+    char *inside = global;
+    uint32_t nbytes = inside_of(bulk, &inside);
+    if (nbytes) {
+        gpu_check_global(inside, nbytes, "a bulk store");
+        gpu_touch(inside, nbytes, true);
+    }
+    move_row(bulk, row, global, true);
+}
+
+static void note_row(const gpu_box *bulk, char *row, char *global)
+{
+    (void)row;
+    uint32_t nbytes = inside_of(bulk, &global);
+    if (nbytes)
+        gpu_touch(global, nbytes, false);
+}
+
+static void each_row(const gpu_box *bulk, void (*visit)(const gpu_box *bulk, char *row, char *global))
 {
     uint32_t digits[RANKS] = {0}, row_bytes = bulk->map.box[0] * bulk->map.element_bytes;
     uint32_t rows = bytes_of(&bulk->map) / row_bytes;
     for (uint32_t row = 0; row < rows; row++) {
-        char *global = global_row(bulk, digits);
-        require_global(bulk, global, store ? "a bulk store" : "a bulk load");
-        move_row(bulk, bulk->shared + (uint64_t)row * row_bytes, global, store);
+        visit(bulk, bulk->shared + (uint64_t)row * row_bytes, global_row(bulk, digits));
         for (uint32_t dim = 1; dim < bulk->map.rank && ++digits[dim] == bulk->map.box[dim]; dim++)
             digits[dim] = 0;
     }
@@ -128,6 +156,8 @@ gpu_load gpu_tma_checked(void *shared, const void *map, void *barrier, const int
 {
     gpu_load bulk = {checked(map, shared, coordinates, "a bulk load"), barrier};
     gpu_mbarrier_require(barrier, "a bulk load");
+    if (gpu->machine.races)
+        each_row(&bulk.what, note_row); // it reads from now on
     return bulk;
 }
 
@@ -155,7 +185,7 @@ bool gpu_tma_land(void)
     if (!load_count)
         return false;
     gpu_load *bulk = &loads[first_load];
-    move(&bulk->what, false);
+    each_row(&bulk->what, load_row);
     first_load = (first_load + 1) % LOADS;
     load_count--;
     gpu_mbarrier_brought(bulk->barrier, bytes_of(&bulk->what.map));
@@ -207,7 +237,7 @@ void cuda_tma_wait(uint32_t groups)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < thread->store_count; i++)
         if (thread->stores[i].group + groups < thread->store_group)
-            move(&thread->stores[i].what, true);
+            each_row(&thread->stores[i].what, store_row);
         else
             thread->stores[kept++] = thread->stores[i];
     thread->store_count = kept;

@@ -20,10 +20,14 @@ from xtc.ir.passes import Pass
 
 _READ, _WRITE, _ATOMIC = "cuda_read", "cuda_write", "cuda_atomic"
 _CALLED = (_READ, _WRITE, _ATOMIC)
-_ACQUIRE = "cuda_acquire"
-_ACQUIRING = (4, 6, 7)  # MLIR's numbers of acquire, acq_rel and seq_cst
+_ACQUIRE, _RELEASE = "cuda_acquire", "cuda_release"
+_ACQUIRING, _RELEASING = (4, 6, 7), (5, 6, 7)
+"""MLIR's numbers of acquire, acq_rel and seq_cst, and of release, acq_rel and seq_cst."""
 _DECLARATIONS = "\n".join(
-    (*(f"llvm.func @{name}(!llvm.ptr, i32)" for name in _CALLED), f"llvm.func @{_ACQUIRE}()")
+    (
+        *(f"llvm.func @{name}(!llvm.ptr, i32)" for name in (*_CALLED, _RELEASE)),
+        f"llvm.func @{_ACQUIRE}(!llvm.ptr)",
+    )
 )
 _COMBINING = ("llvm.atomicrmw", "llvm.cmpxchg")
 _MEMORIES = ("!llvm.ptr<1>", "!llvm.ptr<3>")  # global and shared
@@ -88,7 +92,8 @@ def _is_atomic(op: Operation) -> bool:
 
 def _ordering(op: Operation) -> int:
     """MLIR's number of how an access is ordered; 0: in no way."""
-    return int(IntegerAttr(op.attributes["ordering"]).value) if "ordering" in op.attributes else 0
+    name = "success_ordering" if op.name == "llvm.cmpxchg" else "ordering"
+    return int(IntegerAttr(op.attributes[name]).value) if name in op.attributes else 0
 
 
 def _announce(op: Operation) -> None:
@@ -101,9 +106,12 @@ def _announce(op: Operation) -> None:
             else (op.results[0].type)
         )
         width = constant(stored_bytes(type), ip)
-        call(_ATOMIC, [plain_address(pointer, ip), width], [], ip)
-        if op.name != "llvm.store" and _ordering(op) in _ACQUIRING:
-            call(_ACQUIRE, [], [], ip)
+        address, order = plain_address(pointer, ip), _ordering(op)
+        call(_ATOMIC, [address, width], [], ip)
+        if op.name != "llvm.store" and order in _ACQUIRING:
+            call(_ACQUIRE, [address], [], ip)
+        if op.name != "llvm.load" and order in _RELEASING:
+            call(_RELEASE, [address, constant(int(op.name == "llvm.store"), ip)], [], ip)
         return
     reads = op.name == "llvm.load"
     pointer = op.operands[0 if reads else 1]

@@ -2,13 +2,41 @@
 #define _GNU_SOURCE
 #include "sim_shadow.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "sim_device.h"
 
-static sim_touch *room(uint64_t nbytes)
+// Accesses of several teams to a byte, as lists that bytes share; list 0 is empty.
+typedef struct {
+    uint32_t rest;
+    sim_touch touch;
+} several;
+
+static several *lists;
+static uint32_t list_count, list_room;
+
+static uint32_t with(uint32_t rest, const sim_touch *touch)
 {
-    void *bytes = mmap(NULL, nbytes * sizeof(sim_touch), PROT_READ | PROT_WRITE,
+    const several *last = lists + list_count - 1;
+    if (list_count > 1 && last->rest == rest && !memcmp(&last->touch, touch, sizeof *touch))
+        return list_count - 1; // the byte before has the same
+    if (list_count == list_room) {
+        list_room = list_room ? 2 * list_room : 1024;
+        lists = realloc(lists, list_room * sizeof *lists);
+        if (!lists)
+            sim_give_up("no memory for the accesses of several teams");
+    }
+    if (!list_count)
+        lists[list_count++] = (several){0};
+    lists[list_count] = (several){rest, *touch};
+    return list_count++;
+}
+
+static void *room(uint64_t nbytes)
+{
+    void *bytes = mmap(NULL, nbytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (bytes == MAP_FAILED)
         sim_give_up("no address space for the shadow of its memory");
@@ -17,13 +45,24 @@ static sim_touch *room(uint64_t nbytes)
 
 void sim_shadow_open(sim_shadow *shadow, uint64_t address, uint64_t nbytes)
 {
-    *shadow = (sim_shadow){address, nbytes, room(nbytes), room(nbytes)};
+    *shadow = (sim_shadow){.address = address, .nbytes = nbytes};
+    for (int kind = 0; kind < 3; kind++) {
+        shadow->last[kind] = room(nbytes * sizeof(sim_touch));
+        shadow->others[kind] = room(nbytes * sizeof(uint32_t));
+    }
 }
 
 void sim_shadow_forget(sim_shadow *shadow)
 {
-    madvise(shadow->writes, shadow->nbytes * sizeof(sim_touch), MADV_DONTNEED);
-    madvise(shadow->reads, shadow->nbytes * sizeof(sim_touch), MADV_DONTNEED);
+    for (int kind = 0; kind < 3; kind++) {
+        if (shadow->has[kind])
+            madvise(shadow->last[kind], shadow->nbytes * sizeof(sim_touch), MADV_DONTNEED);
+        if (shadow->has_others[kind]) {
+            madvise(shadow->others[kind], shadow->nbytes * sizeof(uint32_t), MADV_DONTNEED);
+            list_count = 0; // of the only memory that teams share
+        }
+        shadow->has[kind] = shadow->has_others[kind] = false;
+    }
 }
 
 static bool same_group(const sim_touch *touch, const sim_agent *self)
@@ -34,45 +73,76 @@ static bool same_group(const sim_touch *touch, const sim_agent *self)
 // Whether something settles that the access came before what the agent does now.
 static bool is_before(const sim_touch *touch, const sim_agent *self)
 {
-    if (!touch->phase)
+    if (!touch->team)
         return true;
-    if (touch->phase < self->team_phase) // of another team
-        return false;
-    if (touch->phase < self->phase || touch->agent == self->agent)
+    if (touch->team != self->team)
+        return self->sees(touch);
+    if (touch->epoch < self->barrier || touch->agent == self->agent)
         return true;
     return same_group(touch, self) && touch->step != self->step;
 }
 
-static bool met(const sim_touch *touch, bool writes, const sim_agent *self, sim_race *race)
+// Whether an access to a byte meets one of a kind.
+static bool met(const sim_shadow *shadow, uint64_t byte, sim_access kind, const sim_agent *self,
+                sim_race *race)
 {
-    if (is_before(touch, self))
+    if (!shadow->has[kind])
         return false;
+    const sim_touch *touch = &shadow->last[kind][byte];
+    uint32_t rest = shadow->has_others[kind] ? shadow->others[kind][byte] : 0;
+    while (is_before(touch, self)) {
+        if (!rest)
+            return false;
+        touch = &lists[rest].touch;
+        rest = lists[rest].rest;
+    }
+    race->address = shadow->address + byte;
     race->other = *touch;
-    race->other_team = touch->phase < self->team_phase;
-    race->other_writes = writes;
+    race->kind = kind;
     return true;
 }
 
-// A later reader stands for earlier ones whose order to it is settled, else it is several.
-static void note_read(sim_touch *read, const sim_agent *self)
+// A later access stands for earlier ones whose order to it is settled.
+static void note(sim_shadow *shadow, uint64_t byte, sim_access kind, const sim_agent *self)
 {
-    bool alone = is_before(read, self);
-    *read = (sim_touch){self->phase, alone ? self->agent : SIM_SEVERAL, self->step};
+    sim_touch *last = &shadow->last[kind][byte];
+    bool alone = is_before(last, self), same_team = last->team == self->team;
+    uint32_t *others = &shadow->others[kind][byte];
+    if (!alone && !same_team && !(shadow->teams_are_apart && shadow->has_others[kind] && *others)) {
+        *others = with(shadow->has_others[kind] ? *others : 0, last);
+        shadow->has_others[kind] = true;
+    }
+    uint16_t agent = !alone && same_team ? SIM_SEVERAL : self->agent;
+    *last = (sim_touch){self->team, self->epoch, agent, self->step};
 }
 
-bool sim_shadow_touch(sim_shadow *shadow, uint64_t address, uint64_t nbytes, bool writes,
+// A write comes after all that it did not meet.
+static void note_write(sim_shadow *shadow, uint64_t byte, const sim_agent *self)
+{
+    shadow->last[SIM_WRITES][byte] =
+        (sim_touch){self->team, self->epoch, self->agent, self->step};
+    for (int kind = 0; kind < 3; kind++) {
+        if (kind != SIM_WRITES && shadow->has[kind])
+            shadow->last[kind][byte] = (sim_touch){0};
+        if (kind != SIM_WRITES && shadow->has_others[kind])
+            shadow->others[kind][byte] = 0;
+    }
+}
+
+bool sim_shadow_touch(sim_shadow *shadow, uint64_t address, uint64_t nbytes, sim_access access,
                       const sim_agent *self, sim_race *race)
 {
     uint64_t first = address - shadow->address;
     for (uint64_t byte = first; byte < first + nbytes && byte < shadow->nbytes; byte++) {
-        sim_touch *write = &shadow->writes[byte], *read = &shadow->reads[byte];
-        race->address = shadow->address + byte;
-        if (met(write, true, self, race) || (writes && met(read, false, self, race)))
+        if (met(shadow, byte, SIM_WRITES, self, race) ||
+            (access != SIM_COMBINES && met(shadow, byte, SIM_COMBINES, self, race)) ||
+            (access != SIM_READS && met(shadow, byte, SIM_READS, self, race)))
             return true;
-        if (writes)
-            *write = (sim_touch){self->phase, self->agent, self->step};
+        if (access == SIM_WRITES)
+            note_write(shadow, byte, self);
         else
-            note_read(read, self);
+            note(shadow, byte, access, self);
     }
+    shadow->has[access] = true;
     return false;
 }

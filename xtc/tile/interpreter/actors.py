@@ -1,181 +1,210 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who accesses memory: groups of a block's threads, and what copies and multiplies beside them.
+"""Who accesses memory: the threads of blocks.
 
-Each actor has a vector clock (Mattern, "Virtual Time and Global States of Distributed Systems",
-1989): for every actor the time before which all that it did is seen here. Threads count time
-together, barriers in phases, asynchronous actors in groups. Threads of a group are not ordered
-among themselves: what they did since they last synchronised is not seen by each other.
+An actor is a part of a block's threads that no group of the kernel divides. Its threads know the
+same of others. They are not ordered among themselves: what they did since they last synchronised is
+not seen by each other. A group is one actor or several.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
-import numpy as np
+from xtc.tile.interpreter.events import Event
+from xtc.tile.interpreter.knowledge import ALWAYS, NOTHING, Knowledge, all_of, common_of
 
-Array = np.ndarray[Any, Any]
-ALWAYS = np.iinfo(np.int64).max
-_ROOM = 16
+WARP = 32
+SHARED, GLOBAL = 0, 1
+"""Threads of a warp; and memories that a proxy fence is about."""
 
 
 @dataclass(eq=False)
 class Actor:
-    """An actor.
+    """A part of a block's threads that no group divides.
 
     Attributes:
-        number: among the actors of its block.
-        threads: the first thread and how many there are; None: it has none.
-        seen: by the numbers of actors, the time before which all that they did is seen.
+        column: in the clock of the block's cluster.
+        threads: the first one, counted from the block's first, and how many. A single thread knows
+            what it has done itself.
+        known: what each of its threads knows.
+        acquired: what one of its threads knows besides, and which one is not known.
+        beside: what its threads have begun, and what runs beside them.
     """
 
-    number: int
-    threads: tuple[int, int] | None
-    seen: Array = field(default_factory=lambda: np.zeros(_ROOM, np.int64))
+    clock: Clock
+    column: int
+    threads: tuple[int, int]
+    known: Knowledge = NOTHING
+    acquired: Knowledge = NOTHING
+    beside: Any = None
 
-    def see(self, seen: Array) -> None:
+    @property
+    def is_thread(self) -> bool:
+        """Whether it is a single thread."""
+        return self.threads[1] == 1
+
+    def misses(self, event: Event) -> bool:
+        """Whether a thread may not have seen an access, or all of it."""
+        return self._lacks(event, self.known.seen, own=self.is_thread)
+
+    def is_unshown(self, event: Event, memory: int) -> bool:
+        """Whether bulk copies and warpgroups may not see a write, for want of a proxy fence."""
+        return event.is_plain and self._lacks(event, self.known.shown[memory], own=False)
+
+    def _lacks(self, event: Event, times: Any, own: bool) -> bool:
+        found = times.get(event.clock, ())
+        mine = own and event.clock == self.clock.number
+        for column, time in event.times.items():
+            if (column >= len(found) or found[column] <= time) and not (
+                mine and column == self.column and time != ALWAYS
+            ):
+                return True
+        return False
+
+    def learn(self, known: Knowledge) -> None:
         """See what somebody else has seen."""
-        grown = max(seen.size, self.seen.size)
-        self.seen = np.maximum(_grown(self.seen, grown), _grown(seen, grown))
+        self.known = all_of((self.known, known))
 
-    def see_until(self, number: int, time: int) -> None:
-        """See what an actor did before a time."""
-        self.seen = _grown(self.seen, number + 1).copy()
-        self.seen[number] = max(self.seen[number], time)
-
-    def misses(self, actors: Array, times: Array) -> Array:
-        """Which accesses by actors at times are not seen; a time below 0 stands for none."""
-        most = max(self.number, int(actors.max(initial=0))) + 1
-        seen = _grown(self.seen, most)
-        if self.threads is not None and self.threads[1] == 1:  # a thread sees what it did
-            seen = seen.copy()
-            seen[self.number] = ALWAYS
-        missed: Array = (times >= 0) & (seen[actors] <= times)
-        return missed
-
-    def has_missed(self, actor: int, time: int) -> bool:
-        """The same of one access."""
-        return bool(self.misses(np.array([actor]), np.array([time])).any())
+    def released(self, now: int) -> Knowledge:
+        """What all its threads together know, and have done before a time."""
+        whole = all_of((self.known, self.acquired))
+        return whole.with_own(self.clock.number, (self.column,), now)
 
 
-def _grown(seen: Array, size: int) -> Array:
-    if seen.size >= size:
-        return seen
-    return np.concatenate([seen, np.zeros(max(size, 2 * seen.size) - seen.size, np.int64)])
-
-
-class Clock:
-    """The actors of blocks that see each other, and their time: of one block, or of a cluster.
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Threads that run the same code.
 
     Attributes:
-        now: the time of all threads.
-        current: who runs.
-        groups: actors by their threads, counted from the first of the first block.
+        threads: the first one, counted from the block's first, and how many.
+        position: of the block.
     """
 
-    def __init__(self) -> None:
-        self.now = 0
-        self.all: list[Actor] = []
-        self.groups: dict[tuple[int, int], Actor] = {}
-        self.beside: dict[Any, Actor] = {}
-        self.current = Actor(-1, None)
+    threads: tuple[int, int]
+    actors: tuple[Actor, ...]
+    position: tuple[int, ...]
 
-    def new(self, threads: tuple[int, int] | None) -> Actor:
-        """One actor more."""
-        self.all.append(Actor(len(self.all), threads))
-        return self.all[-1]
+    def misses(self, event: Event) -> bool:
+        """Whether one of its threads may not have seen an access."""
+        return any(actor.misses(event) for actor in self.actors)
 
-    def meet(self) -> None:
-        """All threads wait for each other."""
+    @property
+    def warps(self) -> list[tuple[Actor, ...]]:
+        """The actors that have threads of each warp, each set of them once."""
+        first, last = self.threads[0] // WARP, (self.threads[0] + self.threads[1] - 1) // WARP
+        found = (
+            tuple(actor for actor in self.actors if meet(actor.threads, (WARP * warp, WARP)))
+            for warp in range(first, last + 1)
+        )
+        return list(dict.fromkeys(found))
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Of its actors."""
+        return tuple(actor.column for actor in self.actors)
+
+    def acquire(self, known: Knowledge) -> None:
+        """The same of one of the threads."""
+        for actor in self.actors:
+            if actor.is_thread:
+                actor.learn(known)
+            else:
+                actor.acquired = all_of((actor.acquired, known))
+
+    def released_by_all(self) -> Knowledge:
+        """What all threads together know and have done; time goes on."""
+        now = self.actors[0].clock.tick()
+        return all_of(actor.released(now) for actor in self.actors)
+
+    def released_by_first(self) -> Knowledge:
+        """The same of the first thread."""
+        return self._by_one(self.actors[:1])
+
+    def released_by_one(self) -> Knowledge:
+        """The same of one thread, and which one is not known."""
+        return self._by_one(self.actors)
+
+    def _by_one(self, actors: Sequence[Actor]) -> Knowledge:
+        now = actors[0].clock.tick()
+        if len(actors) == 1 and actors[0].is_thread:
+            return actors[0].released(now)
+        return common_of([actor.known for actor in actors])
+
+    def fence(self, memory: int) -> None:
+        """What each thread has seen and written is shown to bulk copies and warpgroups."""
+        now = self.actors[0].clock.tick()
+        for actor in self.actors:
+            number, column = actor.clock.number, actor.column
+            actor.known = actor.known.after_fence(number, column, now, memory)
+
+    def sync(self) -> None:
+        """The threads wait for each other."""
+        known = self.released_by_all()
+        for actor in self.actors:
+            actor.known, actor.acquired = known, NOTHING
+
+
+@dataclass(eq=False)
+class Clock:
+    """The time of blocks that see each other: of one block, or of a cluster.
+
+    Attributes:
+        number: among the clocks of the launch.
+        now: the time.
+        columns: how many there are.
+        current: the group that runs.
+    """
+
+    number: int = 0
+    now: int = 1
+    columns: int = 0
+    current: Group = field(default_factory=lambda: Group((0, 0), (), ()))
+
+    def tick(self) -> int:
+        """Time goes on; the new time."""
         self.now += 1
-        everybody = Actor(-1, None)
-        for actor in self.groups.values():
-            everybody.see(actor.seen)
-            everybody.see_until(actor.number, self.now)
-        for actor in self.groups.values():
-            actor.see(everybody.seen)
+        return self.now
+
+    def column(self) -> int:
+        """One column more."""
+        self.columns += 1
+        return self.columns - 1
 
 
 class Actors:
     """The actors of a block.
 
     Attributes:
-        first: the number of the block's first thread in its cluster.
-        block: all its threads.
+        cuts: the threads at which groups of the kernel begin and end.
+        block: the group of all its threads.
     """
 
-    def __init__(self, threads: int, first: int = 0, clock: Clock | None = None) -> None:
-        self.clock, self.first = clock or Clock(), first
-        self.block = self.current = self.group((0, threads))
+    def __init__(self, cuts: Sequence[int], position: tuple[int, ...], clock: Clock) -> None:
+        self.clock, self._position = clock, position
+        spans = pairwise(cuts)
+        self._all = {(a, b): Actor(clock, clock.column(), (a, b - a)) for a, b in spans}
+        self._groups: dict[tuple[int, int], Group] = {}
+        self.block = self.current = self.group((0, cuts[-1]))
 
     @property
-    def now(self) -> int:
-        """The time of all threads."""
-        return self.clock.now
-
-    @property
-    def current(self) -> Actor:
+    def current(self) -> Group:
         """Who runs."""
         return self.clock.current
 
     @current.setter
-    def current(self, actor: Actor) -> None:
-        self.clock.current = actor
+    def current(self, group: Group) -> None:
+        self.clock.current = group
 
-    def group(self, threads: tuple[int, int]) -> Actor:
-        """The actor of these threads of the block."""
-        key = threads[0] + self.first, threads[1]
-        if key not in self.clock.groups:
-            self.clock.groups[key] = self.clock.new(key)
-        return self.clock.groups[key]
-
-    def beside(self, key: Any) -> Actor:
-        """The actor of the block that has no threads, by what tells it from others."""
-        if (self.first, key) not in self.clock.beside:
-            self.clock.beside[self.first, key] = self.clock.new(None)
-        return self.clock.beside[self.first, key]
-
-    def enter(self, threads: tuple[int, int], around: Actor) -> Actor:
-        """The actor of a part of a group's threads, which have seen what all of them have."""
-        actor = self.group(threads)
-        actor.see(around.seen)
-        return actor
-
-    def released(self) -> Array:
-        """What all threads of the current actor have seen and done; time goes on."""
-        self.clock.now += 1
-        mine = Actor(self.current.number, None, self.current.seen.copy())
-        mine.see_until(self.current.number, self.now)
-        return mine.seen
-
-    def sync(self) -> None:
-        """The threads of the current actor wait for each other."""
-        self.clock.now += 1
-        inside = [a for a in self.clock.groups.values() if _contains(self.current, a)]
-        for actor in inside:
-            self.current.see(actor.seen)
-        for actor in inside:
-            self.current.see_until(actor.number, self.now)
-        for actor in inside:
-            actor.see(self.current.seen)
-
-    @property
-    def groups(self) -> list[Actor]:
-        """Those of the block that have threads."""
-        return [a for a in self.clock.groups.values() if _contains(self.block, a)]
-
-    def is_group(self, number: int) -> bool:
-        """Whether an actor has threads."""
-        return self.clock.all[number].threads is not None
-
-    def same_threads(self, number: int) -> bool:
-        """Whether the current actor is of this number."""
-        return self.current.number == number
-
-
-def _contains(outer: Actor, inner: Actor) -> bool:
-    (a, b), (c, d) = outer.threads or (0, 0), inner.threads or (0, 0)
-    return a <= c and c + d <= a + b
+    def group(self, threads: tuple[int, int]) -> Group:
+        """These threads of the block."""
+        if threads not in self._groups:
+            begin, end = threads[0], threads[0] + threads[1]
+            inside = (actor for (a, b), actor in self._all.items() if begin <= a and b <= end)
+            self._groups[threads] = Group(threads, tuple(inside), self._position)
+        return self._groups[threads]
 
 
 def meet(a: tuple[int, int], b: tuple[int, int]) -> bool:

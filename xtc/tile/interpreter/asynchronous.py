@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runs beside threads: mbarriers, TMA copies and multiplications of warpgroups.
 
-TMA loads write as an actor of their barrier, in the phase that counts them; stores and
-multiplications read as an actor of their group of threads, whose time counts committed groups.
+A TMA load is over when the phase that counts its bytes has ended. Copies, stores and
+multiplications are over when each of the threads that began them has waited for its part.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -17,13 +17,17 @@ import numpy as np
 
 from xtc.core.errors import UserError
 from xtc.ir.builders.tile import codes_of, location_text, number_of
-from xtc.ir.mlir import BlockArgument, Operation, RankedTensorType, StringAttr, Value
+from xtc.ir.mlir import BlockArgument, BoolAttr, Operation, RankedTensorType, StringAttr, Value
 from xtc.tile.errors import KernelError
 from xtc.tile.interpreter import mbarriers
-from xtc.tile.interpreter.actors import Actor, Actors, Array
+from xtc.tile.interpreter.actors import GLOBAL, SHARED, Actors
+from xtc.tile.interpreter.beside import Beside, Copy, Store, land
 from xtc.tile.interpreter.block_part import BlockPart
+from xtc.tile.interpreter.elements import Array
+from xtc.tile.interpreter.events import BULK_LOAD, BULK_STORE, COPY, MULTIPLY, Event
+from xtc.tile.interpreter.knowledge import ALWAYS, time_of
 from xtc.tile.interpreter.mbarriers import MBarrier
-from xtc.tile.interpreter.memory import GlobalMemory
+from xtc.tile.interpreter.memory import GlobalMemory, Touched
 from xtc.tile.interpreter.report import RaceError
 from xtc.tile.interpreter.shared import Checker, SharedMemory
 from xtc.tile.interpreter.sums import multiplied
@@ -34,43 +38,10 @@ _SMALL_FLOATS = {"float8_e4m3": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtype
 
 @dataclass(frozen=True)
 class InFlight:
-    """A tile that a multiplication writes, as an actor, in one of its groups."""
+    """A tile that a multiplication writes."""
 
     array: Array
-    actor: Actor
-    group: int
-
-
-@dataclass
-class _Store:
-    """A TMA store that has begun."""
-
-    op: Operation
-    memory: SharedMemory
-    target: GlobalMemory
-    positions: Array
-    inside: Array
-    group: int
-
-
-@dataclass
-class Beside:
-    """What a group of threads has begun.
-
-    Attributes:
-        stores, store_groups: TMA stores in flight, and how many groups are closed.
-        groups: closed groups of multiplications.
-        fenced: whether registers are ordered before the next multiplication.
-        unordered: operations that have made tiles since then.
-        reads: what multiplications in flight read: memory, operation and group.
-    """
-
-    stores: list[_Store] = field(default_factory=list)
-    store_groups: int = 0
-    groups: int = 0
-    fenced: bool = False
-    unordered: set[Operation] = field(default_factory=set)
-    reads: list[tuple[SharedMemory, int, int]] = field(default_factory=list)
+    event: Event
 
 
 class Asynchronous(BlockPart):
@@ -80,10 +51,10 @@ class Asynchronous(BlockPart):
     actors: Actors
     checker: Checker
     values: dict[Value, Any]
-    begun_by: dict[int, Beside]
     barriers: list[MBarrier]
     allocated: dict[Operation, Any]
-    made_at: dict[Operation, tuple[int, int]]
+    made_at: dict[Operation, Event]
+    position: tuple[int, ...]
 
     @abstractmethod
     def tile_positions(
@@ -91,42 +62,94 @@ class Asynchronous(BlockPart):
     ) -> tuple[Array, Array]:
         """For each element of a tile its first byte, and whether it is inside of the tensor."""
 
-    @property
-    def _mine(self) -> Beside:
-        return self.begun_by.setdefault(self.actors.current.number, Beside())
+    def touched(self, op: Operation, memory: GlobalMemory, shape: Sequence[int]) -> Touched:
+        """The elements of a tile of global memory."""
+        return Touched(memory, *self.tile_positions(op, memory, shape))
 
-    def _beside(self, what: str) -> Actor:
-        return self.actors.beside((what, self.actors.current.number))
+    def event(
+        self, op: int, kind: int, *, held: Any = None, times: dict[int, int] | None = None
+    ) -> Event:
+        """An access by the threads that run, over now unless `times` says when."""
+        group, clock = self.actors.current, self.actors.clock
+        if times is None:
+            times = dict.fromkeys(group.columns, clock.now)
+        return Event(op, kind, clock.number, times, held, group.threads, group.position)
+
+    def _beside(self) -> list[Beside]:
+        """What the threads that run have begun."""
+        return [actor.beside for actor in self.actors.current.actors]
+
+    def _flying(self) -> dict[int, int]:
+        """The times of an access that the threads that run begin, each its part."""
+        return dict.fromkeys(self.actors.current.columns, ALWAYS)
 
     def _threads(self) -> int:
-        threads = self.actors.current.threads
-        assert threads is not None  # noqa: S101
-        return threads[1]
+        return self.actors.current.threads[1]
 
     def in_group(self, op: Operation) -> None:
         self.set(op, True)
 
+    # --- copies by threads -----------------------------------------------------------------------
+
+    def copy_async(self, op: Operation) -> None:
+        memory: SharedMemory = self.get(op, 1)
+        touched = self.touched(op, self.get(op, 0), memory.shape)
+        if not BoolAttr(op.attributes["check_bounds"]).value and not touched.inside.all():
+            raise UserError(
+                "copy_async with check_bounds=False reads outside of the global tensor",
+                notes=[touched.outside, f"in block {self.position}"],
+                hints=["leave check_bounds=True where a tile may reach over the end"],
+            )
+        event = self.event(self.number(op), COPY, times=self._flying())
+        self.launch.global_checker.read(touched, event, self.actors.current)
+        self.checker.begin_write(memory, event, "copy_async")
+        copy = Copy(event, memory, touched)
+        for beside in self._beside():
+            beside.copies.begin(copy)
+        self.launch.copied += int(touched.inside.sum()) * touched.memory.dtype.itemsize
+
+    def commit_group(self, op: Operation) -> None:
+        for beside in self._beside():
+            beside.copies.commit()
+
+    def wait_group(self, op: Operation) -> None:
+        self._wait_for_copies(number_of(op, "n"))
+
+    def wait_all(self, op: Operation) -> None:
+        self._wait_for_copies(-1)
+
+    def _wait_for_copies(self, groups: int) -> None:
+        for actor in self.actors.current.actors:
+            for copy in actor.beside.copies.finished(groups):
+                land(copy.event, actor)
+                if not copy.event.is_flying:
+                    copy.memory.put(copy.touched.contents)
+
     # --- mbarriers -------------------------------------------------------------------------------
 
     def mbarrier_alloc(self, op: Operation) -> None:
-        made = mbarriers.made(op, self.actors)
+        made = mbarriers.made(op, self.actors.current, self._phase_error)
         self.barriers += made
         self.allocated[op] = made
-        self.made_at[op] = self.actors.current.number, self.actors.now
+        self.made_at[op] = self.event(self.number(op), COPY)
         self.set(op, made)
-        self.actors.sync()
+        self.actors.current.sync()
+
+    def _phase_error(self, kind: str, what: str, other: Event, hint: str) -> RaceError:
+        found: RaceError = self.launch.fail(kind, what, other, "", hint)
+        return found
 
     def _barrier(self, op: Operation, first: int = 0) -> MBarrier:
         return mbarriers.chosen(self.get(op, first), self.get(op, first + 1))
 
     def mbarrier_arrive(self, op: Operation) -> None:
         arrivals = int(self.get(op, 2)) * self._threads()
-        self._barrier(op).arrive(arrivals, self.actors.released())
+        self._barrier(op).arrive(arrivals, self.actors.current, self.number(op))
 
     def mbarrier_expect(self, op: Operation) -> None:
         barrier = self._barrier(op)
-        barrier.nbytes += int(self.get(op, 2)) * self._threads()
-        barrier.arrive(self._threads(), self.actors.released())
+        barrier.expect(int(self.get(op, 2)) * self._threads())
+        barrier.arrive(self._threads(), self.actors.current, self.number(op))
 
     def mbarrier_wait(self, op: Operation) -> None:
         barrier, parity = self._barrier(op), int(self.get(op, 2))
@@ -137,57 +160,63 @@ class Asynchronous(BlockPart):
             f"waits for a phase of parity {parity}",
             op,
         )
-        self.actors.current.see(barrier.seen)
-        self.checker.waited.add((self.actors.current.number, barrier.actor.number))
+        barrier.waited(parity, self.actors.current, self.number(op))
 
     def fence_proxy(self, op: Operation) -> None:
-        if StringAttr(op.attributes["space"]).value == "shared":
-            self.checker.fence()
+        is_shared = StringAttr(op.attributes["space"]).value == "shared"
+        self.actors.current.fence(SHARED if is_shared else GLOBAL)
 
     # --- TMA -------------------------------------------------------------------------------------
 
     def tma_load(self, op: Operation) -> None:
-        source: GlobalMemory = self.get(op, 0)
         memory: SharedMemory = self.get(op, 1)
         barrier = self._barrier(op, 2)
-        positions, inside = self.tile_positions(op, source, memory.shape)
-        self.launch.global_checker.read(
-            source.buffer, positions, inside, self.number(op), self.actors, None
-        )
-        value = source.gather(positions, inside)
+        touched = self.touched(op, self.get(op, 0), memory.shape)
         for _ in range(self._threads()):
-            self.checker.bulk_copy(memory, self.number(op), value, barrier.actor, barrier.ended)
-            barrier.brought(value.nbytes, op)
-            self.launch.copied += value.nbytes
+            event = self.event(self.number(op), BULK_LOAD, times={barrier.column: barrier.ended})
+            self.launch.global_checker.read(touched, event, self.actors.current)
+            self.bulk_copy(op, memory, touched.contents, event, self.checker, barrier)
+
+    def bulk_copy(
+        self,
+        op: Operation,
+        memory: SharedMemory,
+        value: Array,
+        event: Event,
+        checker: Checker,
+        barrier: MBarrier,
+    ) -> None:
+        """A copy that has begun brings a tile to a block's shared memory, and bytes to its
+        barrier."""
+        checker.begin_write(memory, event, "tma.global_to_shared")
+        memory.put(value)
+        barrier.brought(value.nbytes, op, self.actors.current)
+        self.launch.copied += value.nbytes
 
     def tma_store(self, op: Operation) -> None:
         memory: SharedMemory = self.get(op, 0)
-        target: GlobalMemory = self.get(op, 1)
-        positions, inside = self.tile_positions(op, target, memory.shape)
-        mine = self._mine
-        self.checker.read_beside(
-            memory,
-            self.number(op),
-            "tma.shared_to_global",
-            self._beside("store"),
-            mine.store_groups,
-        )
-        self.launch.global_checker.write(
-            target.buffer, positions, inside, self.number(op), self.actors, None
-        )
-        mine.stores.append(_Store(op, memory, target, positions, inside, mine.store_groups))
+        touched = self.touched(op, self.get(op, 1), memory.shape)
+        reads = self.event(self.number(op), BULK_STORE, times=self._flying())
+        writes = self.event(self.number(op), BULK_STORE, times=self._flying())
+        self.checker.read_beside(memory, reads, "tma.shared_to_global")
+        self.launch.global_checker.write(touched, writes, self.actors.current)
+        store = Store(op, memory, touched, reads, writes)
+        for beside in self._beside():
+            beside.stores.begin(store)
 
     def tma_commit(self, op: Operation) -> None:
-        self._mine.store_groups += 1
+        for beside in self._beside():
+            beside.stores.commit()
 
     def tma_wait(self, op: Operation) -> None:
-        mine = self._mine
-        done = mine.store_groups - number_of(op, "n")
-        for store in [store for store in mine.stores if store.group < done]:
-            value = store.memory.shadow.values[store.memory.positions]
-            store.target.scatter(store.positions, store.inside, value)
-            mine.stores.remove(store)
-        self.actors.current.see_until(self._beside("store").number, done)
+        groups, only_read = number_of(op, "n"), BoolAttr(op.attributes["read"]).value
+        for actor in self.actors.current.actors:
+            for store in actor.beside.stores.finished(groups, keep=only_read):
+                store.note_read()
+                land(store.reads, actor)
+                if not only_read:
+                    land(store.writes, actor)
+                    store.write()
 
     # --- multiplications -------------------------------------------------------------------------
 
@@ -197,23 +226,26 @@ class Asynchronous(BlockPart):
             value = self.values.get(operand)
             if not isinstance(value, InFlight):
                 continue
-            if self.actors.current.has_missed(value.actor.number, value.group):
+            columns = self.actors.current.columns
+            if any(value.event.times.get(column) == ALWAYS for column in columns):
                 raise self.launch.fail(
                     "read before wait",
                     f"{op.name.partition('.')[2]} uses a tile that wgmma.mma still writes",
-                    -1,
-                    "of any",
+                    value.event,
+                    _whole(value.array),
                     "insert self.wgmma.commit_group() and self.wgmma.wait_group(0) before",
                 )
             self.values[operand] = value.array
 
     def wgmma_fence(self, op: Operation) -> None:
-        self._mine.fenced = True
-        self._mine.unordered.clear()
+        for beside in self._beside():
+            beside.fenced = True
+            beside.unordered.clear()
 
     def made_for_wgmma(self, op: Operation) -> None:
         """An operation has written the registers that a multiplication will read."""
-        self._mine.unordered.add(op)
+        for beside in self._beside():
+            beside.unordered.add(op)
 
     def wgmma(self, op: Operation) -> None:
         if self._threads() % _WARPGROUP:
@@ -221,64 +253,72 @@ class Asynchronous(BlockPart):
                 f"wgmma.mma by {self._threads()} threads",
                 notes=[f"a multiple of {_WARPGROUP} take part"],
             )
-        actor, mine = self._beside("wgmma"), self._mine
-        a, b = (self._factor(op, number, actor, mine.groups) for number in (0, 1))
+        event = self.event(self.number(op), MULTIPLY, times=self._flying())
+        a, b = (self._operand(op, number, event) for number in (0, 1))
         c = self.get(op, 2)
-        is_late = _maker(op.operands[0]) in mine.unordered
-        if is_late or (not isinstance(c, InFlight) and not mine.fenced):
+        self._require_fence(op, c)
+        total = c.array if isinstance(c, InFlight) else c
+        made = _added(_decoded(a, op), _decoded(b, op), total)
+        self.set(op, InFlight(made, event))
+        for beside in self._beside():
+            beside.multiplications.begin(event)
+
+    def _operand(self, op: Operation, number: int, event: Event) -> Array:
+        value = self.get(op, number)
+        if isinstance(value, SharedMemory):
+            return self.checker.read_beside(value, event, "wgmma.mma")
+        found: Array = value
+        return found
+
+    def _require_fence(self, op: Operation, sums: Any) -> None:
+        made_by = _made_by(op.operands[0])
+        is_late = any(made_by in beside.unordered for beside in self._beside())
+        fenced = all(beside.fenced for beside in self._beside())
+        if is_late or (not isinstance(sums, InFlight) and not fenced):
             raise self.launch.fail(
                 "missing wgmma fence",
                 f"wgmma.mma {'reads' if is_late else 'adds to'} registers that nothing orders "
                 "before it",
-                -1,
-                "of any",
+                self.number(made_by) if is_late and made_by is not None else None,
+                _whole(self.get(op, 0) if is_late else sums),
                 "insert self.wgmma.fence() before the first wgmma.mma of a tile",
             )
-        total = c.array if isinstance(c, InFlight) else c
-        a, b = (_decoded(each, op) for each in (a, b))
-        made = _added(a, b, total)
-        self.set(op, InFlight(made, actor, mine.groups))
-
-    def _factor(self, op: Operation, number: int, reader: Actor, group: int) -> Array:
-        value = self.get(op, number)
-        if isinstance(value, SharedMemory):
-            self._mine.reads.append((value, self.number(op), group))
-            return self.checker.read_beside(value, self.number(op), "wgmma.mma", reader, group)
-        found: Array = value
-        return found
 
     def wgmma_commit(self, op: Operation) -> None:
-        self._mine.groups += 1
+        for beside in self._beside():
+            beside.multiplications.commit()
 
     def wgmma_wait(self, op: Operation) -> None:
-        mine, reader = self._mine, self._beside("wgmma")
-        mine.fenced = False
-        done = mine.groups - number_of(op, "n")
-        self.actors.current.see_until(reader.number, done)
-        for memory, op_number, group in mine.reads:
-            # A group belongs to a warpgroup ("PTX ISA", wgmma.commit_group): each of its threads
-            # knows that it has read; of other warpgroups it knows when all have met.
-            if group < done and self._threads() > _WARPGROUP:
-                self.checker.read_by_threads(memory, op_number, reader, done)
-        mine.reads = [read for read in mine.reads if read[2] >= done]
+        actors = self.actors.current.actors
+        # A group belongs to a warpgroup ("PTX ISA", wgmma.commit_group): each of its threads knows
+        # that all of it has read. Threads of several warpgroups know that of their own parts.
+        is_one = self._threads() == _WARPGROUP
+        for actor in actors:
+            actor.beside.fenced = False
+            for event in actor.beside.multiplications.finished(number_of(op, "n")):
+                for waiting in actors if is_one else (actor,):
+                    land(event, waiting)
 
     # --- the end ---------------------------------------------------------------------------------
 
     def require_ended(self) -> None:
         """Raise KernelError where a copy may still use the memory of a block that has ended."""
-        for beside in self.begun_by.values():
-            for store in beside.stores:
-                raise _unfinished(
-                    store.op,
-                    "a TMA store may still read shared memory when the block ends",
-                    "insert self.tma.commit_group() and self.tma.wait_group(0)",
-                )
+        for actor in self.actors.block.actors:
+            for store in actor.beside.stores.finished(-1):
+                if store.reads.is_flying:
+                    raise _unfinished(
+                        store.op,
+                        "a TMA store may still read shared memory when the block ends",
+                        "insert self.tma.commit_group() and self.tma.wait_group(0)",
+                    )
+                store.write()
         for barrier in self.barriers:
             if barrier.last_copy is None:
                 continue
             phase, op = barrier.last_copy
-            number = barrier.actor.number
-            if all(group.has_missed(number, phase) for group in self.actors.groups):
+            clock, column = barrier.clock.number, barrier.column
+            known = (time_of(a.known.seen, clock, column) for a in self.actors.block.actors)
+            if max(known) <= phase:
                 raise _unfinished(
                     op,
                     "a TMA copy may still write shared memory when the block ends",
@@ -288,16 +328,22 @@ class Asynchronous(BlockPart):
 
 def multiplied_makers(ops: Sequence[Operation]) -> set[Operation]:
     """The operations that make the tiles that multiplications read from registers."""
-    made = [_maker(op.operands[0]) for op in ops if op.name == "tile.wgmma"]
+    made = [_made_by(op.operands[0]) for op in ops if op.name == "tile.wgmma"]
     return {op for op in made if op is not None}
 
 
-def _maker(value: Value) -> Operation | None:
+def _made_by(value: Value) -> Operation | None:
     """The operation that makes a tile, apart from a change of its layout."""
     if isinstance(value, BlockArgument) or not isinstance(value.type, RankedTensorType):
         return None
     op: Operation = value.owner.operation
-    return _maker(op.operands[0]) if op.name == "tile.convert_layout" else op
+    return _made_by(op.operands[0]) if op.name == "tile.convert_layout" else op
+
+
+def _whole(tile: Any) -> str:
+    """All elements of a tile, as slices."""
+    shape = tile.array.shape if isinstance(tile, InFlight) else np.shape(tile)
+    return f"[{', '.join(f'0:{size}' for size in shape)}]"
 
 
 def _unfinished(op: Operation, what: str, hint: str) -> KernelError:

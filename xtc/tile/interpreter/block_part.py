@@ -28,3 +28,7 @@ class BlockPart(ABC):
     @abstractmethod
     def wait_until(self, ready: Callable[[], bool], waits_for: str, op: Operation) -> None:
         """Let others run until a condition holds."""
+
+    @abstractmethod
+    def look_again(self, op: Operation) -> None:
+        """Let others run once: what an operation looks for is not there."""

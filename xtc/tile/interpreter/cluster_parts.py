@@ -5,14 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import prod
 from typing import Any
 
 from xtc.core.errors import UserError
 from xtc.ir.mlir import Operation
 from xtc.tile.interpreter import mbarriers
-from xtc.tile.interpreter.actors import Clock
+from xtc.tile.interpreter.actors import Clock, Group
 from xtc.tile.interpreter.asynchronous import Asynchronous
+from xtc.tile.interpreter.events import BULK_LOAD, PLAIN, Event
+from xtc.tile.interpreter.knowledge import all_of, time_of
 from xtc.tile.interpreter.mbarriers import MBarrier
 from xtc.tile.interpreter.shared import SharedMemory
 
@@ -50,19 +53,17 @@ class Clusters(Asynchronous):
     """A part of the interpreter of a block.
 
     Attributes:
-        allocated: what each operation has allocated: shared memory, or barriers with the actor and
-            the time that made them.
-        others: what other blocks did here: actor, time and operation.
+        allocated: what each operation has allocated: shared memory, or barriers.
+        made_at: for these barriers, when they were made.
+        others: what other blocks did here.
         ended: whether the block has.
     """
 
     cluster: Cluster
     rank: int
-    block_number: int
-    known: dict[int, int]
     allocated: dict[Operation, Any]
-    made_at: dict[Operation, tuple[int, int]]
-    others: list[tuple[int, int, int]]
+    made_at: dict[Operation, Event]
+    others: list[Event]
     ended: bool
 
     def cluster_sync(self, op: Operation) -> None:
@@ -72,12 +73,8 @@ class Clusters(Asynchronous):
         if cluster.came == cluster.size:
             cluster.came = 0
             cluster.generation += 1
-            cluster.clock.meet()
-            seen = {}
-            for block in cluster.blocks.values():
-                seen.update({**block.known, block.block_number: cluster.clock.now})
-            for block in cluster.blocks.values():
-                block.known.update({k: t for k, t in seen.items() if k != block.block_number})
+            parts = (block.actors.block.actors for block in cluster.blocks.values())
+            Group((0, 0), tuple(chain.from_iterable(parts)), ()).sync()
         else:
             self.wait_until(
                 lambda: cluster.generation != generation,
@@ -96,30 +93,25 @@ class Clusters(Asynchronous):
             return self
         block = self.cluster.blocks.get(rank)
         made = None if block is None else block.made_at.get(made_by)
-        if block is None or made is None or self.actors.current.has_missed(*made):
+        if block is None or made is None or self.actors.current.misses(made):
             raise self.launch.fail(
                 "missing cluster sync",
                 f"block {rank} of the cluster may not have made its mbarriers yet",
                 self.launch.numbers[made_by],
-                "of any",
+                "",
                 _SYNC + "after mbarrier.alloc, before blocks use each other's barriers",
             )
         if block.ended:
             raise self._has_ended(rank)
-        block.others.append((self.actors.current.number, self.actors.now, self._op_number))
+        block.others.append(self.event(self.launch.numbers[self.launch.current], PLAIN))
         return block
 
-    @property
-    def _op_number(self) -> int:
-        found: int = self.launch.numbers[self.launch.current]
-        return found
-
-    def _has_ended(self, rank: int, op: int = -1) -> Any:
+    def _has_ended(self, rank: int, other: Event | None = None) -> Any:
         return self.launch.fail(
             "missing cluster sync",
             f"block {rank} of the cluster may have ended, and its shared memory be another's",
-            op,
-            "of any",
+            other,
+            "",
             _SYNC + "at the end of the kernel",
         )
 
@@ -138,31 +130,32 @@ class Clusters(Asynchronous):
         for rank in self._ranks(mask):
             block = self._block(rank, self._maker(op, 0))
             barrier = self._barrier_in(block, op, 0)
-            barrier.nbytes += int(nbytes) * self._threads()
-            barrier.arrive(int(count) * self._threads(), self.actors.released())
+            barrier.expect(int(nbytes) * self._threads())
+            arrivals = int(count) * self._threads()
+            barrier.arrive(arrivals, self.actors.current, self.number(op))
 
     def tma_multicast(self, op: Operation) -> None:
-        source, mine = self.get(op, 0), self.get(op, 1)
-        positions, inside = self.tile_positions(op, source, mine.shape)
-        self.launch.global_checker.read(
-            source.buffer, positions, inside, self.number(op), self.actors, None
-        )
-        value = source.gather(positions, inside)
-        for rank in self._ranks(self.get(op, 4)):
-            block = self._block(rank, self._maker(op, 2))
+        mine: SharedMemory = self.get(op, 1)
+        touched = self.touched(op, self.get(op, 0), mine.shape)
+        blocks = [self._block(rank, self._maker(op, 2)) for rank in self._ranks(self.get(op, 4))]
+        barriers = [self._barrier_in(block, op, 2) for block in blocks]
+        times = {barrier.column: barrier.ended for barrier in barriers}
+        reads = self.event(self.number(op), BULK_LOAD, times=times)
+        self.launch.global_checker.read(touched, reads, self.actors.current)
+        for block, barrier in zip(blocks, barriers, strict=True):
             root: SharedMemory = block.allocated[self._maker(op, 1)]
             memory = SharedMemory(root.shadow, mine.positions)
-            barrier = self._barrier_in(block, op, 2)
-            block.checker.bulk_copy(memory, self.number(op), value, barrier.actor, barrier.ended)
-            barrier.brought(value.nbytes, op)
-            self.launch.copied += value.nbytes
+            there = {barrier.column: barrier.ended}
+            event = self.event(self.number(op), BULK_LOAD, times=there)
+            self.bulk_copy(op, memory, touched.contents, event, block.checker, barrier)
 
     def leave_cluster(self) -> None:
         """Raise RaceError where other blocks may still use this one's shared memory."""
         self.ended = True
-        for actor, time, op in self.others:
-            if self.actors.block.has_missed(actor, time):
-                raise self._has_ended(self.rank, op)
+        passed = all_of(actor.known for actor in self.actors.block.actors).passed
+        for other in self.others:
+            if any(time_of(passed, other.clock, c) <= time for c, time in other.times.items()):
+                raise self._has_ended(self.rank, other)
 
 
 def positions_of(sizes: Sequence[int], grid: Sequence[int]) -> list[list[tuple[int, ...]]]:

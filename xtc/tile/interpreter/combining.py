@@ -12,7 +12,7 @@ import numpy as np
 
 from xtc.core.tile_layout import RegisterLayout
 from xtc.tile.interpreter import sums
-from xtc.tile.interpreter.shared import Array
+from xtc.tile.interpreter.elements import Array
 
 _ACCUMULATED: Mapping[str, Any] = MappingProxyType(
     {

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+_IDLE_TURNS = 4096  # in which coroutines only look whether something has changed: nothing will
 _STACK_BYTES = 64 << 20  # of a coroutine: the interpreter recurses with the nesting of the kernel
 
 
@@ -46,6 +47,7 @@ class Tasks:
         self._tasks: list[Task] = []
         self._running: Task | None = None
         self._stopped = False
+        self._idle = 0
 
     def add(self, run: Callable[[], None], is_part: bool = False) -> Task:
         """A coroutine more."""
@@ -63,7 +65,7 @@ class Tasks:
         try:
             while left := self._first(at_once):
                 able = [task for task in left if task.ready()]
-                if not able:
+                if not able or self._idle > _IDLE_TURNS:
                     raise deadlock(left)
                 for task in able:
                     if task.ready():
@@ -79,6 +81,16 @@ class Tasks:
         task = self._running
         if task is None:
             raise RuntimeError("nobody runs the coroutines")
+        self._idle = 0
+        self._leave(task, ready, waits_for, where)
+
+    def look_again(self, waits_for: str, where: str) -> None:
+        """Let others run once, as what the coroutine that runs looks for is not there."""
+        if self._running is not None:
+            self._idle += 1
+            self._leave(self._running, lambda: True, waits_for, where)
+
+    def _leave(self, task: Task, ready: Callable[[], bool], waits_for: str, where: str) -> None:
         task.ready, task.waits_for, task.where = ready, waits_for, where
         self._back.release()
         task.baton.acquire()
@@ -110,6 +122,7 @@ class Tasks:
         except BaseException as error:
             task.error = error
         task.ended = True
+        self._idle = 0
         self._back.release()
 
     def _stop(self) -> None:

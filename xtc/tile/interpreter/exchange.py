@@ -13,11 +13,16 @@ import numpy as np
 from xtc.core.errors import UserError
 from xtc.ir.builders.tile import number_of
 from xtc.ir.mlir import Operation, StringAttr, Value
+from xtc.ir.tile_dialect import layout_of
 from xtc.tile.interpreter.actors import Actors
 from xtc.tile.interpreter.block_part import BlockPart
 from xtc.tile.interpreter.combining import combined, printed
-from xtc.tile.interpreter.memory import GlobalMemory
-from xtc.tile.interpreter.shared import Array, Checker, SharedMemory
+from xtc.tile.interpreter.elements import Array, elements
+from xtc.tile.interpreter.events import ATOMIC, PLAIN
+from xtc.tile.interpreter.knowledge import NOTHING, all_of
+from xtc.tile.interpreter.memory import GlobalMemory, Touched
+from xtc.tile.interpreter.semaphores import Semaphore
+from xtc.tile.interpreter.shared import Checker, SharedMemory
 
 
 @dataclass(frozen=True)
@@ -40,35 +45,38 @@ class Exchange(BlockPart):
     values: dict[Value, Any]
     checker: Checker
     actors: Actors
-    known: dict[int, int]
+    event: Any
     position: tuple[int, ...]
-    block_number: int
 
-    def _semaphore(self, op: Operation) -> tuple[Array, tuple[int, int]]:
+    def _semaphore(self, op: Operation) -> tuple[Array, Semaphore, Touched]:
         buffer, offset = self.get(op, 0), int(self.get(op, 1))
-        words = buffer.raw.view(np.int32)
+        words = buffer.raw[: buffer.raw.size // 4 * 4].view(np.int32)
         if not 0 <= offset < words.size:
             raise UserError(f"semaphore {offset} is outside of the {words.size} that there are")
-        return words[offset : offset + 1], (id(buffer), offset)
+        word = words[offset : offset + 1]
+        known = self.launch.semaphores.setdefault((id(buffer), offset), Semaphore(int(word[0])))
+        view = GlobalMemory(buffer, words.dtype, 0, [words.size], [1])
+        return word, known, Touched(view, np.array([4 * offset]), np.ones(1, bool))
 
     def lock(self, op: Operation) -> None:
-        word, key = self._semaphore(op)
-        value = int(self.get(op, 2))
+        word, semaphore, touched = self._semaphore(op)
+        value, group = int(self.get(op, 2)), self.actors.current
         self.wait_until(
             lambda: int(word[0]) == value,
             f"waits for a semaphore to become {value}, which is {int(word[0])}",
             op,
         )
-        for block, time in self.launch.semaphores.get(key, {}).items():
-            self.known[block] = max(self.known.get(block, 0), time)
-        self.actors.sync()
+        group.actors[0].learn(semaphore.released(value, group.actors[0]))
+        self.launch.global_checker.combine(touched, self.event(self.number(op), ATOMIC), group)
+        group.sync()
 
     def release(self, op: Operation) -> None:
-        word, key = self._semaphore(op)
+        word, semaphore, touched = self._semaphore(op)
         word[0] = int(self.get(op, 2))
-        current = self.actors.current
-        synchronised = int(current.seen[current.number])
-        self.launch.semaphores[key] = {**self.known, self.block_number: synchronised}
+        group = self.actors.current
+        event = self.event(self.number(op), ATOMIC)
+        self.launch.global_checker.combine(touched, event, group)
+        semaphore.release(int(word[0]), event, group.released_by_first())
 
     def buffer(self, op: Operation) -> None:
         """The launch has made it."""
@@ -81,20 +89,45 @@ class Exchange(BlockPart):
         compared: Any = extra if kind == "cas" else values
         before = np.zeros_like(values)
         flat = self._atomic_access(op, memory, where, inside)
+        stored = np.ones(values.shape, bool)
         for index in np.ndindex(values.shape):
             if inside[index]:
                 position = where[index]
                 before[index] = flat[position]
                 flat[position] = combined(kind, flat[position], values[index], compared[index])
+                stored[index] = kind != "cas" or before[index] == compared[index]
+        self._order(op, memory, self._roots(memory, where[inside]), stored[inside])
+        places = zip(where[inside], before[inside], strict=True)
+        if all(flat[place] == old for place, old in places):
+            self.look_again(op)
         self.set(op, before)
 
     def store_scatter(self, op: Operation) -> None:
         value, memory, indices = (self.get(op, number) for number in range(3))
         where, inside = self._scattered(op, memory, value.shape, number_of(op, "dim"), indices)
+        self._require_apart(op, where, inside, value)
         flat = self._scatter_access(op, memory, where, inside)
         for index in np.ndindex(value.shape):
             if inside[index]:
                 flat[where[index]] = value[index]
+
+    def _require_apart(self, op: Operation, where: Array, inside: Array, value: Array) -> None:
+        """Raise RaceError where other elements have the same place, and other values."""
+        numbers = np.flatnonzero(inside)
+        order = numbers[np.argsort(where.reshape(-1)[numbers], kind="stable")]
+        places, bits = where.reshape(-1)[order], value.reshape(-1)[order].view(np.uint8)
+        bits = bits.reshape(len(order), -1)
+        wrong = (places[1:] == places[:-1]) & (bits[1:] != bits[:-1]).any(axis=1)
+        if wrong.any():
+            mask = np.zeros(where.size, bool)
+            mask[order[1:][wrong]] = mask[order[:-1][wrong]] = True
+            raise self.launch.fail(
+                "one place",
+                "a scattered store writes several elements to one place, and any of them may stay",
+                None,
+                elements(mask.reshape(where.shape)),
+                "give elements other indices, or combine them by atomic instructions",
+            )
 
     def _scattered(
         self, op: Operation, memory: Any, shape: Sequence[int], dim: int, indices: Any
@@ -118,23 +151,55 @@ class Exchange(BlockPart):
 
     def _atomic_access(self, op: Operation, memory: Any, where: Array, inside: Array) -> Any:
         if isinstance(memory, GlobalMemory):
-            self.launch.global_checker.combine(
-                memory.buffer,
-                where * memory.dtype.itemsize,
-                inside,
-                self.number(op),
-                self.actors,
-            )
+            touched = Touched(memory, where * memory.dtype.itemsize, inside)
+            event = self.event(self.number(op), ATOMIC, held=self._held_by(op, memory))
+            self.launch.global_checker.combine(touched, event, self.actors.current)
             return memory.flat()
         self.checker.combine(memory, where[inside], self.number(op))
         return _Elements(memory)
 
+    def _held_by(self, op: Operation, memory: GlobalMemory) -> Any:
+        """What tells which elements which threads hold; None where indices say so."""
+        if number_of(op, "dim") >= 0:
+            return None
+        layout, rank = str(layout_of(op.operands[1])), len(memory.sizes)
+        return memory.held(self.actors.current, layout, [0] * rank, range(rank))
+
+    def _order(self, op: Operation, memory: Any, where: Array, stored: Array) -> None:
+        """See what others have released at these elements, and release what is known here.
+
+        A cell keeps what was released there while atomic instructions alone change it.
+        """
+        order, group = str(op.attributes["order"]).strip('"'), self.actors.current
+        if order == "relaxed":
+            return
+        base = memory.buffer if isinstance(memory, GlobalMemory) else memory.shadow
+        size = memory.dtype.itemsize if isinstance(memory, GlobalMemory) else 1
+        cells = [(id(base), int(position) * size) for position in where]
+        before = {cell: self.launch.released.get(cell, NOTHING) for cell in cells}
+        if order in ("release", "acq_rel"):
+            known = group.released_by_one()
+            for cell, changed in zip(cells, stored, strict=True):
+                if changed:
+                    self.launch.released[cell] = all_of((before[cell], known))
+        if order in ("acquire", "acq_rel"):
+            group.acquire(all_of(before.values()))
+
+    @staticmethod
+    def _roots(memory: Any, where: Array) -> Array:
+        """Positions of a view's elements in the memory that was allocated."""
+        if isinstance(memory, GlobalMemory):
+            return where
+        found: Array = memory.positions.reshape(-1)[where]
+        return found
+
     def _scatter_access(self, op: Operation, memory: Any, where: Array, inside: Array) -> Any:
         if isinstance(memory, GlobalMemory):
-            nbytes = where * memory.dtype.itemsize
-            self.launch.global_checker.write(
-                memory.buffer, nbytes, inside, self.number(op), self.actors, ("scatter", op)
-            )
+            touched = Touched(memory, where * memory.dtype.itemsize, inside)
+            group = self.actors.current
+            held = group.actors[0].clock.number, group.columns, op, hash(where.tobytes())
+            event = self.event(self.number(op), PLAIN, held=held)
+            self.launch.global_checker.write(touched, event, group)
             return memory.flat()
         self.checker.scatter(memory, where[inside], self.number(op))
         return _Elements(memory)

@@ -1,17 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mbarriers: phases that end when threads have arrived and copies have brought their bytes."""
+"""mbarriers: phases that end when threads have arrived and copies have brought their bytes.
+
+A wait is for the first phase of its parity that may be the last one to have ended, by what its
+threads know: in another order of threads it could return then, and no later phase is sure. So a
+wrong parity shows in whatever order threads run here.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
 
 from xtc.core.errors import UserError
 from xtc.ir.builders.tile import dims_of, location_text
 from xtc.ir.mlir import Operation
-from xtc.tile.interpreter.actors import Actor, Actors, Array
+from xtc.tile.interpreter.actors import Actor, Clock, Group
+from xtc.tile.interpreter.events import PLAIN, Event
+from xtc.tile.interpreter.knowledge import (
+    NOTHING,
+    Knowledge,
+    all_of,
+    passed_only,
+    time_of,
+)
+
+_MISSED = (
+    "missed phase",
+    "the next phase of an mbarrier may end before these threads look for this one, which they "
+    "would wait for in vain",
+    "let the threads that wait arrive at another mbarrier, and who ends the next phase wait for it",
+)
+_EARLY = (
+    "early arrival",
+    "an arrival for a phase of an mbarrier may come before the phase before has ended, and count "
+    "for that one",
+    "insert self.mbarrier.wait(barrier, phase) for the phase before; and look at the parities of "
+    "the waits before",
+)
+
+
+@dataclass
+class _Phase:
+    """A phase that goes on.
+
+    Attributes:
+        known: what those who arrived know.
+        arrivals: each, as an access by its threads.
+        has_bytes: whether copies bring bytes.
+    """
+
+    known: Knowledge = NOTHING
+    arrivals: list[Event] = field(default_factory=list)
+    has_bytes: bool = False
 
 
 @dataclass(eq=False)
@@ -19,59 +60,108 @@ class MBarrier:
     """A barrier.
 
     Attributes:
-        actor: the copies that it counts; their time is the number of a phase.
-        ended: how many phases have ended.
+        clock, column: the times of the column are the numbers of phases.
+        fail: makes the error of a race, from its kind, sentence, the other access and hint.
         pending, nbytes: arrivals and bytes that the current phase lacks.
-        coming, seen: what those who arrived have seen, in this phase; and in those that ended.
-        last_copy: phase and operation of the last copy.
+        phases: by their number, those that have begun.
+        ends: by a number of phases, what is known where they have ended.
+        waits: for so many ended phases, the waits that were for these.
     """
 
-    actor: Actor
+    clock: Clock
+    column: int
     count: int
     where: str
-    pending: int
-    ended: int = 0
+    fail: Callable[[str, str, Event, str], BaseException]
+    pending: int = 0
     nbytes: int = 0
-    coming: Array = field(default_factory=lambda: np.zeros(1, np.int64))
-    seen: Array = field(default_factory=lambda: np.zeros(1, np.int64))
+    phases: list[_Phase] = field(default_factory=lambda: [_Phase()])
+    ends: list[Knowledge] = field(default_factory=lambda: [NOTHING])
+    waits: dict[int, list[Event]] = field(default_factory=dict)
     last_copy: tuple[int, Operation] | None = None
 
-    def arrive(self, arrivals: int, released: Array) -> None:
-        """Some arrive. Raises UserError where the phase waits for fewer."""
+    @property
+    def ended(self) -> int:
+        """How many phases have ended."""
+        return len(self.phases) - 1
+
+    def arrive(self, arrivals: int, group: Group, op: int) -> None:
+        """Threads arrive. Raises UserError where the phase waits for fewer, and RaceError where
+        the phase before may not have ended."""
         if arrivals < 1 or arrivals > self.pending:
             raise UserError(
                 f"{arrivals} arrivals at an mbarrier whose phase waits for {self.pending}",
                 notes=[f"it was made at {self.where} for {self.count}"],
                 hints=["each thread that runs arrives: `with self.single_thread():` lets one"],
             )
+        before = self.phases[self.ended - 1].arrivals if self.ended else []
+        if before and any(self._known_to(actor) < self.ended for actor in group.actors):
+            unseen = [event for event in before if event.threads != group.threads]
+            raise self.fail(_EARLY[0], _EARLY[1], (unseen or before)[0], _EARLY[2])
+        phase = self.phases[-1]
+        phase.arrivals.append(_noted(group, op, group.actors))
+        phase.known = all_of((phase.known, group.released_by_all()))
         self.pending -= arrivals
-        self._collect(released)
         self._end()
 
-    def brought(self, nbytes: int, op: Operation) -> None:
+    def expect(self, nbytes: int) -> None:
+        """Copies will bring bytes."""
+        self.nbytes += nbytes
+        self.phases[-1].has_bytes |= nbytes > 0
+
+    def brought(self, nbytes: int, op: Operation, begun_by: Group) -> None:
         """A copy has brought bytes."""
         self.last_copy = self.ended, op
+        phase = self.phases[-1]
+        phase.has_bytes = True
+        phase.known = all_of((phase.known, passed_only(begun_by.released_by_all())))
         self.nbytes -= nbytes
         self._end()
-
-    def _collect(self, released: Array) -> None:
-        whole = Actor(0, None, self.coming)
-        whole.see(released)
-        self.coming = whole.seen
 
     def _end(self) -> None:
         if self.pending or self.nbytes:
             return
-        self.ended += 1
+        self._require_looked(self.waits.pop(self.ended, []), self.phases[-1].known)
+        own = self.phases[-1].known.with_own(self.clock.number, (self.column,), self.ended + 1)
+        self.ends.append(all_of((self.ends[-1], own)))
+        self.phases.append(_Phase())
         self.pending = self.count
-        whole = Actor(0, None, self.seen)
-        whole.see(self.coming)
-        whole.see_until(self.actor.number, self.ended)
-        self.seen = whole.seen
+
+    def _require_looked(self, waits: list[Event], known: Knowledge) -> None:
+        """Raise RaceError where the threads of a warp may not have looked; they do so together."""
+        for wait in waits:
+            if all(time_of(known.passed, wait.clock, c) <= t for c, t in wait.times.items()):
+                raise self.fail(_MISSED[0], _MISSED[1], wait, _MISSED[2])
 
     def has_ended(self, parity: int) -> bool:
         """Whether the last phase that ended has this parity."""
         return self.ended % 2 != parity
+
+    def waited(self, parity: int, group: Group, op: int) -> None:
+        """Threads have waited. Raises RaceError where the phase after may have ended before."""
+        wanted = {}
+        for actor in group.actors:
+            known = self._known_to(actor)
+            wanted[actor] = phases = known + (known % 2 == parity)
+            if phases < self.ended:
+                last = self.phases[phases].arrivals[-1]
+                raise self.fail(_MISSED[0], _MISSED[1], last, _MISSED[2])
+            actor.learn(self.ends[phases])
+        for warp in group.warps:
+            phases = max(wanted[actor] for actor in warp)
+            self.waits.setdefault(phases, []).append(_noted(group, op, warp))
+        self.clock.tick()
+
+    def _known_to(self, actor: Actor) -> int:
+        """How many phases have ended for sure, by what an actor knows."""
+        known = time_of(actor.known.passed, self.clock.number, self.column)
+        while known < self.ended and self._all_seen(self.phases[known], actor):
+            known += 1
+        return known
+
+    @staticmethod
+    def _all_seen(phase: _Phase, actor: Actor) -> bool:
+        return not phase.has_bytes and not any(map(actor.misses, phase.arrivals))
 
     @property
     def lacks(self) -> str:
@@ -82,16 +172,19 @@ class MBarrier:
         return f"{found} in its phase {self.ended}, of parity {self.ended % 2}"
 
 
-def made(op: Operation, actors: Actors) -> list[MBarrier]:
+def _noted(group: Group, op: int, actors: Sequence[Actor]) -> Event:
+    clock = group.actors[0].clock
+    times = dict.fromkeys((actor.column for actor in actors), clock.now)
+    return Event(op, PLAIN, clock.number, times, None, group.threads, group.position)
+
+
+def made(
+    op: Operation, group: Group, fail: Callable[[str, str, Event, str], BaseException]
+) -> list[MBarrier]:
     """The barriers that an operation allocates."""
-    where = location_text(op.location)
-    threads = actors.current.threads
-    assert threads is not None  # noqa: S101
-    counts = [count or threads[1] for count in dims_of(op, "counts")]
-    return [
-        MBarrier(actors.beside(("mbarrier", op, number)), count, where, count)
-        for number, count in enumerate(counts)
-    ]
+    where, clock = location_text(op.location), group.actors[0].clock
+    counts = [count or group.threads[1] for count in dims_of(op, "counts")]
+    return [MBarrier(clock, clock.column(), n, where, fail, pending=n) for n in counts]
 
 
 def chosen(barriers: list[MBarrier], index: Any) -> MBarrier:

@@ -1,57 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Global memory with a shadow: which block wrote and read each element last.
+"""Global memory, and the accesses of blocks to it.
 
-Nothing orders two blocks of a launch, so an element that a block writes is nobody else's. Within a
-block the same rules hold as for shared memory, but for two instructions that hold the same elements
-in the same registers of the same threads.
+The rules are those of shared memory, apart from two instructions that hold the same elements in the
+same registers of the same threads: a thread's own accesses are ordered. Blocks are not, but by
+semaphores and atomic instructions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from xtc.core.errors import UserError
-from xtc.tile.interpreter.actors import Actors
+from xtc.tile.interpreter.actors import GLOBAL, Group
+from xtc.tile.interpreter.elements import Array, elements
+from xtc.tile.interpreter.events import BULK_LOAD, COPY, Event, Events, History
 from xtc.tile.interpreter.report import RaceError
-from xtc.tile.interpreter.shared import elements, first
-
-Array = np.ndarray[Any, Any]
-_NOBODY = -1
+from xtc.tile.interpreter.shared import Fail
 
 
 @dataclass
 class Buffer:
-    """The memory behind an argument, as bytes, with a shadow for each.
+    """The memory behind an argument, as bytes.
 
     Attributes:
-        raw: the bytes.
-        write_block, write_time, writer: block, time in it, and operation of the last write.
-        read_block, read_time, reader: likewise of the last read.
-        held: a number for the positions of elements over threads in the last access.
-        write_actor, read_actor: which threads of the block did so.
+        grain: bytes of a cell, the smallest elements of any view.
+        history: the last accesses of each cell.
     """
 
     raw: Array
-    write_block: Array
-    write_time: Array
-    writer: Array
-    read_block: Array
-    read_time: Array
-    reader: Array
-    held: Array
-    write_actor: Array
-    read_actor: Array
+    grain: int
+    history: History
 
     @staticmethod
-    def over(array: Array) -> Buffer:
+    def over(array: Array, grain: int, events: Events) -> Buffer:
         """The memory of a NumPy array, which is contiguous."""
         raw = array.reshape(-1).view(np.uint8)
-        shadows = (np.full(raw.size, _NOBODY, np.int64) for _ in range(7))
-        return Buffer(raw, *shadows, *(np.zeros(raw.size, np.int64) for _ in range(2)))
+        return Buffer(raw, grain, History(-(-raw.size // grain), events))
+
+    def cells(self, positions: Array, size: int) -> Array:
+        """For elements of so many bytes, by their first bytes, the cells of each."""
+        first = positions // self.grain if self.grain > 1 else positions
+        if size <= self.grain:
+            return first
+        each = np.arange(size // self.grain)
+        found: Array = first[..., None] + each
+        return found
 
 
 @dataclass
@@ -96,6 +93,17 @@ class GlobalMemory:
             )
         return nbytes, inside
 
+    def held(
+        self, group: Group, layout: str, offsets: Sequence[int], dims: Sequence[int]
+    ) -> tuple[Any, ...]:
+        """What tells whether two accesses hold the same elements in the same threads."""
+        begin = self.begin + sum(
+            int(at) * int(stride) for at, stride in zip(offsets, self.strides, strict=True)
+        )
+        steps = (int(self.strides[dim]) for dim in dims)
+        clock = group.actors[0].clock.number
+        return clock, group.columns, layout, begin, self.dtype.itemsize, *steps
+
     def flat(self) -> Array:
         """All elements of the buffer."""
         size = self.dtype.itemsize
@@ -112,144 +120,131 @@ class GlobalMemory:
 
     def gather(self, positions: Array, inside: Array) -> Array:
         """The elements at these bytes, 0 for those that are not inside."""
-        flat = self.buffer.raw[: self.buffer.raw.size // self.dtype.itemsize * self.dtype.itemsize]
-        values = flat.view(self.dtype)
         result = np.zeros(positions.shape, self.dtype)
-        result[inside] = values[positions[inside] // self.dtype.itemsize]
+        result[inside] = self.flat()[positions[inside] // self.dtype.itemsize]
         return result
 
     def scatter(self, positions: Array, inside: Array, value: Array) -> None:
         """Write the elements that are inside."""
-        flat = self.buffer.raw[: self.buffer.raw.size // self.dtype.itemsize * self.dtype.itemsize]
-        flat.view(self.dtype)[positions[inside] // self.dtype.itemsize] = value[inside]
+        self.flat()[positions[inside] // self.dtype.itemsize] = value[inside]
+
+
+@dataclass(frozen=True)
+class Touched:
+    """The elements of a view that an instruction accesses."""
+
+    memory: GlobalMemory
+    positions: Array
+    inside: Array
+
+    @property
+    def cells(self) -> Array:
+        """The cells of those that are inside."""
+        size = self.memory.dtype.itemsize
+        return self.memory.buffer.cells(self.positions[self.inside], size)
+
+    @property
+    def contents(self) -> Array:
+        """The elements, 0 for those that are not inside."""
+        return self.memory.gather(self.positions, self.inside)
+
+    @property
+    def outside(self) -> str:
+        """The elements that are not inside, as slices of the tile."""
+        return f"elements {elements(~self.inside)} of the tile"
+
+    def where(self, cells: Array) -> str:
+        """The elements whose cells hold, as slices of the tile."""
+        whole = np.zeros(self.inside.shape, bool)
+        whole[self.inside] = cells.any(axis=-1) if cells.ndim > 1 else cells
+        return elements(whole)
 
 
 class GlobalChecker:
-    """Checks accesses of blocks to global memory.
+    """Checks accesses of the group that runs to global memory."""
 
-    Attributes:
-        block: the block that runs.
-        known: of other blocks, the time before which all that they did is seen by this block.
-    """
+    def __init__(self, fail: Fail, events: Events) -> None:
+        self.fail, self.events = fail, events
 
-    def __init__(
-        self, fail: Callable[[str, str, int, str, str], RaceError], atomics: frozenset[int]
-    ) -> None:
-        self.fail = fail
-        self.block = 0
-        self.known: dict[int, int] = {}
-        self._held: dict[Any, int] = {}
-        self._atomics = np.array(sorted(atomics), np.int64)
-
-    def read(
-        self, buffer: Buffer, positions: Array, inside: Array, op: int, actors: Actors, held: Any
-    ) -> None:
+    def read(self, touched: Touched, event: Event, group: Group) -> None:
         """A load, or a copy that begins."""
-        number, at = self._number(held, op), positions[inside]
-        self._other_blocks(_writes(buffer, at), inside, "reads", "writes")
-        same = self._own_writes(buffer, at, actors)
-        self._own(same & (buffer.held[at] != number), buffer.writer[at], inside, "reads", "written")
-        buffer.read_block[at], buffer.read_time[at], buffer.reader[at] = self.block, actors.now, op
-        buffer.read_actor[at] = actors.current.number
-        buffer.held[at] = np.where(same, buffer.held[at], number)
+        cells, history = touched.cells, touched.memory.buffer.history
+        found = [*history.writes_at(cells), *history.atomics_at(cells)]
+        self._require(found, touched, event, group, "reads")
+        if event.kind == BULK_LOAD:
+            self._require_shown(history.writes_at(cells), touched, group)
+        history.read(cells, self.events.number(event), group.misses)
 
-    def write(
-        self, buffer: Buffer, positions: Array, inside: Array, op: int, actors: Actors, held: Any
-    ) -> None:
-        """A store."""
-        number, at = self._number(held, op), positions[inside]
-        self._other_blocks(_writes(buffer, at), inside, "writes", "writes")
-        self._other_blocks(_reads(buffer, at), inside, "writes", "reads")
-        own = self._own_writes(buffer, at, actors)
-        self._own(own & (buffer.held[at] != number), buffer.writer[at], inside, "writes", "written")
-        own = self._own_reads(buffer, at, actors)
-        self._own(own & (buffer.held[at] != number), buffer.reader[at], inside, "writes", "read")
-        self._note_write(buffer, at, op, actors)
-        buffer.held[at] = number
+    def write(self, touched: Touched, event: Event, group: Group) -> None:
+        """A store, or one that begins."""
+        cells, history = touched.cells, touched.memory.buffer.history
+        self._require(history.writes_at(cells), touched, event, group, "writes")
+        self._require(history.reads_at(cells), touched, event, group, "writes", "read")
+        self._require(history.atomics_at(cells), touched, event, group, "writes")
+        history.write(cells, self.events.number(event))
 
-    def combine(
-        self, buffer: Buffer, positions: Array, inside: Array, op: int, actors: Actors
-    ) -> None:
-        """An atomic access, which races with none but those that are not atomic."""
-        at = positions[inside]
-        writes, reads = _writes(buffer, at), _reads(buffer, at)
-        self._other_blocks(writes, inside, "writes", "writes", np.isin(writes[2], self._atomics))
-        self._other_blocks(reads, inside, "writes", "reads")
-        plain = ~np.isin(writes[2], self._atomics)
-        own = self._own_writes(buffer, at, actors) & plain
-        self._own(own, writes[2], inside, "writes", "written")
-        own = self._own_reads(buffer, at, actors)
-        self._own(own, reads[2], inside, "writes", "read")
-        self._note_write(buffer, at, op, actors)
-        buffer.held[at] = self._number(None, op)
+    def combine(self, touched: Touched, event: Event, group: Group) -> None:
+        """An atomic access, which does not race with others of its kind."""
+        cells, history = touched.cells, touched.memory.buffer.history
+        self._require(history.writes_at(cells), touched, event, group, "writes")
+        self._require(history.reads_at(cells), touched, event, group, "writes", "read")
+        history.combine(cells, self.events.number(event), group.misses)
 
-    def _own_writes(self, buffer: Buffer, at: Array, actors: Actors) -> Array:
-        """Bytes that the block wrote, which the current threads have not seen."""
-        missed = actors.current.misses(buffer.write_actor[at], buffer.write_time[at])
-        own: Array = (buffer.write_block[at] == self.block) & missed
-        return own
-
-    def _own_reads(self, buffer: Buffer, at: Array, actors: Actors) -> Array:
-        missed = actors.current.misses(buffer.read_actor[at], buffer.read_time[at])
-        own: Array = (buffer.read_block[at] == self.block) & missed
-        return own
-
-    def _note_write(self, buffer: Buffer, at: Array, op: int, actors: Actors) -> None:
-        buffer.write_block[at], buffer.write_time[at] = self.block, actors.now
-        buffer.writer[at], buffer.write_actor[at] = op, actors.current.number
-
-    def _number(self, held: Any, op: int) -> int:
-        """A number for how threads hold a tile; an asynchronous copy's is its own."""
-        key = held if held is not None else ("copy", op)
-        return self._held.setdefault(key, len(self._held))
-
-    def _other_blocks(
+    def _require(
         self,
-        accesses: tuple[Array, Array, Array],
-        inside: Array,
+        found: Any,
+        touched: Touched,
+        event: Event,
+        group: Group,
         does: str,
-        did: str,
-        allowed: Array | None = None,
+        did: str = "written",
     ) -> None:
-        owners, times, ops = accesses
-        wrong = (owners != _NOBODY) & (owners != self.block)
-        if allowed is not None:
-            wrong &= ~allowed
-        for block, time in self.known.items():
-            wrong &= (owners != block) | (times >= time)
-        if wrong.any():
-            raise self.fail(
+        for other, mask in found:
+            if group.misses(other) and (event.held is None or other.held != event.held):
+                raise self._race(other, touched.where(mask()), group, does, did)
+
+    def _race(self, other: Event, where: str, group: Group, does: str, did: str) -> RaceError:
+        if other.position != group.position:
+            return self.fail(
                 "two blocks",
-                f"a block {does} global memory that another block of the launch {did}",
-                int(ops[first(wrong)]),
-                elements(spread(wrong, inside)),
+                f"a block {does} global memory that another block of the launch has {did}",
+                other,
+                where,
                 "let each block write elements of its own, order them by lock_semaphore and "
                 "release_semaphore, or launch two kernels",
             )
-
-    def _own(self, wrong: Array, ops: Array, inside: Array, does: str, did: str) -> None:
-        if wrong.any():
-            raise self.fail(
-                "missing sync",
-                f"a block {does} global memory that its threads have {did} since the last sync",
-                int(ops[first(wrong)]),
-                elements(spread(wrong, inside)),
-                "insert self.sync() between both",
+        if other.is_flying or other.kind == BULK_LOAD:
+            is_copy = other.kind in (COPY, BULK_LOAD)
+            return self.fail(
+                "read before wait",
+                f"a block {does} global memory that {'a copy' if is_copy else 'a TMA store'} may "
+                f"still {'read' if did == 'read' else 'write'}",
+                other,
+                where,
+                "wait for it (copy_async_wait_all, mbarrier.wait, tma.wait_group(0)), and then "
+                "insert self.sync()",
             )
+        return self.fail(
+            "missing sync",
+            f"a block {does} global memory that its threads have {did} since the last sync",
+            other,
+            where,
+            "insert self.sync() between both",
+        )
 
-
-def spread(wrong: Array, inside: Array) -> Array:
-    """A mask of the inside elements as a mask of the tile."""
-    whole = np.zeros(inside.shape, bool)
-    whole[inside] = wrong
-    return whole
-
-
-def _writes(buffer: Buffer, at: Array) -> tuple[Array, Array, Array]:
-    """Block, time and operation of the last write of bytes."""
-    return buffer.write_block[at], buffer.write_time[at], buffer.writer[at]
-
-
-def _reads(buffer: Buffer, at: Array) -> tuple[Array, Array, Array]:
-    """Likewise of the last read."""
-    return buffer.read_block[at], buffer.read_time[at], buffer.reader[at]
+    def _require_shown(
+        self,
+        found: Iterator[tuple[Event, Callable[[], Array]]],
+        touched: Touched,
+        group: Group,
+    ) -> None:
+        for other, mask in found:
+            if any(actor.is_unshown(other, GLOBAL) for actor in group.actors):
+                raise self.fail(
+                    "missing proxy fence",
+                    "tma.global_to_shared may not see what threads have stored",
+                    other,
+                    touched.where(mask()),
+                    'insert self.fence.proxy_async(space="global") after the store, and before '
+                    "what orders both",
+                )

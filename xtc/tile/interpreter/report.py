@@ -48,12 +48,14 @@ class Report:
 
 
 def race(
-    kind: str, what: str, where: str, first: str, elements: str, hint: str, block: tuple[int, ...]
+    kind: str, what: str, where: str, who: str, first: str, by: str, elements: str, hint: str
 ) -> RaceError:
-    """The error for a race."""
-    notes = [f"elements {elements} of the tensor", f"in block {block}"]
+    """The error for a race of an access at `where` by some threads with another one at `first`."""
+    notes = [f"by {who}"]
+    if elements:
+        notes.insert(0, f"elements {elements} of the tensor")
     if first:
-        notes.insert(0, f"the other access is at {first}")
+        notes.insert(0, f"the other access is at {first}" + (f", by {by}" if by else ""))
     error = RaceError(what, where=where, notes=notes, hints=[hint])
     error.kind, error.first, error.second = kind, first, where
     return error

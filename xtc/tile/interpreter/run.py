@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -33,15 +32,22 @@ from xtc.ir.mlir import (
 from xtc.ir.tile_dialect import layout_of
 from xtc.tile.errors import KernelError
 from xtc.tile.groups import WARP
-from xtc.tile.interpreter.actors import Actors, meet
-from xtc.tile.interpreter.asynchronous import Beside, multiplied_makers
+from xtc.tile.interpreter.actors import Actors, Clock, Group, meet
+from xtc.tile.interpreter.asynchronous import multiplied_makers
+from xtc.tile.interpreter.beside import Beside
 from xtc.tile.interpreter.cluster_parts import Cluster, Clusters, positions_of
 from xtc.tile.interpreter.coroutines import Task, Tasks
+from xtc.tile.interpreter.elements import Array
+from xtc.tile.interpreter.events import PLAIN, Event, Events
 from xtc.tile.interpreter.exchange import Exchange
+from xtc.tile.interpreter.kernel_facts import cuts, grains, orders_blocks, spins
+from xtc.tile.interpreter.knowledge import Knowledge
 from xtc.tile.interpreter.mbarriers import MBarrier
 from xtc.tile.interpreter.memory import Buffer, GlobalChecker, GlobalMemory
+from xtc.tile.interpreter.replicas import all_replicas_count
 from xtc.tile.interpreter.report import DeadlockError, RaceError, Report, race
-from xtc.tile.interpreter.shared import Array, Checker, Freed, SharedMemory, elements
+from xtc.tile.interpreter.semaphores import Semaphore
+from xtc.tile.interpreter.shared import Checker, SharedMemory
 from xtc.tile.interpreter.values import compute, is_computed
 from xtc.tile.interpreter.views import Views
 from xtc.tile.interpreter.whole_tiles import WholeTiles
@@ -58,29 +64,16 @@ def interpret(kernel: Operation, arguments: Sequence[Any], grid: Sequence[int]) 
     """
     whole = _Launch(kernel, arguments)
     clusters = positions_of(cluster_of(kernel), grid)
-    if any(op.name == "tile.lock" for op in whole.ops):
+    if whole.blocks_wait:
         whole.run_together(clusters, grid)
     else:
         for positions in clusters:
             if whole.has_groups or len(positions) > 1:
                 whole.run_together([positions], grid)
             else:
-                whole.run_block(positions[0], grid, Cluster((1, 1, 1)))
+                whole.run_block(positions[0], grid, whole.cluster())
     whole.require_clean()
     return whole.report()
-
-
-@dataclass
-class _Copy:
-    """An asynchronous copy in flight."""
-
-    number: int
-    op: Operation
-    memory: SharedMemory
-    source: GlobalMemory
-    positions: Array
-    inside: Array
-    group: int
 
 
 class _Launch:
@@ -91,31 +84,52 @@ class _Launch:
         self.ops = all_operations(kernel)
         self.numbers = {op: number for number, op in enumerate(self.ops)}
         self.block_of = kernel.regions[0].blocks[0]
-        self.arguments = dict(zip(self.block_of.arguments, map(_argument, arguments), strict=True))
+        self.events = Events(is_ordered=any(map(orders_blocks, self.ops)))
+        sizes = grains(self.block_of.arguments, self.ops)
+        pairs = zip(self.block_of.arguments, arguments, sizes, strict=True)
+        self.arguments = {a: _argument(value, grain, self.events) for a, value, grain in pairs}
         self.counts: Counter[str] = Counter()
-        self.copied = self.blocks = 0
-        atomics = frozenset(n for op, n in self.numbers.items() if op.name == "tile.atomic")
-        self.global_checker = GlobalChecker(self.fail, atomics)
+        self.copied = self.blocks = self.clocks = 0
+        self.global_checker = GlobalChecker(self.fail, self.events)
         self.tasks = Tasks()
         self.has_groups = any(op.name == "tile.in_group" for op in self.ops)
+        self.spins = set(filter(spins, self.ops))
+        self.blocks_wait = bool(self.spins) or any(op.name == "tile.lock" for op in self.ops)
         self.multiplied = multiplied_makers(self.ops)
         self.threads = number_of(kernel, WARPS) * WARP
-        self.semaphores: dict[tuple[int, int], dict[int, int]] = {}
+        loads = (op for op in self.ops if op.name == "tile.load_global")
+        self.replicated = {op for op in loads if all_replicas_count(op, self.threads)}
+        self.cuts = cuts(self.threads, self.ops)
+        self.semaphores: dict[tuple[int, int], Semaphore] = {}
+        self.released: dict[tuple[int, int], Knowledge] = {}
         self.current = kernel
-        self.position: tuple[int, ...] = ()
+        self.group = Group((0, self.threads), (), ())
 
     def report(self) -> Report:
         counts = {name: count for name, count in self.counts.items() if name.startswith("tile.")}
         short = {name.removeprefix("tile."): count for name, count in counts.items()}
         return Report(self.blocks, short, self.copied)
 
-    def fail(self, kind: str, what: str, other: int, where: str, hint: str) -> RaceError:
-        first = "" if other < 0 else location_text(self.ops[other].location)
+    def fail(
+        self, kind: str, what: str, other: Event | int | None, where: str, hint: str
+    ) -> RaceError:
+        first = by = ""
+        if isinstance(other, Event):
+            by = _who(other.threads, other.position)
+        if other is not None:
+            op = other.op if isinstance(other, Event) else other
+            first = location_text(self.ops[op].location)
         here = location_text(self.current.location)
-        return race(kind, what, here, first, where, hint, self.position)
+        who = _who(self.group.threads, self.group.position)
+        return race(kind, what, here, who, first, by, where, hint)
+
+    def cluster(self) -> Cluster:
+        """A new cluster."""
+        self.clocks += 1
+        return Cluster(cluster_of(self.kernel), Clock(self.clocks))
 
     def run_block(self, position: tuple[int, ...], grid: Sequence[int], cluster: Cluster) -> None:
-        block = _Block(self, position, grid, self.blocks, cluster)
+        block = _Block(self, position, grid, cluster)
         self.blocks += 1
         block.activate()
         block.run()
@@ -126,7 +140,7 @@ class _Launch:
         """Run blocks that wait for each other, as many at once as a small machine could hold."""
         self.tasks = Tasks()
         for positions in clusters:
-            cluster = Cluster(cluster_of(self.kernel))
+            cluster = self.cluster()
             for position in positions:
                 self.tasks.add(partial(self.run_block, position, grid, cluster))
         self.tasks.run(self._deadlock, _RESIDENT_BLOCKS)
@@ -154,10 +168,17 @@ class _Launch:
                 )
 
 
-def _argument(value: Any) -> Any:
+def _who(threads: tuple[int, int], position: tuple[int, ...]) -> str:
+    """Threads of a block, as messages name them."""
+    begin, size = threads
+    some = f"thread {begin}" if size == 1 else f"threads {begin} to {begin + size - 1}"
+    return f"{some} of block {position}"
+
+
+def _argument(value: Any, grain: int, events: Events) -> Any:
     if isinstance(value, np.ndarray):
-        return Buffer.over(value)
-    if isinstance(value, np.generic):
+        return Buffer.over(value, grain, events)
+    if value is None or isinstance(value, np.generic):  # None: a map, which only copies need
         return value
     raise UserError(f"the interpreter takes NumPy arrays, not {value!r}")
 
@@ -170,27 +191,25 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         launch: _Launch,
         position: tuple[int, ...],
         grid: Sequence[int],
-        number: int,
         cluster: Cluster,
     ) -> None:
         self.cluster, self.rank = cluster, cluster.rank(position)
         cluster.blocks[self.rank] = self
         self.allocated: dict[Operation, Any] = {}
-        self.made_at: dict[Operation, tuple[int, int]] = {}
-        self.others: list[tuple[int, int, int]] = []
+        self.made_at: dict[Operation, Event] = {}
+        self.others: list[Event] = []
         self.ended = False
-        self.launch, self.position, self.grid, self.block_number = launch, position, grid, number
-        self.known: dict[int, int] = {}
+        self.launch, self.position, self.grid = launch, position, grid
         self.values: dict[Value, Any] = dict(launch.arguments)
-        self.actors = Actors(launch.threads, self.rank * launch.threads, cluster.clock)
-        self.actor = self.actors.block
-        self.checker = Checker(launch.fail, self.actors)
-        self.begun_by: dict[int, Beside] = {}
+        self.actors = Actors(launch.cuts, position, cluster.clock)
+        for actor in self.actors.block.actors:
+            actor.beside = Beside()
+        self.group = self.actors.block
+        self.checker = Checker(self.actors, launch.fail, self.event)
         self.barriers: list[MBarrier] = []
         self.parts: list[tuple[tuple[int, int], Task]] = []
-        self.copies: list[_Copy] = []
-        self.group = self.begun = self.steps = 0
-        self.freed: list[Freed] = []
+        self.steps = 0
+        self.freed: list[tuple[Event, str]] = []
         self.alive: dict[Operation, SharedMemory] = {}
 
     def run(self) -> None:
@@ -201,22 +220,30 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
 
     def activate(self) -> None:
         """These threads run now, and no others."""
-        self.actors.current = self.actor
-        self.launch.position = self.position
-        self.launch.global_checker.block = self.block_number
-        self.launch.global_checker.known = self.known
+        self.actors.current = self.launch.group = self.group
 
     def wait_until(self, ready: Callable[[], bool], waits_for: str, op: Operation) -> None:
         """Let others run until a condition holds."""
-        begin, size = self.actor.threads or (0, 0)
-        begin -= self.actors.first
-        who = f"block {self.position}"
-        if size != self.launch.threads:
-            who = f"threads {begin} to {begin + size} of {who}"
         where = location_text(op.location)
-        self.launch.tasks.wait(ready, f"{who}: {waits_for}", where)
+        self.launch.tasks.wait(ready, f"{self._whose}: {waits_for}", where)
         self.activate()
         self.launch.current = op
+
+    def look_again(self, op: Operation) -> None:
+        """Let others run once: what an operation looks for is not there."""
+        if op in self.launch.spins:
+            what = "looks again and again at what nobody changes"
+            where = location_text(op.location)
+            self.launch.tasks.look_again(f"{self._whose}: {what}", where)
+            self.activate()
+            self.launch.current = op
+
+    @property
+    def _whose(self) -> str:
+        """Who runs, as the message of a deadlock names it."""
+        begin, size = self.group.threads
+        some = "" if size == self.launch.threads else f"threads {begin} to {begin + size} of "
+        return f"{some}block {self.position}"
 
     def join(self, threads: tuple[int, int]) -> None:
         """Wait until no group that has some of these threads runs beside this code."""
@@ -233,14 +260,13 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         """Let a group run: beside others, if the whole block comes to it."""
         self.join(threads)
         part = copy(self)
-        part.actor = self.actors.enter(threads, self.actor)
-        if self.actor is not self.actors.block:
+        part.group = self.actors.group(threads)
+        if self.group is not self.actors.block:
             part.activate()
             part.sequence(block)
             self.activate()
             return
-        part.values, part.parts, part.copies = dict(self.values), [], []
-        part.group = part.steps = 0
+        part.values, part.parts, part.steps = dict(self.values), [], 0
 
         def run() -> None:
             part.activate()
@@ -343,31 +369,29 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         offsets = [int(self.values[v]) for v in list(op.operands)[-len(memory.sizes) :]]
         return memory.positions(offsets, dims_of(op), shape)
 
+    def _held(self, op: Operation, tile: Value, memory: GlobalMemory, first: int) -> Any:
+        """What tells which elements which threads hold; None: several threads hold one."""
+        offsets = [int(self.values[v]) for v in list(op.operands)[first:]]
+        layout = str(layout_of(tile))
+        return memory.held(self.group, layout, offsets, dims_of(op))
+
     def load_global(self, op: Operation) -> None:
         memory: GlobalMemory = self.get(op, 0)
-        shape = RankedTensorType(op.results[0].type).shape
-        positions, inside = self.tile_positions(op, memory, shape)
-        held = (
-            str(layout_of(op.results[0])),
-            *(int(self.values[v]) for v in list(op.operands)[1:]),
-        )
-        self.launch.global_checker.read(
-            memory.buffer, positions, inside, self.number(op), self.actors, held
-        )
-        self.set(op, memory.gather(positions, inside))
+        touched = self.touched(op, memory, RankedTensorType(op.results[0].type).shape)
+        own = op not in self.launch.replicated
+        held = self._held(op, op.results[0], memory, 1) if own else None
+        event = self.event(self.number(op), PLAIN, held=held)
+        self.launch.global_checker.read(touched, event, self.group)
+        self.set(op, touched.contents)
 
     def store_global(self, op: Operation) -> None:
         memory: GlobalMemory = self.get(op, 1)
         value = self.get(op, 0)
-        positions, inside = self.tile_positions(op, memory, value.shape)
-        held = (
-            str(layout_of(op.operands[0])),
-            *(int(self.values[v]) for v in list(op.operands)[2:]),
-        )
-        self.launch.global_checker.write(
-            memory.buffer, positions, inside, self.number(op), self.actors, held
-        )
-        memory.scatter(positions, inside, value)
+        touched = self.touched(op, memory, value.shape)
+        held = self._held(op, op.operands[0], memory, 2)
+        event = self.event(self.number(op), PLAIN, held=held)
+        self.launch.global_checker.write(touched, event, self.group)
+        memory.scatter(touched.positions, touched.inside, value)
 
     def load_shared(self, op: Operation) -> None:
         self.set(op, self.checker.read(self.get(op, 0), self.number(op)))
@@ -375,41 +399,8 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
     def store_shared(self, op: Operation) -> None:
         self.checker.write(self.get(op, 1), self.number(op), self.get(op, 0))
 
-    def copy_async(self, op: Operation) -> None:
-        memory: SharedMemory = self.get(op, 1)
-        source: GlobalMemory = self.get(op, 0)
-        positions, inside = self.tile_positions(op, source, memory.shape)
-        if not BoolAttr(op.attributes["check_bounds"]).value and not inside.all():
-            raise UserError(
-                "copy_async with check_bounds=False reads outside of the global tensor",
-                notes=[f"elements {elements(~inside)} of the tile", f"in block {self.position}"],
-                hints=["leave check_bounds=True where a tile may reach over the end"],
-            )
-        self.launch.global_checker.read(
-            source.buffer, positions, inside, self.number(op), self.actors, None
-        )
-        self.checker.begin_copy(memory, self.number(op), self.begun)
-        self.copies.append(_Copy(self.begun, op, memory, source, positions, inside, self.group))
-        self.begun += 1
-        self.launch.copied += int(inside.sum()) * source.dtype.itemsize
-
-    def commit_group(self, op: Operation) -> None:
-        self.group += 1
-
-    def wait_group(self, op: Operation) -> None:
-        self._finish(self.group - number_of(op, "n"))
-
-    def wait_all(self, op: Operation) -> None:
-        self._finish(self.group + 1)
-
-    def _finish(self, group: int) -> None:
-        for flying in [held for held in self.copies if held.group < group]:
-            value = flying.source.gather(flying.positions, flying.inside)
-            self.checker.end_copy(flying.memory, self.number(flying.op), value)
-            self.copies.remove(flying)
-
     def sync(self, op: Operation) -> None:
-        self.actors.sync()
+        self.group.sync()
 
     def block_id(self, op: Operation) -> None:
         self.set(op, np.int32(self.position[number_of(op, "dim")]))
@@ -454,6 +445,7 @@ _OPERATIONS: Mapping[str, Callable[[_Block, Operation], None]] = MappingProxyTyp
         "memref.cast": _Block.retyped,
         "tile.grid": _Block.nothing,
         "tile.assume": _Block.assume,
+        "tile.tensor_map": _Block.nothing,
         "tile.convert_layout": _Block.same,
         "tile.annotate_layout": _Block.same,
         **{

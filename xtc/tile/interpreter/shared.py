@@ -1,42 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared memory with a shadow: who wrote and read each element last, and when.
+"""Shared memory, and the accesses of a block to it.
 
-Two accesses, one of them a write, race unless the later one's actor has seen the earlier one; an
-instruction does not race with itself, as each thread accesses what it holds. An asynchronous copy
-of threads may write at any time from when it begins until it is waited for, and what it wrote is
-seen by the threads that have waited, by others of them after the next `sync`.
+Two accesses, one of them a write, race unless the later one's threads have all seen the earlier
+one; an instruction does not race with itself where it accesses the same part, as each thread
+accesses what it holds. What runs beside threads accesses memory at any time from when it begins
+until each of the threads that began it has waited for its own part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from xtc.tile.interpreter.actors import Actor, Actors
+from xtc.tile.interpreter.actors import SHARED, Actors
+from xtc.tile.interpreter.elements import Array, elements
+from xtc.tile.interpreter.events import (
+    ATOMIC,
+    BULK_LOAD,
+    BULK_STORE,
+    COPY,
+    MULTIPLY,
+    PLAIN,
+    Event,
+    Events,
+    History,
+)
 from xtc.tile.interpreter.report import RaceError
 
-Array = np.ndarray[Any, Any]
-_NEVER = -1
-_THREADS, _COPY, _TMA = 0, 1, 2  # how an element was written last
-
 FENCE = "insert self.fence.proxy_async() after the store, and before the sync"
+_OTHERS = (
+    "insert self.sync() for all threads of both, or an mbarrier at which one arrives and the other "
+    "waits"
+)
+_LANDS = (
+    "insert self.copy_async_wait_all(), or copy_async_wait_group(n), and self.sync() after the copy"
+)
+_DONE = (
+    "wait for it (wgmma.wait_group, tma.wait_group), and then let the writer know: sync, or arrive "
+    "at an mbarrier that it waits for"
+)
 
-
-@dataclass(frozen=True)
-class Freed:
-    """The last access of an actor to memory that was given back.
-
-    Attributes:
-        hint: what helps where the access is not over.
-    """
-
-    actor: int
-    time: int
-    op: int
-    hint: str
+Fail = Callable[[str, str, "Event | int | None", str, str], RaceError]
+"""Makes the error of a race, from its kind, sentence, the other access, elements and hint."""
 
 
 @dataclass
@@ -44,70 +52,23 @@ class Shadow:
     """A tensor that was allocated, as rows of elements, with the last accesses of each.
 
     Attributes:
-        values: the elements.
-        writer, write_actor, write_time: operation, actor and time of the last write of each.
-        reads: by the number of an actor, operation and time of its last read of each.
-        flight: the number of the asynchronous copy that writes it, or -1.
-        how: how it was written last.
-        unfenced: whether threads wrote it and made no proxy fence since.
-        after_free: the last accesses of memory that was freed before this was allocated.
+        after_free: the last accesses of memory that was freed before, each with what helps where
+            it is not over.
+        freed: the operation that freed it, -1 where none has.
     """
 
     values: Array
-    after_free: list[Freed]
-    writer: Array = field(init=False)
-    write_actor: Array = field(init=False)
-    write_time: Array = field(init=False)
-    flight: Array = field(init=False)
-    how: Array = field(init=False)
-    unfenced: Array = field(init=False)
-    reads: dict[int, tuple[Array, Array]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        size = self.values.size
-        self.writer, self.write_time, self.flight = (
-            np.full(size, _NEVER, np.int64) for _ in range(3)
-        )
-        self.write_actor, self.how = np.zeros(size, np.int64), np.zeros(size, np.int8)
-        self.unfenced = np.zeros(size, bool)
-
-    def reads_of(self, actor: int) -> tuple[Array, Array]:
-        """Operation and time of an actor's last read of each element."""
-        if actor not in self.reads:
-            size = self.values.size
-            self.reads[actor] = np.full(size, _NEVER, np.int64), np.full(size, _NEVER, np.int64)
-        return self.reads[actor]
-
-    def last_accesses(self) -> list[tuple[int, int, int]]:
-        """Each actor with time and operation of its last write, or read, of any element."""
-        found = []
-        for actor in np.unique(self.write_actor):
-            times = np.where(self.write_actor == actor, self.write_time, _NEVER)
-            found.append((int(actor), self.writer, times))
-        found += [(actor, ops, times) for actor, (ops, times) in self.reads.items()]
-        latest = [(actor, int(np.argmax(times)), ops, times) for actor, ops, times in found]
-        return [(a, int(t[at]), int(o[at])) for a, at, o, t in latest if t[at] != _NEVER]
+    after_free: list[tuple[Event, str]]
+    history: History
+    freed: int = -1
 
 
 @dataclass
 class SharedMemory:
-    """A tensor in shared memory, or a part of it.
-
-    Attributes:
-        shadow: of the tensor that was allocated.
-        places: of each element, its position there.
-    """
+    """A tensor in shared memory, or a part of it; the position of each element there."""
 
     shadow: Shadow
     positions: Array
-
-    @staticmethod
-    def new(shape: tuple[int, ...], dtype: Any, after_free: list[Freed]) -> SharedMemory:
-        """Memory that nobody has written."""
-        size = int(np.prod(shape))
-        return SharedMemory(
-            Shadow(np.zeros(size, dtype), after_free), np.arange(size).reshape(shape)
-        )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -123,269 +84,217 @@ class SharedMemory:
         """Make the elements these."""
         self.shadow.values[self.positions] = value
 
+    @property
+    def contents(self) -> Array:
+        """The elements."""
+        found: Array = self.shadow.values[self.positions]
+        return found
 
+
+class MakesEvents(Protocol):
+    """Makes the events of the group that runs."""
+
+    def __call__(
+        self, op: int, kind: int, *, held: Any = None, times: dict[int, int] | None = None
+    ) -> Event: ...
+
+
+@dataclass
 class Checker:
-    """Checks accesses of one block, and keeps the shadows.
+    """Checks accesses of one block to shared memory."""
 
-    Attributes:
-        actors: of the block.
-        fail: makes the error of a race, from its kind, sentence, the other operation, elements and
-            hint.
-    """
+    actors: Actors
+    fail: Fail
+    event: MakesEvents
+    events: Events = field(default_factory=Events)
 
-    def __init__(
-        self, fail: Callable[[str, str, int, str, str], RaceError], actors: Actors
-    ) -> None:
-        self.actors = actors
-        self.fail = fail
-        self.atomics: set[int] = set()
-        self.shadows: list[Shadow] = []
-        self.waited: set[tuple[int, int]] = set()  # actors, and barriers that they waited for
+    def allocate(
+        self, shape: tuple[int, ...], dtype: Any, after_free: Iterable[tuple[Event, str]]
+    ) -> SharedMemory:
+        """Memory that nobody has written."""
+        size = int(np.prod(shape))
+        kept = [(e, hint) for e, hint in after_free if self.actors.block.misses(e)]
+        shadow = Shadow(np.zeros(size, dtype), kept, History(size, self.events))
+        return SharedMemory(shadow, np.arange(size).reshape(shape))
 
     def read(self, memory: SharedMemory, op: int, name: str = "load_shared") -> Array:
-        """A load of a whole tensor by the current actor."""
-        self._require_written(memory, name)
-        self._require_seen(memory, op, name)
-        self._note_read(memory, op, self.actors.current, self.actors.now)
-        values: Array = memory.shadow.values[memory.positions]
-        return values
+        """A load of a whole tensor by the current group."""
+        self._note_read(memory, self.event(op, PLAIN, held=_part(memory, op)), name)
+        return memory.contents
 
-    def read_beside(
-        self, memory: SharedMemory, op: int, name: str, reader: Actor, time: int
-    ) -> Array:
-        """A read by an asynchronous actor that the current one begins."""
-        self._require_written(memory, name)
-        self._require_seen(memory, op, name)
-        unfenced = memory.shadow.unfenced[memory.positions]
-        if unfenced.any():
+    def read_beside(self, memory: SharedMemory, event: Event, name: str) -> Array:
+        """A read by what the current group begins."""
+        for other, where in memory.shadow.history.writes_at(memory.positions):
+            if any(a.is_unshown(other, SHARED) for a in self.actors.current.actors):
+                self._require_seen(memory, event, name)
+                what = f"{name} may not see what threads have stored"
+                raise self.fail("missing proxy fence", what, other, elements(where()), FENCE)
+        self._note_read(memory, event, name)
+        return memory.contents
+
+    def _note_read(self, memory: SharedMemory, event: Event, name: str) -> None:
+        self._require_alive(memory, name)
+        self._require_seen(memory, event, name)
+        history, misses = memory.shadow.history, self.actors.current.misses
+        history.read(memory.positions, self.events.number(event), misses)
+
+    def _require_alive(self, memory: SharedMemory, name: str) -> None:
+        if memory.shadow.freed >= 0:
             raise self.fail(
-                "missing proxy fence",
-                f"{name} may not see what threads have stored",
-                int(memory.shadow.writer[memory.positions][first(unfenced)]),
-                elements(unfenced),
-                FENCE,
+                "used after free",
+                f"{name} uses a tensor after free_shared",
+                memory.shadow.freed,
+                elements(np.ones(memory.shape, bool)),
+                "free it after its last use, outside of the loop",
             )
-        self._note_read(memory, op, reader, time)
-        values: Array = memory.shadow.values[memory.positions]
-        return values
 
-    def _note_read(self, memory: SharedMemory, op: int, reader: Actor, time: int) -> None:
-        ops, times = memory.shadow.reads_of(reader.number)
-        ops[memory.positions], times[memory.positions] = op, time
-
-    def read_by_threads(self, memory: SharedMemory, op: int, reader: Actor, before: int) -> None:
-        """The current threads have each waited for their part of what an actor read."""
-        _, times = memory.shadow.reads_of(reader.number)
-        done = memory.positions[times[memory.positions] < before]
-        times[done] = _NEVER
-        self._note_read(memory, op, self.actors.current, self.actors.now)
-
-    def _require_written(self, memory: SharedMemory, name: str) -> None:
-        self._require_landed(memory, f"{name} reads a tensor while a copy writes it")
-        never = memory.shadow.writer[memory.positions] == _NEVER
+    def _require_seen(self, memory: SharedMemory, event: Event, name: str) -> None:
+        history, at = memory.shadow.history, memory.positions
+        misses = self.actors.current.misses
+        for other, where in history.writes_at(at):
+            if misses(other) and not _same(other, event):
+                raise self._unseen(other, elements(where()), name)
+        for other, where in history.atomics_at(at):
+            if misses(other):
+                raise self._unseen(other, elements(where()), name)
+        never = history.never(at)
         if never.any():
             raise self.fail(
                 "undefined",
                 f"{name} reads shared memory that nothing has written",
-                _NEVER,
+                None,
                 elements(never),
                 "copy or store to the tensor first",
             )
 
-    def _require_seen(self, memory: SharedMemory, op: int, name: str) -> None:
-        shadow, at = memory.shadow, memory.positions
-        missed = self.actors.current.misses(shadow.write_actor[at], shadow.write_time[at])
-        missed &= (shadow.writer[at] != op) | (shadow.how[at] == _TMA)
-        if not missed.any():
-            return
-        position = first(missed)
-        how, other = int(shadow.how[at][position]), int(shadow.writer[at][position])
-        if how == _TMA:
-            barrier = int(shadow.write_actor[at][position])
-            waited = (self.actors.current.number, barrier) in self.waited
-            raise self.fail(
-                "wrong parity" if waited else "read before wait",
-                f"{name} reads what a TMA copy writes, whose mbarrier was "
-                + ("waited for in an earlier phase" if waited else "not waited for"),
-                other,
-                elements(missed),
-                "insert self.mbarrier.wait(barrier, phase), with the parity of the copy's phase",
+    def _unseen(self, other: Event, where: str, name: str) -> RaceError:
+        if other.kind == BULK_LOAD:
+            return self.fail(*self._not_waited(other, name)[:2], other, where, _PARITY)
+        if other.is_flying:
+            what = f"{name} reads a tensor while a copy writes it"
+            return self.fail("read before wait", what, other, where, _LANDS)
+        did = {COPY: "copied", ATOMIC: "changed"}.get(other.kind, "stored")
+        if other.threads == self.actors.current.threads:
+            what = f"{name} reads what other threads have {did} since the last sync"
+            own = ", after the wait: a thread sees its own copies only" if did == "copied" else ""
+            return self.fail(
+                "missing sync", what, other, where, f"insert self.sync() between both{own}"
             )
-        copied = how == _COPY
-        if not self.actors.same_threads(int(shadow.write_actor[at][position])):
-            raise self.fail(
-                "missing sync",
-                f"{name} reads what other threads have "
-                f"{'copied' if copied else 'stored'}, and nothing orders both",
-                other,
-                elements(missed),
-                "insert self.sync() for all threads of both, or an mbarrier at which one arrives "
-                "and the other waits",
-            )
-        raise self.fail(
-            "missing sync",
-            f"{name} reads what other threads "
-            + ("have copied" if copied else "have stored")
-            + " since the last sync",
-            other,
-            elements(missed),
-            "insert self.sync() between both"
-            + (", after the wait: a thread sees its own copies only" if copied else ""),
-        )
+        what = f"{name} reads what other threads have {did}, and nothing orders both"
+        return self.fail("missing sync", what, other, where, _OTHERS)
+
+    def _not_waited(self, other: Event, name: str) -> tuple[str, str]:
+        """Kind and sentence where a bulk load's phase is not known to have ended."""
+        what = f"{name} reads what a TMA copy writes, whose mbarrier was "
+        known = (actor.known.seen.get(other.clock, ()) for actor in self.actors.current.actors)
+        waited = any(c < len(k) and k[c] for k in known for c in other.times)
+        if waited:
+            return "wrong parity", what + "waited for in an earlier phase"
+        return "read before wait", what + "not waited for"
 
     def write(self, memory: SharedMemory, op: int, value: Array) -> None:
         """A store to a whole tensor."""
-        self._require_free(memory, op, "store_shared")
+        self._note_write(memory, self.event(op, PLAIN, held=_part(memory, op)), "store_shared")
         memory.put(value)
-        self._note_write(memory, op, _THREADS)
-
-    def _note_write(self, memory: SharedMemory, op: int, how: int) -> None:
-        self._keep(memory.shadow)
-        shadow, at = memory.shadow, memory.positions
-        shadow.writer[at], shadow.how[at], shadow.flight[at] = op, how, _NEVER
-        shadow.write_actor[at] = self.actors.current.number
-        shadow.write_time[at], shadow.unfenced[at] = self.actors.now, True
-
-    def _keep(self, shadow: Shadow) -> None:
-        if all(known is not shadow for known in self.shadows):
-            self.shadows.append(shadow)
-
-    def fence(self) -> None:
-        """What the current actor has written or seen is seen by asynchronous ones."""
-        current = self.actors.current
-        for shadow in self.shadows:
-            missed = current.misses(shadow.write_actor, shadow.write_time)
-            shadow.unfenced &= missed & (shadow.write_actor != current.number)
-
-    def combine(self, memory: SharedMemory, positions: Array, op: int) -> None:
-        """Atomic accesses to these elements, which race with others than of their kind."""
-        self._scattered(memory, positions, op, "an atomic instruction")
 
     def scatter(self, memory: SharedMemory, positions: Array, op: int) -> None:
-        """Writes of these elements."""
-        self._scattered(memory, positions, op, "store_shared_scatter")
+        """Writes of these elements, which other threads hold in the next execution."""
+        if positions.size:
+            held = op, hash(positions.tobytes())
+            event = self.event(op, PLAIN, held=held)
+            self._note_write(_picked(memory, positions), event, "store_shared_scatter")
 
-    def _scattered(self, memory: SharedMemory, positions: Array, op: int, name: str) -> None:
+    def combine(self, memory: SharedMemory, positions: Array, op: int) -> None:
+        """Atomic accesses to these elements, which do not race with others of their kind."""
         if not positions.size:
             return
-        at = np.unique(positions)
-        picked = memory.view(lambda whole: whole.reshape(-1)[at])
-        shadow, atomic = memory.shadow, name.startswith("an")
-        never = shadow.writer[picked.positions] == _NEVER
-        if atomic and never.any():
+        name, picked = "an atomic instruction", _picked(memory, positions)
+        self._require_alive(picked, name)
+        self._require_free(picked, self.event(op, ATOMIC), name)
+        never = picked.shadow.history.never(picked.positions)
+        if never.any():
             raise self.fail(
                 "undefined",
-                "an atomic instruction reads shared memory that nothing has written",
-                _NEVER,
+                f"{name} reads shared memory that nothing has written",
+                None,
                 elements(never),
                 "store to the tensor first",
             )
-        others = np.isin(shadow.writer[picked.positions], list(self.atomics))
-        if atomic:
-            shadow.write_time[picked.positions[others]] = _NEVER
-        self._require_free(picked, op, name)
-        self._note_write(picked, op, _THREADS)
-        if atomic:
-            self.atomics.add(op)
+        number = self.events.number(self.event(op, ATOMIC))
+        history, misses = picked.shadow.history, self.actors.current.misses
+        history.combine(picked.positions, number, misses)
 
-    def begin_copy(self, memory: SharedMemory, op: int, copy: int) -> None:
-        """An asynchronous copy to a whole tensor begins."""
-        self._require_free(memory, op, "copy_async")
-        memory.shadow.flight[memory.positions] = copy
-        memory.shadow.writer[memory.positions] = op
+    def begin_write(self, memory: SharedMemory, event: Event, name: str) -> None:
+        """What the current group begins will write a whole tensor."""
+        self._note_write(memory, event, name)
 
-    def end_copy(self, memory: SharedMemory, op: int, value: Array) -> None:
-        """The current threads have waited for a copy, each for its own part."""
-        memory.put(value)
-        self._note_write(memory, op, _COPY)
+    def _note_write(self, memory: SharedMemory, event: Event, name: str) -> None:
+        self._require_alive(memory, name)
+        self._require_free(memory, event, name)
+        memory.shadow.history.write(memory.positions, self.events.number(event))
 
-    def bulk_copy(
-        self, memory: SharedMemory, op: int, value: Array, writer: Actor, time: int
-    ) -> None:
-        """A TMA copy, which whoever has seen its phase of a barrier may read."""
-        self._require_free(memory, op, "tma.global_to_shared")
-        memory.put(value)
-        shadow, at = memory.shadow, memory.positions
-        shadow.writer[at], shadow.how[at], shadow.unfenced[at] = op, _TMA, False
-        shadow.write_actor[at], shadow.write_time[at] = writer.number, time
+    def free(self, memory: SharedMemory, op: int, hint: str) -> list[tuple[Event, str]]:
+        """The last accesses of memory that is given back, with what helps where they go on."""
+        memory.shadow.freed = op
+        for other, where in memory.shadow.history.writes_at(memory.positions):
+            if other.kind == COPY and other.is_flying:
+                what = "free_shared gives a tensor back while a copy writes it"
+                raise self.fail("read before wait", what, other, elements(where()), _LANDS)
+        return [(event, hint) for event in memory.shadow.history.all()]
 
-    def free(self, memory: SharedMemory, hint: str) -> list[Freed]:
-        """The last accesses of memory that is given back; what helps where they are not over."""
-        self._require_landed(memory, "free_shared gives a tensor back while a copy writes it")
-        return [Freed(*access, hint) for access in memory.shadow.last_accesses()]
+    def _require_free(self, memory: SharedMemory, event: Event, name: str) -> None:
+        shadow, at, misses = memory.shadow, memory.positions, self.actors.current.misses
+        for other, hint in shadow.after_free:
+            if misses(other):
+                what = f"{name} may write memory that was freed, and that other threads still use"
+                where = elements(np.ones(memory.shape, bool))
+                raise self.fail("freed while used", what, other, where, hint)
+        for other, mask in shadow.history.reads_at(at):
+            if misses(other):
+                raise self._still_read(other, elements(mask()), name)
+        for other, mask in shadow.history.writes_at(at):
+            if misses(other) and not _same(other, event):
+                raise self._written_before(other, elements(mask()), name)
+        if event.kind != ATOMIC:
+            for other, mask in shadow.history.atomics_at(at):
+                if misses(other):
+                    raise self._written_before(other, elements(mask()), name)
 
-    def _require_landed(self, memory: SharedMemory, what: str) -> None:
-        flying = memory.shadow.flight[memory.positions] != _NEVER
-        if flying.any():
-            raise self.fail(
-                "read before wait",
-                what,
-                int(memory.shadow.writer[memory.positions][first(flying)]),
-                elements(flying),
-                "insert self.copy_async_wait_all(), or copy_async_wait_group(n), and self.sync() "
-                "after the copy",
-            )
+    def _written_before(self, other: Event, where: str, name: str) -> RaceError:
+        if other.is_flying or other.kind == BULK_LOAD:
+            what = f"{name} writes a tensor while a copy writes it"
+            hint = _PARITY if other.kind == BULK_LOAD else _LANDS
+            return self.fail("read before wait", what, other, where, hint)
+        what = f"{name} writes what other threads have written since the last sync"
+        hint = "insert self.sync() between both"
+        if other.threads != self.actors.current.threads:
+            what, hint = f"{name} writes what other threads have written", _OTHERS
+        return self.fail("missing sync", what, other, where, hint)
 
-    def _require_free(self, memory: SharedMemory, op: int, name: str) -> None:
-        self._require_landed(memory, f"{name} writes a tensor while a copy writes it")
-        current, shadow, at = self.actors.current, memory.shadow, memory.positions
-        for freed in shadow.after_free:
-            if current.has_missed(freed.actor, freed.time):
-                raise self.fail(
-                    "freed while used",
-                    f"{name} may write memory that was freed, and that other threads still use",
-                    freed.op,
-                    "of any",
-                    freed.hint,
-                )
-        for number, (ops, times) in shadow.reads.items():
-            self._require_read(memory, op, name, number, ops[at], times[at])
-        missed = current.misses(shadow.write_actor[at], shadow.write_time[at])
-        again = name in ("copy_async", "tma.global_to_shared")
-        missed &= (shadow.writer[at] != op) | again
-        if missed.any():
-            raise self.fail(
-                "missing sync",
-                f"{name} writes what other threads have written since the last sync",
-                int(shadow.writer[at][first(missed)]),
-                elements(missed),
-                "insert self.sync() between both",
-            )
-
-    def _require_read(
-        self, memory: SharedMemory, op: int, name: str, reader: int, ops: Array, times: Array
-    ) -> None:
-        """Raise RaceError where an actor may still read what is to be written."""
-        missed = self.actors.current.misses(np.full(times.shape, reader), times) & (ops != op)
-        if not missed.any():
-            return
-        other, where = int(ops[first(missed)]), elements(missed)
-        if not self.actors.is_group(reader):
-            raise self.fail(
-                "refilled while read",
-                f"{name} writes what an asynchronous instruction may still read",
-                other,
-                where,
-                "wait for it (wgmma.wait_group, tma.wait_group), and then let the writer know: "
-                "sync, or arrive at an mbarrier that it waits for",
-            )
+    def _still_read(self, other: Event, where: str, name: str) -> RaceError:
+        if other.kind in (BULK_STORE, MULTIPLY) and other.is_flying:
+            what = f"{name} writes what an asynchronous instruction may still read"
+            return self.fail("refilled while read", what, other, where, _DONE)
         hint = "insert self.sync() after the read"
-        if not self.actors.same_threads(reader):
+        if other.threads != self.actors.current.threads:
             hint += ", or an mbarrier at which the reader arrives and the writer waits"
-        raise self.fail(
-            "missing sync", f"{name} writes what other threads may still read", other, where, hint
-        )
+        what = f"{name} writes what other threads may still read"
+        return self.fail("missing sync", what, other, where, hint)
 
 
-def first(mask: Array) -> tuple[int, ...]:
-    """The index of the first element that holds."""
-    return tuple(int(n) for n in np.argwhere(mask)[0]) if mask.ndim else ()
+_PARITY = "insert self.mbarrier.wait(barrier, phase), with the parity of the copy's phase"
 
 
-def elements(mask: Array) -> str:
-    """The smallest box around the elements that hold, as slices."""
-    if not mask.ndim:
-        return "[]"
-    found = np.argwhere(mask)
-    low, high = found.min(axis=0), found.max(axis=0)
-    return f"[{', '.join(f'{a}:{b + 1}' for a, b in zip(low, high, strict=True))}]"
+def _part(memory: SharedMemory, op: int) -> tuple[int, int]:
+    """What tells the part of a tensor that an instruction accesses."""
+    return op, int(memory.positions.flat[0])
+
+
+def _same(other: Event, event: Event) -> bool:
+    """Whether both hold the same elements in the same threads, which then order them."""
+    return event.held is not None and other.held == event.held and other.kind == event.kind
+
+
+def _picked(memory: SharedMemory, positions: Array) -> SharedMemory:
+    at = np.unique(positions)
+    return memory.view(lambda whole: whole.reshape(-1)[at])

@@ -17,8 +17,9 @@ from xtc.ir.mlir import (
     Value,
 )
 from xtc.tile.interpreter.block_part import BlockPart
+from xtc.tile.interpreter.events import Event
 from xtc.tile.interpreter.memory import GlobalMemory
-from xtc.tile.interpreter.shared import Checker, Freed, SharedMemory
+from xtc.tile.interpreter.shared import Checker, SharedMemory
 from xtc.tile.interpreter.values import numpy_type
 
 _UNKNOWN = ShapedType.get_dynamic_size()
@@ -33,7 +34,7 @@ class Views(BlockPart):
 
     checker: Checker
     values: dict[Value, Any]
-    freed: list[Freed]
+    freed: list[tuple[Event, str]]
     allocated: dict[Operation, Any]
     alive: dict[Operation, SharedMemory]
 
@@ -66,14 +67,16 @@ class Views(BlockPart):
     def alloc(self, op: Operation) -> None:
         type = MemRefType(op.results[0].type)
         for other in [other for other in self.alive if _is_over(other, op)]:
-            self.freed += self.checker.free(self.alive.pop(other), _AT_THE_END)
-        memory = SharedMemory.new(tuple(type.shape), numpy_type(type.element_type), [*self.freed])
+            self.freed += self.checker.free(self.alive.pop(other), self.number(other), _AT_THE_END)
+        shape, dtype = tuple(type.shape), numpy_type(type.element_type)
+        memory = self.checker.allocate(shape, dtype, self.freed)
         self.allocated[op] = self.alive[op] = memory
         self.set(op, memory)
 
     def dealloc(self, op: Operation) -> None:
         self.alive.pop(op.operands[0].owner.operation, None)
-        self.freed += self.checker.free(self.get(op, 0), "insert self.sync() before free_shared")
+        hint = "insert self.sync() before free_shared"
+        self.freed += self.checker.free(self.get(op, 0), self.number(op), hint)
 
     def part(self, op: Operation) -> None:
         memory: SharedMemory = self.get(op, 0)

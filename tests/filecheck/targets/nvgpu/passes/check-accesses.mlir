@@ -36,6 +36,28 @@ llvm.func @vectors(%a: !llvm.ptr<1>) {
   llvm.return
 }
 
+// What orders others says so: a store replaces what was released before, a combination does not.
+// CHECK-LABEL: llvm.func @ordered
+// CHECK:       %[[WORD:.*]] = llvm.addrspacecast %arg0
+// CHECK:       llvm.call @cuda_atomic(%[[WORD]], %{{.*}})
+// CHECK-NEXT:  llvm.call @cuda_acquire(%[[WORD]])
+// CHECK-NEXT:  llvm.load
+// CHECK:       llvm.call @cuda_atomic
+// CHECK-NEXT:  %[[ONE:.*]] = llvm.mlir.constant(1 : i32)
+// CHECK-NEXT:  llvm.call @cuda_release(%{{.*}}, %[[ONE]])
+// CHECK-NEXT:  llvm.store
+// CHECK:       llvm.call @cuda_atomic
+// CHECK-NEXT:  llvm.call @cuda_acquire
+// CHECK-NEXT:  %[[ZERO:.*]] = llvm.mlir.constant(0 : i32)
+// CHECK-NEXT:  llvm.call @cuda_release(%{{.*}}, %[[ZERO]])
+// CHECK-NEXT:  llvm.cmpxchg
+llvm.func @ordered(%a: !llvm.ptr<1>) {
+  %x = llvm.load %a atomic syncscope("device") acquire {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+  llvm.store %x, %a atomic syncscope("device") release {alignment = 4 : i64} : i32, !llvm.ptr<1>
+  %y = llvm.cmpxchg %a, %x, %x acq_rel acquire : !llvm.ptr<1>, i32
+  llvm.return
+}
+
 // A thread's own memory is not announced.
 // CHECK-LABEL: llvm.func @own
 // CHECK-NOT:   llvm.call

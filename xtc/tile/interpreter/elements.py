@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements of a tile, as a message names them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+def elements(mask: Array) -> str:
+    """The smallest box around the elements that hold, as slices."""
+    if not mask.ndim:
+        return "[]"
+    found = np.argwhere(mask)
+    low, high = found.min(axis=0), found.max(axis=0)
+    return f"[{', '.join(f'{a}:{b + 1}' for a, b in zip(low, high, strict=True))}]"

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accesses to memory, and the last ones of each cell.
+
+A write stands for all accesses before it, and a read for earlier ones that its threads had seen
+(Flanagan, Freund, "FastTrack: Efficient and Precise Dynamic Race Detection", 2009). So a cell has
+one write, and sets of reads and of atomic accesses since then; cells refer to both by numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xtc.tile.interpreter.knowledge import ALWAYS
+
+Array = np.ndarray[Any, Any]
+
+PLAIN, COPY, BULK_LOAD, BULK_STORE, MULTIPLY, ATOMIC = range(6)
+"""By what memory is accessed: threads, copy_async, TMA either way, wgmma, atomic instructions."""
+
+
+@dataclass(eq=False, slots=True)
+class Event:
+    """An access by some threads, or by what they began.
+
+    Attributes:
+        op: the number of its operation.
+        kind: by what memory is accessed.
+        clock, times: for columns of a clock, when the access was over; ALWAYS where it is not.
+        held: what tells whether another access holds the same elements in the same threads; None:
+            it does not.
+        threads, position: who accesses, for messages.
+    """
+
+    op: int
+    kind: int
+    clock: int
+    times: dict[int, int]
+    held: Any
+    threads: tuple[int, int]
+    position: tuple[int, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether asynchronous accesses need a proxy fence to see it."""
+        return self.kind in (PLAIN, COPY, ATOMIC)
+
+    @property
+    def is_flying(self) -> bool:
+        """Whether some threads have not waited for it."""
+        return ALWAYS in self.times.values()
+
+
+class Events:
+    """The accesses to some memories, by numbers from 1 on.
+
+    Attributes:
+        is_ordered: whether blocks can be ordered; else one access of another block stands for all.
+    """
+
+    def __init__(self, is_ordered: bool = True) -> None:
+        self.is_ordered = is_ordered
+        self._all: list[Event] = []
+        self._sets: list[tuple[int, ...]] = [()]
+        self._numbers: dict[tuple[int, ...], int] = {(): 0}
+        self._last: dict[int, tuple[Any, int]] = {}
+
+    def __getitem__(self, number: int) -> Event:
+        return self._all[number - 1]
+
+    def members(self, number: int) -> Iterator[Event]:
+        """The events of a set."""
+        return (self[each] for each in self._sets[number])
+
+    def number(self, event: Event) -> int:
+        """The number of a new event; that of the same one, where nothing has happened since."""
+        key = event.clock, event.kind, event.held, event.threads, *event.times.items()
+        known = self._last.get(event.op)
+        if known is not None and known[0] == key and not event.is_flying:
+            return known[1]
+        self._all.append(event)
+        self._last[event.op] = key, len(self._all)
+        return len(self._all)
+
+    def joined(self, old: int, number: int, misses: Callable[[Event], bool]) -> int:
+        """The set with an event more, and without those for which it stands."""
+        members = self._sets[old]
+        if number in members:
+            return old
+        new = self[number]
+        kept = [each for each in members if not self._stands_for(new, self[each], misses)]
+        if not self.is_ordered:
+            others = [each for each in kept if self[each].clock != new.clock]
+            kept = [each for each in kept if each not in others[1:]]
+        made = (*kept, number)
+        if made not in self._numbers:
+            self._numbers[made] = len(self._sets)
+            self._sets.append(made)
+        return self._numbers[made]
+
+    @staticmethod
+    def _stands_for(new: Event, old: Event, misses: Callable[[Event], bool]) -> bool:
+        """Whether who has seen the new event has seen the old one."""
+        if new.kind == BULK_LOAD:  # whose mbarrier hands nothing on
+            return False
+        same = new.times.keys() == old.times.keys() and new.clock == old.clock
+        return (same and new.held == old.held and not old.is_flying) or not misses(old)
+
+
+class History:
+    """The last accesses of each cell of a memory.
+
+    Attributes:
+        writes: the last write of each, 0 where there is none.
+        reads: the set of reads since then.
+        atomics: likewise of atomic accesses; None where there has been none.
+    """
+
+    def __init__(self, size: int, events: Events) -> None:
+        self.events = events
+        self.writes = np.zeros(size, np.int32)
+        self.reads = np.zeros(size, np.int32)
+        self.atomics: Array | None = None
+
+    def writes_at(self, at: Array) -> Iterator[tuple[Event, Callable[[], Array]]]:
+        """The last writes of cells, each with a mask of its cells."""
+        yield from self._found(self.writes[at], lambda number: iter((self.events[number],)))
+
+    def reads_at(self, at: Array) -> Iterator[tuple[Event, Callable[[], Array]]]:
+        """The reads of cells, likewise."""
+        yield from self._found(self.reads[at], self.events.members)
+
+    def atomics_at(self, at: Array) -> Iterator[tuple[Event, Callable[[], Array]]]:
+        """The atomic accesses of cells, likewise."""
+        if self.atomics is not None:
+            yield from self._found(self.atomics[at], self.events.members)
+
+    @staticmethod
+    def _found(
+        numbers: Array, members: Callable[[int], Iterator[Event]]
+    ) -> Iterator[tuple[Event, Callable[[], Array]]]:
+        for number in distinct(numbers):
+            if number:
+                for event in members(number):
+                    yield event, lambda number=number: numbers == number  # type: ignore[misc]
+
+    def never(self, at: Array) -> Array:
+        """Which cells nobody has written."""
+        none: Array = self.writes[at] == 0
+        if self.atomics is not None:
+            none &= self.atomics[at] == 0
+        return none
+
+    def write(self, at: Array, number: int) -> None:
+        """Note a write."""
+        self.writes[at], self.reads[at] = number, 0
+        if self.atomics is not None:
+            self.atomics[at] = 0
+
+    def read(self, at: Array, number: int, misses: Callable[[Event], bool]) -> None:
+        """Note a read."""
+        self._add(self.reads, at, number, misses)
+
+    def combine(self, at: Array, number: int, misses: Callable[[Event], bool]) -> None:
+        """Note an atomic access."""
+        if self.atomics is None:
+            self.atomics = np.zeros_like(self.writes)
+        self._add(self.atomics, at, number, misses)
+
+    def _add(self, sets: Array, at: Array, number: int, misses: Callable[[Event], bool]) -> None:
+        numbers = sets[at]
+        found = distinct(numbers)
+        made = [self.events.joined(old, number, misses) for old in found]
+        if len(found) == 1:
+            sets[at] = made[0]
+        elif made:
+            sets[at] = np.array(made, np.int32)[np.searchsorted(np.array(found), numbers)]
+
+    def all(self) -> list[Event]:
+        """The last accesses of any cell, those that others stand for left out."""
+        whole = np.arange(self.writes.size)
+        found = [
+            e for part in (self.writes_at, self.reads_at, self.atomics_at) for e, _ in part(whole)
+        ]
+        latest: dict[Any, Event] = {}
+        for number, event in enumerate(found):
+            key = number if event.is_flying else (event.clock, tuple(event.times))
+            known = latest.get(key)
+            if known is None or max(known.times.values()) < max(event.times.values()):
+                latest[key] = event
+        return list(latest.values())
+
+
+def distinct(numbers: Array) -> list[int]:
+    """The different numbers of an array, in order."""
+    if not numbers.size:
+        return []
+    low, high = int(numbers.min()), int(numbers.max())
+    if low == high:
+        return [low]
+    if high - low > 8 * numbers.size:
+        return [int(number) for number in np.unique(numbers)]
+    present = np.zeros(high - low + 1, bool)
+    present[numbers.reshape(-1) - low] = True
+    return [int(number) + low for number in np.flatnonzero(present)]

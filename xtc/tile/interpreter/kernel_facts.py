@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a kernel's operations say before it runs: its groups, its views, and whether blocks wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xtc.ir.builders.tile import number_of
+from xtc.ir.mlir import BlockArgument, MemRefType, Operation, Value
+from xtc.tile.interpreter.values import numpy_type
+
+
+def grains(arguments: Sequence[Value], ops: Sequence[Operation]) -> list[int]:
+    """For each argument the bytes of the smallest elements as which it is viewed."""
+    found = {argument: _element_bytes(argument) for argument in arguments}
+    for op in ops:
+        if op.name in ("memref.reinterpret_cast", "builtin.unrealized_conversion_cast"):
+            root = op.operands[0]
+            while root not in found and not isinstance(root, BlockArgument):
+                root = root.owner.operands[0]
+            if root in found:
+                found[root] = min(found[root], _element_bytes(op.results[0]))
+    return [found[argument] for argument in arguments]
+
+
+def _element_bytes(value: Value) -> int:
+    if not isinstance(value.type, MemRefType):
+        return 1
+    return int(numpy_type(value.type.element_type).itemsize)
+
+
+def cuts(threads: int, ops: Sequence[Operation]) -> list[int]:
+    """The threads at which groups begin and end."""
+    found = {0, threads}
+    for op in ops:
+        if op.name == "tile.in_group":
+            begin = number_of(op, "begin")
+            found |= {begin, begin + number_of(op, "size")}
+    return sorted(found)
+
+
+def spins(op: Operation) -> bool:
+    """Whether it is an atomic instruction that a loop may repeat until another thread changes what
+    it reads."""
+    around = op if op.name == "tile.atomic" else None
+    while around is not None and around.name != "func.func":
+        if around.name == "scf.while":
+            return True
+        around = around.parent.operation
+    return False
+
+
+def orders_blocks(op: Operation) -> bool:
+    """Whether an operation lets a block wait for others, or see what they have done."""
+    orders = "order" in op.attributes and "relaxed" not in str(op.attributes["order"])
+    return op.name == "tile.lock" or (op.name == "tile.atomic" and orders)
