@@ -77,3 +77,14 @@ func.func @commands() attributes {xtc.before_failure = @abandon} {
   memref.dealloc %b : memref<8xf32>
   return
 }
+
+// A part of the program defines a kernel that allocates.
+// CHECK: func.func private @kernel(memref<8xf32>) -> i32
+// CHECK-LABEL: func.func @program({{.*}}) -> i32
+// CHECK: %[[STATUS:.*]] = call @kernel(%{{.*}}) : (memref<8xf32>) -> i32
+// CHECK: cf.cond_br
+func.func private @kernel(memref<8xf32>) attributes {xtc.may_fail}
+func.func @program(%x: memref<8xf32>) {
+  call @kernel(%x) : (memref<8xf32>) -> ()
+  return
+}
