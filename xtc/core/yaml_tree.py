@@ -90,11 +90,30 @@ def read_tree(
     if len(text) > limits.text:
         raise UserError(f"the text is longer than {limits.text} characters", where=origin)
     try:
-        return _TreeBuilder(origin, limits, long_keys).build(yaml.parse(text, Loader=_LOADER))
+        return _built(text, _TreeBuilder(origin, limits, long_keys))
     except yaml.YAMLError as error:
+        shallow = _before_nesting(error, text)
+        if shallow is not None:
+            _built(shallow, _TreeBuilder(origin, limits, long_keys))
         raise _not_yaml(error, text, origin) from None
     except UnicodeError:
         raise UserError("the text has characters that are not Unicode", where=origin) from None
+
+
+def _built(text: str, builder: _TreeBuilder) -> Tree | None:
+    return builder.build(yaml.parse(text, Loader=_LOADER))
+
+
+def _before_nesting(error: yaml.YAMLError, text: str) -> str | None:
+    """The text up to libyaml's own limit of nesting; None for other errors.
+
+    libyaml scans some hundred characters ahead of its events: it can reach that limit before the
+    builder, whose limit is lower, sees an event.
+    """
+    mark = getattr(error, "problem_mark", None)
+    if mark is None or "nesting depth" not in str(getattr(error, "problem", "")):
+        return None
+    return text[: mark.index]
 
 
 def _inside(origin: SourceLocation, line: int, column: int) -> SourceLocation:

@@ -59,8 +59,12 @@ class DirectArguments:
 
     @staticmethod
     def of(manifest: Manifest) -> DirectArguments | None:
-        """None for a program with states or arguments on devices."""
-        if any(argument.state or argument.device for argument in manifest.arguments):
+        """None for a program with states, arguments on devices, or booleans.
+
+        The bytes of booleans may need correction (`true_or_false`).
+        """
+        others = (each.state or each.device or each.dtype == "bool" for each in manifest.inputs)
+        if any(others) or any(each.device for each in manifest.outputs):
             return None
         return DirectArguments(manifest)
 
