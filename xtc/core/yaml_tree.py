@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads untrusted YAML as a tree of plain values, each with its location in the text.
 
-A strict part of YAML 1.2: one document of mappings with text keys, sequences and scalars. Plain
+A strict subset of YAML 1.2: one document of mappings with text keys, sequences and scalars. Plain
 scalars are null, true, false, decimal numbers or texts: `yes`, `0x10`, `1_000` and dates are texts.
 Anchors, aliases and tags are refused; text, depth, number of values and length of scalars are
 limited. The tree is built from the parser's events, one at a time, so that no input can exhaust the
@@ -33,11 +33,11 @@ _SPECIAL = {
 
 @dataclass(frozen=True)
 class Limits:
-    """What a text may have at most.
+    """Upper limits for a text.
 
     Attributes:
         text: characters.
-        depth: collections inside of each other.
+        depth: nested collections.
         values: scalars and collections.
         scalar: characters of a scalar.
     """
@@ -82,29 +82,48 @@ Tree = Leaf | List | Map
 def read_tree(
     text: str, origin: SourceLocation, limits: Limits, long_keys: Container[str] = ()
 ) -> Tree | None:
-    """The document of `text`, which begins at `origin`; None where there is none.
+    """The document in `text`, which begins at `origin`; None if it is empty.
 
-    Raises UserError, located in the file of `origin`, for anything else. Only a literal block (`|`)
-    at a key of `long_keys` may be longer than scalars are.
+    Raises UserError, located in the file of `origin`, for other texts. Only a literal block (`|`)
+    under a key in `long_keys` may exceed the scalar limit.
     """
     if len(text) > limits.text:
         raise UserError(f"the text is longer than {limits.text} characters", where=origin)
     try:
-        return _TreeBuilder(origin, limits, long_keys).build(yaml.parse(text, Loader=_LOADER))
+        return _built(text, _TreeBuilder(origin, limits, long_keys))
     except yaml.YAMLError as error:
+        shallow = _before_nesting(error, text)
+        if shallow is not None:
+            _built(shallow, _TreeBuilder(origin, limits, long_keys))
         raise _not_yaml(error, text, origin) from None
     except UnicodeError:
         raise UserError("the text has characters that are not Unicode", where=origin) from None
 
 
+def _built(text: str, builder: _TreeBuilder) -> Tree | None:
+    return builder.build(yaml.parse(text, Loader=_LOADER))
+
+
+def _before_nesting(error: yaml.YAMLError, text: str) -> str | None:
+    """The text up to libyaml's own limit of nesting; None for other errors.
+
+    libyaml scans some hundred characters ahead of its events: it can reach that limit before the
+    builder, whose limit is lower, sees an event.
+    """
+    mark = getattr(error, "problem_mark", None)
+    if mark is None or "nesting depth" not in str(getattr(error, "problem", "")):
+        return None
+    return text[: mark.index]
+
+
 def _inside(origin: SourceLocation, line: int, column: int) -> SourceLocation:
-    """Where a line and column of the text are, both counted from 0."""
+    """The location of a line and column of the text, both counted from 0."""
     first = (origin.column or 1) if line == 0 else 1
     return SourceLocation(origin.file, origin.line + line, first + column)
 
 
 def kind_of(tree: Tree) -> str:
-    """What `tree` is, in words for a message."""
+    """The kind of `tree` as text for messages."""
     if isinstance(tree, List):
         return "a list"
     if isinstance(tree, Map):
@@ -125,7 +144,7 @@ def _not_yaml(error: yaml.YAMLError, text: str, origin: SourceLocation) -> UserE
 
 @dataclass
 class _TreeBuilder:
-    """Puts events together; `open` holds the collections that are not closed yet."""
+    """Builds the tree from events; `open` is the stack of unfinished collections."""
 
     origin: SourceLocation
     limits: Limits
@@ -214,7 +233,7 @@ class _TreeBuilder:
 
 
 def _resolve(text: str) -> Plain:
-    """A plain scalar as YAML's core schema reads it, decimal numbers in range only; else text."""
+    """A plain scalar by YAML's core schema; only decimal numbers in range are numbers."""
     if _NOTHING.fullmatch(text):
         return None
     if text in _SPECIAL:
