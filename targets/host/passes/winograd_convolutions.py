@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from xtc.ir.analysis.function_view import FunctionView, functions
 from xtc.ir.analysis.indices import Index
-from xtc.ir.analysis.linalg_ops import node_in_function
+from xtc.ir.analysis.linalg_ops import is_zero_fill, node_in_function, owner
 from xtc.ir.analysis.structured import Structured, body_operations, shape_of
 from xtc.ir.attributes import LOOP_DIMS, NODE_ID_PREFIX, TRANSFORMED
 from xtc.ir.builders.affine import digits
@@ -39,6 +39,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
+from xtc_passes.tensor._padding import padding_of
 from xtc_passes.tensor._scheduled import fused_nodes
 from xtc_targets.host.passes._winograd import (
     FILTER_ROWS,
@@ -111,7 +112,7 @@ class WinogradConvolutions(Pass):
             found = convolution(view, nest)
             divided = found and bands(found, self.l2_bytes, parallel=self.parallel)
             if found and divided and node_in_function(nest.op) not in kept:
-                chain = _chain(view, nest, taken) if found.is_even else []
+                chain = _chain(view, nest, taken, by_channel=not found.is_even)
                 taken += chain
                 yield _Rewriting(found, divided, chain)
 
@@ -207,12 +208,15 @@ class _Rewriting:
     def run(self, filters: _Filters) -> None:
         """Insert the new operations at the last of the old ones, and erase the old ones."""
         found, ip = self.found, InsertionPoint(self.last.op)
-        image = _even(found, ip)
+        down = self.bands.down
+        image = _filled_up(found, down, ip)
         u = filters.read(found, ip)
-        result = empty(shape_of(self.last.result), self.last.result, ip)
-        images, (down, _) = found.batch // self.bands.images, found.tiles
+        images = found.batch // self.bands.images
         count = images * (down // self.bands.rows)
         rows = found.height if count == images else self.bands.rows * TILE
+        whole = shape_of(self.last.result)
+        shape = whole if count == images else [whole[0], down * TILE, *whole[2:]]
+        result = empty(shape, self.last.result, ip)
         if count == 1:
             value = self._band(_Band(0, 0, found.batch, rows), image, u, result, ip)
         else:
@@ -227,6 +231,8 @@ class _Rewriting:
             (shared,) = loop.shared
             loop.write(self._band(band, image, u, shared, loop.ip), shared, band.offsets)
             value = loop.op.results[0]
+        if shape != whole:
+            value = extract_slice(value, [0] * 4, whole, ip)
         self.last.result.replace_all_uses_with(value)
         for nest in reversed([found.nest, *self.chain]):
             nest.op.erase()
@@ -303,15 +309,29 @@ class _Rewriting:
         return found
 
 
-def _chain(view: FunctionView, nest: Structured, taken: Sequence[Structured]) -> list[Structured]:
-    """The chain of elementwise consumers, each the only reader of the one before."""
+def _chain(
+    view: FunctionView, nest: Structured, taken: Sequence[Structured], *, by_channel: bool
+) -> list[Structured]:
+    """The chain of elementwise consumers, each the only reader of the one before.
+
+    With `by_channel`, their other operands are the same for all results of a channel.
+    """
     chain: list[Structured] = []
     while True:
-        uses = view.uses.get([nest, *chain][-1].result, [])
+        last = [nest, *chain][-1].result
+        uses = view.uses.get(last, [])
         reader = view.nests.get(uses[0][0]) if len(uses) == 1 else None
         if reader is None or reader in taken or not _is_elementwise(reader, nest):
             return chain
+        if by_channel and not all(_is_by_channel(row) for row in _others_read(reader, last)):
+            return chain
         chain.append(reader)
+
+
+def _others_read(reader: Structured, value: Value) -> list[tuple[Index, ...]]:
+    """How an operation reads what it reads beside a value."""
+    numbers = range(reader.destination)
+    return [reader.indices[n] for n in numbers if reader.op.operands[n] != value]
 
 
 def _is_elementwise(reader: Structured, nest: Structured) -> bool:
@@ -332,16 +352,21 @@ def _is_by_channel(row: Sequence[Index]) -> bool:
     return not any(index.factor(loop) for index in row for loop in range(3))
 
 
-def _even(found: Convolution, ip: InsertionPoint) -> Value:
-    """The image, padded with zeros at its end if the tiles reach beyond it."""
+def _filled_up(found: Convolution, down: int, ip: InsertionPoint) -> Value:
+    """The image with zeros after it where `down` rows of tiles reach beyond its end."""
     image = found.image
-    down, across = (count * TILE + READ - TILE for count in found.tiles)
+    rows, columns = (count * TILE + READ - TILE for count in (down, found.tiles[1]))
     batch, height, width, channels = shape_of(image)
-    if (height, width) == (down, across):
+    if (height, width) == (rows, columns):
         return image
+    producer = owner(image)
+    padding = producer and padding_of(producer)
+    offsets: tuple[int, ...] = (0, 0, 0, 0)
+    if padding and is_zero_fill(padding.fill):
+        image, offsets = padding.inside, padding.offsets  # borders and the rest are filled at once
     zero = arith.constant(image.type.element_type, 0.0, ip=ip)
-    larger = fill(zero, empty((batch, down, across, channels), image, ip), {}, ip).results[0]
-    return insert_slice(image, larger, [0, 0, 0, 0], ip)
+    larger = fill(zero, empty((batch, rows, columns, channels), image, ip), {}, ip).results[0]
+    return insert_slice(image, larger, offsets, ip)
 
 
 def _transformed(image: Value, rows: int, ip: InsertionPoint) -> Value:

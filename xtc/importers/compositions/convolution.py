@@ -10,13 +10,14 @@ import numpy as np
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc.importers.compositions.movement import padded
+from xtc.importers.compositions.movement import padded, taken
 from xtc.importers.compositions.windows import Window
 from xtc.importers.values import Value, as_tensor, shape_of
 
 
 def slid(x: Tensor, kernel: Tensor, slides: Sequence[Window], groups: int) -> Tensor:
     """Filters (taps..., c / groups, f) over (n, ..., c), of one, two or three dimensions."""
+    kernel, slides = _without_padded_taps(kernel, slides)
     strides = [slide.stride for slide in slides]
     dilations = [slide.dilation for slide in slides]
     border = [slide.border for slide in slides]
@@ -45,6 +46,18 @@ def slid(x: Tensor, kernel: Tensor, slides: Sequence[Window], groups: int) -> Te
         n, _, width, filters = result.type.sizes
         result = O.reshape(result, (n, width, filters))
     return result
+
+
+def _without_padded_taps(
+    kernel: Tensor, slides: Sequence[Window]
+) -> tuple[Tensor, Sequence[Window]]:
+    """The taps that meet more than padding: of 3 x 3 on one element, as detectors have, one."""
+    taps = [slide.hits() for slide in slides]
+    if [len(hits) for hits in taps] == [slide.taps for slide in slides]:
+        return kernel, slides
+    whole = [range(size) for size in kernel.type.sizes[len(taps) :]]
+    kept = as_tensor(taken(kernel, [*taps, *whole]))
+    return kept, [slide.of(hits) for slide, hits in zip(slides, taps, strict=True)]
 
 
 def turned(filters: Value, groups: int) -> Tensor:

@@ -7,7 +7,7 @@ Operators of graphs work on images (n, h, w, c). One-dimensional signals are ima
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,6 +46,18 @@ class Window:
         """Padding so that there are `output` positions and nothing is left over."""
         needed = (self.output - 1) * self.stride + self.extent
         return self.before, needed - self.before - self.size
+
+    def hits(self) -> range:
+        """The taps from the first to the last that meet an element at any position."""
+        positions = np.arange(self.output)[:, None] * self.stride - self.before
+        taps = positions + np.arange(self.taps) * self.dilation
+        met = np.flatnonzero(np.any((taps >= 0) & (taps < self.size), axis=0))
+        return range(met[0], met[-1] + 1) if met.size else range(self.taps)
+
+    def of(self, taps: range) -> Window:
+        """The same positions with neighbouring taps only."""
+        before = self.before - taps.start * self.dilation
+        return replace(self, taps=len(taps), before=before)
 
     def counts(self, *, padding: bool) -> Array:
         """How many taps hit an element, or padding that the file asks for, at each position."""

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc.importers.compositions.convolution import slid, turned
-from xtc.importers.compositions.windows import Window, channels_first, channels_last, transposed
+from xtc.importers.compositions.convolution import slid
+from xtc.importers.compositions.transposed_convolution import Spread, spread
+from xtc.importers.compositions.windows import channels_first, channels_last, transposed
 from xtc.importers.onnx.call import Call
 from xtc.importers.onnx.ops.windows import windows
 from xtc.importers.onnx.table import reads
@@ -39,34 +40,19 @@ def conv_of(call: Call, x: Tensor, filters: Value) -> Tensor:
 
 @reads("ConvTranspose", 1, 11, 22)
 def conv_transpose(call: Call) -> Tensor:
-    """A convolution of the image with zeros between its elements, the filters turned around."""
     x, filters = call.tensor(0), call.value(1)
     shape = shape_of(filters)
     if x.type.rank != len(shape) or not 3 <= x.type.rank <= 5:
         raise Unsupported(f"an image of rank {x.type.rank}, filters of rank {len(shape)}")
-    groups = int(call.attribute("group", 1))
-    slides = _transposed_windows(call, x.type.sizes[2:], shape[2:])
-    kernel = turned(filters, groups)
-    strides = [slide[0] for slide in slides]
-    image = channels_last(x)
-    if any(stride > 1 for stride in strides):
-        image = O.dilate(image, (1, *strides, 1))
-    plain = [
-        Window(size, taps, 1, dilation, before, after, output)
-        for (_, dilation, before, after, output), taps, size in zip(
-            slides, shape[2:], image.type.sizes[1:-1], strict=True
-        )
-    ]
-    result = slid(image, kernel, plain, groups)
+    spreads = _spreads(call, x.type.sizes[2:], shape[2:])
+    result = spread(channels_last(x), filters, spreads, int(call.attribute("group", 1)))
     if call.has(2):
         result = O.add(result, call.tensor(2))
     return channels_first(result)
 
 
-def _transposed_windows(
-    call: Call, sizes: Sequence[int], taps: Sequence[int]
-) -> list[tuple[int, int, int, int, int]]:
-    """Stride, dilation, padding before and after, and output size of each dimension."""
+def _spreads(call: Call, sizes: Sequence[int], taps: Sequence[int]) -> list[Spread]:
+    """How each dimension is spread."""
     count = len(sizes)
 
     def ints(name: str, default: int, number: int = count) -> list[int]:
@@ -93,6 +79,5 @@ def _transposed_windows(
         output = full - before - after
         if output < 1:
             raise Unsupported(f"padding {before} and {after} of a result of {full}")
-        last = extent - 1
-        result.append((strides[d], dilations[d], last - before, last - after + more[d], output))
+        result.append(Spread(sizes[d], taps[d], strides[d], dilations[d], before, output))
     return result

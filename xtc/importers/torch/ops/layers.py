@@ -12,9 +12,10 @@ import numpy as np
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc.importers.compositions.convolution import slid, turned
+from xtc.importers.compositions.convolution import slid
 from xtc.importers.compositions.movement import constant, part
 from xtc.importers.compositions.pooling import framed, max_with_indices, pooled
+from xtc.importers.compositions.transposed_convolution import Spread, spread
 from xtc.importers.compositions.windows import (
     Window,
     channels_first,
@@ -118,16 +119,15 @@ def _transposed(
     more: Sequence[int],
     groups: int,
 ) -> Tensor:
-    image = channels_last(x)
-    if any(step > 1 for step in strides):
-        image = O.dilate(image, (1, *strides, 1))
-    slides = []
-    taps, sizes = weight.type.sizes[2:], image.type.sizes[1:-1]
-    for size, tap, pad, apart, extra in zip(sizes, taps, pads, dilations, more, strict=True):
-        last = (tap - 1) * apart
-        before, after = last - pad, last - pad + extra
-        slides.append(Window(size, tap, 1, apart, before, after, before + size + after - last))
-    return slid(image, turned(weight, groups), slides, groups)
+    spreads = [
+        Spread(
+            size, tap, step, apart, pad, (size - 1) * step + (tap - 1) * apart + 1 - 2 * pad + extra
+        )
+        for size, tap, step, apart, pad, extra in zip(
+            x.type.sizes[2:], weight.type.sizes[2:], strides, dilations, pads, more, strict=True
+        )
+    ]
+    return spread(channels_last(x), weight, spreads, groups)
 
 
 def _pool_windows(

@@ -52,6 +52,39 @@ func.func @convolution(%x: tensor<1x30x30x64xf32>, %b: tensor<64xf32>) -> tensor
   return %r : tensor<1x28x28x64xf32>
 }
 
+// An odd height is rounded up to 4 bands of 5 rows of tiles, the image with it; the maximum
+// is computed on the sums.
+
+// CHECK-LABEL: func.func @odd
+// CHECK: tensor.insert_slice %arg0 into %{{.*}}[0, 1, 1, 0] {{.*}}tensor<1x42x40x64xf32>
+// CHECK: scf.forall (%{{.*}}) in (4)
+// CHECK:   linalg.generic {{.*}} outs(%{{.*}} : tensor<1x5x2x19x2x64xf32>)
+// CHECK:     arith.maximumf
+// CHECK:   tensor.parallel_insert_slice %{{.*}} [1, 10, 37, 64]
+// CHECK: tensor.extract_slice %{{.*}} : tensor<1x40x37x64xf32> to tensor<1x37x37x64xf32>
+func.func @odd(%x: tensor<1x37x37x64xf32>) -> tensor<1x37x37x64xf32> {
+  %0 = memref.get_global @w : memref<3x3x64x64xf32>
+  %w = bufferization.to_tensor %0 restrict : memref<3x3x64x64xf32> to tensor<3x3x64x64xf32>
+  %zero = arith.constant 0.0 : f32
+  %f = tensor.empty() : tensor<1x39x39x64xf32>
+  %border = linalg.fill ins(%zero : f32) outs(%f : tensor<1x39x39x64xf32>) -> tensor<1x39x39x64xf32>
+  %p = tensor.insert_slice %x into %border[0, 1, 1, 0] [1, 37, 37, 64] [1, 1, 1, 1]
+      : tensor<1x37x37x64xf32> into tensor<1x39x39x64xf32>
+  %e = tensor.empty() : tensor<1x37x37x64xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1x37x37x64xf32>) -> tensor<1x37x37x64xf32>
+  %y = linalg.conv_2d_nhwc_hwcf {__xtc_id_o_}
+      ins(%p, %w : tensor<1x39x39x64xf32>, tensor<3x3x64x64xf32>)
+      outs(%z : tensor<1x37x37x64xf32>) -> tensor<1x37x37x64xf32>
+  %r = linalg.generic {indexing_maps = [#whole, #whole],
+                       iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%y : tensor<1x37x37x64xf32>) outs(%e : tensor<1x37x37x64xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %m = arith.maximumf %a, %zero : f32
+    linalg.yield %m : f32
+  } -> tensor<1x37x37x64xf32>
+  return %r : tensor<1x37x37x64xf32>
+}
+
 // Too few channels to make up for the transforms.
 
 // CHECK-LABEL: func.func @few_channels

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transposed convolutions of one, two and three dimensions, channels last."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import xtc.ops as O
+from xtc.graph.tensor import Tensor
+from xtc.importers.compositions.convolution import slid, turned
+from xtc.importers.compositions.movement import taken
+from xtc.importers.compositions.windows import Window
+from xtc.importers.values import Value, as_tensor, shape_of
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How a transposed convolution spreads the elements of one dimension.
+
+    Element i adds to the elements `i * stride + t * dilation` of the whole result, for each tap t.
+
+    Attributes:
+        size: of the dimension.
+        taps: of the filters.
+        skipped: elements of the whole result in front of the first that is kept.
+        output: elements that are kept; zeros where the whole result is shorter.
+    """
+
+    size: int
+    taps: int
+    stride: int
+    dilation: int
+    skipped: int
+    output: int
+
+    @property
+    def phase_taps(self) -> int:
+        """Taps that add to the same element of the result."""
+        return -(-self.taps // self.stride)
+
+    @property
+    def first(self) -> int:
+        """The first element whose phases are computed: result `first * stride` is the first one."""
+        return self.skipped // self.stride
+
+    def phases(self) -> Window:
+        """The window over the operand that computes `stride` neighbours of the result."""
+        last = (self.skipped + self.output - 1) // self.stride
+        taps, count = self.phase_taps, last + 1 - self.first
+        before = taps - 1 - self.first
+        return Window(self.size, taps, 1, 1, before, last + 1 - self.size, count)
+
+    def over_zeros(self) -> Window:
+        """The window over the operand with zeros between its elements."""
+        size = (self.size - 1) * self.stride + 1
+        last = (self.taps - 1) * self.dilation
+        before = last - self.skipped
+        after = self.output + last - before - size
+        return Window(size, self.taps, 1, self.dilation, before, after, self.output)
+
+
+def spread(x: Tensor, filters: Value, spreads: Sequence[Spread], groups: int) -> Tensor:
+    """Filters (c, f / groups, taps...) spread by the elements of (n, ..., c).
+
+    Of `taps` in each dimension only every `stride`-th adds to an element of the result. Neighbours
+    `stride` apart have the same ones, so that one convolution computes all of them, with the
+    filters of each phase as channels; these then become neighbours.
+    """
+    if _pays(shape_of(filters)[1], spreads, groups):
+        result = slid(x, _by_phase(filters, spreads, groups), _phases(spreads), groups)
+        return _interleaved(result, spreads, groups)
+    strides = [step.stride for step in spreads]
+    image = O.dilate(x, (1, *strides, 1)) if max(strides) > 1 else x
+    return slid(image, turned(filters, groups), [step.over_zeros() for step in spreads], groups)
+
+
+def _phases(spreads: Sequence[Spread]) -> list[Window]:
+    return [step.phases() for step in spreads]
+
+
+def _pays(each: int, spreads: Sequence[Spread], groups: int) -> bool:
+    """Not where filters see one channel each, or are of three dimensions and groups."""
+    alone = groups == 1 or (each > 1 and len(spreads) < 3)
+    plain = all(step.dilation == 1 for step in spreads)
+    return alone and plain and any(step.stride > 1 for step in spreads)
+
+
+def _by_phase(filters: Value, spreads: Sequence[Spread], groups: int) -> Tensor:
+    """(c, e, taps...) as (phase taps..., c / groups, groups * strides... * e), taps reversed."""
+    channels, each, *_ = shape_of(filters)
+    more = [(0, step.phase_taps * step.stride - step.taps) for step in spreads]
+    whole = O.pad(as_tensor(filters), ((0, 0), (0, 0), *more), value=0)
+    split = [size for step in spreads for size in (step.phase_taps, step.stride)]
+    group = [groups] * (groups > 1)
+    parts = O.reshape(whole, (*group, channels // groups, each, *split))
+    first = len(group) + 2
+    taps = tuple(range(first, first + len(split), 2))
+    reversed_taps = tuple(d for d in taps if split[d - first] > 1)
+    ordered = O.flip(parts, axes=reversed_taps) if reversed_taps else parts
+    steps = tuple(d + 1 for d in taps)
+    moved = O.transpose(ordered, axes=(*taps, first - 2, *range(len(group)), *steps, first - 1))
+    features = groups * each * math.prod(step.stride for step in spreads)
+    return O.reshape(moved, (*(step.phase_taps for step in spreads), channels // groups, features))
+
+
+def _interleaved(result: Tensor, spreads: Sequence[Spread], groups: int) -> Tensor:
+    """(n, positions..., groups * strides... * e) with its phases beside each other, and cut."""
+    n, *positions, channels = result.type.sizes
+    rank, strides = len(spreads), [step.stride for step in spreads]
+    each = channels // groups // math.prod(strides)
+    group = [groups] * (groups > 1)
+    parts = O.reshape(result, (n, *positions, *group, *strides, each))
+    first = 1 + rank + len(group)
+    pairs = [d for place in range(rank) for d in (1 + place, first + place)]
+    moved = O.transpose(parts, axes=(0, *pairs, *range(1 + rank, first), first + rank))
+    sizes = [count * stride for count, stride in zip(positions, strides, strict=True)]
+    whole = O.reshape(moved, (n, *sizes, groups * each))
+    starts = [step.skipped - step.first * step.stride for step in spreads]
+    kept = [range(start, start + step.output) for start, step in zip(starts, spreads, strict=True)]
+    if kept == [range(size) for size in sizes]:
+        return whole
+    return as_tensor(taken(whole, [range(n), *kept, range(groups * each)]))
