@@ -89,9 +89,18 @@ def offloaded(options: NvgpuOptions) -> Stage:
         "offloaded",
         (
             # While contractions can be told from other loops.
-            UseTensorCores(options.tf32, machine.sms, machine.shared_bytes_sm, hopper),
-            # Its kernels are tile kernels with layouts: the rest is done as for the user's.
-            MapTensors(hopper),
+            UseTensorCores(
+                options.tf32,
+                machine.sms,
+                machine.shared_bytes_sm,
+                warpgroups=hopper,
+                bulk_copies=hopper and options.bulk_pipelines,
+                block_bytes=machine.shared_bytes_block,
+            ),
+            # Its kernels are tile kernels: the rest is done as for the user's, but that launches
+            # make maps.
+            InferTileLayouts(),
+            MapTensors(hopper, by_launch=True),
             PlaceTileBuffers(machine.shared_bytes_block),
             LowerTiles(),
             # Long rows are shared by the threads of a block.

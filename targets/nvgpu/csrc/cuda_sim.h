@@ -160,7 +160,7 @@ void *cuda_map_shared(const void *shared, uint32_t rank);
 // cuda_wgmma from now on. fence.proxy.async.
 void cuda_proxy_fence(void);
 
-// What a bulk copy of a tensor knows: 128 bytes in global memory, aligned to 64. Dimensions begin with
+// What a bulk copy of a tensor knows: 128 bytes in global memory, or of the launch, aligned to 64. Dimensions begin with
 // the one that is dense. CUtensorMap.
 typedef struct {
     uint32_t magic, rank, element_bytes, swizzle_bytes; // swizzle: 0, 32, 64 or 128
@@ -168,6 +168,19 @@ typedef struct {
     uint32_t box[5], rest[3];
 } cuda_tensor_map;
 #define CUDA_TENSOR_MAP_MAGIC 0x786d6170u
+
+// What a launch makes a map of: the argument that is the address of its memory, the element's number in
+// the driver's API, and an offset in bytes.
+typedef struct {
+    uint64_t argument, element, element_bytes, rank, swizzle_bytes, offset;
+    uint64_t sizes[5], strides[4], box[5];
+} cuda_map_source;
+
+// The arguments of a launch and the addresses of maps behind them, valid until the next launch. At most
+// CUDA_LAUNCH_ARGUMENTS of both together.
+#define CUDA_LAUNCH_ARGUMENTS 128
+const uint64_t *cuda_with_maps(const uint64_t *arguments, uint32_t count,
+                               const cuda_map_source *sources, uint32_t maps);
 
 // Begin to copy a box of a tensor to shared memory, 0 outside of the tensor. Its bytes come to the
 // barrier when it is done; until then its destination holds poison. cp.async.bulk.tensor.

@@ -174,6 +174,9 @@ void gpu_proxy_written(const void *shared, uint32_t nbytes);
 // Stop where an asynchronous access would not see what a thread has written.
 void gpu_proxy_require(const void *shared, uint32_t nbytes, const char *what);
 
+// gpu_maps.c
+bool gpu_is_launch_map(const void *map); // that this launch has made
+
 // gpu_tma.c
 void gpu_tma_begin(void);         // of a block
 bool gpu_tma_land(void);          // the oldest load that is in flight; whether there was one

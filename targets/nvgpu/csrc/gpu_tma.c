@@ -36,7 +36,8 @@ static gpu_box checked(const void *map, const void *shared, const int32_t *coord
 {
     gpu_box bulk = {.shared = (char *)(uintptr_t)shared};
     gpu_require_thread(what);
-    gpu_check_global(map, sizeof bulk.map, "a tensor map");
+    if (!gpu_is_launch_map(map))
+        gpu_check_global(map, sizeof bulk.map, "a tensor map");
     memcpy(&bulk.map, map, sizeof bulk.map);
     if (bulk.map.magic != CUDA_TENSOR_MAP_MAGIC || !bulk.map.rank || bulk.map.rank > RANKS)
         sim_fault((uintptr_t)map, "%s: no tensor map is there", what);

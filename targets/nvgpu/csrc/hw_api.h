@@ -60,9 +60,17 @@ typedef void *hw_handle; // a context, stream, event, module or function
        unsigned block_y, unsigned block_z, unsigned shared_bytes, hw_handle stream,                \
        void **parameters, void **extra))
 
+// Functions of later versions, NULL where the driver has none.
+#define HW_LATER_FUNCTIONS(X)                                                                      \
+    X(encode_map, "cuTensorMapEncodeTiled",                                                        \
+      (void *map, int type, uint32_t rank, void *address, const uint64_t *sizes,                   \
+       const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,        \
+       int swizzle, int promotion, int fill))
+
 #define HW_MEMBER(member, name, parameters) hw_result(*member) parameters;
 typedef struct {
     HW_FUNCTIONS(HW_MEMBER)
+    HW_LATER_FUNCTIONS(HW_MEMBER)
 } hw_api;
 
 // Values of cuda.h.

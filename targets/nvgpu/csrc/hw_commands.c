@@ -56,17 +56,25 @@ static const uint32_t *grid_of(const xtc_launch *given, const hw_shape *shape)
     return given->grid[0] ? given->grid : shape->grid;
 }
 
-static hw_result launch(xtc_device *device, const hw_function *function, const xtc_launch *given,
-                        hw_handle stream)
+static int32_t launch(xtc_device *device, const hw_function *function, const xtc_launch *given,
+                      hw_handle stream, const char *what)
 {
     const hw_shape *shape = &function->shape;
     const uint32_t *grid = grid_of(given, shape);
-    void *parameters[HW_MAX_ARGUMENTS];
+    void *parameters[HW_MAX_ARGUMENTS + HW_MAX_MAPS];
+    hw_map maps[HW_MAX_MAPS];
     for (uint32_t i = 0; i < shape->parameters; i++)
         parameters[i] = (void *)&given->arguments[i];
-    return device->api.launch(function->handle, grid[0], grid[1], grid[2], shape->block[0],
-                              shape->block[1], shape->block[2], shape->shared_bytes, stream,
-                              parameters, NULL);
+    for (uint32_t i = 0; i < shape->maps; i++) {
+        int32_t status = hw_make_map(device, &function->maps[i], given->arguments, &maps[i]);
+        if (status)
+            return status;
+        parameters[shape->parameters + i] = &maps[i];
+    }
+    hw_result result = device->api.launch(function->handle, grid[0], grid[1], grid[2],
+                                          shape->block[0], shape->block[1], shape->block[2],
+                                          shape->shared_bytes, stream, parameters, NULL);
+    return hw_status(device, result, XTC_LAUNCH, what);
 }
 
 static void count_launch(hw_counts *counts, const uint32_t *grid, const hw_shape *shape)
@@ -80,8 +88,7 @@ static void count_launch(hw_counts *counts, const uint32_t *grid, const hw_shape
 int32_t hw_launch(xtc_device *device, const hw_function *function, const xtc_launch *given,
                   hw_handle stream, const char *what)
 {
-    int32_t status =
-        hw_status(device, launch(device, function, given, stream), XTC_LAUNCH, what);
+    int32_t status = launch(device, function, given, stream, what);
     if (!status)
         count_launch(&device->counts, grid_of(given, &function->shape), &function->shape);
     return status;

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xtc.ir.builders.tile import cluster_of, number_of
-from xtc.ir.mlir import BoolAttr, Operation, StringAttr, UnitAttr, Value
+from xtc.ir.mlir import BoolAttr, MemRefType, Operation, StringAttr, UnitAttr, Value
 from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes import _tile_clusters as clusters
 from xtc_targets.nvgpu.passes import _tile_mbarriers as mbarriers
@@ -51,8 +51,9 @@ class HopperLowerings(ABC):
         tma.acquire(address_of(op.operands[0], _GLOBAL))
 
     def _map_of(self, op: Operation) -> Value:
-        arguments = self.kernel.regions[0].blocks[0].arguments
-        return address_of(arguments[number_of(op, MAP)], _GLOBAL)
+        argument = self.kernel.regions[0].blocks[0].arguments[number_of(op, MAP)]
+        is_memory = isinstance(argument.type, MemRefType)
+        return address_of(argument, _GLOBAL) if is_memory else argument
 
     def tma_load(self, op: Operation) -> None:
         barrier = mbarriers.address(*(self.value(operand) for operand in list(op.operands)[2:4]))

@@ -10,11 +10,15 @@ from xtc.ir.mlir import (
     ArrayAttr,
     DenseI64ArrayAttr,
     DictAttr,
+    FunctionType,
     IntegerAttr,
     IntegerType,
     MemRefType,
     Operation,
+    Type,
+    TypeAttr,
     UnitAttr,
+    Value,
 )
 from xtc.ir.partition import top_level
 from xtc_targets.nvgpu.description import BUFFER_ALIGNMENT
@@ -65,6 +69,18 @@ def only_loop(kernel: Operation) -> Operation | None:
 def kernels(module: Operation) -> list[Operation]:
     """The functions of a device's module that the host launches: those that have a grid."""
     return [op for op in top_level(module) if GRID in op.attributes]
+
+
+def add_argument(kernel: Operation, type: Type) -> Value:
+    """A new argument of a kernel, behind the others."""
+    block = kernel.regions[0].blocks[0]
+    argument: Value = block.add_argument(type, kernel.location)
+    kinds = [each.type for each in block.arguments]
+    kernel.attributes["function_type"] = TypeAttr.get(FunctionType.get(kinds, []))
+    if "arg_attrs" in kernel.attributes:
+        known = list(ArrayAttr(kernel.attributes["arg_attrs"]))
+        kernel.attributes["arg_attrs"] = ArrayAttr.get([*known, DictAttr.get({})])
+    return argument
 
 
 def set_apart(kernel: Operation) -> None:

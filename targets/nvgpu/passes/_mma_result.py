@@ -53,6 +53,32 @@ class Result:
     column: Number
     epilogue: tuple[Structured, int] | None
 
+    @property
+    def operand_dims(self) -> list[tuple[int, ...]]:
+        """The dimensions of the tile, 0 and 1, in which each operand beside the tile differs."""
+        if self.epilogue is None:
+            return []
+        nest, number = self.epilogue
+        return [
+            tuple(dim for dim in (0, 1) if _steps(nest, operand)[dim - 2])
+            for operand in range(nest.destination)
+            if operand != number and isinstance(nest.op.operands[operand].type, MemRefType)
+        ]
+
+
+def write_tile(accumulators: Value, result: Result) -> None:
+    """Write the block's tile from the accumulators, by one store; layouts are not known yet."""
+    view = _whole(result.memref)
+    at = (*result.batch, result.row, result.column)
+    made = _Elements(result, at, RankedTensorType(accumulators.type).shape).computed(accumulators)
+    rank = len(at)
+    tile.store_global(made, view, [as_i32(number) for number in at], (rank - 2, rank - 1))
+
+
+def _whole(buffer: Value) -> Value:
+    type = MemRefType(buffer.type)
+    return strided(buffer, type.shape, *type.get_strides_and_offset())
+
 
 def write_result(tiling: Tiling, accumulators: Value, result: Result) -> None:
     """Write the block's tile through shared memory; neighbouring threads write neighbours."""
@@ -62,9 +88,8 @@ def write_result(tiling: Tiling, accumulators: Value, result: Result) -> None:
     layout = blocked(tiling.threads, (rows, tiling.n), packed)
     element = MemRefType(shared.type).element_type
     type = with_layout(RankedTensorType.get([rows, tiling.n], element), layout)
-    whole = MemRefType(result.memref.type)
-    view = strided(result.memref, whole.shape, *whole.get_strides_and_offset())
-    dims = (len(whole.shape) - 2, len(whole.shape) - 1)
+    view, rank = _whole(result.memref), len(MemRefType(result.memref.type).shape)
+    dims = (rank - 2, rank - 1)
     with control.loop(as_i32(0), tiling.m, rows) as body:
         at = (*result.batch, add(result.row, body.index), result.column)
         offsets = [as_i32(number) for number in at]
@@ -72,7 +97,8 @@ def write_result(tiling: Tiling, accumulators: Value, result: Result) -> None:
         with control.branch(tile.inside(view, offsets, dims, layout)):
             first = arith.index_cast(IndexType.get(), body.index)
             part = subview(shared, [first, 0], [rows, tiling.n], [1, 1])
-            made = _Elements(result, at, layout).computed(tile.load_shared(part, type))
+            elements = _Elements(result, at, layout.shape, layout)
+            made = elements.computed(tile.load_shared(part, type))
             tile.store_global(made, view, offsets, dims)
 
 
@@ -101,11 +127,18 @@ def packed_elements(memref: Value) -> int:
 
 
 class _Elements:
-    """What an epilogue makes of rows of the accumulators."""
+    """What an epilogue makes of some of the accumulators."""
 
-    def __init__(self, result: Result, at: Sequence[Number], layout: RegisterLayout) -> None:
-        """`at` is the position of their first element."""
+    def __init__(
+        self,
+        result: Result,
+        at: Sequence[Number],
+        shape: Sequence[int],
+        layout: RegisterLayout | None = None,
+    ) -> None:
+        """`at` is the position of their first element; a layout may follow later."""
         self.result, self.at, self.layout = result, at, layout
+        self.shape = list(shape)
 
     def computed(self, accumulators: Value) -> Value:
         """The elements of the result."""
@@ -133,7 +166,7 @@ class _Elements:
         return self._tile(values.get(end.operands[0], end.operands[0]))
 
     def _type(self, element: object) -> RankedTensorType:
-        return with_layout(RankedTensorType.get(list(self.layout.shape), element), self.layout)
+        return with_layout(RankedTensorType.get(self.shape, element), self.layout)
 
     def _tile(self, value: Value) -> Value:
         """A value of all elements, or of each."""
@@ -145,10 +178,7 @@ class _Elements:
         if not isinstance(value.type, MemRefType):
             return value
         strides, offset = MemRefType(value.type).get_strides_and_offset()
-        by_loop = [
-            sum(index.factor(loop) * stride for index, stride in zip(row, strides, strict=True))
-            for loop in nest.out
-        ]
+        by_loop = _steps(nest, operand)
         offset += sum(index.offset * stride for index, stride in zip(row, strides, strict=True))
         # Along a loop that does not move the operand it has one element.
         sizes = [
@@ -157,9 +187,20 @@ class _Elements:
         begin = [at_loop[loop] if step else 0 for loop, step in zip(nest.out, by_loop, strict=True)]
         view = strided(value, sizes, by_loop, offset)
         still = [dim for dim in (0, 1) if not by_loop[dim - 2]]
-        own = self.layout.reduced(still) if still else self.layout
-        plain = RankedTensorType.get(list(own.shape), MemRefType(value.type).element_type)
+        own = self.layout.reduced(still) if self.layout is not None and still else self.layout
+        shape = [1 if dim in still else size for dim, size in enumerate(self.shape)]
+        plain = RankedTensorType.get(shape, MemRefType(value.type).element_type)
         rank = len(sizes)
         offsets = [as_i32(number) for number in begin]
         read = tile.load_global(view, offsets, [rank - 2, rank - 1], with_layout(plain, own))
         return tile.broadcast(read, self._type(plain.element_type)) if still else read
+
+
+def _steps(nest: Structured, operand: int) -> list[int]:
+    """How far apart an operand's elements are for each loop of the result."""
+    strides, _ = MemRefType(nest.op.operands[operand].type).get_strides_and_offset()
+    row = nest.indices[operand]
+    return [
+        sum(index.factor(loop) * stride for index, stride in zip(row, strides, strict=True))
+        for loop in nest.out
+    ]

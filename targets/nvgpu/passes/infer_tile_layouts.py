@@ -49,7 +49,8 @@ class InferTileLayouts(Pass):
 
     Tiles that go through the same elementwise instructions, loops and branches have one layout,
     the user's, else a dot's, else that of 16-byte accesses to global memory. A
-    `tile.convert_layout` stands where an instruction wants another one.
+    `tile.convert_layout` stands where an instruction wants another one. A layout that a tile's type
+    has already stays, as its class's; kernels whose tiles all have one are left as they are.
 
     Raises UserError where a user's layout does not fit the block, or two of them meet.
     """
@@ -59,7 +60,7 @@ class InferTileLayouts(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             for kernel in top_level(module):
-                if WARPS in kernel.attributes:
+                if WARPS in kernel.attributes and _lacks_layouts(kernel):
                     with kernel.location:
                         _Inference(kernel).run()
 
@@ -82,6 +83,7 @@ class _Inference:
         ] = {}  # by the operation's identity: its hash changes with types
 
     def run(self) -> None:
+        self._given()
         self._annotations()
         self._views()
         self._warpgroups()
@@ -122,6 +124,14 @@ class _Inference:
         if self.classes.of(source) == number:
             return [(result, _forward(op, layout))]
         return [(source, _backward(op, layout))]
+
+    def _given(self) -> None:
+        """Layouts that types have already."""
+        for op in self.ops:
+            for value in _tiles(op):
+                layout = layout_of(value)
+                if layout is not None:
+                    self._assign(value, layout, op)
 
     def _annotations(self) -> None:
         for op in self.ops:
@@ -329,6 +339,11 @@ def _retype_constant(op: Operation) -> None:
     op.attributes["value"] = DenseElementsAttr.get_splat(
         op.results[0].type, given.get_splat_value()
     )
+
+
+def _lacks_layouts(kernel: Operation) -> bool:
+    """Whether a tile of a kernel has no layout yet."""
+    return any(layout_of(value) is None for op in all_operations(kernel) for value in _tiles(op))
 
 
 def _copy_free_tiles(kernel: Operation) -> None:
