@@ -30,7 +30,7 @@ from xtc_targets.nvgpu.passes._dot_loops import dot_loops
 from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._mma_contraction import MmaContraction
 from xtc_targets.nvgpu.passes._mma_operand import OperandSlots, operand_of
-from xtc_targets.nvgpu.passes._mma_result import Result, write_result, write_tile
+from xtc_targets.nvgpu.passes._mma_result import Result, copied_vectors, write_result, write_tile
 from xtc_targets.nvgpu.passes._mma_tiling import Tiling
 from xtc_targets.nvgpu.passes._thread_code import as_i32
 
@@ -38,10 +38,7 @@ _ROW_BYTES = 128  # of a slot
 _TALL = 256, 128
 """The tile of two warpgroups, each of 128 rows: it reads least for a multiply-add."""
 _ROWS = 128
-"""Of a warpgroup, with which it reads a vector along columns as often as threads do that store rows
-of 16 bytes."""
-_LARGE = 128 * 128
-"""Elements of a tile that goes through shared memory in float32, of which one fits beside slots."""
+"""Of a warpgroup with as many sums as registers allow."""
 
 
 @dataclass(frozen=True)
@@ -103,14 +100,12 @@ class BulkContraction:
         Otherwise they go through shared memory in float32, and rows of 16 bytes are stored.
         """
         tall = self._tall(tiling)
-        plain = replace(
-            tiling, k_bytes=_ROW_BYTES, slots=1, warps=(4 * max(1, tiling.m // _ROWS), 1)
-        )
-        for tiles in (tall, plain) if tall else (plain,):
-            if self._suits_accumulators(tiles):
-                yield tiles, True
-        pair = tiling.m * tiling.n >= _LARGE
-        yield replace(plain, warps=(8 if pair else 4, 1)), False
+        plain = replace(tiling, k_bytes=_ROW_BYTES, slots=1, warps=(4, 1))
+        pair = replace(plain, warps=(8, 1)) if tiling.m == _ROWS else None
+        tiles = [each for each in (tall, plain, pair) if each is not None]
+        if self._suits_accumulators():
+            yield from ((each, True) for each in tiles)
+        yield tiles[-1], False
 
     def _tall(self, tiling: Tiling) -> Tiling | None:
         """The largest tile, where it neither computes more nor keeps multiprocessors waiting."""
@@ -126,12 +121,10 @@ class BulkContraction:
 
         return tall if waves(tall) <= waves(tiling) else None
 
-    def _suits_accumulators(self, tiling: Tiling) -> bool:
-        """Whether threads read operands of the epilogue, for their accumulators, no more often than
-        they would for rows: not those with an element for each one of the result."""
-        rows = tiling.m * 128 // tiling.threads
-        read = Result(self.result, (), 0, 0, self.epilogue).operand_dims
-        return all(dims != (0, 1) and (dims != (1,) or rows >= _ROWS) for dims in read)
+    def _suits_accumulators(self) -> bool:
+        """Whether no operand of the epilogue has an element for each one of the result: threads
+        read those of their accumulators by 4 bytes, and those of rows by 16."""
+        return (0, 1) not in Result(self.result, (), 0, 0, self.epilogue).operand_dims
 
     def _divided(self, tiling: Tiling, in_bulk: bool) -> Divided:
         i64 = IntegerType.get_signless(64)
@@ -164,10 +157,11 @@ class BulkContraction:
             OperandSlots(operand_of(contraction, number, at, first), size, k_size, 1)
             for number, first, size in ((0, row, tiling.m), (1, column, tiling.n))
         ]
-        sums = self._sums(tiling, slots, -(-contraction.extent(contraction.k) // k_size))
         result = Result(self.result, at, row, column, self.epilogue)
+        vectors = copied_vectors(tiling, result) if in_bulk else {}
+        sums = self._sums(tiling, slots, -(-contraction.extent(contraction.k) // k_size))
         if in_bulk:
-            write_tile(sums, result)
+            write_tile(sums, result, vectors)
         else:
             write_result(tiling, sums, result)
 

@@ -34,6 +34,7 @@ from xtc_targets.nvgpu.passes._tile_numbers import Numbers
 from xtc_targets.nvgpu.passes._tile_wgmma import WARPGROUP
 from xtc_targets.nvgpu.passes._warp_roles import Roles, Shape, clone
 from xtc_targets.nvgpu.passes.map_tensors import root_of
+from xtc_targets.nvgpu.passes.place_tile_buffers import ALIGNMENT
 
 _MOST_SLOTS = 6
 _MOST_SUMS = 128
@@ -126,7 +127,8 @@ class BulkKernel:
         """Shared memory that the code around the loop may need, at most."""
         around = [inner for op in (*self.before, *self.after) for inner in all_operations(op)]
         allocated = [op for op in around if op.name == "memref.alloc"]
-        return sum(map(_bytes_of, allocated)) + self._converted_bytes(around)
+        nbytes = sum(-(-_bytes_of(op) // ALIGNMENT) * ALIGNMENT for op in allocated)
+        return nbytes + self._converted_bytes(around)
 
     def _converted_bytes(self, around: Sequence[Operation]) -> int:
         """Shared memory for tiles that change threads, at most: of which it is not known whether
@@ -248,7 +250,7 @@ def shape_of(found: BulkKernel, budget: Budget, *, in_bulk: bool = False) -> Sha
     at_once = 2 if groups == 1 else 1  # blocks of a multiprocessor: its tensor cores stay busy
     ways = [(at_once, store, 3), (at_once, None, 3), (1, None, 2)]
     if in_bulk:
-        ways = [(at_once, store, 3), (at_once, store, 2), (1, store, 2)]
+        ways = [(at_once, store, 3), (at_once, store, 2)]
     if in_bulk and store is None:
         raise Declined("the result cannot be stored in bulk", found.loop)
     reserved = budget.shared_bytes - budget.block_bytes

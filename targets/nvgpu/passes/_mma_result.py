@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from xtc.core.tile_layout import RegisterLayout, blocked
 from xtc.ir.analysis.structured import Structured, body_operations
@@ -54,23 +55,52 @@ class Result:
     epilogue: tuple[Structured, int] | None
 
     @property
-    def operand_dims(self) -> list[tuple[int, ...]]:
-        """The dimensions of the tile, 0 and 1, in which each operand beside the tile differs."""
+    def operand_dims(self) -> list[tuple[int, ...] | None]:
+        """The dimensions of the tile, 0 and 1, along which each operand of the epilogue lies; None
+        for the tile itself, and for scalars."""
         if self.epilogue is None:
             return []
         nest, number = self.epilogue
         return [
             tuple(dim for dim in (0, 1) if _steps(nest, operand)[dim - 2])
-            for operand in range(nest.destination)
             if operand != number and isinstance(nest.op.operands[operand].type, MemRefType)
+            else None
+            for operand in range(nest.destination)
         ]
 
 
-def write_tile(accumulators: Value, result: Result) -> None:
-    """Write the block's tile from the accumulators, by one store; layouts are not known yet."""
+def copied_vectors(tiling: Tiling, result: Result) -> dict[int, Value]:
+    """The epilogue's vectors along rows or columns of the block's tile, in shared memory.
+
+    Threads copy them by 16 bytes, where each reads only what its accumulators need.
+    """
+    if result.epilogue is None:
+        return {}
+    nest, number = result.epilogue
+    elements = _Elements(result, (*result.batch, result.row, result.column), (tiling.m, tiling.n))
+    at_loop = elements.at_loop(nest)
+    found = {}
+    for operand, dims in enumerate(result.operand_dims):
+        if operand != number and dims is not None and len(dims) == 1:
+            value = elements.loaded(nest, operand, at_loop)
+            type = RankedTensorType(value.type)
+            kind = MemRefType.get(type.shape, type.element_type, None, _on_chip())
+            found[operand] = memref.alloc(kind, [], [])
+            tile.store_shared(value, found[operand])
+    return found
+
+
+def write_tile(accumulators: Value, result: Result, vectors: Mapping[int, Value]) -> None:
+    """Write the block's tile from the accumulators, by one store; layouts are not known yet.
+
+    `vectors` are operands of the epilogue that the threads have copied to shared memory.
+    """
+    if vectors:
+        tile.sync()
     view = _whole(result.memref)
     at = (*result.batch, result.row, result.column)
-    made = _Elements(result, at, RankedTensorType(accumulators.type).shape).computed(accumulators)
+    shape = RankedTensorType(accumulators.type).shape
+    made = _Elements(result, at, shape, vectors=vectors).computed(accumulators)
     rank = len(at)
     tile.store_global(made, view, [as_i32(number) for number in at], (rank - 2, rank - 1))
 
@@ -107,8 +137,7 @@ def _stored(tiling: Tiling, accumulators: Value) -> Value:
     # All threads are past the last tile, but behind it they read ahead what nobody uses.
     tile.sync()
     rows = StridedLayoutAttr.get(0, [tiling.result_stride, 1])
-    on_chip = IntegerAttr.get(IntegerType.get_signless(64), ON_CHIP)
-    type = MemRefType.get([tiling.m, tiling.n], F32Type.get(), rows, on_chip)
+    type = MemRefType.get([tiling.m, tiling.n], F32Type.get(), rows, _on_chip())
     shared = memref.alloc(type, [], [])
     tile.store_shared(accumulators, shared)
     tile.sync()
@@ -135,17 +164,25 @@ class _Elements:
         at: Sequence[Number],
         shape: Sequence[int],
         layout: RegisterLayout | None = None,
+        vectors: Mapping[int, Value] = MappingProxyType({}),
     ) -> None:
-        """`at` is the position of their first element; a layout may follow later."""
+        """`at` is the position of their first element; a layout may follow later.
+
+        `vectors` are operands in shared memory.
+        """
         self.result, self.at, self.layout = result, at, layout
-        self.shape = list(shape)
+        self.shape, self.vectors = list(shape), vectors
+
+    def at_loop(self, nest: Structured) -> dict[int, Number]:
+        """The position for each loop of the result."""
+        return dict(zip(nest.out, self.at, strict=True))
 
     def computed(self, accumulators: Value) -> Value:
         """The elements of the result."""
         if self.result.epilogue is None:
             return accumulators
         nest, number = self.result.epilogue
-        at_loop = dict(zip(nest.out, self.at, strict=True))
+        at_loop = self.at_loop(nest)
         operands = [
             accumulators if operand == number else self._read(nest, operand, at_loop)
             for operand in range(nest.destination)
@@ -174,9 +211,22 @@ class _Elements:
 
     def _read(self, nest: Structured, operand: int, at_loop: Mapping[int, Number]) -> Value:
         """The elements of an operand beside those of the result."""
-        value, row = nest.op.operands[operand], nest.indices[operand]
+        value = nest.op.operands[operand]
         if not isinstance(value.type, MemRefType):
             return value
+        if operand in self.vectors:
+            type = MemRefType(self.vectors[operand].type)
+            plain = tile.tile_type(type.shape, type.element_type)
+            read = tile.load_shared(self.vectors[operand], plain)
+        else:
+            read = self.loaded(nest, operand, at_loop)
+        found = RankedTensorType(read.type)
+        is_whole = list(found.shape) == self.shape
+        return read if is_whole else tile.broadcast(read, self._type(found.element_type))
+
+    def loaded(self, nest: Structured, operand: int, at_loop: Mapping[int, Number]) -> Value:
+        """The same of an operand in global memory; along a dimension in which all are equal one."""
+        value, row = nest.op.operands[operand], nest.indices[operand]
         strides, offset = MemRefType(value.type).get_strides_and_offset()
         by_loop = _steps(nest, operand)
         offset += sum(index.offset * stride for index, stride in zip(row, strides, strict=True))
@@ -192,8 +242,11 @@ class _Elements:
         plain = RankedTensorType.get(shape, MemRefType(value.type).element_type)
         rank = len(sizes)
         offsets = [as_i32(number) for number in begin]
-        read = tile.load_global(view, offsets, [rank - 2, rank - 1], with_layout(plain, own))
-        return tile.broadcast(read, self._type(plain.element_type)) if still else read
+        return tile.load_global(view, offsets, [rank - 2, rank - 1], with_layout(plain, own))
+
+
+def _on_chip() -> IntegerAttr:
+    return IntegerAttr.get(IntegerType.get_signless(64), ON_CHIP)
 
 
 def _steps(nest: Structured, operand: int) -> list[int]:

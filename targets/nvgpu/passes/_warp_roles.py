@@ -99,7 +99,8 @@ class Roles:
     def write(self, has_shared: bool) -> None:
         """Write slots and barriers, and then what each role does for all tiles of its block.
 
-        With shared tensors of the kernel's, a tile begins when the last one has been left by all.
+        With shared tensors of the kernel's, a tile begins when the last one has been left by all,
+        as it has been where a store in bulk has begun, which is the last that a tile does.
         """
         self.has_shared = has_shared
         slots, consumers = self.shape.slots, self.shape.consumers
@@ -209,7 +210,7 @@ class Roles:
                 write_store(op, self.staging, self.mapped)
             else:
                 clone(op, self.mapped)
-        if self.has_shared:
+        if self.has_shared and self.shape.store is None:
             tile.sync()
         return following[0], following[1]
 

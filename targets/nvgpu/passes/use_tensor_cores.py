@@ -45,9 +45,16 @@ from xtc_targets.nvgpu.passes._declined import Declined
 from xtc_targets.nvgpu.passes._kernels import WARP, set_shape
 from xtc_targets.nvgpu.passes._mma_contraction import MmaContraction, epilogue_of, mma_contraction
 from xtc_targets.nvgpu.passes._mma_loop import MmaLoop
-from xtc_targets.nvgpu.passes._mma_operand import operand_of
+from xtc_targets.nvgpu.passes._mma_operand import GlobalOperand, operand_of
 from xtc_targets.nvgpu.passes._mma_result import Result, write_result
-from xtc_targets.nvgpu.passes._mma_tiling import BLOCKS_SM, WIDEST_COPY, Tiling, choose_tiling
+from xtc_targets.nvgpu.passes._mma_tiling import (
+    BLOCKS_SM,
+    RESERVED,
+    WIDEST_COPY,
+    Tiling,
+    choose_tiling,
+)
+from xtc_targets.nvgpu.passes._slots_loop import SlotsLoop
 from xtc_targets.nvgpu.passes._wgmma_loop import WarpgroupLoop, declined
 from xtc_targets.nvgpu.passes.group_contractions import is_zero
 
@@ -163,9 +170,15 @@ class UseTensorCores(Pass):
             operand_of(contraction, 0, batch, row),
             operand_of(contraction, 1, batch, column),
         )
-        loop = WarpgroupLoop if by_warpgroups else MmaLoop
-        accumulators = loop(tiling, operands).write()
+        accumulators = self._loop(tiling, operands, by_warpgroups).write()
         write_result(tiling, accumulators, Result(work.result, batch, row, column, work.epilogue))
+
+    def _loop(
+        self, tiling: Tiling, operands: tuple[GlobalOperand, GlobalOperand], by_warpgroups: bool
+    ) -> SlotsLoop:
+        if not by_warpgroups:
+            return MmaLoop(tiling, operands)
+        return WarpgroupLoop(tiling, operands, self.shared_bytes // BLOCKS_SM - RESERVED)
 
 
 def _note(kernel: Operation, op: Operation, notes: Sequence[str]) -> None:
