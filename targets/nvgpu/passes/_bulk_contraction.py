@@ -163,7 +163,7 @@ class BulkContraction:
         if in_bulk:
             write_tile(sums, result, vectors)
         else:
-            write_result(tiling, sums, result)
+            write_result(tiling, sums, result, slots_stay=True)
 
     def _batch(self, number: Value) -> tuple[Number, ...]:
         batch: list[Number] = []

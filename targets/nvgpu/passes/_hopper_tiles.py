@@ -18,9 +18,22 @@ from xtc_targets.nvgpu.passes._tile_classes import is_tile
 from xtc_targets.nvgpu.passes._tile_groups import threads_of
 from xtc_targets.nvgpu.passes._tile_memory import SharedView
 from xtc_targets.nvgpu.passes._tile_wgmma import multiply_add
+from xtc_targets.nvgpu.passes._wgmma_registers import pinned
 from xtc_targets.nvgpu.passes.map_tensors import MAP
 
 _GLOBAL = 1  # memory space
+
+
+def _sums_after(fence: Operation) -> list[Value]:
+    """What the multiplications behind a fence add to."""
+    around = [view.operation for view in fence.block.operations]
+    found = []
+    for op in around[around.index(fence) + 1 :]:
+        if op.name in ("tile.wgmma_fence", "tile.wgmma_commit"):
+            break
+        if op.name == "tile.wgmma":
+            found.append(op.operands[2])
+    return list(dict.fromkeys(found))
 
 
 class HopperLowerings(ABC):
@@ -90,6 +103,9 @@ class HopperLowerings(ABC):
         self.values[op.results[0]] = multiply_add(op, a, b, sums, self.thread, threads)
 
     def wgmma_fence(self, op: Operation) -> None:
+        for sums in _sums_after(op):
+            if sums in self.values:
+                self.values[sums] = pinned(self.values[sums])
         nvvm.wgmma_fence_aligned()
 
     def wgmma_commit(self, op: Operation) -> None:

@@ -110,8 +110,16 @@ def _whole(buffer: Value) -> Value:
     return strided(buffer, type.shape, *type.get_strides_and_offset())
 
 
-def write_result(tiling: Tiling, accumulators: Value, result: Result) -> None:
-    """Write the block's tile through shared memory; neighbouring threads write neighbours."""
+def write_result(
+    tiling: Tiling, accumulators: Value, result: Result, *, slots_stay: bool = False
+) -> None:
+    """Write the block's tile through shared memory; neighbouring threads write neighbours.
+
+    Unless slots stay, it may be the memory in which the operands lay.
+    """
+    if not slots_stay:
+        # All threads are past the last tile, but behind it they read ahead what nobody uses.
+        tile.sync()
     shared = _stored(tiling, accumulators)
     packed = min(packed_elements(result.memref), tiling.m * tiling.n // tiling.threads)
     rows = tiling.threads * packed // tiling.n
@@ -134,8 +142,6 @@ def write_result(tiling: Tiling, accumulators: Value, result: Result) -> None:
 
 def _stored(tiling: Tiling, accumulators: Value) -> Value:
     """The accumulators in shared memory, rows 8 banks apart."""
-    # All threads are past the last tile, but behind it they read ahead what nobody uses.
-    tile.sync()
     rows = StridedLayoutAttr.get(0, [tiling.result_stride, 1])
     type = MemRefType.get([tiling.m, tiling.n], F32Type.get(), rows, _on_chip())
     shared = memref.alloc(type, [], [])

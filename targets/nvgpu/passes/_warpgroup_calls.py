@@ -10,7 +10,7 @@ from xtc.core.errors import CompileError
 from xtc.ir.builders.llvm import advanced, call, constant
 from xtc.ir.mlir import DenseI64ArrayAttr, InsertionPoint, Operation, Type, Value, all_operations
 from xtc.ir.mlir_llvm import llvm
-from xtc_targets.nvgpu.passes._wgmma_registers import FROM_REGISTERS
+from xtc_targets.nvgpu.passes._wgmma_registers import FROM_REGISTERS, PINNED
 
 WGMMA = "nvvm.wgmma.mma_async"
 MOST_STEPS = 8
@@ -29,6 +29,9 @@ _A_REGISTERS, _A_POINTER, _B_POINTER = 24, 32, 40  # in `cuda_wgmma_operands`
 
 def replace_multiplications(kernel: Operation) -> None:
     """Replace a kernel's multiplications of warpgroups."""
+    for op in all_operations(kernel):
+        if PINNED in op.attributes:
+            _drop(op)
     ops = [op for op in all_operations(kernel) if op.name == WGMMA]
     others = [op for op in all_operations(kernel) if FROM_REGISTERS in op.attributes]
     if not ops and not others:
@@ -43,6 +46,16 @@ def replace_multiplications(kernel: Operation) -> None:
     for op in others:
         with op.location:
             _call_from_registers(op, memory)
+
+
+def _drop(op: Operation) -> None:
+    """Replace parts of the result of an operation by its operands."""
+    for use in list(op.results[0].uses):
+        part = use.owner.operation
+        (number,) = DenseI64ArrayAttr(part.attributes["position"])
+        part.results[0].replace_all_uses_with(op.operands[number])
+        part.erase()
+    op.erase()
 
 
 def _chains(ops: list[Operation]) -> list[list[Operation]]:

@@ -420,6 +420,10 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
     def nothing(self, op: Operation) -> None:
         """What is for the compiler."""
 
+    def inside(self, op: Operation) -> None:
+        """Of whole tiles, of which the outside is dropped."""
+        self.set(op, True)
+
     def assume(self, op: Operation) -> None:
         if not self.get(op, 0):
             raise UserError("what the kernel assumes does not hold")
@@ -466,7 +470,7 @@ _OPERATIONS: Mapping[str, Callable[[_Block, Operation], None]] = MappingProxyTyp
                 *("mbarrier_wait", "fence_proxy", "tma_load", "tma_store", "tma_commit"),
                 *("cluster_sync", "cluster_arrive", "tma_multicast"),
                 *("tma_wait", "wgmma", "wgmma_fence", "wgmma_commit", "wgmma_wait"),
-                *("scan", "view", "atomic", "store_scatter", "lock", "release", "printf", "buffer"),
+                *("inside", "scan", "view", "atomic", "store_scatter", "lock", "release", "printf", "buffer"),
             )
         },
     }
