@@ -136,6 +136,27 @@ def test_dynamic_shared_memory_is_asked_for(kernels: Kernels, library: Path) -> 
     assert log(library)[-2:] == ["attribute 8=100000", "launch 1,1,1 32,4,1 100000 kernels"]
 
 
+def test_a_launch_makes_maps_of_its_arguments(kernels: Kernels, library: Path) -> None:
+    device = kernels.device
+    said, values = device.zeros(128, "uint8"), device.zeros((41, 24), "int16")
+    device.launch(kernels.mapped, [said, values])
+    assert bytes(said.numpy()).rstrip(b"\0") == b"type 6 swizzle 1"
+    noted = [line for line in log(library) if line.startswith("map")]
+    assert noted == ["map type 6 rank 2 size 24,40 box 16,8 swizzle 1"]
+
+
+def test_a_map_that_the_driver_refuses_is_told(
+    kernels: Kernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = kernels.device
+    function, memory = kernels.mapped, device.zeros(128, "uint8")
+    monkeypatch.setenv("STAND_IN_FAILS", "cuTensorMapEncodeTiled=1")
+    with pytest.raises(LaunchError, match="the map of a tensor: CUDA_ERROR_INVALID_VALUE"):
+        device.launch(function, [memory, memory])
+    monkeypatch.setenv("STAND_IN_FAILS", "")
+    device.launch(function, [memory, memory])
+
+
 def test_kernels_that_do_not_fit_are_refused(kernels: Kernels) -> None:
     device = kernels.device
     with pytest.raises(LaunchError, match="'nothing': CUDA_ERROR_NOT_FOUND"):

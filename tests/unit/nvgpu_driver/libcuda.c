@@ -377,8 +377,8 @@ result cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
             return 1;
     memset(map, 0, 128);
     snprintf(map, 128, "type %d swizzle %d", type, swizzle);
-    note("map type %d rank %u box %u,%u swizzle %d", type, rank, box[0], rank > 1 ? box[1] : 1,
-         swizzle);
+    note("map type %d rank %u size %d,%d box %u,%u swizzle %d", type, rank, (int)sizes[0],
+         rank > 1 ? (int)sizes[1] : 1, box[0], rank > 1 ? box[1] : 1, swizzle);
     return 0;
 }
 
@@ -387,37 +387,43 @@ result cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
 // "fault 7", "crash 8", which ends the process, or "hang 9", which never returns.
 typedef struct text_kernel {
     char name[256];
-    uint32_t shape[8];
     struct text_kernel *next;
 } text_kernel;
 
 typedef struct text_module {
+    char *text;
     text_kernel *kernels;
     struct text_module *next;
 } text_module;
 
 static text_module *texts;
 
-static void find_shape(const char *image, text_kernel *kernel)
+// The bytes of a constant, NULL where the text has none of this name.
+static unsigned char *constant_of(const char *text, const char *name, size_t *nbytes)
 {
-    char constant[300];
-    snprintf(constant, sizeof constant, " %s_launch[", kernel->name);
-    const char *found = strstr(image, constant);
-    found = found ? strchr(found, '{') : NULL;
-    for (int i = 0; found && i < 32; i++) { // bytes
-        kernel->shape[i / 4] |= (uint32_t)strtoul(found + 1, NULL, 10) << i % 4 * 8;
+    char wanted[600];
+    snprintf(wanted, sizeof wanted, " %s[", name);
+    const char *found = strstr(text, wanted);
+    if (!found)
+        return NULL;
+    *nbytes = strtoul(found + strlen(wanted), NULL, 10);
+    unsigned char *bytes = calloc(*nbytes, 1);
+    found = strchr(found, '{');
+    for (size_t i = 0; found && i < *nbytes; i++) {
+        bytes[i] = (unsigned char)strtoul(found + 1, NULL, 10);
         found += 1 + strcspn(found + 1, ",}");
         found = *found == ',' ? found : NULL; // zeros at the end are left out
     }
+    return bytes;
 }
 
 static text_module *open_text(const char *image)
 {
     text_module *module = calloc(1, sizeof *module);
+    module->text = strdup(image);
     for (const char *at = strstr(image, ".entry "); at; at = strstr(at + 1, ".entry ")) {
         text_kernel *kernel = calloc(1, sizeof *kernel);
         sscanf(at, ".entry %255[A-Za-z0-9_$]", kernel->name);
-        find_shape(image, kernel);
         kernel->next = module->kernels;
         module->kernels = kernel;
     }
@@ -510,15 +516,16 @@ result cuModuleGetFunction(void **function, void *module, const char *name)
 result cuModuleGetGlobal_v2(uint64_t *address, size_t *nbytes, void *module, const char *name)
 {
     BEGIN_IN_CONTEXT();
-    *nbytes = strncmp(name, "odd", 3) ? 32 : 28;
-    if (text_of(module)) {
-        char kernel[300];
-        snprintf(kernel, sizeof kernel, "%.*s", (int)(strlen(name) - strlen("_launch")), name);
-        text_kernel *found = named(text_of(module), kernel);
-        *address = found ? (uintptr_t)found->shape : 0;
-        return found ? 0 : 500;
-    }
-    *address = (uintptr_t)dlsym(module, name);
+    static const struct {
+        const char *name;
+        size_t nbytes;
+    } sizes[] = {{"odd_launch", 28}, {"mapped_launch", 36}, {"mapped_maps", 160}};
+    *nbytes = 32;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (strcmp(name, sizes[i].name) == 0)
+            *nbytes = sizes[i].nbytes;
+    *address = (uintptr_t)(text_of(module) ? constant_of(text_of(module)->text, name, nbytes)
+                                           : dlsym(module, name));
     return *address ? 0 : 500;
 }
 
