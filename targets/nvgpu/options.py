@@ -49,8 +49,8 @@ class NvgpuOptions:
         opt_level: the optimisation level, 0 to 3.
         tf32: whether contractions of float32 may round their operands to TF32, 10 bits after the
             point, for tensor cores.
-        bulk_pipelines: whether a tile kernel's loop of copies and dots may become a pipeline of
-            bulk copies and warpgroups, on sm_90a.
+        bulk_pipelines: whether a loop of copies and dots, of a tile kernel or of a graph's
+            contraction, may become a pipeline of bulk copies and warpgroups, on sm_90a.
         cubins: chips that machine code is made for beside the PTX, for "hw": names such as "sm_86",
             which need NVIDIA's assembler. "auto" is `arch` where the assembler is found, else
             "none": the GPU's driver translates PTX when it loads it.
