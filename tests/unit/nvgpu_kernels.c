@@ -366,6 +366,7 @@ void shaped(const uint64_t *arguments)
         shape.cluster[i] = 1;
     }
     shape.shared_bytes = (uint32_t)arguments[6];
+    shape.registers = 0;
     cuda_launch(empty_thread, arguments, &shape);
 }
 

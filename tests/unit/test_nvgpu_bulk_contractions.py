@@ -41,12 +41,18 @@ def wide(c: Tensor) -> Tensor:
     return O.cast(c, "float32", name="E")
 
 
+def bias_and_gelu(c: Tensor) -> Tensor:
+    bias = O.tensor(c.shape[-1:], str(c.dtype), name="bias")
+    return O.gelu(O.add(c, bias, name="D"), name="E")
+
+
 CASES = [
     ("float16", Shape(256, 128, 192), None, 1),
     ("float16", Shape(512, 256, 64), bias_and_relu, 1),
     ("bfloat16", Shape(200, 136, 80, True, False), bias_and_relu, 1),
     ("float16", Shape(264, 72, 136, False, True), factors, 1),
     ("float16", Shape(136, 136, 200), residual, 1),
+    ("float16", Shape(136, 72, 64), bias_and_gelu, 1),
     ("bfloat16", Shape(128, 128, 96), wide, 1),
     ("float16", Shape(72, 72, 168, True, True, (2,), (2,)), bias_and_relu, 5),
     ("bfloat16", Shape(72, 64, 72, False, False, (2, 1), (3,)), None, 2),
@@ -134,6 +140,8 @@ GATES = {
     "two warpgroups": (Shape(4096, 4096, 4096), bias_and_relu),
     "a long sum, transposed": (Shape(2048, 1024, 4096, True, True), None),
     "a residual": (Shape(2048, 2048, 1024), residual),
+    "a function of more registers": (Shape(4096, 4096, 512, False, True), bias_and_gelu),
+    "one warpgroup, two blocks": (Shape(128, 128 * 132, 512), bias_and_gelu),
     "few tiles": (Shape(512, 512, 2048), bias_and_relu),
     "batches": (Shape(1000, 1000, 1000, False, True, (4,), (4,)), factors),
     "float32": (Shape(1024, 2048, 512), wide),

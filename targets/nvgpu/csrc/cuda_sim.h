@@ -31,6 +31,7 @@ typedef struct {
     uint32_t block[3];          // threads of a block
     uint32_t shared_bytes;      // shared memory of a block, static and dynamic together
     uint32_t cluster[3];        // blocks of a cluster; 0: 1
+    uint32_t registers;         // with which a thread begins; 0: not known. .maxnreg
 } cuda_shape;
 
 // Run thread(arguments) once for each thread of the grid, and wait for all.
@@ -155,6 +156,10 @@ void cuda_cluster_sync(void);
 // The address of the same byte in the shared memory of the cluster's block of this rank, at which
 // threads may arrive. mapa.shared::cluster.
 void *cuda_map_shared(const void *shared, uint32_t rank);
+
+// The threads of the warpgroup have this many registers from now on: more, once others have given up
+// enough of the block's, or fewer. A multiple of 8 from 24 to 256. setmaxnreg.
+void cuda_set_registers(uint32_t count, bool increase);
 
 // What this thread has written, and what it has seen at a barrier, is seen by bulk copies and by
 // cuda_wgmma from now on. fence.proxy.async.

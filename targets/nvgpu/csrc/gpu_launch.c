@@ -70,6 +70,7 @@ static void begin_block(void)
     gpu_proxy_begin();
     gpu_tma_begin();
     gpu_warpgroups_begin();
+    gpu_registers_begin();
     gpu_barriers_begin();
     gpu_races_block();
     gpu_shared_begin();
@@ -90,6 +91,8 @@ static _Noreturn void deadlock(void)
         gpu_mbarrier_deadlock(thread);
     if (thread->state == GPU_IN_WARPGROUP)
         gpu_warpgroup_deadlock(thread);
+    if (thread->state == GPU_AT_REGISTERS)
+        gpu_registers_deadlock(thread);
     gpu_collective_deadlock(thread);
 }
 

@@ -28,6 +28,7 @@ typedef enum {
     GPU_AT_MBARRIER,
     GPU_IN_MEETING,
     GPU_IN_WARPGROUP,
+    GPU_AT_REGISTERS,
     GPU_PAUSED,
     GPU_ENDED,
 } gpu_state;
@@ -50,6 +51,7 @@ typedef struct {
     const void *mbarrier; // where it waits, for the phase of this parity
     uint32_t parity;
     uint32_t multiply_group, multiply_waits; // of its warpgroup: groups that it closed, and waits
+    uint32_t registers, wanted_registers; // 0: it waits for none
     gpu_store *stores; // bulk stores in flight, oldest first
     uint32_t store_count, store_room, store_group;
 } gpu_thread;
@@ -187,6 +189,10 @@ void gpu_stores_require_none(const gpu_thread *thread); // at its end
 // gpu_mma.c
 // Numbers of 16 bits, a multiple of 8 of them, as float32.
 void gpu_widen(bool bfloat, const uint16_t *from, float *to, uint32_t count);
+
+// gpu_registers.c
+void gpu_registers_begin(void); // of a block
+_Noreturn void gpu_registers_deadlock(const gpu_thread *thread);
 
 // gpu_wgmma.c
 void gpu_warpgroups_begin(void); // of a block

@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from xtc.ir.analysis.structured import Structured
+from xtc.ir.analysis.structured import Structured, body_operations
 from xtc.ir.analysis.views import root
 from xtc.ir.attributes import WARPS
 from xtc.ir.builders import control, tile
@@ -105,7 +105,7 @@ class BulkContraction:
         tiles = [each for each in (tall, plain, pair) if each is not None]
         if self._suits_accumulators():
             yield from ((each, True) for each in tiles)
-        yield tiles[-1], False
+        yield pair if pair is not None and tiling.n == _ROWS else plain, False
 
     def _tall(self, tiling: Tiling) -> Tiling | None:
         """The largest tile, where it neither computes more nor keeps multiprocessors waiting."""
@@ -122,9 +122,22 @@ class BulkContraction:
         return tall if waves(tall) <= waves(tiling) else None
 
     def _suits_accumulators(self) -> bool:
-        """Whether no operand of the epilogue has an element for each one of the result: threads
-        read those of their accumulators by 4 bytes, and those of rows by 16."""
-        return (0, 1) not in Result(self.result, (), 0, 0, self.epilogue).operand_dims
+        """Whether what follows can be computed in the accumulators.
+
+        No operand has an element for each one of the result: threads would read those of their
+        accumulators by 4 bytes, and read those of rows by 16. And each value takes the registers of
+        another one: more of them would not fit beside the sums.
+        """
+        if self.epilogue is None:
+            return True
+        *ops, _ = body_operations(self.epilogue[0].op)
+        is_chain = all(
+            op.name.startswith("arith.") and len(list(result.uses)) == 1
+            for op in ops
+            for result in op.results
+        )
+        dims = Result(self.result, (), 0, 0, self.epilogue).operand_dims
+        return is_chain and (0, 1) not in dims
 
     def _divided(self, tiling: Tiling, in_bulk: bool) -> Divided:
         i64 = IntegerType.get_signless(64)
@@ -139,7 +152,7 @@ class BulkContraction:
         blocks = known(grid.operands[0])
         assert isinstance(blocks, int)  # noqa: S101  sizes are known
         grid.erase()
-        return Divided(blocks, shape.consumers + WARP, shape.resident // self.budget.sms)
+        return Divided(blocks, shape.threads, shape.resident // self.budget.sms)
 
     def _write_plain(self, tiling: Tiling, in_bulk: bool) -> None:
         """The kernel as a user would write it: copy, wait, multiply; then the result."""

@@ -27,18 +27,17 @@ from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._bulk_stores import bulk_store, stored_bytes
 from xtc_targets.nvgpu.passes._declined import Declined
 from xtc_targets.nvgpu.passes._dot_loops import dot_loop
-from xtc_targets.nvgpu.passes._kernels import WARP
+from xtc_targets.nvgpu.passes._kernels import REGISTERS, WARP
+from xtc_targets.nvgpu.passes._register_plan import RegisterPlan, register_plan
 from xtc_targets.nvgpu.passes._tile_classes import is_tile
 from xtc_targets.nvgpu.passes._tile_memory import bytes_of
 from xtc_targets.nvgpu.passes._tile_numbers import Numbers
-from xtc_targets.nvgpu.passes._tile_wgmma import WARPGROUP
+from xtc_targets.nvgpu.passes._tile_wgmma import WARPGROUP, columns_at_once
 from xtc_targets.nvgpu.passes._warp_roles import Roles, Shape, clone
 from xtc_targets.nvgpu.passes.map_tensors import root_of
 from xtc_targets.nvgpu.passes.place_tile_buffers import ALIGNMENT
 
 _MOST_SLOTS = 6
-_MOST_SUMS = 128
-"""Registers of a thread for its sums; with more of them, what else it holds would spill."""
 _MOST_WARPGROUPS = 4
 _BARRIER_BYTES = 4096  # more than barriers, and the alignment of buffers, take
 _ALONE = (
@@ -195,8 +194,10 @@ class BulkKernel:
                 roles.write(self.has_shared)
         for op in reversed(self.ops[:-1]):
             op.erase()
-        warps = shape.consumers // WARP + 1
-        self.kernel.attributes[WARPS] = IntegerAttr.get(IntegerType.get_signless(64), warps)
+        i64, i32 = IntegerType.get_signless(64), IntegerType.get_signless(32)
+        self.kernel.attributes[WARPS] = IntegerAttr.get(i64, shape.threads // WARP)
+        if shape.registers.first:
+            self.kernel.attributes[REGISTERS] = IntegerAttr.get(i32, shape.registers.first)
 
 
 def _hoisted(kernel: Operation) -> dict[tuple[str, int], Operation]:
@@ -244,7 +245,7 @@ def shape_of(found: BulkKernel, budget: Budget, *, in_bulk: bool = False) -> Sha
     Raises Declined where shared memory holds too few slots.
     """
     m, n, k = found.matched.sizes
-    groups = _warpgroups(m, n, found.warps, found.matched.dot)
+    groups, plans = _warpgroups(m, n, found.warps, found.matched.dot)
     merged, store = found.matched.merged, found.store
     slot = (m + n) * k * merged * bytes_of(found.element)
     at_once = 2 if groups == 1 else 1  # blocks of a multiprocessor: its tensor cores stay busy
@@ -255,22 +256,35 @@ def shape_of(found: BulkKernel, budget: Budget, *, in_bulk: bool = False) -> Sha
         raise Declined("the result cannot be stored in bulk", found.loop)
     reserved = budget.shared_bytes - budget.block_bytes
     for blocks, stored, least in ways:
+        if blocks not in plans:
+            continue
         room = budget.shared_bytes // blocks - reserved - found.other_bytes - _BARRIER_BYTES
         room -= stored_bytes(stored) if stored else 0
         slots = min(_MOST_SLOTS, room // slot)
         if slots >= least:
-            return Shape(groups * WARPGROUP, slots, merged, blocks * budget.sms, stored)
+            resident = blocks * budget.sms
+            return Shape(groups * WARPGROUP, slots, merged, resident, stored, plans[blocks])
     raise Declined(f"two slots of {slot} bytes do not fit in shared memory", found.loop)
 
 
-def _warpgroups(m: int, n: int, warps: int, dot: Operation) -> int:
-    """How many warpgroups share the rows: as many as the kernel has, where that is possible."""
-    most = min(_MOST_WARPGROUPS, m // 64)
-    possible = [
-        groups
-        for groups in range(1, most + 1)
-        if m % (64 * groups) == 0 and m * n <= _MOST_SUMS * groups * WARPGROUP
-    ]
+def _warpgroups(m: int, n: int, warps: int, dot: Operation) -> tuple[int, dict[int, RegisterPlan]]:
+    """How many warpgroups share the rows: as many as the kernel has, where that is possible; and
+    how registers hold their sums, for each number of blocks of a multiprocessor."""
+
+    def sums(groups: int) -> tuple[int, int]:
+        return m * n // groups // WARPGROUP, columns_at_once(n) // 2
+
+    possible: dict[int, dict[int, RegisterPlan]] = {}
+    for groups in range(1, min(_MOST_WARPGROUPS, m // 64) + 1):
+        plans = {
+            blocks: plan
+            for blocks in (1, 2)
+            if m % (64 * groups) == 0
+            if (plan := register_plan(*sums(groups), groups, blocks)) is not None
+        }
+        if plans:
+            possible[groups] = plans
     if not possible:
         raise Declined(f"a sum of {m}x{n} has too many elements for the registers", dot)
-    return min(possible, key=lambda groups: (abs(groups - warps / 4), -groups))
+    chosen = min(possible, key=lambda groups: (abs(groups - warps / 4), -groups))
+    return chosen, possible[chosen]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xtc.ir.builders.tile import cluster_of, number_of
-from xtc.ir.mlir import BoolAttr, MemRefType, Operation, StringAttr, UnitAttr, Value
+from xtc.ir.mlir import Attribute, BoolAttr, MemRefType, Operation, StringAttr, UnitAttr, Value
 from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes import _tile_clusters as clusters
 from xtc_targets.nvgpu.passes import _tile_mbarriers as mbarriers
@@ -113,6 +113,11 @@ class HopperLowerings(ABC):
 
     def wgmma_wait(self, op: Operation) -> None:
         nvvm.wgmma_wait_group_sync_aligned(number_of(op, "n"))
+
+    def set_registers(self, op: Operation) -> None:
+        action = "increase" if BoolAttr(op.attributes["increase"]).value else "decrease"
+        kind = Attribute.parse(f"#nvvm<action {action}>")
+        nvvm.setmaxregister(number_of(op, "count"), kind)
 
     def _on_barrier(
         self, op: Operation, function: Callable[[Value, Sequence[Value]], None]

@@ -29,6 +29,9 @@ GRID, BLOCK = "nvgpu.grid", "nvgpu.block"
 SHARED_BYTES = "nvgpu.shared_bytes"
 """Attribute of a kernel: bytes of shared memory of a block; without it a block has none."""
 
+REGISTERS = "nvvm.maxnreg"
+"""Attribute of a kernel: the registers of a thread, which warpgroups may hand on."""
+
 SHARED = 3
 """The memory space of the memory that the threads of a block share."""
 
@@ -109,6 +112,12 @@ def shape(kernel: Operation) -> tuple[list[int], list[int]]:
     """A kernel's grid and its blocks."""
     grid, block = (DenseI64ArrayAttr(kernel.attributes[name]) for name in (GRID, BLOCK))
     return list(grid), list(block)
+
+
+def first_registers(kernel: Operation) -> int:
+    """The registers with which a thread begins; 0 where the kernel does not say."""
+    given = REGISTERS in kernel.attributes
+    return int(IntegerAttr(kernel.attributes[REGISTERS]).value) if given else 0
 
 
 def shared_bytes(kernel: Operation) -> int:

@@ -41,6 +41,7 @@ llvm.func @cuda_mbarrier_init(!llvm.ptr, i32)
 llvm.func @cuda_mbarrier_arrive(!llvm.ptr, i32)
 llvm.func @cuda_mbarrier_expect(!llvm.ptr, i32)
 llvm.func @cuda_mbarrier_wait(!llvm.ptr, i32)
+llvm.func @cuda_set_registers(i32, i32)
 llvm.func @cuda_proxy_fence()
 llvm.func @cuda_cluster_sync()
 llvm.func @cuda_map_shared(!llvm.ptr, i32) -> !llvm.ptr
@@ -311,6 +312,12 @@ def _no_operands(function: str) -> Replacement:
     return replacement
 
 
+def _set_registers(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    count = constant(int(IntegerAttr(op.attributes["regCount"]).value), ip)
+    increases = constant(int("increase" in str(op.attributes["action"])), ip)
+    call("cuda_set_registers", [count, increases], [], ip)
+
+
 def _wgmma_wait(op: Operation, ip: InsertionPoint, memory: Value) -> None:
     groups = int(IntegerAttr(op.attributes["group"]).value)
     call("cuda_wgmma_wait", [constant(groups, ip)], [], ip)
@@ -340,6 +347,7 @@ _CALLS: Mapping[str, Replacement] = MappingProxyType(
         "nvvm.cp.async.bulk.tensor.shared.cluster.global": _bulk_load,
         "nvvm.cp.async.bulk.tensor.global.shared.cta": _bulk_store,
         "nvvm.cp.async.bulk.commit.group": _no_operands("cuda_tma_commit"),
+        "nvvm.setmaxregister": _set_registers,
         "nvvm.wgmma.fence.aligned": _no_operands("cuda_wgmma_fence"),
         "nvvm.wgmma.commit.group.sync.aligned": _no_operands("cuda_wgmma_commit"),
         "nvvm.wgmma.wait.group.sync.aligned": _wgmma_wait,

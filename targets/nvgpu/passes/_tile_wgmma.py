@@ -64,6 +64,11 @@ def layout_of_sums(op: Operation, threads: int) -> RegisterLayout:
     return sum_layout(m, n, threads)
 
 
+def columns_at_once(n: int) -> int:
+    """Of `n` columns, those that one instruction multiplies."""
+    return max(size for size in range(8, min(n, _COLUMNS) + 1, 8) if n % size == 0)
+
+
 def multiply_add(
     op: Operation, a: SharedView | Value, b: SharedView, sums: Value, thread: Value, threads: int
 ) -> Value:
@@ -74,7 +79,7 @@ def multiply_add(
     m = op.results[0].type.shape[0]
     k, n = b.shape
     blocks = m // _ROWS // (threads // WARPGROUP)
-    columns = max(size for size in range(8, min(n, _COLUMNS) + 1, 8) if n % size == 0)
+    columns = columns_at_once(n)
     first_row = multiply(divide_unsigned(thread, WARPGROUP), blocks * _ROWS)
     count = columns // 2
     elements = [vector.extract(sums, [], [at]) for at in range(VectorType(sums.type).shape[0])]

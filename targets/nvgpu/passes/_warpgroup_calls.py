@@ -29,9 +29,8 @@ _A_REGISTERS, _A_POINTER, _B_POINTER = 24, 32, 40  # in `cuda_wgmma_operands`
 
 def replace_multiplications(kernel: Operation) -> None:
     """Replace a kernel's multiplications of warpgroups."""
-    for op in all_operations(kernel):
-        if PINNED in op.attributes:
-            _drop(op)
+    for op in [op for op in all_operations(kernel) if PINNED in op.attributes]:
+        _drop(op)
     ops = [op for op in all_operations(kernel) if op.name == WGMMA]
     others = [op for op in all_operations(kernel) if FROM_REGISTERS in op.attributes]
     if not ops and not others:

@@ -30,6 +30,7 @@ from xtc_targets.nvgpu.passes._kernels import (
     GRID_SIZE,
     SHARED_SYMBOL,
     THREAD_ID,
+    first_registers,
     kernels,
     shape,
     shared_bytes,
@@ -137,7 +138,7 @@ def _export(module: Operation, kernel: Operation, launch: str) -> None:
     name = symbol_of(kernel)
     types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]
     numbers = [*(size for sizes in shape(kernel) for size in sizes), shared_bytes(kernel)]
-    numbers += cluster_of(kernel)
+    numbers += [*cluster_of(kernel), first_registers(kernel)]
     entry = _entry(name, types, numbers, launch, launch_maps(kernel))
     with InsertionPoint(module.regions[0].blocks[0]):
         for op in Module.parse(entry).body.operations:
@@ -164,8 +165,8 @@ def _entry(
     lines = [
         _CONTRACT,
         f"llvm.func @{name}({', '.join(types)})",
-        f"llvm.mlir.global internal constant @{name}.shape(dense<[{words}]> : tensor<10xi32>)",
-        "  : !llvm.array<10 x i32>",
+        f"llvm.mlir.global internal constant @{name}.shape(dense<[{words}]> : tensor<11xi32>)",
+        "  : !llvm.array<11 x i32>",
         f"llvm.func internal @{name}.thread(%words: !llvm.ptr) {{",
         *loads,
         f"llvm.call @{name}({values}) : ({', '.join(types)}) -> ()",

@@ -473,7 +473,7 @@ _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyT
                 *("inside", "in_group", "mbarrier_alloc", "mbarrier_arrive", "mbarrier_expect"),
                 *("mbarrier_wait", "fence_proxy", "tensor_map", "tma_load", "tma_store"),
                 *("tma_commit", "tma_wait", "wgmma", "wgmma_fence", "wgmma_commit", "wgmma_wait"),
-                *("tma_multicast", "cluster_sync", "cluster_arrive"),
+                *("tma_multicast", "cluster_sync", "cluster_arrive", "set_registers"),
             )
         },
     }

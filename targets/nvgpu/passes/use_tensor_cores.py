@@ -42,7 +42,7 @@ from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._bulk_contraction import BulkContraction, Divided
 from xtc_targets.nvgpu.passes._bulk_kernel import Budget
 from xtc_targets.nvgpu.passes._declined import Declined
-from xtc_targets.nvgpu.passes._kernels import WARP, set_shape
+from xtc_targets.nvgpu.passes._kernels import REGISTERS, WARP, set_shape
 from xtc_targets.nvgpu.passes._mma_contraction import MmaContraction, epilogue_of, mma_contraction
 from xtc_targets.nvgpu.passes._mma_loop import MmaLoop
 from xtc_targets.nvgpu.passes._mma_operand import GlobalOperand, operand_of
@@ -192,7 +192,8 @@ def _set_launch(kernel: Operation, divided: Divided) -> None:
     set_shape(kernel, [divided.grid], [divided.threads])
     i64, i32 = IntegerType.get_signless(64), IntegerType.get_signless(32)
     kernel.attributes[WARPS] = IntegerAttr.get(i64, divided.threads // WARP)
-    kernel.attributes[_BLOCKS_SM] = IntegerAttr.get(i32, divided.resident)
+    if REGISTERS not in kernel.attributes:  # which says the same
+        kernel.attributes[_BLOCKS_SM] = IntegerAttr.get(i32, divided.resident)
 
 
 @dataclass(frozen=True, eq=False)

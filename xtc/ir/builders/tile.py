@@ -361,6 +361,11 @@ def wgmma_wait(groups: int) -> None:
     _make("wgmma_wait", n=_number(groups))
 
 
+def set_registers(count: int, *, increase: bool) -> None:
+    """The threads of each warpgroup that runs have this many registers from now on."""
+    _make("set_registers", count=_number(count), increase=BoolAttr.get(increase))
+
+
 def current_group() -> tuple[int, int] | None:
     """The threads for which operations are being written; None: all of a block."""
     owner = InsertionPoint.current.block.owner.operation

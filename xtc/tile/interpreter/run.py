@@ -457,6 +457,7 @@ _OPERATIONS: Mapping[str, Callable[[_Block, Operation], None]] = MappingProxyTyp
         "memref.transpose": _Block.permuted,
         "memref.cast": _Block.retyped,
         "tile.grid": _Block.nothing,
+        "tile.set_registers": _Block.nothing,
         "tile.assume": _Block.assume,
         "tile.convert_layout": _Block.same,
         "tile.annotate_layout": _Block.same,
@@ -470,7 +471,17 @@ _OPERATIONS: Mapping[str, Callable[[_Block, Operation], None]] = MappingProxyTyp
                 *("mbarrier_wait", "fence_proxy", "tma_load", "tma_store", "tma_commit"),
                 *("cluster_sync", "cluster_arrive", "tma_multicast"),
                 *("tma_wait", "wgmma", "wgmma_fence", "wgmma_commit", "wgmma_wait"),
-                *("inside", "scan", "view", "atomic", "store_scatter", "lock", "release", "printf", "buffer"),
+                *(
+                    "inside",
+                    "scan",
+                    "view",
+                    "atomic",
+                    "store_scatter",
+                    "lock",
+                    "release",
+                    "printf",
+                    "buffer",
+                ),
             )
         },
     }

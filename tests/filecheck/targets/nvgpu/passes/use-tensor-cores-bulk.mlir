@@ -6,8 +6,8 @@
 
 // 4 tiles of 256 x 128, by two warpgroups for which a warp copies.
 // CHECK-LABEL: func.func @half(
-// CHECK-SAME:  nvgpu.block = array<i64: 288, 1, 1>, nvgpu.grid = array<i64: 4, 1, 1>
-// CHECK-SAME:  nvvm.minctasm = 1 : i32, xtc.warps = 9 : i64
+// CHECK-SAME:  nvgpu.block = array<i64: 384, 1, 1>, nvgpu.grid = array<i64: 4, 1, 1>
+// CHECK-SAME:  nvvm.maxnreg = 168 : i32, xtc.warps = 12 : i64
 // CHECK-NOT:   linalg
 // CHECK-NOT:   "tile.copy_async"
 // CHECK:       memref.alloc() : memref<3x256x64xf16, 2>
@@ -15,6 +15,8 @@
 // CHECK:       "tile.mbarrier_alloc"() {counts = array<i64: 1, 1, 1>}
 // CHECK:       "tile.mbarrier_alloc"() {counts = array<i64: 256, 256, 256>}
 // The warp that copies, for all tiles of the block and of K.
+// CHECK:       "tile.in_group"() {begin = 256 : i64, size = 128 : i64}
+// CHECK:       "tile.set_registers"() {count = 24 : i64, increase = false}
 // CHECK:       "tile.in_group"() {begin = 256 : i64, size = 32 : i64}
 // CHECK:         scf.for
 // CHECK:           scf.for
@@ -23,6 +25,7 @@
 // CHECK-COUNT-2:     "tile.tma_load"
 // The bias is on its way while tiles are multiplied.
 // CHECK:       "tile.in_group"() {begin = 0 : i64, size = 256 : i64}
+// CHECK:         "tile.set_registers"() {count = 240 : i64, increase = true}
 // CHECK:         scf.for
 // CHECK:           "tile.load_global"{{.*}} -> tensor<1x128xf16>
 // CHECK:           "tile.store_shared"
@@ -59,7 +62,7 @@ func.func @half(%a: memref<512x512xf16, 1>, %b: memref<512x512xf16, 1>, %x: memr
 // Operands with an element for each of the result are read in rows, by 16 bytes: the sums go through
 // shared memory in float32.
 // CHECK-LABEL: func.func @residual(
-// CHECK-SAME:  nvgpu.block = array<i64: 288, 1, 1>
+// CHECK-SAME:  nvgpu.block = array<i64: 384, 1, 1>
 // CHECK:       "tile.tma_load"
 // CHECK:       "tile.wgmma"{{.*}} -> tensor<128x128xf32>
 // CHECK:       "tile.store_shared"{{.*}} memref<128x128xf32, strided<[136, 1]>, 2>
