@@ -166,3 +166,6 @@ def test_nothing_is_spilled_or_serialized(dtype: str, name: str, tmp_path: Path)
     assert multiplications >= 4
     assert multiplications % 4 == 0  # four for each 64 of the sum
     assert not any(opcode.startswith(("LDL", "STL", "LDGSTS", "HMMA")) for opcode in opcodes)
+    in_bulk = then in (None, bias_and_relu, factors)
+    stored = [opcode for opcode in opcodes if opcode.startswith("STSM")]
+    assert bool(stored) is in_bulk

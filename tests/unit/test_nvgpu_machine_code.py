@@ -145,7 +145,7 @@ KERNELS = {
             name="Y",
             device=at,
         ),
-        has=("HMMA.16816.F32.BF16", *TENSOR),
+        has=("HMMA.16816.F32.BF16", "LDSM.16.MT88.4", *TENSOR[1:]),
         by_warpgroups=True,
     ),
     # Rows of no whole 16 bytes: copies of 2 and of 4 bytes, each with its bounds.
