@@ -68,6 +68,7 @@ extern gpu_thread gpu_threads[GPU_MAX_THREADS], *gpu_running; // NULL: no thread
 extern gpu_warp gpu_warps[GPU_MAX_WARPS];
 extern cuda_shape gpu_shape; // of the launch
 extern const uint32_t *gpu_given_grid; // by the host, 0 where it leaves that to the kernel
+extern const uint32_t *gpu_given_cluster; // likewise
 extern uint32_t gpu_block_position[3];
 extern uint32_t gpu_thread_count; // of a block
 

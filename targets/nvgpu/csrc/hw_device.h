@@ -124,7 +124,8 @@ extern const xtc_engine_ops hw_ops;
 int32_t hw_launch(xtc_device *device, const hw_function *function, const xtc_launch *given,
                   hw_handle stream, const char *what);
 // Whether the launch fits the kernel.
-int32_t hw_check_launch(const hw_function *function, const xtc_launch *given);
+int32_t hw_check_launch(const xtc_device *device, const hw_function *function,
+                        const xtc_launch *given);
 
 // hw_streams.c
 extern const xtc_streams hw_streams;

@@ -32,7 +32,7 @@ static int32_t do_launch(void *data)
 {
     const request *given = data;
     char what[160];
-    int32_t status = hw_check_launch(given->function, given->given);
+    int32_t status = hw_check_launch(given->device, given->function, given->given);
     if (!status)
         status = hw_enter(given->device);
     if (status)

@@ -78,7 +78,8 @@ result cuGetErrorName(result error, const char **name)
                  {201, "CUDA_ERROR_INVALID_CONTEXT"}, {218, "CUDA_ERROR_INVALID_PTX"},
                  {500, "CUDA_ERROR_NOT_FOUND"},      {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
                  {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}, {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
-                 {716, "CUDA_ERROR_MISALIGNED_ADDRESS"}, {214, "CUDA_ERROR_ECC_UNCORRECTABLE"}};
+                 {716, "CUDA_ERROR_MISALIGNED_ADDRESS"}, {214, "CUDA_ERROR_ECC_UNCORRECTABLE"},
+                 {912, "CUDA_ERROR_INVALID_CLUSTER_SIZE"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].error == error) {
             *name = names[i].name;
@@ -556,6 +557,45 @@ static int is_grid(const char *what, unsigned blocks)
     if (file)
         fclose(file);
     return is_there;
+}
+
+// CUlaunchAttribute and CUlaunchConfig of cuda.h.
+typedef struct {
+    int id;
+    char rest[4];
+    union {
+        uint32_t cluster[3];
+        char bytes[64];
+    } value;
+} launch_attribute;
+
+typedef struct {
+    unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
+    void *stream;
+    launch_attribute *attributes;
+    unsigned count;
+} launch_config;
+
+result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                      void *stream, void **parameters, void **extra);
+
+// Of clusters: that is all that launches ask for. At most 8 blocks that divide the grid.
+result cuLaunchKernelEx(const launch_config *config, void *function, void **parameters, void **extra)
+{
+    BEGIN_IN_CONTEXT();
+    if (config->count != 1 || config->attributes->id != 4)
+        return 1;
+    const uint32_t *cluster = config->attributes->value.cluster;
+    uint32_t blocks = cluster[0] * cluster[1] * cluster[2];
+    if (!blocks || blocks > 8)
+        return 912;
+    if (config->grid_x % cluster[0] || config->grid_y % cluster[1] || config->grid_z % cluster[2])
+        return 1;
+    note("cluster %u,%u,%u", cluster[0], cluster[1], cluster[2]);
+    return cuLaunchKernel(function, config->grid_x, config->grid_y, config->grid_z, config->block_x,
+                          config->block_y, config->block_z, config->shared_bytes, config->stream,
+                          parameters, extra);
 }
 
 result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
