@@ -34,10 +34,9 @@ class Wgmma:
     def mma(self, a: SharedTensor | RegisterTensor, b: SharedTensor, d: RegisterTensor) -> None:
         """Begin `d += a @ b`; shared operands and the sum are not touched before `wait_group`.
 
-        `k` is a multiple of 16, of 32 for elements of 8 bits, of 8 for tfloat32; these are both in
-        shared memory, and `k` is the dimension that is contiguous there. The sums of small floats
-        have fewer bits on a GPU than float32. Of a tfloat32 in memory the upper 19 bits are read:
-        cast to it to round. Raises UserError for other shapes, and for other types than two of
+        `k` is a multiple of 16, of 32 for elements of 8 bits, of 8 for tfloat32; of these `k` is the
+        dimension that is contiguous in shared memory. The sums of small floats have fewer bits on a
+        GPU than float32. Of a tfloat32 the upper 19 bits are read: cast to it to round. Raises UserError for other shapes, and for other types than two of
         float16, bfloat16, float8_e4m3, float8_e5m2 or tfloat32 into float32, or of int8 or uint8
         into int32.
         """
@@ -59,12 +58,6 @@ class Wgmma:
                 ],
             )
         codes = "" if a.dtype.is_any_float16() else a.dtype.name
-        if codes and isinstance(a, RegisterTensor):
-            raise UserError(
-                f"wgmma.mma of {a!r}",
-                notes=[f"{codes} in registers is not supported"],
-                hints=["store it to a shared tensor first"],
-            )
         d.value = tile.wgmma(a.value, b.value, d.value, codes)
 
     def __getattr__(self, name: str) -> Any:

@@ -201,7 +201,7 @@ void cuda_tma_wait(uint32_t groups);
 
 // d += a b by the four warps of a warpgroup, d of 64 rows and `columns` columns; `steps` times 32
 // bytes of each row of A. Elements are of kind 0: float16, 1: bfloat16, 2: float8_e4m3,
-// 3: float8_e5m2; those of 8 bits are neither transposed nor in registers. A lane has columns / 2 of
+// 3: float8_e5m2, 4: TF32, 5: int8, 6: uint8; the last five are not transposed. A lane has columns / 2 of
 // d, and without descriptors 4 registers of A for each step, as PTX lays them out. Operands in shared memory are read now, and must be the same when the group
 // of multiplications has been waited for. wgmma.mma_async.
 typedef struct {

@@ -26,9 +26,10 @@ from xtc.ir.mlir_llvm import llvm
 from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes import _wgmma_registers as from_registers
 from xtc_targets.nvgpu.passes._thread_code import as_i32, wide
-from xtc_targets.nvgpu.passes._tile_memory import SharedView
+from xtc_targets.nvgpu.passes._tile_memory import SharedView, bytes_of
 
 WARPGROUP = 128
+_WORD_BYTES = 4  # of a register
 _ROWS, _STEP_BYTES, _COLUMNS = 64, 32, 256
 """Of one multiplication: rows, bytes of a row of A, and columns of B at most."""
 
@@ -113,7 +114,8 @@ class _Fragments:
 
     def words(self, block: int, step: int) -> list[Value]:
         """The registers of 64 rows and one step."""
-        count = VectorType(self.value.type).shape[0] // 2
+        type = VectorType(self.value.type)
+        count = type.shape[0] * bytes_of(type.element_type) // _WORD_BYTES
         whole = vector.bitcast(VectorType.get([count], IntegerType.get_signless(32)), self.value)
         first = (block * self.steps + step) * from_registers.A_WORDS
         return [vector.extract(whole, [], [first + n]) for n in range(from_registers.A_WORDS)]

@@ -10,16 +10,13 @@ from xtc.core.errors import CompileError
 from xtc.ir.builders.llvm import advanced, call, constant
 from xtc.ir.mlir import DenseI64ArrayAttr, InsertionPoint, Operation, Type, Value, all_operations
 from xtc.ir.mlir_llvm import llvm
-from xtc_targets.nvgpu.passes._wgmma_registers import FROM_REGISTERS, PINNED
+from xtc_targets.nvgpu.passes._wgmma_registers import FROM_REGISTERS, KINDS, PINNED
 
 WGMMA = "nvvm.wgmma.mma_async"
 MOST_STEPS = 8
 """Of a call: `STEPS` of `csrc/gpu_wgmma.c`."""
 
 _SHAPE = re.compile(r"m = 64, n = (\d+), k = (?:8|16|32)")
-_KINDS = ("f16", "bf16", "e4m3", "e5m2", "tf32", "s8", "u8")
-"""Types of operands, in the order of `csrc/gpu_wgmma.c`."""
-
 _HEAD, _STEP_BYTES, _SUM_BYTES = 48, 8, 512
 _BYTES = _HEAD + 2 * MOST_STEPS * _STEP_BYTES + _SUM_BYTES
 """Bytes of `cuda_wgmma_operands`, of a descriptor, of a lane's sums, and of all together."""
@@ -80,9 +77,9 @@ def _kind(op: Operation) -> tuple[int, int, bool, bool]:
     """Columns, the number of the operands' type, and which of A and B are transposed."""
     shape = _SHAPE.search(str(op.attributes["shape"]))
     type = str(op.attributes["typeA"])
-    kinds = [at for at, name in enumerate(_KINDS) if f"<{name}>" in type]
+    kinds = [at for at, name in enumerate(KINDS) if f"<{name}>" in type]
     known = bool(kinds) and type == str(op.attributes["typeB"])
-    sums = "s32" if kinds and _KINDS[kinds[0]] in ("s8", "u8") else "f32"
+    sums = "s32" if kinds and KINDS[kinds[0]] in ("s8", "u8") else "f32"
     if shape is None or not known or f"<{sums}>" not in str(op.attributes["typeD"]):
         raise CompileError(f"the simulator has no {op}", where=str(op.location))
     transposed = "col" in str(op.attributes["layoutA"]), "row" in str(op.attributes["layoutB"])
@@ -121,10 +118,10 @@ def _described(
 
 def _call_from_registers(op: Operation, memory: Value) -> None:
     ip = InsertionPoint(op)
-    columns, is_bfloat, b_transposed = DenseI64ArrayAttr(op.attributes[FROM_REGISTERS])
+    columns, kind, b_transposed = DenseI64ArrayAttr(op.attributes[FROM_REGISTERS])
     *given, b = op.operands
     added, words = given[: columns // 2], given[columns // 2 :]
-    numbers = (is_bfloat, columns, 1, 0, b_transposed, 1)
+    numbers = (kind, columns, 1, 0, b_transposed, 1)
     a_place, b_place = _described(numbers, memory, _A_REGISTERS, ip)
     for at, word in enumerate(words):
         llvm.store(word, advanced(a_place, 4 * at, ip), ip=ip)

@@ -20,9 +20,14 @@ from xtc.ir.mlir import (
 from xtc.ir.mlir_llvm import llvm
 
 FROM_REGISTERS = "nvgpu.wgmma"
-"""Array of integers on an inline_asm that is such a multiplication: the columns of the result,
-whether operands are bfloat16, and whether B is transposed. Its operands are the sums, four words of
-A and the descriptor of B. Written by lower-tiles, read by call-simulator."""
+"""Array of integers on an inline_asm that is such a multiplication: the columns of the result, the
+number of the operands' type in `KINDS`, and whether B is transposed. Its operands are the sums,
+four words of A and the descriptor of B. Written by lower-tiles, read by call-simulator."""
+
+KINDS = ("f16", "bf16", "e4m3", "e5m2", "tf32", "s8", "u8")
+"""Types of operands, in the order of `csrc/gpu_wgmma.c`."""
+
+_INTEGERS = ("s8", "u8")
 
 PINNED = "nvgpu.pinned"
 """Unit attribute on an inline_asm without instructions, whose results are its operands. Written by
@@ -32,13 +37,14 @@ A_WORDS = 4
 
 
 @cache
-def operand_layout(m: int, k: int, threads: int) -> RegisterLayout:
-    """The layout of A: a warp has 16 of 64 rows, a lane pairs of two of them and of two columns
-    ("PTX ISA", register fragments for wgmma)."""
+def operand_layout(m: int, k: int, threads: int, nbytes: int) -> RegisterLayout:
+    """The layout of A, of elements of `nbytes`: a warp has 16 of 64 rows, a lane four registers of
+    neighbours, of two rows and two places in each ("PTX ISA", register fragments for wgmma)."""
+    packed = 4 // nbytes
     groups = threads // 128
     rows = spatial(groups, 1) * local(m // 64 // groups, 1) * spatial(4, 1)
-    lanes = column_local(2, 2) * spatial(8, 4) * local(1, 2)
-    return (rows * local(1, k // 16) * lanes).merged()
+    lanes = column_local(2, 2) * spatial(8, 4) * local(1, packed)
+    return (rows * local(1, k // (8 * packed)) * lanes).merged()
 
 
 def pinned(sums: Value) -> Value:
@@ -66,19 +72,19 @@ def pinned(sums: Value) -> Value:
 def multiplied(
     words: Sequence[Value], b: Value, element: str, columns: int, b_transposed: bool, total: Value
 ) -> Value:
-    """The sums, a struct, after one step of 16."""
-    count = columns // 2
-    f32 = Type.parse("f32")
-    sums = [llvm.extractvalue(f32, total, [at]) for at in range(count)]
+    """The sums, a struct, after one step of 32 bytes."""
+    count, is_integer = columns // 2, element in _INTEGERS
+    type, kind = Type.parse("i32" if is_integer else "f32"), "r" if is_integer else "f"
+    sums = [llvm.extractvalue(type, total, [at]) for at in range(count)]
     made = llvm.inline_asm(
         total.type,
         [*sums, *words, b],
         _text(element, columns, b_transposed),
-        ",".join([*["=f"] * count, *map(str, range(count)), *["r"] * A_WORDS, "l"]),
+        ",".join([*[f"={kind}"] * count, *map(str, range(count)), *["r"] * A_WORDS, "l"]),
         has_side_effects=True,
     )
     made.owner.attributes[FROM_REGISTERS] = DenseI64ArrayAttr.get(
-        [columns, element == "bf16", b_transposed]
+        [columns, KINDS.index(element), b_transposed]
     )
     return made
 
@@ -87,8 +93,12 @@ def _text(element: str, columns: int, b_transposed: bool) -> str:
     count = columns // 2
     sums = ", ".join(f"${at}" for at in range(count))
     words = ", ".join(f"${2 * count + at}" for at in range(A_WORDS))
-    shape = f"m64n{columns}k16.f32.{element}.{element}"
+    is_integer, is_half = element in _INTEGERS, element in KINDS[:2]
+    step = 16 if is_half else 8 if element == "tf32" else 32
+    shape = f"m64n{columns}k{step}.{'s32' if is_integer else 'f32'}.{element}.{element}"
+    # The scale of the sums; the signs of both operands; and of B whether it is transposed.
+    numbers = [1] if is_integer else [1, 1, 1, int(b_transposed)] if is_half else [1, 1, 1]
     return (
         f"wgmma.mma_async.sync.aligned.{shape} {{{sums}}}, {{{words}}}, "
-        f"${2 * count + A_WORDS}, 1, 1, 1, {int(b_transposed)};"
+        f"${2 * count + A_WORDS}, {', '.join(map(str, numbers))};"
     )

@@ -32,6 +32,7 @@ from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._tile_bits import view_layouts
 from xtc_targets.nvgpu.passes._tile_classes import Classes, is_tile
 from xtc_targets.nvgpu.passes._tile_dot import DotLayouts, dot_layouts
+from xtc_targets.nvgpu.passes._tile_memory import bytes_of
 from xtc_targets.nvgpu.passes._tile_numbers import Numbers, packed_elements
 from xtc_targets.nvgpu.passes._tile_wgmma import layout_of_sums
 from xtc_targets.nvgpu.passes._wgmma_registers import operand_layout
@@ -184,8 +185,9 @@ class _Inference:
 
     def _fragments(self, op: Operation) -> RegisterLayout:
         """The layout of a warpgroup's first operand in registers."""
-        m, k = RankedTensorType(op.operands[0].type).shape
-        return operand_layout(m, k, self._threads_of(op))
+        type = RankedTensorType(op.operands[0].type)
+        (m, k), nbytes = type.shape, bytes_of(type.element_type)
+        return operand_layout(m, k, self._threads_of(op), nbytes)
 
     def _dots(self) -> None:
         dots = [op for op in self.ops if op.name == "tile.dot"]
