@@ -24,13 +24,13 @@ __version__ = VERSION
 
 
 def __getattr__(name: str) -> Any:
-    """A public name or a subpackage: commands that need none start faster without them."""
+    """Imports a public name or a subpackage on first use, so that commands start fast."""
     if name == "__all__" or not name.startswith("_"):
         import xtc.public_names as public
 
         if name == "__all__" or name in public.__all__:
             globals()[name] = getattr(public, name)
-        if name in globals():  # importing the others has added subpackages
+        if name in globals():  # set as a side effect of importing the public names
             return globals()[name]
     raise AttributeError(f"module 'xtc' has no attribute {name!r}")
 

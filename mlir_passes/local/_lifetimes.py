@@ -25,7 +25,7 @@ from xtc_passes.local._transfers import START, tag_of
 
 @dataclass(frozen=True, eq=False)
 class Buffer:
-    """An allocation and its lifetime, in operations of its kernel counted in the text's order.
+    """An allocation and its lifetime, in operations of its kernel, numbered in the order of the IR.
 
     Attributes:
         alloc: the operation; a private buffer is allocated in the function that units run.

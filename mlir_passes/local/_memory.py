@@ -19,7 +19,7 @@ from xtc.ir.mlir import (
 
 @dataclass(frozen=True)
 class LocalMemory:
-    """The local memory of a machine, as the types of buffers show it.
+    """The local memory of a machine, recognized by the types of buffers.
 
     Attributes:
         space: its memory space; None where kernels allocate buffers nowhere else.
@@ -37,7 +37,7 @@ class LocalMemory:
         return allocated and self._has_space(found)
 
     def buffers(self, function: Operation) -> list[Operation]:
-        """The allocations in local memory, in the order of the text."""
+        """The allocations in local memory, in the order of the IR."""
         return [
             op
             for op in all_operations(function)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Offsets in one piece of memory for buffers that share it by their lifetimes.
+"""Offsets in one arena for buffers that share memory when their lifetimes are disjoint.
 
-Greedy placement, as production runtimes do it: buffers in some order, each at the lowest offset
-that is free during its lifetime. No order is best for all graphs, so several are tried.
+Greedy placement, as in production runtimes: the buffers are placed in some order, each at the
+lowest offset that is free during its lifetime. No order is best for all graphs, so several are
+tried.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ Key = Callable[["Extent"], tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Extent:
-    """When a buffer lives, both ends included, and its size in bytes."""
+    """The lifetime of a buffer, both ends included, and its size in bytes."""
 
     begin: int
     end: int
     size: int
 
     def meets(self, other: Extent) -> bool:
-        """Whether both live at some time."""
+        """Whether the lifetimes overlap."""
         return self.begin <= other.end and other.begin <= self.end
 
 
@@ -40,10 +41,11 @@ _ORDERS: tuple[Key, ...] = (
 
 
 def place(extents: Sequence[Extent], swaps: int = 0) -> list[int]:
-    """An offset for each buffer, by the first order of those that need the least memory in all.
+    """An offset for each buffer, from the first of the tried orders that needs the least memory.
 
-    With `swaps`, as many pairs of buffers change places in that order, one after the other, unless
-    more memory is needed then; until no placement can need less. Equal extents get equal offsets.
+    With `swaps`, that many pairs of buffers are swapped in that order, one pair after the other; a
+    swap that needs more memory is undone. The search ends at the lower bound. Equal inputs give
+    equal offsets.
     """
     orders = [sorted(range(len(extents)), key=lambda n: key(extents[n])) for key in _ORDERS]
     plans = [_place(extents, order) for order in orders]
@@ -70,13 +72,13 @@ def _swapped(order: Sequence[int], draw: random.Random) -> list[int]:
 
 
 def footprint(extents: Sequence[Extent], offsets: Sequence[int]) -> int:
-    """Bytes up to the end of the last buffer."""
+    """The size of the arena: the highest end of a buffer."""
     pairs = zip(extents, offsets, strict=True)
     return max((offset + extent.size for extent, offset in pairs), default=0)
 
 
 def lower_bound(extents: Sequence[Extent]) -> int:
-    """The most bytes that are alive at the same time, which no placement can do without."""
+    """The most bytes that are live at the same time, which every placement needs."""
     changes: dict[int, int] = {}
     for extent in extents:
         changes[extent.begin] = changes.get(extent.begin, 0) + extent.size
@@ -89,7 +91,7 @@ def lower_bound(extents: Sequence[Extent]) -> int:
 
 
 class _Row(IntEnum):
-    """What is known of a placed buffer: the bytes from `start` to `stop` at some times."""
+    """The fields of a placed buffer: its lifetime, and its bytes from `start` to `stop`."""
 
     START = 0
     STOP = 1
@@ -99,7 +101,7 @@ class _Row(IntEnum):
 
 def _place(extents: Sequence[Extent], order: Sequence[int]) -> list[int]:
     offsets = [0] * len(extents)
-    placed = np.empty((len(_Row), len(extents)), np.int64)  # by where they start
+    placed = np.empty((len(_Row), len(extents)), np.int64)  # sorted by offset
     for count, number in enumerate(order):
         extent, known = extents[number], placed[:, :count]
         at_the_time = (known[_Row.BEGIN] <= extent.end) & (known[_Row.END] >= extent.begin)
@@ -112,7 +114,7 @@ def _place(extents: Sequence[Extent], order: Sequence[int]) -> list[int]:
 
 
 def _lowest_gap(taken: np.ndarray[Any, Any], size: int) -> int:
-    """The first of `size` free bytes beside those that are taken, sorted by where they start."""
+    """The lowest offset of `size` free bytes; `taken` is sorted by offset."""
     starts, stops = taken
     if not len(starts):
         return 0

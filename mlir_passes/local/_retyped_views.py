@@ -36,7 +36,7 @@ def slot_of(buffer: Value, slot: Offset) -> Value:
 def subview(
     buffer: Value, offsets: Sequence[Offset], shape: Sequence[int], dropped: int = 0
 ) -> Value:
-    """A subview of unit steps, without its first `dropped` dimensions, which have size 1."""
+    """A subview with unit strides, without its first `dropped` dimensions, which have size 1."""
     type = MemRefType(buffer.type)
     strides, _ = type.get_strides_and_offset()
     dynamic = [number for number in offsets if not isinstance(number, int)]

@@ -107,7 +107,7 @@ def lower_transfers(function: Operation, engine: CopyEngine, memory: LocalMemory
 def _slots(
     starts: Sequence[Operation], engine: CopyEngine, memory: LocalMemory
 ) -> dict[Value, int]:
-    """The slots of each tag: one for each command, as long as all are in flight together.
+    """The slots of each tag: one for each command, if all commands may be in flight together.
 
     Several starts may share a tag; all of them must then have the same number of commands.
     """
@@ -125,7 +125,7 @@ def _slots(
 
 
 def _command_count(start: Operation, engine: CopyEngine, memory: LocalMemory) -> int:
-    """The commands of a transfer; 1 where their number is known at run time only."""
+    """The number of commands of a transfer; 1 if it is known only at run time."""
     if _may_be_empty(start):
         return 1
     with InsertionPoint(start), start.location:
@@ -144,7 +144,7 @@ def _burst_elements(engine: CopyEngine, element_bytes: int) -> int | None:
 
 
 def _with_bursts(rows: Rows, element_bytes: int, engine: CopyEngine) -> Rows:
-    """The rows with one more dimension where a row is longer than a command may copy."""
+    """The rows, with one more dimension if a row is longer than a command may copy."""
     burst = _burst_elements(engine, element_bytes)
     if burst is None or (isinstance(rows.elements, int) and rows.elements <= burst):
         return rows
@@ -246,7 +246,7 @@ class _CommandWriter:
         main: Offset,
         index: Offset,
     ) -> None:
-        """A loop for each dimension; without a slot for every command, the last one is awaited."""
+        """One loop per dimension; without a slot per command, each waits for the one before."""
         if not outer:
             elements = self._elements(index)
             if self.tags.slots > 1:

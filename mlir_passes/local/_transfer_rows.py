@@ -46,7 +46,7 @@ def sides_of(start: Operation, memory: LocalMemory) -> tuple[Layout, Layout]:
 
 
 def rows_of(local: Layout, main: Layout, *, counts_rows: bool) -> Rows:
-    """The rows of a transfer; `counts_rows` where one command copies several, at fixed strides."""
+    """The rows of a transfer; `counts_rows` if one command copies several rows at fixed strides."""
     dims = [
         Dimension(*sizes) for sizes in zip(local.sizes, local.strides, main.strides, strict=True)
     ]
@@ -65,7 +65,7 @@ def rows_of(local: Layout, main: Layout, *, counts_rows: bool) -> Rows:
 
 
 def _merged(dims: list[Dimension]) -> tuple[Offset, list[Dimension]]:
-    """The elements of a row, and the remaining dimensions, merged where no gap is between them."""
+    """The elements of a row and the remaining dimensions; dimensions without gaps are merged."""
     merged: list[Dimension] = []
     for dim in dims:
         if dim.size == 1:

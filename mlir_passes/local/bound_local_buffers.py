@@ -38,8 +38,8 @@ class BoundLocalBuffers(Pass):
           : .. to memref<?x8xf32, strided<[8, 1]>, 2>
 
     The compiler assigns the offsets of local buffers, so there is nothing to free. A dynamic size,
-    as at the end of a dimension that tiles do not divide, must be the minimum of itself and a
-    constant. Raises CompileError for any other size.
+    as in the last tile of a dimension, must be the minimum of a value and a constant. Raises
+    CompileError for any other size.
 
     Attributes:
         space: the memory space of local buffers; None where kernels allocate buffers nowhere else.
@@ -74,7 +74,7 @@ def _bound(alloc: Operation) -> None:
 
 
 def _largest(size: Value, alloc: Operation) -> int:
-    """The upper bound of a size. Raises CompileError where it has none."""
+    """The upper bound of a size. Raises CompileError if there is none."""
     limits = _limits(size)
     if not limits:
         raise CompileError(

@@ -43,16 +43,16 @@ class PlaceLocalBuffers(Pass):
 
     A buffer that a function of several units allocates is private: each unit has a copy, and the
     first argument of the function is the number of the unit. The largest buffer is placed first,
-    each at the lowest offset that is free during its lifetime. The attribute `xtc.local_bytes` of
-    a kernel is the sum. Raises UserError where the buffers do not fit.
+    each at the lowest offset that is free during its lifetime. The attribute `xtc.local_bytes` of a
+    kernel is the total. Raises UserError if the buffers do not fit.
 
     Attributes:
         local_bytes: bytes of local memory that buffers may take.
         alignment: of each buffer, in bytes.
-        symbol: the function that returns local memory; empty where it is on the kernel's stack.
+        symbol: the function that returns local memory; empty if it is on the kernel's stack.
         space: the memory space of local buffers; None where kernels allocate buffers nowhere else.
-        announce: the function that a kernel calls with the offset and the bytes of each buffer, one
-            for each unit that has it, before anything else; empty where none has to know.
+        announce: the function that a kernel calls first, with the offset and the bytes of each
+            buffer, once per unit for private buffers; empty for none.
     """
 
     name: ClassVar[str] = "place-local-buffers"
@@ -142,7 +142,7 @@ def _described(buffer: Buffer) -> str:
 
 
 def _view(buffer: Buffer, offset: int, function: Operation, memory: Value) -> Value:
-    """The buffer at its offset; that of the unit which runs the function where it is private."""
+    """The buffer at its offset; for a private buffer, the copy of the unit that runs."""
     start = numbers.constant(offset)
     if buffer.copies > 1:
         unit = function.regions[0].blocks[0].arguments[0]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes from bufferized IR to what code generators take."""
+"""Passes that lower bufferized IR to the dialects of the code generators."""

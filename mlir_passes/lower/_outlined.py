@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations that become the body of a private function, with a call in their place."""
+"""Moves operations into a private function and calls it in their place."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def outlined(
     attributes: Mapping[str, Attribute],
     alignments: Mapping[str, Attribute] | None = None,
 ) -> tuple[Operation, Operation]:
-    """A function before `around` with the operations as its body, and the call in their place.
+    """Move the operations into a function before `around`; returns the function and the call.
 
-    Arguments are the buffers and numbers that the operations use; vectors are in buffers. With
-    `alignments`, those of constants by symbol, constants are arguments too; without, they are read
-    in place.
+    Its arguments are the buffers and numbers that the operations use; vectors are passed in
+    buffers. With `alignments`, which maps symbols of constants to alignments, constants are
+    arguments too; otherwise the function reads them itself.
     """
     last = operations[-1]
     with last.location:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sequences of passes that pipelines have in common."""
+"""Sequences of passes that several pipelines use."""
 
 from xtc.ir.passes import Pass
 from xtc_passes.lower.bf16_to_bits import Bf16ToBits
@@ -8,7 +8,7 @@ from xtc_passes.lower.hoist_accumulators import HoistAccumulators
 from xtc_passes.lower.set_index_width import SetIndexWidth
 
 TO_MEMREFS = (
-    # Results are computed where the caller wants them, not in one more buffer and a copy.
+    # Results are computed in the caller's buffers, without an extra buffer and a copy.
     "eliminate-empty-tensors",
     "empty-tensor-to-alloc-tensor",
     "one-shot-bufferize{bufferize-function-boundaries "
@@ -16,26 +16,26 @@ TO_MEMREFS = (
     "canonicalize",
     "cse",
 )
-"""Tensors become buffers, also those that functions take."""
+"""Lowers tensors to buffers, arguments of functions included."""
 
 NO_BF16 = (
     "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
     ExpandBf16(roundings=True),
     Bf16ToBits(),
 )
-"""LLVM is shown no bfloat16: what is computed in it without rounding, as maxima, is in float32."""
+"""Removes bfloat16 before LLVM; operations that do not round, such as maxima, run in float32."""
 
 TO_BRANCHES = (
-    # Strided views become plain addresses, which leaves affine arithmetic behind.
+    # Strided views become plain addresses, computed by affine arithmetic.
     "expand-strided-metadata",
     "lower-affine",
     "convert-vector-to-scf",
     "convert-scf-to-cf",
 )
-"""Loops become branches, from where a function can be left anywhere."""
+"""Lowers loops to branches; a function can then return from anywhere."""
 
 TO_LLVM = (
-    # Functions that LLVM has first; the C library has the rest (erf, tanh).
+    # LLVM's intrinsics first; the remaining functions (erf, tanh) are calls of the C library.
     "convert-math-to-llvm",
     "convert-math-to-libm",
     "convert-vector-to-llvm",
@@ -49,18 +49,18 @@ TO_LLVM = (
     "canonicalize",
     "cse",
 )
-"""Branches, vectors and buffers become the llvm dialect, with indices of 64 bits."""
+"""Lowers branches, vectors and buffers to the llvm dialect, with 64-bit indices."""
 
 
 def to_llvm(index_bits: int) -> tuple[str | Pass, ...]:
-    """As TO_LLVM, for machines whose indices have another width, such as 32-bit controllers."""
+    """As TO_LLVM, for another width of indices, such as that of 32-bit microcontrollers."""
     calls = f"use-bare-ptr-memref-call-conv=1 index-bitwidth={index_bits}"
     return (
         SetIndexWidth(index_bits),
         "convert-math-to-llvm",
         "convert-math-to-libm",
         f"convert-func-to-llvm{{{calls}}}",
-        # One pass for all dialects: it alone asks the data layout.
+        # One pass for all dialects: only it reads the data layout.
         "convert-to-llvm{dynamic=1}",
         "reconcile-unrealized-casts",
         "canonicalize",
@@ -69,11 +69,11 @@ def to_llvm(index_bits: int) -> tuple[str | Pass, ...]:
 
 
 TO_ARRAYS = (
-    # Views become indices of the buffers that they look at, so that C has plain arrays.
+    # Views become indices into their buffers, so that C has plain arrays.
     "fold-memref-alias-ops",
     "canonicalize",
     "cse",
-    # An accumulator's address is known not to change once it is computed outside of the loop.
+    # Moves the address of an accumulator out of its loops, which shows that it is invariant.
     "loop-invariant-code-motion",
     HoistAccumulators(),
     "affine-expand-index-ops",
@@ -81,4 +81,4 @@ TO_ARRAYS = (
     "canonicalize",
     "cse",
 )
-"""Views become indices of buffers, as C has them."""
+"""Replaces views by indices into buffers, for C."""

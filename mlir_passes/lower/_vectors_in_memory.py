@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vectors that a body reads from outside, handed to it by the stack when it becomes a function."""
+"""Passes vectors on the stack to a body that becomes a function."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ from xtc.ir.mlir import (
 def keep_vectors_in_memory(
     body: Operation, begin: Block, mark: Operation, around: Operation
 ) -> None:
-    """Let `body` read the vectors that were computed before `mark` from buffers of the stack.
+    """Let `body` read vectors that are computed before `mark` from buffers on the stack.
 
-    They may be wider than a register, which no argument of a function is. The buffers are those of
-    the function `around`, where `mark` is; they are read at the beginning of `begin` in the body.
+    The vectors may be wider than a register, and an argument of a function may not. The buffers
+    belong to the function `around`, which contains `mark`; the body reads them at the start of
+    `begin`.
     """
     for value in captured(body):
         if isinstance(value.type, VectorType):

@@ -46,7 +46,7 @@ class Bf16ToBits(Pass):
 
 @dataclass
 class _Types:
-    """What becomes of each type; every type is looked into only once."""
+    """The replacement of each type, computed once per type."""
 
     known: dict[Type, Type | None] = field(default_factory=dict)
 
@@ -57,7 +57,7 @@ class _Types:
             value.set_type(new)
 
     def new(self, type: Type) -> Type | None:
-        """The type that replaces `type`, or None where it stays."""
+        """The type that replaces `type`, or None if it stays."""
         if type not in self.known:
             text = str(type)
             changed = "bf16" in text
@@ -71,7 +71,7 @@ def _rewrite(op: Operation, types: _Types) -> None:
     elif op.name == "memref.global" and _has_new_content(op, types):
         op.attributes["initial_value"] = _bits(op.attributes["initial_value"], types)
     for result in op.results:
-        if op.name != "llvm.bitcast":  # to what an instruction on bfloat16 takes
+        if op.name != "llvm.bitcast":  # to the operand type of a bfloat16 instruction
             types.change(result)
     for region in op.regions:
         for block in region.blocks:
@@ -86,13 +86,13 @@ def _rewrite(op: Operation, types: _Types) -> None:
 
 
 def _has_new_content(op: Operation, types: _Types) -> bool:
-    """Whether the values that a global starts with are of a type that changes."""
+    """Whether the initial value of a global has a type that changes."""
     content = op.attributes.get("initial_value")
     return isinstance(content, DenseElementsAttr) and types.new(content.type) is not None
 
 
 def _bits(value: Attribute, types: _Types) -> Attribute:
-    """A constant's bits as a constant of integers."""
+    """A constant's bits as an integer constant."""
     element = IntegerType.get_signless(16)
     if isinstance(value, FloatAttr):
         return IntegerAttr.get(element, _upper_half(value.value))

@@ -23,10 +23,11 @@ class ContractMultiplyAdds(Pass):
         %p = arith.mulf %a, %b fastmath<contract> : f32
         %s = arith.addf %t, %p fastmath<contract> : f32
 
-    A fused multiply-add rounds once, the pair rounds twice. The flag allows nothing else.
+    A fused multiply-add rounds once, the separate operations round twice. The flag allows nothing
+    else.
 
     Attributes:
-        least_bits: of the floats whose multiplications are marked.
+        least_bits: width of the narrowest floats whose multiplications are marked.
     """
 
     name: ClassVar[str] = "contract-multiply-adds"

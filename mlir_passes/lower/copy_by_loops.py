@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CopyByLoops(Pass):
-    """Rewrite each `memref.copy` that is more than one `memcpy` as `linalg.copy`.
+    """Rewrite each `memref.copy` that a single `memcpy` cannot do as `linalg.copy`.
 
-    MLIR lowers such a copy to a call of `memrefCopy` in its runtime library, against which
-    generated code is not linked.
+    MLIR lowers such a copy to a call of `memrefCopy` in its runtime library, which generated code
+    does not link.
 
         memref.copy %a, %b : memref<4xf32> to memref<4xf32, strided<[2]>>
         -> linalg.copy ins(%a : memref<4xf32>) outs(%b : memref<4xf32, strided<[2]>>)
 
     Attributes:
-        parts: whether to rewrite copies of a part of a buffer even where the part is dense.
+        parts: whether to rewrite copies of a part of a buffer even if the part is dense.
         whole: whether to rewrite all copies, those of whole buffers included.
     """
 
@@ -45,7 +45,7 @@ class CopyByLoops(Pass):
 
 
 def _is_part(memref: Value) -> bool:
-    """Whether it is a view of a part of a buffer, in whatever shape."""
+    """Whether it is a view of a part of a buffer, in any shape."""
     while getattr(memref.owner, "name", "") in VIEWS:
         if memref.owner.name == "memref.subview":
             return True
@@ -54,7 +54,7 @@ def _is_part(memref: Value) -> bool:
 
 
 def _is_dense(memref: Value) -> bool:
-    """Row-major without gaps, as MLIR sees it: leading dimensions of size 1 have any stride."""
+    """Whether it is row-major without gaps; dimensions of size 1 may have any stride."""
     from xtc.ir.mlir import MemRefType
 
     type = MemRefType(memref.type)

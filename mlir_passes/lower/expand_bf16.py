@@ -26,7 +26,8 @@ _QUIET_NAN = 0x7FC0
 
 @dataclass(frozen=True)
 class ExpandBf16(Pass):
-    """Widen bfloat16 by a shift; round to it by an addition where the machine has no instruction.
+    """Widen bfloat16 by a shift; round to bfloat16 by an addition if there is no instruction for
+    it.
 
     A bfloat16 is the upper half of a float32. LLVM's cost model overrates its own conversion and
     therefore chooses narrow vectors. `arith-expand` expands conversions in the same way, but also
@@ -38,7 +39,7 @@ class ExpandBf16(Pass):
         %w = arith.extui (arith.bitcast %x : bf16 to i16) : i16 to i32
         %y = arith.bitcast (arith.shli %w, 16) : i32 to f32
 
-    Conversions between bfloat16 and float64 go by way of float32, as in NumPy and PyTorch.
+    Conversions between bfloat16 and float64 go through float32, as in NumPy and PyTorch.
 
     Attributes:
         roundings: whether to expand the rounding of float32 to bfloat16 too: to nearest, ties to
@@ -60,7 +61,7 @@ class ExpandBf16(Pass):
 
 
 def _divide(op: Operation) -> None:
-    """Make a conversion between bfloat16 and float64 two, with a float32 in between."""
+    """Split a conversion between bfloat16 and float64 in two, through float32."""
     if op.name not in ("arith.extf", "arith.truncf"):
         return
     if _elements(op) not in ((BF16Type, F64Type), (F64Type, BF16Type)):
@@ -84,7 +85,7 @@ def _is_rounding(op: Operation) -> bool:
 
 
 def _elements(op: Operation) -> tuple[type, type]:
-    """The element types that a conversion goes from and to."""
+    """The source and the destination element type of a conversion."""
     types = (op.operands[0].type, op.results[0].type)
     source, target = (type.element_type if isinstance(type, VectorType) else type for type in types)
     return type(source), type(target)
@@ -104,7 +105,7 @@ def _widened(write: ElementwiseWriter, value: Value) -> Value:
 
 
 def _rounded(write: ElementwiseWriter, value: Value) -> Value:
-    """Add just below half of the last place that is kept, and one more where that place is odd."""
+    """Add just below half of the last kept bit, plus one if that bit is odd."""
     bits = write.cast(arith.bitcast, 32, value)
     sixteen = write.number(16, 32)
     odd = write.op(arith.andi, write.op(arith.shrui, bits, sixteen), write.number(1, 32))

@@ -22,7 +22,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.passes import Pass
 
-# Polynomials that come closest, by relative error of the function, on the range they are used on:
+# Minimax polynomials: the least relative error of the function on the range in which it is used.
 # (exp(r) - 1 - r) / r^2 for |r| up to log(2), by powers of r: 1.4e-8
 _EXP = (0.50000036, 0.16666614, 0.041661259, 0.0083361091, 0.0014104677, 0.00019611344)
 # (tanh(x) - x) / x^3 for |x| up to 0.625, by powers of x^2: 4e-9
@@ -61,13 +61,13 @@ _ERFCX = (
     -0.06749136000871658,
     0.011684506200253963,
 )
-_NO_TAIL = 10.125  # erfc is no float32 above 0 from here on
-# Added to a float, leaves no place for a fraction; its last bits are the exponent of 1.
+_NO_TAIL = 10.125  # from here on, erfc is 0 in float32
+# Added to a float, it rounds to a whole number; its last bits are the exponent of 1.
 _ROUNDER = 1.5 * (1 << 23) + 127
-_LOG2_HIGH = 0.693359375  # of ten bits: products with whole numbers are exact
+_LOG2_HIGH = 0.693359375  # ten bits: its products with whole numbers are exact
 _LOG2_LOW = math.log(2) - _LOG2_HIGH
-_LARGEST, _LEAST = 89.0, -105.0  # exp is infinite, or 0, from here on
-_LEAST_SHARE = -87.25  # exp is less than 2^-125 from here on: no share of a sum that has exp(0)
+_LARGEST, _LEAST = 89.0, -105.0  # beyond these, exp is infinite or 0
+_LEAST_SHARE = -87.25  # below it, exp is less than 2^-125: negligible in a sum that contains exp(0)
 _LESS, _GREATER = arith.CmpFPredicate.OLT, arith.CmpFPredicate.OGT
 _SIGN = 1 << 31
 
@@ -76,9 +76,9 @@ _SIGN = 1 << 31
 class ExpandMath(Pass):
     """Compute exp, tanh, erf and erfc of float32 by polynomials; docs/accuracy.md has their errors.
 
-    LLVM calls the C library for each element and vectorizes no loop with such a call. Overflow
-    gives infinity, underflow 0, and NaN gives NaN. Operations marked `xtc.at_most_zero`, those of a
-    softmax, need no test for overflow, and give 0 for what is not normal. Other types are left to
+    LLVM calls the C library for each element and does not vectorize a loop with such a call.
+    Overflow gives infinity, underflow 0, and NaN gives NaN. Operations marked `xtc.at_most_zero`,
+    as in a softmax, need no test for overflow; subnormal results become 0. Other types still call
     the library.
 
     Before:
@@ -106,7 +106,7 @@ def _element(type: Type) -> Type:
 
 
 class _FloatWriter(ElementwiseWriter):
-    """Appends operations on float32, and on its bits."""
+    """Appends operations on float32 values and on their bits."""
 
     def plus(self, a: Value, b: Value | float) -> Value:
         return self.op(arith.addf, a, self._value(b))
@@ -118,7 +118,7 @@ class _FloatWriter(ElementwiseWriter):
         return self.op(arith.subf, a, self._value(b))
 
     def polynomial(self, factors: Sequence[float], x: Value) -> Value:
-        """The sum of factors times powers of x, from 0 on."""
+        """The sum of factors times powers of x, from the power 0."""
         total = self.float32(factors[-1])
         for factor in reversed(factors[:-1]):
             total = self.plus(self.times(total, x), factor)
@@ -137,12 +137,12 @@ class _FloatWriter(ElementwiseWriter):
     def where(
         self, predicate: arith.CmpFPredicate, a: Value, b: float, then: Value, other: Value
     ) -> Value:
-        """`then` where the comparison holds, which it does not where `a` is NaN."""
+        """`then` if the comparison holds, which is false if `a` is NaN."""
         holds = self.op(arith.cmpf, predicate, a, self.float32(b))
         return self.op(arith.select, holds, then, other)
 
     def unless(self, holds: Value, then: Value | float, other: Value | float) -> Value:
-        """`other` where a condition holds, else `then`."""
+        """`other` if the condition holds, else `then`."""
         return self.op(arith.select, holds, self._value(other), self._value(then))
 
     def _value(self, x: Value | float) -> Value:
@@ -164,13 +164,13 @@ def _at_most_largest(write: _FloatWriter, x: Value) -> Value:
 
 
 def _power(write: _FloatWriter, x: Value, is_none: Value | None = None) -> Value:
-    """exp(x) for x between `_LEAST` and `_LARGEST`; 0 where it `is_none`.
+    """exp(x) for x between `_LEAST` and `_LARGEST`; 0 if `is_none`.
 
-    Processors take a hundred cycles for a product that is too small for a float, and masks of
-    attentions have many: 0 is multiplied, not reached.
+    Processors take a hundred cycles for a multiplication whose result is subnormal, and the masks
+    of attention lead to many of them. Such elements are multiplied by 0 instead.
     """
-    # The power of two is a square, and multiplied by in two steps: 2^128 is no float32, and a
-    # result below the normal ones is rounded once.
+    # Multiplies twice by the square root of the power of two: 2^128 is not a float32, and a
+    # subnormal result must be rounded only once.
     rounded = write.plus(write.times(x, 0.5 / math.log(2)), _ROUNDER)
     whole = write.minus(rounded, _ROUNDER)
     rest = write.plus(x, write.times(whole, -2 * _LOG2_HIGH))
@@ -209,7 +209,8 @@ def _erfc(write: _FloatWriter, op: Operation) -> Value:
     size = write.unless(is_none, size, _NO_TAIL)
     t = write.op(arith.divf, write.float32(2.0), write.plus(size, 2.0))
     factor = write.times(write.polynomial(_ERFCX, write.plus(t, -0.5)), t)
-    # A power magnifies the rounding of the square: the first twelve bits have an exact square.
+    # The exponential magnifies the rounding error of the square, so x is split: the square of its
+    # first twelve bits is exact.
     square = write.times(size, size)
     high = write.of_bits(write.masked(size, -(1 << 12)))
     rest = write.times(write.minus(size, high), write.plus(size, high))

@@ -29,7 +29,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.passes import Pass
 
-_FEW = 64  # sums, which are added one after the other
+_FEW = 64  # partial sums, which are added one after the other
 _BARRIERS = ("gpu.barrier", "nvvm.barrier")
 _HARMLESS = (
     "memref.alloc",
@@ -54,11 +54,11 @@ class HoistAccumulators(Pass):
         %last = scf.for %k = ... iter_args(%s = %first) { ...; scf.yield %t }
         memref.store %last, %c[%i]
 
-    Nothing else in the loop may access that address; accesses to other buffers, and to elements of
-    the same buffer at a constant distance, are known not to. Inner loops come first, so that an
-    accumulator moves out of all its loops. Where additions may be reassociated, as in a long
-    contraction, a loop starts from zero and its sum is added to what was there: partial sums. A
-    loop over few of these, as over the window of a convolution, adds them one after the other.
+    Nothing else in the loop may access that address. Accesses to other buffers, and to elements at
+    a constant distance in the same buffer, do not. Inner loops come first, so that an accumulator
+    moves out of all its loops. If additions may be reassociated, as in a long contraction, the loop
+    starts from zero, and its partial sum is added to the old value afterwards. A loop over few
+    partial sums, as over the window of a convolution, adds them one after the other.
     """
 
     name: ClassVar[str] = "hoist-accumulators"
@@ -72,14 +72,14 @@ class HoistAccumulators(Pass):
 
 
 def _accumulators(loop: Operation) -> list[tuple[Access, Access]]:
-    """Reads and writes that can move out of `loop`, in the order of the writes."""
+    """The loads and stores that can move out of `loop`, in the order of the stores."""
     pairs = _replaced(loop)
     body = _Body.of(loop) if pairs else None
     return [] if body is None else [pair for pair in pairs if body.is_alone(*pair)]
 
 
 def _replaced(loop: Operation) -> list[tuple[Access, Access]]:
-    """Reads of the loop's own body with the writes of the same locations, which stay the same."""
+    """Loads in the loop's own body, each with the store to the same invariant location."""
     pairs = []
     first: dict[tuple[object, ...], Access] = {}
     for op in body_operations(loop):
@@ -93,11 +93,11 @@ def _replaced(loop: Operation) -> list[tuple[Access, Access]]:
 
 @dataclass(frozen=True)
 class _Body:
-    """What the body of a loop does to memory.
+    """The memory accesses in the body of a loop.
 
     Attributes:
         accesses: reads and writes in order, each with the number of barriers before it.
-        buffers: what is copied, freed, or accessed in any other way.
+        buffers: the buffers that are copied, freed, or accessed in any other way.
     """
 
     accesses: tuple[tuple[Access, int], ...]
@@ -106,7 +106,7 @@ class _Body:
 
     @staticmethod
     def of(loop: Operation) -> _Body | None:
-        """None where something may touch any memory."""
+        """The accesses; None if an operation may access any memory."""
         accesses: list[tuple[Access, int]] = []
         buffers: list[Value] = []
         barriers = 0
@@ -123,10 +123,10 @@ class _Body:
         return _Body(tuple(accesses), tuple(buffers))
 
     def is_alone(self, read: Access, write: Access) -> bool:
-        """Whether nothing else here touches the location, in this thread or another.
+        """Whether nothing else in the body accesses the location, in this thread or another.
 
-        Between two barriers, threads touch elements of their own of what one of them writes; behind
-        a barrier, elements that are apart for one thread may be another's.
+        Between two barriers, the elements that a thread writes are accessed by no other thread.
+        Across a barrier, elements that are distinct within one thread may coincide with another's.
         """
         same = self._near(write.memref)
         if same is None or len(same.barriers) != 1:
@@ -137,7 +137,7 @@ class _Body:
         )
 
     def _near(self, memref: Value) -> _Near | None:
-        """The accesses to a buffer's memory; None where something else touches it."""
+        """The accesses to a buffer's memory; None if another operation accesses it."""
         if memref not in self._known:
             others = {access.memref for access, _ in self.accesses} - {memref}
             near = {memref, *(other for other in others if not are_distinct(other, memref))}
@@ -149,12 +149,12 @@ class _Body:
 
 @dataclass(frozen=True)
 class _Near:
-    """Accesses to memory that is perhaps the same.
+    """Accesses to memory that may alias.
 
     Attributes:
-        first: the first to each location.
-        counts: how many there are to each.
-        barriers: the numbers of barriers before them.
+        first: the first access to each location.
+        counts: the number of accesses to each location.
+        barriers: the numbers of barriers before the accesses.
     """
 
     first: dict[tuple[object, ...], Access]
@@ -183,13 +183,13 @@ def _is_inside(value: Value, loop: Operation) -> bool:
 
 
 def _is_harmless(op: Operation) -> bool:
-    """Whether it touches no memory."""
+    """Whether it accesses no memory."""
     pure = op.name.startswith(("arith.", "math.", "affine.", "scf.", "ub."))
     return pure or op.name in _HARMLESS or _is_on_vectors(op)
 
 
 def _is_on_vectors(op: Operation) -> bool:
-    """Whether it is an instruction on vectors alone; one that touches memory takes an address."""
+    """Whether it is an instruction on vectors alone: one that accesses memory takes an address."""
     values = [*op.operands, *op.results]
     return op.name == "llvm.call_intrinsic" and all(
         isinstance(value.type, VectorType) for value in values
@@ -236,7 +236,7 @@ def _hoist(loop: Operation, pairs: Sequence[tuple[Access, Access]]) -> None:
 
 
 def _free_additions(read: Access, write: Access) -> list[Operation]:
-    """The additions from what is read to what is written; none unless all may be reassociated."""
+    """The additions from the load to the store; empty unless all may be reassociated."""
     found: list[Operation] = []
     value = read.value
     while value != write.value:
@@ -249,7 +249,7 @@ def _free_additions(read: Access, write: Access) -> list[Operation]:
 
 
 def _adds_few(loop: Operation, read: Access, write: Access) -> bool:
-    """Whether what is added are sums of an inner loop, and all loops around it add few of them."""
+    """Whether the loop adds sums of an inner loop, and all loops around that add few of them."""
     users = [use.owner.operation for use in read.value.uses]
     parts = [operand.owner for user in users for operand in user.operands if operand != read.value]
     if not any(getattr(part, "name", "") == "scf.for" for part in parts):
@@ -270,21 +270,21 @@ def _zero(like: Value) -> Value:
 
 
 def _sum(before: Value, partial: Value) -> Value:
-    """The sum of both, to be split in parts by a loop around it as well."""
+    """The sum of both, which an outer loop may split into partial sums again."""
     total = arith.addf(before, partial)
     allow(total.owner.operation, "reassoc")
     return total
 
 
 def _yield(block: Block, values: Sequence[Value]) -> None:
-    """Let the loop's last operation hand on `values` too."""
+    """Let the loop's terminator yield `values` too."""
     last = list(block.operations)[-1].operation
     scf.yield_([*last.operands, *values], ip=InsertionPoint(last))
     last.erase()
 
 
 def _store(writes: Sequence[Access], values: Sequence[Value]) -> None:
-    """Write what the loop leaves."""
+    """Store the final values of the loop."""
     for write, value in zip(writes, values, strict=True):
         copy = write.op.clone()
         copy.operands[write.value_number] = value

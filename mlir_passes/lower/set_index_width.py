@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""set-index-width: the module's data layout says how many bits an index has."""
+"""set-index-width: writes the width of an index into the module's data layout."""
 
 from __future__ import annotations
 

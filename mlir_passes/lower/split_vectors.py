@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""split-vectors: vectors of any shape become vectors of rank 1 that fit a register."""
+"""split-vectors: splits vectors of any shape into vectors of rank 1 that fit a register."""
 
 from __future__ import annotations
 
@@ -54,21 +54,21 @@ class SplitVectors(Pass):
         %w0 = arith.addf %v0, %v0 : vector<8xf32>
         %w1 = arith.addf %v1, %v1 : vector<4xf32>
 
-    Vectors that are computed from each other are split alike, by the widest element among them.
-    Strided memory is read and written element by element.
+    Vectors that depend on each other are split alike, by the widest element among them. Strided
+    memory is read and written element by element.
 
-    A remainder of several pieces, as 7 elements take 4 + 2 + 1, becomes one piece whose last lanes
+    A remainder that takes several pieces, such as 7 = 4 + 2 + 1, becomes one piece whose last lanes
     are masked in memory (`vector.maskedload`, `vector.maskedstore`):
 
-    - where vectors are accumulated, as in a contraction, whose loads and stores leave the loop;
-      elsewhere masked accesses, which cross more cache lines, cost more than they save;
-    - and where elements have 8 or 16 bits, of which short vectors take several instructions each;
-    - not where a masked lane may trap, or would call a function.
+    - if vectors are accumulated, as in a contraction, whose loads and stores leave the loop.
+      Elsewhere masked accesses cross more cache lines and cost more than they save;
+    - if elements have 8 or 16 bits, because each short vector of these takes several instructions;
+    - but not if a masked lane may trap or calls a function.
 
     Attributes:
         bits: width of the machine's vector registers.
-        masked_bits: width of the narrowest elements that the machine masks in memory; 0 where it
-            masks none.
+        masked_bits: width of the narrowest elements that the machine can mask in memory; 0 if it
+            has no masks.
     """
 
     name: ClassVar[str] = "split-vectors"
@@ -96,10 +96,10 @@ def _has_vectors(op: Operation) -> bool:
 
 @dataclass
 class _Group:
-    """Vectors that are computed from each other.
+    """Vectors that depend on each other and are split alike.
 
     Attributes:
-        widths: of their elements, but for truth values.
+        widths: widths of their elements, except for truth values.
         reads, writes: the buffers that they are read from and written to.
         scalar: whether an operation on them may trap, or calls a function for each lane.
     """
@@ -110,7 +110,7 @@ class _Group:
     scalar: bool = False
 
     def add(self, op: Operation) -> None:
-        """Note what an operation on vectors of the group does."""
+        """Record an operation on vectors of the group."""
         self.scalar |= _is_scalar(op)
         if op.name == "vector.transfer_read":
             self.reads.add(root(op.operands[0]))
@@ -118,7 +118,7 @@ class _Group:
             self.writes.add(root(op.operands[1]))
 
     def shape(self, bits: int, masked_bits: int) -> _Shape:
-        """How vectors of the group are split."""
+        """The split of the group's vectors."""
         narrowest, widest = min(self.widths, default=1), max(self.widths, default=1)
         pays = narrowest < _WORD_BITS or bool(self.reads & self.writes)
         masks = 0 < masked_bits <= narrowest and pays and not self.scalar
@@ -134,7 +134,7 @@ class _Shape:
 
 
 def _shapes(operations: Sequence[Operation], bits: int, masked_bits: int) -> dict[Value, _Shape]:
-    """How each vector is split."""
+    """The split of each vector."""
     parent: dict[Value, Value] = {}
 
     def first_of(value: Value) -> Value:
@@ -157,7 +157,7 @@ def _shapes(operations: Sequence[Operation], bits: int, masked_bits: int) -> dic
 
 
 def _is_scalar(op: Operation) -> bool:
-    """Whether each lane is computed by itself: a masked one may divide by zero, or costs a call."""
+    """Whether lanes are computed one by one: a masked lane may divide by zero, or costs a call."""
     name = str(op.name)
     if name.startswith("math."):
         return name not in _INSTRUCTIONS
@@ -192,7 +192,7 @@ def _refusal(op: Operation, why: str) -> CompileError:
 
 
 def _elementwise(splitter: _Splitter, op: Operation) -> None:
-    """The operation on each piece; a scalar operand, as a condition of select, is kept."""
+    """The operation on each piece; a scalar operand, such as the condition of a select, is kept."""
     (result,) = op.results
     element = VectorType(result.type).element_type
     operands = [splitter.pieces.get(operand) for operand in op.operands]
@@ -230,7 +230,7 @@ def _broadcast(splitter: _Splitter, op: Operation) -> None:
 
 
 def _extract(splitter: _Splitter, op: Operation) -> None:
-    """An element, or what is left of the dimensions after those at constant positions."""
+    """An element, or the subvector at constant positions of the first dimensions."""
     (source, *dynamic), (result,) = op.operands, op.results
     position = tuple(op.attributes["static_position"])
     if dynamic:
@@ -267,7 +267,7 @@ def _write(splitter: _Splitter, op: Operation) -> None:
 
 
 def _access(op: Operation, memref: Value, indices: Sequence[Value]) -> Access:
-    """Where a transfer reads or writes. Raises CompileError for what may leave the buffer."""
+    """The location that a transfer accesses. Raises CompileError if it may leave the buffer."""
     segments = list(op.attributes["operandSegmentSizes"])
     if segments[-1] or not all(bound.value for bound in op.attributes["in_bounds"]):
         raise _refusal(op, "may leave its buffer, or has a mask")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes that place code and data on devices; the driver's program pipeline uses them."""
+"""Passes that place code and data on devices, for the driver's program pipeline."""

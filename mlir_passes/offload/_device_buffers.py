@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buffers in a device's main memory, and copies between them and the host's."""
+"""Buffers in a device's main memory, and copies between them and host buffers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEVICE_MEMORY = 1
 
 
 def copy_in(host: Value, twin: Value, device: str, ip: InsertionPoint) -> None:
-    """Copy to a device; what is not dense is gathered first, as devices copy whole buffers."""
+    """Copy to a device; a strided source is gathered first, because devices copy whole buffers."""
     if _dense(host.type) != host.type:
         gathered = allocate(_dense(host.type), {}, ip)
         _copy(host, gathered, {}, ip)
@@ -32,7 +32,7 @@ def copy_in(host: Value, twin: Value, device: str, ip: InsertionPoint) -> None:
 
 
 def copy_out(twin: Value, host: Value, device: str, ip: InsertionPoint) -> None:
-    """Copy from a device; what is not dense is scattered afterwards."""
+    """Copy from a device; a strided target is scattered to afterwards."""
     placed = {DEVICE: StringAttr.get(device)}
     if _dense(host.type) == host.type:
         _copy(twin, host, placed, ip)
@@ -76,7 +76,7 @@ def _dense(type: MemRefType) -> MemRefType:
 
 
 def shards_of(buffer: Value) -> int:
-    """In how many shards a device buffer of the host's code is; 0 where it is replicated."""
+    """The number of shards of a device buffer in host code; 0 if it is replicated."""
     if not isinstance(buffer.owner, Block):
         attributes = buffer.owner.operation.attributes
     else:
@@ -88,13 +88,13 @@ def shards_of(buffer: Value) -> int:
 
 
 def shard_bytes(type: MemRefType, shards: int) -> int:
-    """Bytes of a shard of a dense memref: its rows, padded, in equal parts."""
+    """Bytes of a shard of a dense memref, whose rows are padded to equal parts."""
     plain = MemRefType(type)
     rows, *others = plain.shape
     return int(-(-rows // shards) * math.prod(others)) * element_bytes(plain.element_type)
 
 
 def in_space(type: MemRefType, space: Attribute | None) -> MemRefType:
-    """The same memref in another memory."""
+    """The same memref type in another memory space."""
     plain = MemRefType(type)
     return MemRefType.get(plain.shape, plain.element_type, plain.layout, space)

@@ -11,7 +11,7 @@ from xtc.ir.mlir import FlatSymbolRefAttr, IntegerAttr, Operation, Value
 from xtc.ir.partition import device_of, symbol_of, top_level
 
 Results = Mapping[str, int]
-"""How many results each device function has, by symbol: its last arguments."""
+"""The number of results of each device function, by symbol; they are its last arguments."""
 
 
 def device_results(module: Operation) -> Results:
@@ -21,7 +21,7 @@ def device_results(module: Operation) -> Results:
 
 
 def result_count(function: Operation) -> int:
-    """How many of a device function's arguments, the last ones, it writes."""
+    """The number of results of a device function; they are its last arguments."""
     return int(IntegerAttr(function.attributes[RESULTS]).value)
 
 
@@ -33,6 +33,6 @@ def callee(op: Operation) -> str | None:
 
 
 def written_by(op: Operation, results: Results) -> list[Value]:
-    """Memrefs that `op` may write; a device function writes its results alone."""
+    """Memrefs that `op` may write; a device function writes only its results."""
     count = results.get(callee(op) or "")
     return written_memrefs(op) if count is None else list(op.operands)[-count:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many bytes things take in memory."""
+"""The size of elements in memory."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations that are marked for one kernel, next to each other again after bufferization.
+"""Moves operations that are marked for one kernel together again after bufferization.
 
-Bufferization writes a part of a larger result, as of a concatenation, where the insertion was. What
-computes the other parts can then stand between the operations of a kernel.
+Bufferization writes a part of a larger result, such as a concatenation, where the insertion was.
+Operations that compute the other parts may then stand between the operations of a kernel.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from xtc.ir.mlir import Operation, Value
 
 
 def gather_marked(function: Operation) -> None:
-    """Move the operations of each marked kernel to its last one.
+    """Move the operations of each marked kernel next to its last operation.
 
-    Where an operation in between uses the same buffers, and one of the two writes them, all
-    operations of the kernel lose the mark: each becomes a kernel.
+    If an operation in between conflicts with them over a buffer, all operations of the kernel lose
+    the mark, and each becomes a separate kernel.
     """
     for members in _groups(function):
         *earlier, last = members
@@ -55,17 +55,17 @@ def _can_move(op: Operation, members: Sequence[Operation]) -> bool:
 
 
 def _conflict(op: Operation, other: Operation) -> bool:
-    """Whether both use a buffer, and one of them writes it."""
+    """Whether both use a buffer, and at least one writes it."""
     (reads, writes), (other_reads, other_writes) = _buffers(op), _buffers(other)
     return bool(writes & (other_reads | other_writes) or reads & other_writes)
 
 
 def _buffers(op: Operation) -> tuple[set[Value], set[Value]]:
-    """The buffers that an operation reads, and writes."""
+    """The buffers that an operation reads, and those that it writes."""
     return set(map(root, read_memrefs(op))), set(map(root, written_memrefs(op)))
 
 
 def acts(op: Operation) -> bool:
-    """Whether `op` uses memory, rather than names memory or a number."""
+    """Whether `op` accesses memory, and is no view, allocation, deallocation or call."""
     passive = is_allocation(op) or is_view(op) or op.name in ("memref.dealloc", "func.call")
     return not passive and bool(memrefs_of(op))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bind-device-commands: the runtime's functions are found through one variable of the module."""
+"""bind-device-commands: calls the runtime's functions through a table in one variable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from xtc_passes.offload.lower_device_commands import SIGNATURES
 
 @dataclass(frozen=True)
 class BindDeviceCommands(Pass):
-    """Define the functions `xtc_*`, in the llvm dialect, by what the variable `xtc.program` has.
+    """Define the functions `xtc_*`, in the llvm dialect, as calls through the variable
+    `xtc.program`.
 
     Before:
         llvm.func @xtc_wait(i64) attributes {sym_visibility = "private"}
@@ -24,7 +25,7 @@ class BindDeviceCommands(Pass):
           %program = llvm.load (llvm.mlir.addressof @xtc.program) ; %call = llvm.load %program[8]
           llvm.call %call(%program, %arg0) ; llvm.return }
 
-    The variable is always there. The loader writes it; `csrc/program.h` says what it points to.
+    The variable always exists. The loader sets it; `csrc/program.h` defines the table.
     """
 
     name: ClassVar[str] = "bind-device-commands"

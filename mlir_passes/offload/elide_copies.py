@@ -24,8 +24,8 @@ class ElideCopies(Pass):
     After:
         memref.copy %0, %b {xtc.device = "npu0"} : memref<4xf32, 1> to memref<4xf32, 1>
 
-    Shards of one kind are no source for another: these go through the host. It looks at the blocks
-    of host functions, where insert-transfers puts its copies.
+    Copies between buffers with different sharding still go through the host. The pass handles the
+    blocks of host functions, where insert-transfers puts its copies.
     """
 
     name: ClassVar[str] = "elide-copies"
@@ -40,7 +40,7 @@ class ElideCopies(Pass):
 
 
 def _stay_on_device(block: Block) -> None:
-    """Copy from where a host buffer's contents came from, if that is on the same device."""
+    """Copy from the device buffer that a host buffer was copied from, if the device is the same."""
     came_from: dict[Value, Operation] = {}
     for op in [op.operation for op in block.operations]:
         source = _source(op, came_from)
@@ -57,7 +57,7 @@ def _stay_on_device(block: Block) -> None:
 
 
 def _source(op: Operation, came_from: dict[Value, Operation]) -> Value | None:
-    """What `op`, a copy to a device, can copy instead: memory of the same device."""
+    """The memory on the same device that `op`, a copy to a device, can read instead."""
     if op.name != "memref.copy" or device_of(op) is None:
         return None
     value, found = op.operands[0], None

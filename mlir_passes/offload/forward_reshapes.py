@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""forward-reshapes: what a device function only reshapes is read where it already is."""
+"""forward-reshapes: replaces device functions that only reshape by views on the host."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class ForwardReshapes(Pass):
         %y = memref.collapse_shape %x [[0, 1]]
         linalg.exp ins(%y)
 
-    A tensor in another shape is no other tensor: no device fetches it for that. The call stays
-    where its result is one of the program, or where argument or result are written again later.
+    A reshape needs no data movement. The call stays if its result is a result of the program, or if
+    the argument or the result is written again later.
     """
 
     name: ClassVar[str] = "forward-reshapes"
@@ -61,7 +61,7 @@ class ForwardReshapes(Pass):
 
 
 def _only_reshapes(function: Operation) -> bool:
-    """Whether each result is a whole argument, in its shape or another."""
+    """Whether each result is a whole argument, possibly reshaped."""
     if not function.regions[0].blocks:
         return False
     block = function.regions[0].blocks[0]
@@ -100,7 +100,7 @@ class _Calls:
                     _forward(call, kernel)
 
     def _is_for_good(self, call: Operation) -> bool:
-        """Whether results are used for nothing else, and neither they nor arguments change."""
+        """Whether the results are unused before the call, and no operand is written after it."""
         operations = [op.operation for op in self.block.operations]
         position = operations.index(call)
         before, after = operations[:position], operations[position + 1 :]
@@ -117,7 +117,7 @@ class _Calls:
 
 
 def _forward(call: Operation, kernel: Operation) -> None:
-    """Let what reads the call's results read views of its arguments."""
+    """Let the readers of the call's results read views of its arguments."""
     block = kernel.regions[0].blocks[0]
     given = dict(zip(block.arguments, call.operands, strict=True))
     ip = InsertionPoint(call)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hoist-copies: a device gets what it reads while the host still computes something else."""
+"""hoist-copies: starts copies to devices before unrelated work of the host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class HoistCopies(Pass):
-    """Move a device's commands up over work of the host's that does not concern them.
+    """Move device commands up, before host operations that they do not depend on.
 
     Before:
         linalg.exp ins(%a) outs(%t)
@@ -26,7 +26,7 @@ class HoistCopies(Pass):
         call @f.npu0.0(%0, %1) {xtc.device = "npu0"} : (memref<4xf32, 1>, memref<4xf32, 1>) -> ()
         linalg.exp ins(%a) outs(%t)
 
-    Commands of devices keep their order, and copies to the host stay where they are: the host would
+    Commands of devices keep their order. Copies to the host stay in place, because the host would
     have to wait for them.
     """
 
@@ -51,7 +51,7 @@ def _hoist(block: Block) -> None:
 
 
 def _is_hoistable(op: Operation) -> bool:
-    """Whether the host gives this command and goes on at once."""
+    """Whether the host issues this command without waiting for it."""
     if device_of(op) is None:
         return False
     to_host = op.name == "memref.copy" and _is_of_host(op.operands[1])
@@ -59,7 +59,7 @@ def _is_hoistable(op: Operation) -> bool:
 
 
 def _may_precede(op: Operation, other: Operation) -> bool:
-    """Whether `op` may move over `other`, work of the host's that it does not depend on."""
+    """Whether `op` may move before `other`, a host operation that it does not depend on."""
     if device_of(other) is not None or is_allocation(other) or is_view(other):
         return False
     defined = {result for op in all_operations(other) for result in op.results}

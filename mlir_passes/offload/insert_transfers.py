@@ -56,16 +56,16 @@ class InsertTransfers(Pass):
         memref.copy %1, %r {xtc.device = "npu0"} : memref<4xf32, 1> to memref<4xf32>
         memref.dealloc %0 {xtc.device = "npu0"} : memref<4xf32, 1>
 
-    What a device function reads is copied in if its device has no valid copy; what it writes is
-    copied out only when the host or another device reads it, or when the function returns it. An
-    argument or constant with `memref.on_device` lives on its device: it is neither allocated nor
-    copied for functions of that device. Where it does not name the device, that is the only one of
-    `devices`, or of the module's functions. A copy between two such buffers stays on their device.
+    An operand of a device function is copied in if its device has no valid copy. A result is copied
+    out only when the host or another device reads it, or when the function returns it. An argument
+    or constant with `memref.on_device` lives on its device: it is neither allocated nor copied for
+    functions of that device. If the attribute names no device, it means the only one of `devices`,
+    or of the module's functions. A copy between two such buffers stays on their device.
 
-    `xtc.shards` of a device function says how each of its arguments lies over the device's
-    memories. Buffers follow it; an argument or a constant on the device lies as the first function
-    that uses it wants. Where two functions disagree, each has its own buffer, and they exchange by
-    way of the host.
+    `xtc.shards` of a device function gives the sharding of each argument over the device's
+    memories. Buffers follow it. An argument or a constant on the device has the sharding that its
+    first user needs. If two functions disagree, each has a separate buffer, and data is exchanged
+    through the host.
     """
 
     name: ClassVar[str] = "insert-transfers"
@@ -89,14 +89,14 @@ class InsertTransfers(Pass):
 
 @dataclass(frozen=True, order=True)
 class _Memory:
-    """Where a device has a buffer: in all its memories, or in shards."""
+    """The placement of a buffer on a device: replicated over its memories, or in shards."""
 
     device: str
     shards: int
 
     @property
     def attributes(self) -> dict[str, Attribute]:
-        """Those of an allocation there."""
+        """The attributes of an allocation with this placement."""
         device = {DEVICE: StringAttr.get(self.device)}
         if not self.shards:
             return device
@@ -110,9 +110,9 @@ class _Buffer:
 
     Attributes:
         host: the host's memref.
-        twins: the memrefs on devices, by where they are.
-        valid: who has the current contents, None being the host.
-        home: where on a device the caller or the loader keeps it.
+        twins: the memrefs on devices, by placement.
+        valid: the placements with the current contents; None stands for the host.
+        home: the placement on a device in which the caller or the loader keeps it.
     """
 
     host: Value
@@ -176,7 +176,7 @@ class _Transfers:
         _retype(self._function, self._block)
 
     def _wanted(self, memref: Value, device: str) -> _Memory:
-        """How the first function on `device` that uses a buffer wants it to lie there."""
+        """The placement that the first function on `device` that uses a buffer needs."""
         for op in self._block.operations:
             kernel = self._kernel(op.operation)
             if kernel is not None and _device(kernel) == device:
@@ -203,7 +203,7 @@ class _Transfers:
         declared.attributes["type"] = TypeAttr.get(memref.type)
 
     def _resident(self, memref: Value, home: _Memory) -> _Buffer:
-        """A buffer that lives on `home`; the host gets another memref, dead unless used."""
+        """A buffer that lives in `home`; the host gets a separate memref, dead unless used."""
         point = _after(memref, self._block)
         host = allocate(memref.type, {}, point)
         memref.replace_all_uses_with(host)
@@ -233,7 +233,7 @@ class _Transfers:
         op.erase()
 
     def _input(self, value: Value, memory: _Memory, ip: InsertionPoint) -> Value:
-        """What a kernel reads in the place of `value`: a number stays as it is."""
+        """The kernel's operand for `value`: a memref on the device, or the number itself."""
         if not isinstance(value.type, MemRefType):
             return value
         if not memory.shards and _is_reshaped(value):
@@ -242,12 +242,12 @@ class _Transfers:
         return self._twin(self._buffer(value, ip), memory, ip, read=True)
 
     def _twin(self, buffer: _Buffer, memory: _Memory, ip: InsertionPoint, *, read: bool) -> Value:
-        """The buffer in `memory`, allocated where it is not, current where it is read."""
+        """The buffer in `memory`: allocated if it is new, and up to date if it is to be read."""
         if memory not in buffer.twins:
             twin = allocate(on_device(buffer.host.type), memory.attributes, ip)
             buffer.twins[memory] = twin
             self._allocated.append((twin, memory.device))
-        # An unwritten buffer has no contents: a window's sizes, for example.
+        # An unwritten buffer has no contents to copy; the window of a pooling is an example.
         if read and buffer.valid and memory not in buffer.valid:
             self._make_host_valid(buffer, ip)
             copy_in(buffer.host, buffer.twins[memory], memory.device, ip)
@@ -261,7 +261,7 @@ class _Transfers:
             buffer.valid.add(None)
 
     def _copy_within(self, op: Operation) -> bool:
-        """Copy on a device to a result that is kept there, if what is copied is there too."""
+        """Copy on a device, if both the source and the result are kept there."""
         if op.name != "memref.copy":
             return False
         value, target = op.operands[0], self._root(op.operands[1])
@@ -278,7 +278,7 @@ class _Transfers:
         return True
 
     def _run_on_host(self, op: Operation) -> None:
-        """The host reads and writes its own memref of every buffer that `op` touches."""
+        """Let the host operation access the host's memrefs, updated first where it reads."""
         ip = InsertionPoint(op)
         touched = {
             id(found): found for value in memrefs_of(op) if (found := self._root(value)) is not None
@@ -294,7 +294,7 @@ class _Transfers:
                 buffer.valid = {None}
 
     def _finish(self, op: Operation) -> None:
-        """Arguments have their contents where the caller looks for them."""
+        """Copy the contents of arguments to where the caller reads them."""
         ip = InsertionPoint(op)
         for buffer in self._buffers[: len(self._block.arguments)]:
             if buffer.home is None:
@@ -338,7 +338,7 @@ class _Transfers:
 
 
 def _write_results_directly(block: Block) -> None:
-    """A temporary that is only copied to an argument becomes that argument."""
+    """Replace a temporary that is only copied to an argument by that argument."""
     for op in [op.operation for op in block.operations]:
         if op.name != "memref.copy":
             continue
@@ -356,7 +356,7 @@ def _is_allocation(value: Value) -> bool:
 
 
 def _home(attributes: object, only: Callable[[], str]) -> str | None:
-    """The device a `memref.on_device` attribute means, unit where there is but one device."""
+    """The device that `memref.on_device` names; a unit attribute means the only device."""
     if ON_DEVICE not in attributes:  # type: ignore[operator]
         return None
     value: Attribute = attributes[ON_DEVICE]  # type: ignore[index]
@@ -368,7 +368,7 @@ def _device(kernel: Operation) -> str:
 
 
 def _shards(kernel: Operation) -> list[int]:
-    """Of each argument of a device function; numbers have none."""
+    """The number of shards of each argument of a device function, except numbers."""
     if SHARDS in kernel.attributes:
         return list(DenseI64ArrayAttr(kernel.attributes[SHARDS]))
     kind = FunctionType(TypeAttr(kernel.attributes["function_type"]).value)
@@ -376,7 +376,7 @@ def _shards(kernel: Operation) -> list[int]:
 
 
 def _with_shards(attributes: Attribute, memory: _Memory) -> DictAttr:
-    """An argument's attributes, with how it lies on its device."""
+    """An argument's attributes, with its sharding on its device."""
     kept = {named.name: named.attr for named in DictAttr(attributes)}
     if memory.shards:
         kept[SHARDS] = memory.attributes[SHARDS]
@@ -384,19 +384,19 @@ def _with_shards(attributes: Attribute, memory: _Memory) -> DictAttr:
 
 
 def _is_whole(value: Value, buffer: _Buffer, memory: _Memory) -> bool:
-    """Whether `value` is a buffer, or all of it in another shape."""
+    """Whether `value` is the whole buffer, possibly reshaped."""
     while value != buffer.host and not memory.shards and _is_reshaped(value):
         value = value.owner.operation.operands[0]
     return bool(value == buffer.host)
 
 
 def _is_reshaped(value: Value) -> bool:
-    """Whether `value` is another buffer in another shape."""
+    """Whether `value` is a reshape of another buffer."""
     return not isinstance(value.owner, Block) and is_reshape(value.owner.operation)
 
 
 def _reshaped(value: Value, source: Value, ip: InsertionPoint) -> Value:
-    """What `value` is on the host, of a source on a device."""
+    """The reshape that `value` is on the host, applied to a source on a device."""
     view = value.owner.operation.clone(ip=ip)
     view.operands[0] = source
     view.results[0].set_type(on_device(view.results[0].type))
@@ -404,7 +404,7 @@ def _reshaped(value: Value, source: Value, ip: InsertionPoint) -> Value:
 
 
 def _after(memref: Value, block: Block) -> InsertionPoint:
-    """Right behind what defines `memref`."""
+    """The point right after the definition of `memref`."""
     if isinstance(memref.owner, Block):
         return InsertionPoint.at_block_begin(block)
     following = list(block.operations)
@@ -413,14 +413,14 @@ def _after(memref: Value, block: Block) -> InsertionPoint:
 
 
 def _retype(function: Operation, block: Block) -> None:
-    """The function's type follows those of its arguments."""
+    """Update the function's type from the types of its arguments."""
     kind = FunctionType(TypeAttr(function.attributes["function_type"]).value)
     new = FunctionType.get([argument.type for argument in block.arguments], kind.results)
     function.attributes["function_type"] = TypeAttr.get(new)
 
 
 def _move_arguments(kernel: Operation) -> None:
-    """A device function takes memrefs of its device's memory, and its views are of that memory."""
+    """Move the arguments of a device function, and the views of them, to its memory space."""
     block = kernel.regions[0].blocks[0]
     with kernel.location:
         for argument in block.arguments:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lower-device-commands: buffers, copies and kernels of devices become calls of the runtime."""
+"""lower-device-commands: lowers device buffers, copies and launches to calls of the runtime."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from xtc_passes.offload._device_buffers import DEVICE_MEMORY, shard_bytes, shard
 from xtc_passes.offload._element_bytes import element_bytes
 
 INTEGERS = ("i32", "i64", "index")
-"""Types of the kernel arguments from which a grid is computed."""
+"""The types of kernel arguments that may determine a grid."""
 SIGNATURES = {
     "xtc_allocate": (2, 1),  # device, bytes -> address
     "xtc_free": (2, 0),  # device, address
@@ -63,17 +63,17 @@ SIGNATURES = {
     "xtc_copy_from": (5, 0),  # device, host address, address, bytes, flags
     "xtc_copy_within": (5, 0),  # device, address, address, bytes, flags
     "xtc_launch": (5, 0),  # kernel, address of the arguments, blocks in x, y and z
-    "xtc_after": (2, 0),  # device, the device it waits for
+    "xtc_after": (2, 0),  # device, the device that it waits for
     "xtc_wait": (1, 0),  # device
     "xtc_abandon": (0, 0),
     "xtc_allocate_sharded": (3, 1),  # device, bytes, bytes of a shard -> address
 }
-"""The functions of `program.h`, in its order: how many words they take, and give."""
+"""The functions of `program.h` in its order, with their numbers of arguments and results."""
 
 
 @dataclass(frozen=True)
 class LowerDeviceCommands(Pass):
-    """Let the host command its devices by calls of `xtc_*` functions, on words of 64 bits.
+    """Lower device commands to calls of `xtc_*` functions, which take 64-bit words.
 
     Before:
         %0 = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
@@ -84,13 +84,13 @@ class LowerDeviceCommands(Pass):
         call @xtc_copy_to(%npu0, %0, %address_of_a, %c16, %flags) : (i64, i64, i64, i64, i64) -> ()
         call @xtc_launch(%kernel, %address_of_arguments, %x, %y, %z) : (i64, ...) -> ()
 
-    Devices have the numbers of their names in order: those of `devices`, which include what the
-    program opens and does not use, or those that it names. Kernels and constants on devices are
-    numbered in the order of the module's attributes `xtc.kernels` and `xtc.residents`;
-    `xtc.kernel_nodes` has the graph nodes of each kernel. A kernel
-    takes addresses, integers and floats of 32 and 64 bits, each in the low bytes of 64. Its grid is
-    0, 0, 0, the image's own, unless the device's function has the attribute `xtc.grid`. Commands
-    are asynchronous: the host waits before it touches memory that a copy uses, and at its end.
+    Devices are numbered in the order of `devices`, which may include unused devices, or else of the
+    names in the program. Kernels and constants on devices are numbered in the order of the module's
+    attributes `xtc.kernels` and `xtc.residents`; `xtc.kernel_nodes` has the graph nodes of each
+    kernel. A kernel takes addresses, and integers and floats of 32 and 64 bits, each in the low
+    bytes of a 64-bit word. Its grid is 0, 0, 0, which means the grid of the image, unless the
+    device function has the attribute `xtc.grid`. Commands are asynchronous: the host waits before
+    it accesses memory that a copy uses, and at the end.
     """
 
     name: ClassVar[str] = "lower-device-commands"
@@ -113,7 +113,7 @@ class LowerDeviceCommands(Pass):
 
 @dataclass(frozen=True)
 class _Kernel:
-    """A device function, as the host calls it."""
+    """A device function from the host's point of view."""
 
     device: str
     symbol: str
@@ -132,7 +132,7 @@ class _Kernel:
 
 
 def argument_type(type: Type, function: Operation) -> str:
-    """The type of a kernel argument by name. Raises CompileError where there is none for `type`."""
+    """The name of a kernel argument's type. Raises CompileError if `type` has none."""
     if isinstance(type, MemRefType):
         return "address"
     found = _TYPES.get(str(type))
@@ -158,7 +158,7 @@ def _grid_of(module: Operation, device: str, symbol: str) -> AffineMap | None:
 
 @dataclass
 class _Program:
-    """What the functions of a module have in common."""
+    """The state that the functions of a module share."""
 
     module: Operation
     kernels: list[_Kernel]
@@ -168,7 +168,7 @@ class _Program:
     used: set[str] = field(default_factory=set)
 
     def contents(self, symbol: str) -> str:
-        """The constant whose contents a global on a device has: itself, unless it is a copy."""
+        """The constant with the contents of a global on a device: the original, if it is a copy."""
         globals = (op for op in top_level(self.module) if op.name == "memref.global")
         found = next(op for op in globals if symbol_of(op) == symbol)
         if CONTENTS not in found.attributes:
@@ -176,7 +176,7 @@ class _Program:
         return str(FlatSymbolRefAttr(found.attributes[CONTENTS]).value)
 
     def finish(self) -> None:
-        """Declare what is called, and list kernels and constants."""
+        """Declare the called functions, and list kernels and constants."""
         body = self.module.regions[0].blocks[0]
         for op in top_level(self.module):
             if op.name == "memref.global" and symbol_of(op) in self.uploaded:
@@ -205,7 +205,7 @@ def _text_lists(lists: Sequence[Sequence[str]]) -> ArrayAttr:
 
 
 class _Function:
-    """One host function; device memrefs become words that hold addresses."""
+    """Lowers one host function; device memrefs become words that hold addresses."""
 
     def __init__(self, program: _Program, function: Operation) -> None:
         self._program = program
@@ -213,7 +213,7 @@ class _Function:
         self._block: Block = function.regions[0].blocks[0]
         self._words: dict[Value, Value] = {}
         self._pending: dict[str, set[Value]] = {}  # host buffers that copies use, by device
-        self._busy: set[str] = set()  # devices with commands not waited for yet
+        self._busy: set[str] = set()  # devices with commands that have not been awaited
         self._word = IntegerType.get_signless(64)
 
     def lower(self) -> None:
@@ -230,7 +230,7 @@ class _Function:
                     self._run_on_host(op, ip)
         for op in reversed(done):
             op.erase()
-        if done:  # commands that were given use the host's buffers
+        if done:  # issued commands still use the host's buffers
             abandon = "xtc_abandon"
             self._program.used.add(abandon)
             self._function.attributes[BEFORE_FAILURE] = FlatSymbolRefAttr.get(abandon)
@@ -276,7 +276,7 @@ class _Function:
         self._busy.add(device)
 
     def _order_after_others(self, device: str, host: Value, ip: InsertionPoint) -> None:
-        """Other devices' copies of the same host buffer come first."""
+        """Order the command after other devices' copies of the same host buffer."""
         for other, buffers in self._pending.items():
             if other != device and host in buffers:
                 number = self._program.devices.index(other)
@@ -308,7 +308,7 @@ class _Function:
         return value if value.type == self._word else arith.extui(self._word, value, ip=ip)
 
     def _grid(self, kernel: _Kernel, call: Operation, ip: InsertionPoint) -> list[Value | int]:
-        """Blocks in x, y and z: what the kernel's map gives for the integers of a call."""
+        """Blocks in x, y and z, from the kernel's map and the integer arguments of a call."""
         if kernel.grid is None:
             return [0, 0, 0]
         index = IndexType.get()
@@ -322,7 +322,7 @@ class _Function:
         return [arith.index_cast(self._word, size, ip=ip) for size in sizes]
 
     def _run_on_host(self, op: Operation, ip: InsertionPoint) -> None:
-        """The host waits for copies of what it is about to touch; at its end, for everything."""
+        """Wait for the copies that an operation of the host conflicts with; at the end, for all."""
         if op.name == "func.return":
             for device in sorted(self._busy):
                 self._wait(device, ip)
@@ -376,7 +376,7 @@ class _Function:
         self._function.attributes["function_type"] = TypeAttr.get(new)
         if "arg_attrs" in self._function.attributes:
             described = list(self._function.attributes["arg_attrs"])
-            for argument in addresses:  # an address is no pointer that can alias another
+            for argument in addresses:  # an address is an integer and has no aliasing attributes
                 kept = {named.name: named.attr for named in described[argument.arg_number]}
                 kept.pop("llvm.noalias", None)
                 described[argument.arg_number] = DictAttr.get(kept)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""outline-device-regions: operations of one device that can run together become one function."""
+"""outline-device-regions: moves consecutive operations of a device into one function."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _REMADE = ("arith.constant", "tensor.empty", "linalg.fill")
 
 @dataclass(frozen=True)
 class OutlineDeviceRegions(Pass):
-    """Move operations that carry `xtc.device` into functions, one for each stay on a device.
+    """Move operations that carry `xtc.device` into functions, one per consecutive group.
 
     Before:
         %0 = linalg.exp {xtc.device = "mppa0"} ins(%a : tensor<4xf32>) outs(...) -> tensor<4xf32>
@@ -44,11 +44,11 @@ class OutlineDeviceRegions(Pass):
         func.func private @f.mppa0.0(%arg0: tensor<4xf32>) -> tensor<4xf32>
             attributes {xtc.device = "mppa0", xtc.results = 1} { ... }
 
-    `xtc.results` counts the results, which bufferization turns into trailing arguments; it must not
-    write to the others.
+    `xtc.results` is the number of results, which bufferization turns into trailing arguments. The
+    function must not write to its other arguments.
 
-    Operations are taken in an order that stays on a device as long as operands allow. Constants,
-    empty and filled tensors are made anew where they are used.
+    Operations are ordered so that each group on a device is as long as their operands allow.
+    Constants, empty and filled tensors are recreated where they are used.
     """
 
     name: ClassVar[str] = "outline-device-regions"
@@ -75,7 +75,7 @@ def _outline(module: Operation, function: Operation) -> None:
 
 
 def _stays(block: Block) -> Iterator[tuple[str | None, list[Operation]]]:
-    """Operations in an order in which they can run, grouped by device; None is the host."""
+    """Operations in a valid order, in groups by device; None stands for the host."""
     left = [op.operation for op in block.operations if not _is_remade(op.operation)]
     waiting = set(left)
     while left:
@@ -90,7 +90,7 @@ def _stays(block: Block) -> Iterator[tuple[str | None, list[Operation]]]:
 
 
 def _reorder(block: Block, order: Sequence[Operation]) -> None:
-    """Put operations into this order, the terminator staying last."""
+    """Put operations into this order; the terminator stays last."""
     terminator = block.operations[len(block.operations) - 1].operation
     for op in order:
         if op != terminator:
@@ -100,7 +100,7 @@ def _reorder(block: Block, order: Sequence[Operation]) -> None:
 def _move_out(module: Operation, operations: Sequence[Operation], name: str, device: str) -> None:
     """Move neighbouring operations into a function, and call it in their place.
 
-    Uses are looked up before anything changes: an operation's hash follows its operands.
+    Uses are collected before anything changes, because an operation's hash depends on its operands.
     """
     ordered = [inner for op in operations for inner in _with_nested(op)]
     inside = set(ordered)
@@ -147,7 +147,7 @@ def _new_function(
 
 
 def _copy_of(value: Value, body: Block) -> Value:
-    """A constant, an empty or a filled tensor made anew at the head of `body`."""
+    """A constant, an empty or a filled tensor, recreated at the start of `body`."""
     copy = value.owner.operation.clone(InsertionPoint.at_block_begin(body))
     for number, operand in enumerate(copy.operands):
         copy.operands[number] = _copy_of(operand, body)
@@ -174,7 +174,7 @@ def _producers(op: Operation) -> set[Operation]:
 
 
 def _captured(ordered: Sequence[Operation], inside: set[Operation]) -> list[Value]:
-    """Values from outside, in the order of their use; arguments of nested blocks are not."""
+    """Values from outside, in the order of their use, without arguments of nested blocks."""
     found: dict[Value, None] = {}
     for op in ordered:
         for value in op.operands:
@@ -190,5 +190,5 @@ def _is_cloned(value: Value) -> bool:
 
 
 def _is_remade(op: Operation) -> bool:
-    """Whether `op` is made anew where its result is used: it takes nothing that is not."""
+    """Whether `op` is recreated where its result is used: so must be all of its operands."""
     return op.name in _REMADE and all(_is_cloned(value) for value in op.operands)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""overlap-copies: what is copied while a kernel runs that does not use it."""
+"""overlap-copies: marks copies that may run beside kernels that do not use their buffers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class OverlapCopies(Pass):
-    """Mark copies that may run beside the kernels started before them, as they share nothing.
+    """Mark copies that share no buffer with the kernels launched before them.
 
     Before:
         call @f.npu0.0(%0, %1) {xtc.device = "npu0"} : (memref<4xf32, 1>, memref<4xf32, 1>) -> ()
@@ -25,7 +25,7 @@ class OverlapCopies(Pass):
         call @f.npu0.0(%0, %1) {xtc.device = "npu0"} : (memref<4xf32, 1>, memref<4xf32, 1>) -> ()
         memref.copy %b, %2 {xtc.device = "npu0", xtc.overlap} : memref<4xf32> to memref<4xf32, 1>
 
-    A copy that is not marked waits for all kernels before it.
+    A marked copy may run beside these kernels. Other copies wait for all kernels before them.
     """
 
     name: ClassVar[str] = "overlap-copies"
@@ -38,7 +38,7 @@ class OverlapCopies(Pass):
 
 
 def _mark(block: Block) -> None:
-    """Walk the commands of each device and keep what its unfinished kernels use."""
+    """Walk the commands, and track the buffers that unfinished kernels of each device use."""
     running: dict[str | None, set[Value]] = {}
     for op in (op.operation for op in block.operations):
         device = device_of(op)

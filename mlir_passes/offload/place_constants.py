@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""place-constants: a constant is resident wherever it is read."""
+"""place-constants: gives each device that reads a constant a resident copy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Use = tuple[Operation, int]
 
 @dataclass(frozen=True)
 class PlaceConstants(Pass):
-    """Give each device that reads a constant a copy that stays there.
+    """Give each device that reads a constant a resident copy.
 
     Before:
         memref.global constant @w : memref<4xf32>
@@ -38,10 +38,10 @@ class PlaceConstants(Pass):
         memref.global constant @w.npu1 : memref<4xf32> {memref.on_device = "npu1", ...}
         call @f.npu0.0(%w0, %r) ; call @f.npu1.0(%w1, %s)
 
-    A copy to a result that is kept on a device reads there, too. What the host reads too is on the
-    host as well. A reader of a reshaped constant reads a reshaped copy. Slices of a constant of the
-    host are still sent by each call. `xtc.contents` of a copy names the constant. Where
-    `memref.on_device` does not name the device, that is the first one of `devices`.
+    A copy to a result that is kept on a device counts as a reader on that device. Constants that
+    the host reads stay on the host as well. A reader of a reshaped constant reads a reshaped copy.
+    Slices of a host constant are still sent at each call. `xtc.contents` of a copy names the
+    original constant. If `memref.on_device` names no device, it means the first of `devices`.
     """
 
     name: ClassVar[str] = "place-constants"
@@ -79,7 +79,7 @@ class _Placement:
             self._place_one(op, found)
 
     def _by_device(self, op: Operation) -> dict[str | None, list[Use]]:
-        """Who reads a constant, by device; None is the host."""
+        """The readers of a constant by device; None stands for the host."""
         found: dict[str | None, list[Use]] = {}
         for owner, number in _readers(op.results[0]):
             found.setdefault(self._device(owner, number), []).append((owner, number))
@@ -103,7 +103,7 @@ class _Placement:
         return sorted(self.devices or self.kernels.values())[0]
 
     def _device(self, op: Operation, number: int) -> str | None:
-        """The device that reads an operand: of a call or a copy; None is the host."""
+        """The device that reads an operand of a call or a copy; None stands for the host."""
         if op.name == "memref.copy" and number == 0:
             return self._home_of_result(op.operands[1])
         if op.name != "func.call":
@@ -111,7 +111,7 @@ class _Placement:
         return self.kernels.get(str(FlatSymbolRefAttr(op.attributes["callee"]).value))
 
     def _home_of_result(self, value: Value) -> str | None:
-        """The device on which the caller keeps what is copied to `value`."""
+        """The device on which the caller keeps `value`, the target of a copy."""
         if not isinstance(value.owner, Block):
             return None
         described = value.owner.owner.attributes
@@ -133,7 +133,7 @@ class _Placement:
         return symbol
 
     def _give(self, op: Operation, symbol: str, uses: list[Use]) -> None:
-        """Let these uses of a constant, or of what it is reshaped to, read the variant."""
+        """Let these uses of a constant, or of a reshape of it, read the variant."""
         copy = op.clone(ip=InsertionPoint(op))
         copy.attributes["name"] = FlatSymbolRefAttr.get(symbol)
         found = {op.results[0]: copy.results[0]}
@@ -142,7 +142,7 @@ class _Placement:
 
 
 def _readers(value: Value) -> Iterator[Use]:
-    """Who reads a constant, as it is or reshaped; slices count as readers of the host."""
+    """The readers of a constant, reshaped or not; a slice counts as a reader on the host."""
     for use in value.uses:
         owner = use.owner.operation
         if is_reshape(owner):
@@ -152,7 +152,7 @@ def _readers(value: Value) -> Iterator[Use]:
 
 
 def _same_view(value: Value, found: dict[Value, Value]) -> Value:
-    """`value`, a constant or one reshaped, of another constant of the same type."""
+    """The view `value` of a constant, applied to another constant of the same type."""
     if value not in found:
         source = _same_view(value.owner.operation.operands[0], found)
         copy = value.owner.operation.clone(ip=InsertionPoint(value.owner.operation))
@@ -162,7 +162,7 @@ def _same_view(value: Value, found: dict[Value, Value]) -> Value:
 
 
 def _erase_unused(op: Operation) -> None:
-    """Erase a constant's operation, and its reshapes, where nothing reads them any more."""
+    """Erase a constant's operation and its reshapes if nothing reads them any more."""
     for use in list(op.results[0].uses):
         if is_reshape(use.owner.operation):
             _erase_unused(use.owner.operation)
@@ -171,7 +171,7 @@ def _erase_unused(op: Operation) -> None:
 
 
 def _drop_unread(module: Operation, globals: dict[str, Operation]) -> None:
-    """Erase constants that only had readers elsewhere."""
+    """Erase constants whose readers are all on devices."""
     read = {_symbol(op) for op in all_operations(module) if op.name == "memref.get_global"}
     moved = {
         str(op.attributes[CONTENTS].value) for op in globals.values() if CONTENTS in op.attributes

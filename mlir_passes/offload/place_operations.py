@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""place-operations: what only prepares the operands of a device's operations goes with them."""
+"""place-operations: places fills, reshapes and the like on the device of their users."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 
 @dataclass(frozen=True)
 class PlaceOperations(Pass):
-    """Give operations without a device that of their only users, where they compute nothing.
+    """Give operations that compute nothing and have no device the device of all their users.
 
     Before:
         %0 = linalg.fill ins(%zero : f32) outs(%empty : tensor<4xf32>) -> tensor<4xf32>
@@ -32,7 +32,7 @@ class PlaceOperations(Pass):
         %0 = linalg.fill {xtc.device = "npu0"} ins(%zero : f32) outs(%empty : tensor<4xf32>) -> ...
         %1 = linalg.add {xtc.device = "npu0"} ins(%a, %b : ...) outs(%0 : tensor<4xf32>) -> ...
 
-    A reshape, which is no work, goes wherever its result is read, whatever device it names.
+    A reshape, which costs nothing, is placed wherever its result is read, whatever device it names.
 
     Raises CompileError for an operation on a device that is not among `devices`, if they are given.
     """
@@ -58,7 +58,7 @@ class PlaceOperations(Pass):
             )
 
     def _place(self, op: Operation) -> None:
-        """Later operations first: what they need follows them."""
+        """Later operations come first, so that their operands can follow them."""
         if op.name in _RESHAPES:
             self._place_reshape(op)
         elif op.name in _PREPARES and device_of(op) is None:
@@ -67,7 +67,7 @@ class PlaceOperations(Pass):
                 _put(op, users.pop())
 
     def _place_reshape(self, op: Operation) -> None:
-        """Let each device, and the host, look at the tensor by a reshape there."""
+        """Give each device that reads a reshaped tensor, and the host, a separate reshape."""
         readers: dict[str | None, list[tuple[Operation, int]]] = {}
         for use in op.results[0].uses:
             reader = use.owner.operation
@@ -79,7 +79,7 @@ class PlaceOperations(Pass):
                 reader.operands[operand] = view.results[0]
 
     def _reader(self, op: Operation, reshape: Operation) -> str | None:
-        """The device that reads a reshaped tensor: an operator's, or that of a result."""
+        """The device that reads a reshaped tensor: that of an operator, or of a result."""
         if op.name == "bufferization.to_buffer":
             return device_of(reshape)
         if op.name != "bufferization.materialize_in_destination":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""reuse-device-buffers: a device buffer whose contents are not needed any more serves again."""
+"""reuse-device-buffers: reuses device buffers whose contents are no longer needed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from xtc.ir.passes import Pass
 from xtc_passes.offload._device_buffers import shards_of
 
 _Kind = tuple[str | None, str, int]
-"""A device, the type of a buffer there, and in how many shards it is."""
+"""A device, the type of a buffer there, and its number of shards."""
 
 
 @dataclass(frozen=True)
 class ReuseDeviceBuffers(Pass):
-    """Take a buffer of the same device and type whose last use is over, instead of a new one.
+    """Replace an allocation by a dead buffer of the same device and type.
 
     Before:
         call @f.npu0.0(%a, %0) ; call @f.npu0.1(%0, %1)
@@ -29,8 +29,8 @@ class ReuseDeviceBuffers(Pass):
         call @f.npu0.0(%a, %0) ; call @f.npu0.1(%0, %1)
         call @f.npu0.2(%1, %0)
 
-    Commands of a device run in order. A buffer that the host fills is new: its copy would have to
-    wait for kernels that it can run beside.
+    Commands of a device run in order. A buffer that the host fills stays a new one: in a reused
+    buffer, its copy would wait for kernels that it could overlap with.
     """
 
     name: ClassVar[str] = "reuse-device-buffers"
@@ -61,7 +61,7 @@ def _reuse(block: Block) -> None:
 
 
 def _last_uses(operations: list[Operation]) -> dict[int, list[Value]]:
-    """Device buffers by the position of the operation that uses them last, frees not counted."""
+    """Device buffers by the position of their last use, deallocations excluded."""
     found: dict[Value, int] = {}
     for position, op in enumerate(operations):
         for value in map(root, op.operands) if op.name != "memref.dealloc" else ():
@@ -74,7 +74,7 @@ def _last_uses(operations: list[Operation]) -> dict[int, list[Value]]:
 
 
 def _move_last_use(last: dict[int, list[Value]], old: Value, new: Value) -> None:
-    """`new` is now in use for as long as `old` would have been."""
+    """Extend the lifetime of `new` to the last use of `old`."""
     for values in last.values():
         if old in values:
             values[values.index(old)] = new

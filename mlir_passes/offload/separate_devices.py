@@ -30,7 +30,7 @@ _COMPUTING = ("linalg.", "vector.", "memref.store", "memref.copy")
 
 @dataclass(frozen=True)
 class SeparateDevices(Pass):
-    """Move device functions into one module for each device, and declare them where they were.
+    """Move device functions into one module per device, and leave declarations in their place.
 
     Before:
         func.func private @f.npu0.0(%a: memref<4xf32, 1>) attributes {xtc.device = "npu0"} { ... }
@@ -40,8 +40,8 @@ class SeparateDevices(Pass):
         func.func private @f.npu0.0(memref<4xf32, 1>) attributes {xtc.device = "npu0"}
         func.func @f(...) { ... call @f.npu0.0(%0) {xtc.device = "npu0"} ... }
 
-    From here on each machine's passes see its own code alone. A device's meshes go with it. The
-    declarations name, in `xtc.nodes`, the graph nodes that the functions compute.
+    The passes of each target then see only the code of their device. A device's meshes move with
+    it. The declarations name, in `xtc.nodes`, the graph nodes that the functions compute.
     """
 
     name: ClassVar[str] = "separate-devices"
@@ -74,7 +74,7 @@ def _new_module(module: Operation, device: str) -> Operation:
 
 
 def _copy_constants(module: Operation, inner: Operation) -> None:
-    """Small constants, those whose values are in the IR, belong to the code that uses them."""
+    """Copy small constants, whose values are in the IR, to the module that uses them."""
     used = {
         FlatSymbolRefAttr(op.attributes["name"]).value
         for op in all_operations(inner)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""separate-results: a function returns no buffer twice."""
+"""separate-results: copies buffers that a function would return twice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class SeparateResults(Pass):
-    """Return a copy where a buffer is returned once more.
+    """Return a copy if a buffer is returned a second time.
 
     Before:
         return %a, %a : memref<4xf32>, memref<4xf32>
@@ -22,8 +22,8 @@ class SeparateResults(Pass):
         memref.copy %a, %b : memref<4xf32> to memref<4xf32>
         return %a, %b : memref<4xf32>, memref<4xf32>
 
-    Two results of a graph may turn out to be the same tensor, such as that of a cast there and
-    back; the caller has a buffer for each.
+    Two results of a graph may turn out to be the same tensor, for example after casts that cancel
+    out, but the caller has a buffer for each.
     """
 
     name: ClassVar[str] = "separate-results"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""slice-constants: parts of constants that devices read are constants themselves."""
+"""slice-constants: makes slices of constants that devices read separate constants."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class SliceConstants(Pass):
         call @f.npu0.0(%a, %r)
 
     The module's attribute `xtc.packed` describes the new constant as a strided view of the old one;
-    the copy is made when the artefact is built. The old one goes if nothing else reads it. Slices
-    that only the host reads stay views.
+    its contents are copied when the artefact is built. The old constant is erased if nothing else
+    reads it. Slices that only the host reads stay views.
     """
 
     name: ClassVar[str] = "slice-constants"
@@ -77,7 +77,7 @@ class _Slices:
             self.packed = {entry.name: entry.attr for entry in self.module.attributes[PACKED]}
 
     def store_in(self, block: Block) -> None:
-        """Replace the slices that a host function copies for a device, or gives one as they are."""
+        """Replace the slices that a host function copies for a device or passes to one directly."""
         for op in [op.operation for op in block.operations]:
             with op.location:
                 if op.name in _COPIES and self._is_for_device(op):
@@ -106,7 +106,7 @@ class _Slices:
         return is_read and not any(value in written_by(op, self.results) for op, value in readers)
 
     def _origin(self, value: Value) -> str | None:
-        """The constant of the host that `value` views, if its contents are beside the code."""
+        """The host constant that `value` views, if its contents are stored beside the code."""
         found = root(value)
         if isinstance(found.owner, Block) or found.owner.operation.name != _READ:
             return None
@@ -135,14 +135,14 @@ class _Slices:
     def _read(
         self, source: Value, order: Sequence[int] | None, type: MemRefType, ip: InsertionPoint
     ) -> Value | None:
-        """A new constant with the elements of `source`, if that views a constant."""
+        """A new constant with the elements of `source`, if that is a view of a constant."""
         origin, view = self._origin(source), _strided(source, order)
         if origin is None or view is None:
             return None
         return memref.get_global(type, self._symbol_of(origin, view, type), ip=ip)
 
     def _symbol_of(self, origin: str, view: MemRefType, type: MemRefType) -> str:
-        """The constant with the elements of a view of another one, declared where it is new."""
+        """The constant with the elements of a view, declared on its first use."""
         key = (origin, str(view))
         if key not in self.symbols:
             symbol = f"{origin}.slice{len(self.symbols)}"
@@ -158,7 +158,7 @@ class _Slices:
 _READ = "memref.get_global"
 _COPIES = ("memref.copy", "linalg.transpose")
 _STORED = {"sym_name", "type", "constant", "alignment"}
-"""Attributes of a constant in the host's memory, whose contents are beside the code."""
+"""Attributes of a host constant whose contents are stored beside the code."""
 
 
 def _strided(value: Value, order: Sequence[int] | None) -> MemRefType | None:
@@ -173,14 +173,14 @@ def _strided(value: Value, order: Sequence[int] | None) -> MemRefType | None:
 
 
 def _is_whole(value: Value) -> bool:
-    """Whether `value` is all of a buffer, maybe in another shape."""
+    """Whether `value` is a whole buffer, possibly reshaped."""
     while not isinstance(value.owner, Block) and is_reshape(value.owner.operation):
         value = value.owner.operation.operands[0]
     return bool(root(value) == value)
 
 
 def _readers(value: Value, copy: Operation) -> Iterator[tuple[Operation, Value]]:
-    """What uses a buffer, or a view of it, beside the copy that fills it."""
+    """The uses of a buffer and of its views, except the copy that fills it."""
     for use in value.uses:
         owner = use.owner.operation
         if is_view(owner):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""split-kernels: what runs on a device becomes kernels, one for each loop nest."""
+"""split-kernels: splits device functions into kernels, one per loop nest."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from xtc_passes.offload._marked_operations import acts, gather_marked
 
 @dataclass(frozen=True)
 class SplitKernels(Pass):
-    """Make every loop nest of a function on these devices a kernel, and let the host start them.
+    """Make every loop nest of a device function a kernel that the host launches.
 
     Before:
         func.func private @f.npu0.0(%a, %r) attributes {xtc.device = "npu0"} {
@@ -41,17 +41,17 @@ class SplitKernels(Pass):
         func.func private @f.npu0.1(%t, %r) attributes {xtc.device = "npu0"} { scf.forall { ... } }
         func.func @f(%a, %r) { %t = memref.alloc(); call @f.npu0.0(%a, %t); call @f.npu0.1(%t, %r) }
 
-    The cores of a device wait for each other between two launches only. Temporaries that pass from
-    one kernel to the next become the host side's, to be allocated on the device. A kernel's
-    arguments are what it reads, then what it writes: `xtc.results` counts the latter.
+    The cores of a device synchronize only between launches. Host code takes over the temporaries
+    between kernels, and allocates them on the device. The arguments of a kernel are its inputs,
+    then its outputs; `xtc.results` is the number of outputs.
 
-    Operations with the same number as `xtc.kernel` become one kernel, with the buffers that only
-    they use; they move next to each other first. The pass that marked them makes one of them.
+    Operations with equal numbers in `xtc.kernel` are moved together and become one kernel, with the
+    buffers that only they use. The pass that set the marks later fuses them.
 
     Attributes:
-        devices: whose functions become kernels.
-        allocating: those of them whose kernels can allocate; on others, buffers that only a marked
-            kernel uses are the host side's, too.
+        devices: the devices whose functions are split.
+        allocating: the devices whose kernels can allocate; for others, host code also allocates the
+            buffers that only a marked kernel uses.
     """
 
     name: ClassVar[str] = "split-kernels"
@@ -82,7 +82,7 @@ class SplitKernels(Pass):
 def _replace_call(
     call: Operation, function: Operation, counts: dict[str, int], *, allocates: bool
 ) -> None:
-    """Put the function's body in the place of `call`, each of its nests as a call of a kernel."""
+    """Replace `call` by the function's body, with each loop nest as a call of a kernel."""
     prefix = symbol_of(function).rpartition(".")[0]
     gather_marked(function)
     block = function.regions[0].blocks[0]
@@ -104,14 +104,14 @@ def _replace_call(
 
 
 def _nests(ops: Sequence[Operation]) -> list[list[Operation]]:
-    """The operations of each kernel: mostly one, a loop nest.
+    """The operations of each kernel: usually a single loop nest.
 
-    What is computed from memory outside of a loop, as vectors are, goes into one kernel with all
-    that uses it and all that does something in between.
+    Values that are loaded outside of a loop, such as vectors, share a kernel with their users and
+    with all operations in between that access memory.
     """
     nests: list[list[Operation]] = []
-    needed: set[Value] = set()  # values that the last nest computed from memory
-    last = -1  # where they are used for the last time
+    needed: set[Value] = set()  # values that the current kernel loads from memory
+    last = -1  # the position of their last use
     for position, op in enumerate(ops):
         uses = any(value in needed for value in _captured([op]))
         if not uses and not acts(op):
@@ -126,13 +126,13 @@ def _nests(ops: Sequence[Operation]) -> list[list[Operation]]:
 
 
 def _are_marked(first: Operation, next: Operation) -> bool:
-    """Whether two operations say that they are of one kernel."""
+    """Whether two operations are marked for the same kernel."""
     marks = [op.attributes[KERNEL] for op in (first, next) if KERNEL in op.attributes]
     return len(marks) == 2 and marks[0] == marks[1]
 
 
 def _last_use(value: Value, ops: Sequence[Operation]) -> int:
-    """The position of the last one of `ops` that uses `value`; -1 where none does."""
+    """The position of the last of `ops` that uses `value`; -1 if none does."""
     users = [number for number, op in enumerate(ops) if value in _captured([op])]
     return max(users, default=-1)
 
@@ -140,10 +140,10 @@ def _last_use(value: Value, ops: Sequence[Operation]) -> int:
 def _outline(
     nest: Sequence[Operation], own: set[Value], private: set[Value], name: str, device: StringAttr
 ) -> None:
-    """Move a nest, with the views and constants it uses, into a kernel, and call that.
+    """Move a loop nest into a kernel, with the views and constants that it uses, and call it.
 
-    `own` are the values of the function: others come from the caller, and are never made anew.
-    `private` are the buffers that the kernel allocates.
+    `own` are the values that the function defines: others come from the caller and are never
+    recreated. `private` are the buffers that the kernel allocates.
     """
     prelude = _prelude(nest, own, private)
     made = {result for op in prelude for result in op.results}
@@ -166,7 +166,7 @@ def _outline(
 
 
 def _prelude(nest: Sequence[Operation], own: set[Value], private: set[Value]) -> list[Operation]:
-    """What `nest` uses and is no buffer of others: views, constants; in the order of the text."""
+    """The views, constants and private buffers that `nest` uses, in the order of the IR."""
     found: list[Operation] = []
 
     def visit(ops: Sequence[Operation]) -> None:
@@ -182,7 +182,7 @@ def _prelude(nest: Sequence[Operation], own: set[Value], private: set[Value]) ->
 
 
 def _private(nest: Sequence[Operation]) -> set[Value]:
-    """Buffers that are made for a marked kernel alone."""
+    """Buffers that only a marked kernel uses."""
     if not _are_marked(nest[0], nest[-1]):
         return set()
     inside = [inner for op in nest for inner in all_operations(op)]
@@ -216,7 +216,7 @@ def _defined(op: Operation) -> list[Value]:
 def _new_kernel(
     before: Operation, name: str, device: StringAttr, buffers: Sequence[Value], results: int
 ) -> Block:
-    """A private function in front of the host's; returns its empty body."""
+    """Add a private function before the host's; returns its empty body."""
     number = IntegerAttr.get(IntegerType.get_signless(64), results)
     _, body = function(
         name,

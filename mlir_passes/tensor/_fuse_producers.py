@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes an operand tile by tile inside a loop, where it was computed whole before."""
+"""Fuses the producer of an operand into a loop, where it is computed tile by tile."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from xtc_passes.tensor._moved_data import moves_data
 _ANY = "!transform.any_op"
 _PURE = ("linalg.", "tensor.")
 _DYNAMIC = -(1 << 63)
-"""The static offset that means a dynamic one."""
+"""The static offset that stands for a dynamic one."""
 
 
 def fuse_producer(module: Operation, action: Fuse) -> None:
-    """Fuse what computes an operand of the marked operation, and what that itself is made of.
+    """Fuse the producer of an operand of the marked operation into its loop.
 
-    A graph node may be several operations: a sum, its initial value before it, its rounding after
-    it. Those of the node that computes the operand are fused with it.
+    A graph node may be several operations: the initial value of a reduction, the reduction, the
+    rounding of its result. All operations of the producer's node are fused.
     """
     (op,) = linalg.operations_with(module, action.mark)
     whole = linalg.owner(_root(op.operands[action.operand]))
@@ -59,7 +59,7 @@ def fuse_producer(module: Operation, action: Fuse) -> None:
 
 
 def is_fusable(value: Value) -> bool:
-    """Whether an operation computes the value that can be tiled, or written so that it can."""
+    """Whether the producer of the value can be tiled, or rewritten so that it can."""
     owner = linalg.owner(value)
     return moves_data(value) or (owner is not None and owner.name.startswith("linalg."))
 
@@ -76,7 +76,7 @@ def _fuse(module: Operation, producer: str, loop: str) -> None:
 
 
 def _only_used(module: Operation, mark: str) -> Operation:
-    """The marked operation in the loop; the one it came from has no use any more and goes."""
+    """The marked operation in the loop; its unused original outside of the loop is erased."""
     used = []
     for op in linalg.operations_with(module, mark):
         if _is_used(op):
@@ -88,7 +88,7 @@ def _only_used(module: Operation, mark: str) -> Operation:
 
 
 def _erase_unused(module: Operation) -> None:
-    """What was computed whole for the fused operand alone is not computed any more."""
+    """Erase the operations that only the fused operand needed."""
     for op in reversed(all_operations(module)):
         if op.name.startswith(_PURE) and len(op.results) and not _is_used(op):
             op.erase()
@@ -99,7 +99,7 @@ def _is_used(op: Operation) -> bool:
 
 
 def _shrink_empty(op: Operation) -> None:
-    """Write to a tensor of the tile's size, not to a slice of one that nothing else fills."""
+    """Write to a tensor of the tile's size, instead of a slice of a larger empty one."""
     for number in range(linalg.input_count(op), len(op.operands)):
         value = op.operands[number]
         owner = linalg.owner(_root(value))
@@ -109,7 +109,7 @@ def _shrink_empty(op: Operation) -> None:
 
 
 def _own_parts(op: Operation, node: str | None) -> list[int]:
-    """Operands of the operation just fused that its own graph node computes as well."""
+    """Operands of the fused operation that the same graph node computes."""
     owners = [linalg.owner(_root(value)) for value in op.operands]
     return [
         number
@@ -120,10 +120,10 @@ def _own_parts(op: Operation, node: str | None) -> list[int]:
 
 
 def _isolate(op: Operation, operand: int, mark: str) -> None:
-    """Copy the operation that computes an operand, for this use alone, and mark the copy.
+    """Copy the producer of an operand for this use alone, and mark the copy.
 
-    What is fused has no other users then; those of the original are computed as before. The
-    operand becomes one slice of the copy, beside `op`.
+    The copy then has no other users, and the users of the original are unaffected. The operand
+    becomes one slice of the copy, next to `op`.
     """
     value = op.operands[operand]
     owner = linalg.owner(_root(value))
@@ -137,7 +137,7 @@ def _isolate(op: Operation, operand: int, mark: str) -> None:
 
 
 def _slices(value: Value) -> list[Operation]:
-    """The slices of slices that `value` is, the last one first."""
+    """The chain of slices that `value` consists of, the last slice first."""
     found = []
     owner = linalg.owner(value)
     while owner is not None and owner.name == "tensor.extract_slice":
@@ -152,7 +152,7 @@ def _root(value: Value) -> Value:
 
 
 def _merged(op: Operation, source: Value, slices: Sequence[Operation]) -> Value:
-    """One slice, before `op`, in place of slices of slices; all are of full rank and stride 1."""
+    """One slice, before `op`, equal to a chain of slices of full rank and stride 1."""
     statics = [DenseI64ArrayAttr(slice_op.attributes["static_offsets"]) for slice_op in slices]
     dynamics = [iter(list(slice_op.operands)[1:]) for slice_op in slices]
     with op.context, op.location, InsertionPoint(op):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses which operations are computed together, tile by tile of the last one's result.
+"""Chooses groups of operations to fuse, tile by tile of the last operation's result.
 
-The planner walks from a root to the producers of its operands and of theirs. A producer can join
-where members alone read its result, each along every tiled dimension with the loop of that
-dimension: each iteration then needs a distinct part, and nothing is computed twice. What a target
-gains by it, and what its memories hold, it says as limits.
+The planner walks from a root operation to its producers, and to theirs. A producer can join the
+group if only members read its result, and each member indexes every tiled dimension by the loop of
+that dimension: each iteration then needs a distinct part, and nothing is computed twice. A target
+gives its limits: what it gains by fusion, and the sizes of its memories.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from xtc.ir.mlir import Operation
 from xtc_passes.tensor._tile import Member
 
 Members = tuple[Member, ...]
-"""Operations that are computed together, in order; the last one is the root."""
+"""The operations of a group, in order; the last one is the root."""
 
 
 class FusionLimits(ABC):
-    """What a target lets join a group, and which tiling of a group it prefers."""
+    """A target's rules: the operations that may join a group, and the preferred tiling."""
 
     @abstractmethod
     def depths(self, root: Structured) -> Sequence[int]:
-        """How many dimensions of the root's result to tile: the numbers to try, in order."""
+        """The numbers of tiled dimensions of the root's result to try, in order."""
 
     @abstractmethod
     def admits(self, members: Sequence[Member], weight: int, producer: Member) -> bool:
         """Whether a producer may join these members, whose weights add up to `weight`."""
 
     def weight(self, member: Member) -> int:
-        """What a member adds to the weight of its group, which is added up as the group grows."""
+        """The weight of a member; the weight of a group is the total of its members."""
         return 0
 
     @abstractmethod
     def best(self, plans: Sequence[Members]) -> Members:
-        """The group to take, of those that the tried numbers of dimensions give."""
+        """The group to take, among those for the tried numbers of dimensions."""
 
 
 @dataclass
 class FusionPlanner:
-    """Makes groups of a function that share no operation.
+    """Divides the operations of a function into disjoint groups.
 
     Attributes:
         view: the function.
-        limits: those of the target.
+        limits: the rules of the target.
         taken: operations that belong to a group already.
     """
 
@@ -57,21 +57,21 @@ class FusionPlanner:
     taken: set[Operation] = field(default_factory=set)
 
     def roots(self) -> Sequence[Structured]:
-        """The operations that groups may end in, the last one of the function first."""
+        """The possible roots of groups, the last operation of the function first."""
         nests = (self.view.nests.get(op) for op in reversed(self.view.ops))
         return [nest for nest in nests if nest is not None]
 
     def members(self, root: Structured) -> Members:
-        """The group that ends in `root`."""
+        """The group whose root is `root`."""
         depths = self.limits.depths(root)
         return self.limits.best([self.reached(root, root.out[:depth]) for depth in depths])
 
     def take(self, members: Members) -> None:
-        """Keep these operations out of later groups."""
+        """Exclude these operations from later groups."""
         self.taken |= {member.nest.op for member in members}
 
     def reached(self, root: Structured, loops: tuple[int, ...]) -> Members:
-        """The root and all that can be computed with it where these loops of it are tiled."""
+        """The root and all operations that can be fused with it if these of its loops are tiled."""
         found = {root.op: Member(root, loops)}
         pending, members = [root], [found[root.op]]
         weight = self.limits.weight(members[0])
@@ -92,7 +92,7 @@ class FusionPlanner:
         return tuple(found[op] for op in sorted(found, key=self.view.positions.__getitem__))
 
     def _loops(self, nest: Structured, found: Mapping[Operation, Member]) -> tuple[int, ...] | None:
-        """The loops of `nest` over the tiled dimensions, where members alone read its result."""
+        """The loops of `nest` over the tiled dimensions, if only members read its result."""
         positions = set()
         for op, number in self.view.uses[nest.result]:
             if op not in found:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules whose vectors hold several iterations of K, which an instruction adds up."""
+"""Schedules whose vectors hold several iterations of K, for dot-product instructions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc_passes.tensor._scheduled import Scheduled, location_of
 
 
 def group_loops(nest: Nest) -> list[NestLoop]:
-    """The loops whose vectors hold terms of a sum that is not made of such groups already."""
+    """The vectorized loops over a reduction dimension, except those of a plain reduction."""
     return [loop for part in nest.walk() for loop in part.loops if _is_group(part, loop)]
 
 
@@ -21,7 +21,7 @@ def _is_group(nest: Nest, loop: NestLoop) -> bool:
 
 
 def refusal(entry: Scheduled) -> UserError:
-    """Why terms that vectors are to hold cannot be added up."""
+    """The error for a reduction that vectors cannot hold in groups."""
     loop = group_loops(entry.nest)[0]
     return UserError(
         f"'{loop.name}' of {entry.title} cannot be vectorized: no instruction of what runs it adds "

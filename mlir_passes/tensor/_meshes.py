@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Meshes as a module holds them, and what schedules may do with them."""
+"""The meshes of a module, and checks of the schedules that use them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GRID = "shard.grid"
 
 
 def mesh_of(meshes: Sequence[Operation]) -> Mesh | None:
-    """The processor mesh among the meshes of a module, or None. Raises UserError for a bad one."""
+    """The processor mesh of a module, or None. Raises UserError for an invalid one."""
     grids = {_name(grid): grid for grid in meshes}
     for name, grid in grids.items():
         if MEMORY in grid.attributes:
@@ -38,14 +38,14 @@ def mesh_of(meshes: Sequence[Operation]) -> Mesh | None:
 
 
 def meshes(op: Operation) -> list[Operation]:
-    """The meshes of the whole module that `op` is, or is in."""
+    """The meshes of the outermost module around `op`, or of `op` itself."""
     while op.parent is not None:
         op = op.parent
     return list(_grids(op))
 
 
 def _grids(module: Operation) -> Iterator[Operation]:
-    """The meshes of a module and of those inside of it; functions hold none."""
+    """The meshes of a module and of nested modules; functions have none."""
     for region in module.regions:
         for block in region.blocks:
             for op in (op.operation for op in block.operations):
@@ -82,13 +82,13 @@ def _axes(grid: Operation) -> dict[str, int]:
 
 
 def erase_meshes(module: Operation) -> None:
-    """Drop the meshes, which code generation knows nothing of."""
+    """Erase the meshes, which code generators do not know."""
     for grid in meshes(module):
         grid.erase()
 
 
 def check_spread(op: Operation, nest: Nest, title: str) -> None:
-    """Raise UserError where a processor would need a part of an operand that another one has."""
+    """Raise UserError if a processor would need a part of an operand from another memory."""
     mesh = nest.space.mesh
     if mesh is None or mesh.memory is None:
         return

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data movement as computation: each element of a padded or reshaped tensor by where it comes from.
+"""Writes data movement as computation that looks up each element at its source.
 
-What moves data (padding, slices, concatenation, reshapes, transposes) has no loops that could be
-tiled. Written as a `linalg.generic` that looks its elements up, it can be fused like any producer.
+Data movement (padding, slices, concatenation, reshapes, transposes) has no loops that could be
+tiled. As a `linalg.generic` that looks up its elements, it can be fused like any producer.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _Point = Sequence[Number]
 
 
 def moves_data(value: Value) -> bool:
-    """Whether an operation of known sizes computes `value` that only moves data."""
+    """Whether the producer of `value` only moves data, and its sizes are known."""
     owner = linalg.owner(value)
     if owner is None or owner.name not in _READERS:
         return False
@@ -44,7 +44,7 @@ def moves_data(value: Value) -> bool:
 
 
 def look_up(op: Operation, operand: int) -> None:
-    """Let an operand that is moved data be the result of a `linalg.generic`, before `op`."""
+    """Rewrite an operand that is moved data as the result of a `linalg.generic` before `op`."""
     value = op.operands[operand]
     shape = RankedTensorType(value.type).shape
     before = InsertionPoint(op)
@@ -59,7 +59,7 @@ def look_up(op: Operation, operand: int) -> None:
 
 
 def _is_plain_slice(op: Operation, value: Value) -> bool:
-    """Whether numbers are known and, as ours do, it leaves out no dimension."""
+    """Whether offsets and sizes are known and no dimension is dropped."""
     tensors = 1 if op.name == "tensor.extract_slice" else 2
     strides = list(DenseI64ArrayAttr(op.attributes["static_strides"]))
     ranks = {len(RankedTensorType(v.type).shape) for v in (value, op.operands[0])}
@@ -72,7 +72,7 @@ def _is_plain_slice(op: Operation, value: Value) -> bool:
 
 
 def _element(value: Value, point: _Point) -> Value:
-    """The element of a tensor at a point, from where it was before it was moved."""
+    """The element of a tensor at a point, read from its source before the data movement."""
     owner = linalg.owner(value)
     if owner is not None and owner.name == "linalg.fill":
         return owner.operands[0]
@@ -84,9 +84,9 @@ def _element(value: Value, point: _Point) -> Value:
 
 
 def _inserted(op: Operation, point: _Point) -> Value:
-    """An element of the slice where the point is in it, else of what it was written into.
+    """The element at a point: of the inserted slice if the point is inside, else of the target.
 
-    Both are read, that of the slice at the nearest place in it: there is no branch in the loops.
+    Both are read, the slice at its nearest point, so that the loops have no branch.
     """
     source, into = op.operands[0], op.operands[1]
     bounds = zip(_starts(op), source.type.shape, into.type.shape, strict=True)
@@ -121,7 +121,7 @@ def _starts(op: Operation) -> list[int]:
 
 
 def _collapsed(op: Operation, point: _Point) -> Value:
-    """Each number of the point is the place in a group of the source's dimensions."""
+    """The element of a collapsed tensor: each coordinate linearizes a group of dimensions."""
     shape = op.operands[0].type.shape
     moved: list[Number] = [0] * len(shape)
     for number, group in zip(point, _groups(op), strict=True):
@@ -133,7 +133,7 @@ def _collapsed(op: Operation, point: _Point) -> Value:
 
 
 def _expanded(op: Operation, point: _Point) -> Value:
-    """The point's numbers in a group are the digits of one number of the source's."""
+    """The element of an expanded tensor: the coordinates of a group form one of the source's."""
     shape = op.results[0].type.shape
     moved = []
     for group in _groups(op):

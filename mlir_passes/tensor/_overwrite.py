@@ -12,12 +12,12 @@ from xtc.ir.mlir import Value
 from xtc_passes.tensor._tile import Member
 
 _MOST_VALUES = 16
-"""That follow each other in a buffer. Bufferization compares all reads of a buffer with all writes,
-for each operation on it: of a long chain in a single buffer, that takes the cube of its length."""
+"""The most values of a chain that share a buffer. For each operation on a buffer, bufferization
+compares all reads with all writes: for a chain in one buffer, its time is cubic in the length."""
 
 
 def overwrite_inputs(view: FunctionView, members: Sequence[Member]) -> None:
-    """Let elementwise members write over an input that no one reads any more."""
+    """Let elementwise members overwrite an input that is not read afterwards."""
     made = {member.nest.result for member in members}
     for member in members:
         nest = member.nest
@@ -33,7 +33,7 @@ def overwrite_inputs(view: FunctionView, members: Sequence[Member]) -> None:
 
 
 def _ends_in(view: FunctionView, value: Value, nest: Structured) -> bool:
-    """True where `nest` is the last to read the value, and reads it where it writes its result."""
+    """Whether `nest` reads the value last, and with the index with which it writes its result."""
     here = view.positions[nest.op]
     return all(
         nest.indices[number] == nest.indices[nest.destination]
@@ -44,7 +44,7 @@ def _ends_in(view: FunctionView, value: Value, nest: Structured) -> bool:
 
 
 def _has_room(value: Value) -> bool:
-    """Whether few values were in the buffer of this one before."""
+    """Whether few earlier values share the buffer of this value."""
     for _ in range(_MOST_VALUES):
         op = owner(value)
         if op is None or op.name != "linalg.generic" or len(op.results) > 1:

@@ -19,29 +19,29 @@ _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
 @dataclass(frozen=True)
 class Padding:
-    """An insertion at constant offsets, step 1, and the fill that it alone writes over."""
+    """An insertion at constant offsets with step 1, and its fill, which has no other user."""
 
     op: Operation
     fill: Operation
 
     @property
     def inside(self) -> Value:
-        """What is padded."""
+        """The tensor that is padded."""
         return self.op.operands[0]
 
     @property
     def result(self) -> Value:
-        """What is padded, with its border."""
+        """The padded tensor: the inside and its border."""
         return self.op.results[0]
 
     @property
     def offsets(self) -> tuple[int, ...]:
-        """Where the inside begins."""
+        """The offsets of the inside."""
         return tuple(self.op.attributes["static_offsets"])
 
 
 class Slab(NamedTuple):
-    """A part of a tensor: where it begins, and its sizes."""
+    """A part of a tensor: its offsets and sizes."""
 
     offsets: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -62,7 +62,7 @@ def padding_of(op: Operation) -> Padding | None:
 
 
 def slabs(shape: Sequence[int], offsets: Sequence[int], sizes: Sequence[int]) -> Iterator[Slab]:
-    """Parts of a tensor that cover all but the inside at `offsets`, nothing twice."""
+    """Disjoint parts of a tensor that cover all but the inside at `offsets`."""
     for d, (extent, start, size) in enumerate(zip(shape, offsets, sizes, strict=True)):
         for first, count in ((0, start), (start + size, extent - start - size)):
             if count:
@@ -79,7 +79,7 @@ def filled(
     sizes: Sequence[int],
     ip: InsertionPoint,
 ) -> Value:
-    """A tensor with the value of the padding in one part of it."""
+    """A tensor with one part filled with the value of the padding."""
     fill, value = padding.fill, padding.fill.operands[0]
     part = extract_slice(around, offsets, sizes, ip)
     new = generic.fill(value, part, labels(fill), ip)
@@ -87,7 +87,7 @@ def filled(
 
 
 def is_stored(value: Value) -> bool:
-    """True for a tensor that is in a buffer already, in this shape or another."""
+    """Whether a tensor is already in a buffer, possibly reshaped."""
     producer = owner(value)
     while producer is not None and producer.name in _RESHAPES:
         producer = owner(producer.operands[0])

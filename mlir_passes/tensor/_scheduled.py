@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations that carry a schedule: what is read from their attributes, and which are refused."""
+"""Reads and checks the schedules in the attributes of operations."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class Scheduled:
 
     Attributes:
         op: the operation, a linalg.generic.
-        title: what messages call it: its graph node, else the name it had.
-        function: the function that it is in.
+        title: its name in messages: the graph node, or else the name of the operation.
+        function: the function that contains it.
         nest: its loops.
-        flops: arithmetic operations that it does.
+        flops: number of its arithmetic operations.
     """
 
     op: Operation
@@ -66,16 +66,16 @@ class Scheduled:
 def scheduled(
     op: Operation, title: str, levels: int = 1, meshes: Sequence[Operation] = ()
 ) -> Scheduled:
-    """The operation with its schedule. Raises UserError where that is not legal.
+    """The operation with its schedule. Raises UserError if the schedule is not legal.
 
-    `levels` is how many levels of parallel loops the machine has; `meshes` are its module's.
+    `levels` is the number of levels of parallel loops of the machine; `meshes` are its module's.
     """
     nest = _read_nest(op, title, levels, meshes)
     return Scheduled(op, title, linalg.function_name(op), nest, linalg.arithmetic(op))
 
 
 def title_of(op: Operation) -> str:
-    """What messages call an operation: its graph node, else its own name."""
+    """The name of an operation in messages: its graph node, or else the name of the operation."""
     return linalg.node_id(op) or op.name
 
 
@@ -102,7 +102,7 @@ def check_schedulable(op: Operation) -> None:
 
 
 def location_of(op: Operation) -> SourceLocation | str:
-    """Where a file has the operation's schedule, or else the operation."""
+    """The location of the operation's schedule in a file, or else of the operation."""
     attribute = linalg.dict_of(op).get(SCHEDULE_LOCATION)
     if isinstance(attribute, StringAttr):
         return _location_in(attribute.value)
@@ -115,13 +115,13 @@ def location_of(op: Operation) -> SourceLocation | str:
 
 
 def _location_in(text: str) -> SourceLocation | str:
-    """What the text of a place says; `text` itself where it is none."""
+    """The location that `text` describes, or `text` itself."""
     match = re.fullmatch(r"(.+):([0-9]{1,9}):([0-9]{1,9})", text)
     return text if match is None else SourceLocation(match[1], int(match[2]), int(match[3]))
 
 
 def _written(op: Operation, title: str, space: Space) -> Nest:
-    """The nest that the schedule describes, of a pass or as people write it. Raises UserError."""
+    """The loop nest of a schedule, whether a pass or a user wrote it. Raises UserError."""
     attribute = op.attributes[LOOP_SCHEDULE]
     if is_nest(attribute):
         return normalized(nest_of(attribute).fitted(space))
@@ -148,7 +148,7 @@ def _schedule_data(op: Operation, title: str) -> object:
 
 
 def schedule_line(op: Operation) -> str:
-    """The schedule as one line of YAML, whatever its form."""
+    """The schedule as one line of YAML."""
     attribute = op.attributes[LOOP_SCHEDULE]
     if is_nest(attribute):
         nest = nest_of(attribute)
@@ -174,27 +174,27 @@ def _read_nest(op: Operation, title: str, levels: int, meshes: Sequence[Operatio
 
 
 _legal: dict[tuple[object, ...], Nest] = {}
-"""Nests that were legal, by all that they were read from: networks have many equal operators, and
+"""Legal loop nests by everything that they depend on: networks have many equal operators, and
 several passes read each."""
 
 
 def _key(op: Operation, levels: int, meshes: Sequence[Operation]) -> tuple[object, ...] | None:
-    """All that the nest of an operation depends on; None for a schedule as people write it."""
+    """Everything that the loop nest of an operation depends on; None for a user's text."""
     if meshes or not is_nest(op.attributes[LOOP_SCHEDULE]):
         return None
-    # Printed inside its function, an operation has that whole function numbered.
+    # To print an operation inside a function, MLIR numbers the values of the whole function.
     text = op.clone().operation.get_asm(use_local_scope=True, assume_verified=True)
     return (_OWN_NAMES.sub("", text), _computed(op), levels)
 
 
 def _computed(op: Operation) -> tuple[int, ...]:
-    """The operands that may be computed in the loops of an operation."""
+    """The operands whose producers may be fused into the loops of an operation."""
     return tuple(n for n in range(linalg.input_count(op)) if is_fusable(op.operands[n]))
 
 
 @contextmanager
 def _lines_of_text() -> Iterator[None]:
-    """Where it is not known where a text stands, say where in it something is wrong."""
+    """For texts without a known location, give the position of an error in the text itself."""
     try:
         yield
     except UserError as error:
@@ -226,9 +226,9 @@ def _space(op: Operation, title: str, levels: int, meshes: Sequence[Operation]) 
 
 
 def dims_of(op: Operation, title: str, count: int) -> list[str]:
-    """The names of its loops; `d2` and so on for the last ones where fewer are named.
+    """The names of its loops; unnamed trailing loops are called `d2` and so on.
 
-    Raises UserError where there are none, more than loops, or others than names.
+    Raises UserError if there are no names, too many, or invalid ones.
     """
     attribute = linalg.dict_of(op).get(LOOP_DIMS)
     texts = list(attribute) if isinstance(attribute, ArrayAttr) else []
@@ -248,10 +248,10 @@ def dims_of(op: Operation, title: str, count: int) -> list[str]:
 
 
 def check_producers(entry: Scheduled, scheduled: Sequence[Operation]) -> None:
-    """Raise UserError where the producer of a fused operand has a schedule."""
+    """Raise UserError if the producer of a fused operand has a schedule."""
     op, title = entry.op, entry.title
     fused = {operand for nest in entry.nest.walk() for loop in nest.loops for operand in loop.fuse}
-    if not fused:  # as nearly always, and names of all the others take long
+    if not fused:  # the common case; collecting the names of all operations takes long
         return
     nodes = {linalg.node_in_function(other) for other in scheduled}
     nodes -= {None, linalg.node_in_function(op)}
@@ -266,7 +266,7 @@ def check_producers(entry: Scheduled, scheduled: Sequence[Operation]) -> None:
 
 
 def no_consumer(entry: Scheduled) -> UserError:
-    """Why what reads a result cannot be computed in the loop that its schedule says."""
+    """The error for a consumer that cannot be fused into the loop that the schedule names."""
     loop = next(loop for part in entry.nest.walk() for loop in part.loops if loop.consumer)
     return UserError(
         f"the consumer of {entry.title} cannot be fused at '{loop.name}'",
@@ -277,7 +277,7 @@ def no_consumer(entry: Scheduled) -> UserError:
 
 
 def fused_nodes(module: Operation) -> set[tuple[str, str]]:
-    """Functions and their graph nodes that a schedule may compute in the loops of another."""
+    """Pairs of a function and a graph node that a schedule may fuse into another's loops."""
     readers = [op for op in linalg.operations_with(module, LOOP_SCHEDULE) if _fuses(op)]
     owners = [linalg.owner(operand) for op in readers for operand in op.operands]
     nodes = (linalg.node_in_function(op) for op in owners if op is not None)

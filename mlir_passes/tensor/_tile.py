@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes a group of operations tile by tile, in loops over dimensions of the last result."""
+"""Computes a group of operations tile by tile, in loops over the last operation's result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xtc.ir.mlir import InsertionPoint, Operation, UnitAttr, Value, scf
 
 @dataclass(frozen=True)
 class Member:
-    """An operation inside of the tile loops; `loops[d]` is its loop for tiled dimension d."""
+    """An operation in the tile loops; `loops[d]` is its loop for tiled dimension d."""
 
     nest: Structured
     loops: tuple[int, ...]
@@ -35,15 +35,16 @@ class Tile:
 
 @dataclass(frozen=True)
 class TileGroup:
-    """Operations that are computed tile by tile.
+    """A group of operations that is computed tile by tile.
 
     Attributes:
-        view: the function as it was.
-        members: in order; each is read by later ones only, the last one, the root, by others.
-        sizes: rows of a tile in each tiled dimension. Only the last of them may leave a remainder,
-            which gets separate code.
-        paths: attributes that the loop over each tiled dimension gets.
-        parallel: whether the iterations are shared by threads.
+        view: the function before the rewriting.
+        members: the operations, in order. Only later members read the result of a member; the last
+            member, the root, has other readers.
+        sizes: the size of a tile in each tiled dimension. Only the last dimension may have a
+            remainder, which gets separate code.
+        paths: attributes for the loop over each tiled dimension.
+        parallel: whether threads share the iterations.
     """
 
     view: FunctionView
@@ -59,22 +60,22 @@ class TileGroup:
 
     @cached_property
     def extents(self) -> tuple[int, ...]:
-        """Rows in all in each tiled dimension."""
+        """The extent of each tiled dimension."""
         return tuple(self.root.extents[loop] for loop in self.members[-1].loops)
 
     @cached_property
     def dimensions(self) -> tuple[int, ...]:
-        """The dimension of the root's result that each tiled dimension is."""
+        """The dimensions of the root's result that are tiled."""
         return tuple(self.root.out.index(loop) for loop in self.members[-1].loops)
 
     @cached_property
     def _placed(self) -> list[Operation]:
-        """What works on tiles so far."""
+        """The operations that work on tiles so far."""
         return []
 
     @cached_property
     def first_writer(self) -> Structured:
-        """The member whose initial value is the root's: the root, or what it accumulates onto."""
+        """The member that starts from the root's initial value: the root, or its accumulation."""
         producers = {member.nest.result: member.nest for member in self.members}
         writer = self.root
         while (before := producers.get(writer.op.operands[writer.destination])) is not None:
@@ -82,7 +83,7 @@ class TileGroup:
         return writer
 
     def rewrite(self) -> list[Operation]:
-        """Move the members into loops where the root stands; returns them and their copies."""
+        """Move the members into loops in the place of the root; returns them and their copies."""
         destination = self.first_writer.op.operands[self.first_writer.destination]
         ip = InsertionPoint(self.root.op)
         with self.root.op.location:
@@ -93,7 +94,7 @@ class TileGroup:
         return self._placed
 
     def _loop(self, offsets: tuple[Offset, ...], destination: Value, ip: InsertionPoint) -> Value:
-        """The loop of the next tiled dimension, with all that is inside."""
+        """The loop over the next tiled dimension, with its body."""
         depth = len(offsets)
         extent, size = self.extents[depth], self.sizes[depth]
         loop = new_loop(0, extent - extent % size, size, [destination], ip)
@@ -116,7 +117,7 @@ class TileGroup:
         return result
 
     def _share(self, destination: Value, ip: InsertionPoint) -> None:
-        """One parallel loop over the tiles, with all that is inside; the remainder comes after."""
+        """One parallel loop over the tiles, with its body; the remainder follows it."""
         counts = [extent // size for extent, size in zip(self.extents, self.sizes, strict=True)]
         loop = forall(math.prod(counts), None, [destination], ip)
         _name(loop.op, self.paths)
@@ -145,7 +146,7 @@ class TileGroup:
         return emission.written(ip)
 
     def _move(self, emission: _Emission, put: Callable[[Operation], None]) -> None:
-        """Compute a tile with the members themselves, put where they belong."""
+        """Compute a tile with the members themselves; `put` places each operation."""
         for member in self.members:
             put(member.nest.op)
             self._placed.append(member.nest.op)
@@ -154,7 +155,7 @@ class TileGroup:
 
 @dataclass(frozen=True)
 class _Emission:
-    """The members' operations on one tile; `values` are their results by those on all rows."""
+    """The members' operations on one tile; `values` maps whole results to tiles."""
 
     group: TileGroup
     tile: Tile
@@ -162,7 +163,7 @@ class _Emission:
     values: dict[Value, Value]
 
     def add(self, member: Member, op: Operation) -> None:
-        """Make `op`, a member or its copy, work on the tile."""
+        """Let `op`, a member or its copy, work on the tile."""
         ip = InsertionPoint(op)
         for number, operand in enumerate(list(op.operands)):
             op.operands[number] = self._operand(member, number, operand, ip)
@@ -178,12 +179,12 @@ class _Emission:
 
     @property
     def offsets(self) -> list[Offset]:
-        """Where the tile begins in the root's result."""
+        """The offsets of the tile in the root's result."""
         starts = dict(zip(self.group.dimensions, self.tile.offsets, strict=True))
         return [starts.get(dimension, 0) for dimension in range(len(shape_of(self.value)))]
 
     def written(self, ip: InsertionPoint) -> Value:
-        """The destination with the root's tile in its place."""
+        """The destination with the root's tile inserted."""
         return insert_slice(self.value, self.destination, self.offsets, ip)
 
     def _operand(self, member: Member, number: int, value: Value, ip: InsertionPoint) -> Value:
@@ -199,7 +200,7 @@ class _Emission:
         return extract_slice(value, self._offsets(member, number, ip), sizes, ip)
 
     def _offsets(self, member: Member, number: int, ip: InsertionPoint) -> list[Offset]:
-        """Where the part of an operand begins that the tile needs."""
+        """The offsets of the part of an operand that the tile needs."""
         return [
             linear_offset(
                 [

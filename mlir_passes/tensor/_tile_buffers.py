@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Separate buffers for the tiles that one operation reads and writes."""
+"""Local buffers for the tiles that an operation reads and writes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from xtc.loops.script import Materialize
 
 
 def materialize(module: Operation, action: Materialize, space: int | None = None) -> None:
-    """Copy operand tiles to new tensors, which become buffers; the same for the result's tile.
+    """Give tiles of operands and of the result new tensors, which become local buffers.
 
-    `space` is the memory space of the buffers where it is not that of arguments.
+    `space` is the memory space of the buffers, if it differs from that of arguments.
     """
     (op,) = linalg.operations_with(module, action.mark)
     give_buffers(op, action.operands, space, result=action.result)
@@ -30,7 +30,7 @@ def materialize(module: Operation, action: Materialize, space: int | None = None
 def give_buffers(
     op: Operation, operands: Sequence[int], space: int | None = None, *, result: bool
 ) -> None:
-    """Let an operation read copies of these operands, and compute in a separate buffer."""
+    """Let an operation read copies of these operands, and compute in a local buffer."""
     for operand in operands:
         op.operands[operand] = _buffer(op, op.operands[operand], space, copy=True)
     if result:
@@ -41,7 +41,7 @@ def give_buffers(
 
 
 def keep_temporaries_local(module: Operation, space: int) -> None:
-    """Let what is computed in between, inside of distributed loops, be in this memory space."""
+    """Place the intermediate results of distributed loops in this memory space."""
     for op in all_operations(module):
         if op.name == "tensor.empty" and _is_inside(op, "scf.forall"):
             local = _buffer(op, op.results[0], space, copy=False)
@@ -57,7 +57,7 @@ def _is_inside(op: Operation, name: str) -> bool:
 
 
 def _buffer(op: Operation, source: Value, space: int | None, *, copy: bool) -> Value:
-    """A tensor of the type of `source` that bufferization gives separate memory."""
+    """A tensor of the type of `source` that bufferization gives a separate buffer."""
     with op.context, op.location:
         memory = None
         if space is not None:
@@ -73,7 +73,7 @@ def _reads_result(op: Operation) -> bool:
 
 
 def _copy_out(op: Operation, into: Value) -> None:
-    """Write the result of `op` to where it was to be in the first place."""
+    """Copy the result of `op` to its original destination."""
     (result,) = op.results
     uses = [(use.owner, use.operand_number) for use in result.uses]
     with op.context, op.location:

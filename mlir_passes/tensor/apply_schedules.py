@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""apply-schedules: operations that carry a schedule become the loops it describes."""
+"""apply-schedules: turns operations with a schedule into the loops that it describes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _MARKS = (MARK_PREFIX, FUSED_PREFIX, SCHEDULED_PREFIX, LOOP_SCHEDULE)
 
 @dataclass(frozen=True)
 class ApplySchedules(Pass):
-    """Tile, order, split, fuse, buffer and vectorize as `loop.schedule` says.
+    """Tile, order, split, fuse, buffer and vectorize operations by their `loop.schedule`.
 
     Before:
         linalg.matmul {loop.dims = ["i", "j", "k"],
@@ -72,14 +72,15 @@ class ApplySchedules(Pass):
     After:
         scf.for { scf.for { scf.for { vector.transfer_read ... } {"./k"} } {"./j"} } {"./i"}
 
-    Loops carry their path and, for `unroll-loops`, the factor. What cannot be done is a UserError
-    before anything is rewritten, but for a body that does not vectorize, which shows at the end.
+    Loops carry their path and, for `unroll-loops`, the factor. An illegal schedule raises UserError
+    before anything is rewritten, except for a body that cannot be vectorized, which is found at the
+    end.
 
     Attributes:
-        levels: how many levels of parallel loops the machine has. Where a nest has two, the outer
-            ones are mapped to `#gpu.block`, the inner ones to `#gpu.thread`.
-        space: the memory space of packed tiles; None where it is that of the arguments.
-        calls: whether what runs the loops can call external functions.
+        levels: number of levels of parallel loops that the machine has. With two, outer parallel
+            loops are mapped to `#gpu.block`, inner ones to `#gpu.thread`.
+        space: the memory space of packed tiles; None for that of the arguments.
+        calls: whether the code may call external functions.
     """
 
     name: ClassVar[str] = "apply-schedules"
@@ -95,21 +96,21 @@ class ApplySchedules(Pass):
         erase_meshes(module)
 
     def nests(self, module: Operation, distribution: Distribution | None = None) -> list[Scheduled]:
-        """What is scheduled in `module`, whose operations become linalg.generic.
+        """The scheduled operations of `module`, rewritten as linalg.generic.
 
-        Raises UserError for what cannot be done.
+        Raises UserError for an illegal schedule.
         """
         return _find(module, distribution, self.levels)
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """How a target runs loops that are distributed over a mesh.
+    """A target's way to run loops that are distributed over a mesh.
 
     Attributes:
         space: the memory space of packed tiles and of temporaries.
-        check: raises UserError where the mesh, of this operation, is not one that the target has.
-        threads: whether processors share parallelized loops, too.
+        check: raises UserError if the target does not have the mesh of an operation.
+        threads: whether processors also share parallelized loops.
     """
 
     space: int
@@ -125,10 +126,10 @@ def apply_schedules(
     *,
     calls: bool = False,
 ) -> None:
-    """Make the loops that operations ask for.
+    """Apply the schedules of operations.
 
-    With `distribution`, each operation becomes a loop over memories with a loop over the processors
-    of one inside, of one iteration where the schedule has none.
+    With `distribution`, each operation becomes a loop over memories around a loop over the
+    processors of one memory. A loop that the schedule lacks has one iteration.
     """
     found = _find(module, distribution, levels)
     if not found:
@@ -153,7 +154,7 @@ def apply_schedules(
 
 
 def _find(module: Operation, distribution: Distribution | None, levels: int) -> list[Scheduled]:
-    """Scheduled operations, each with a mark. Raises UserError for what is not legal."""
+    """Scheduled operations, each with a mark. Raises UserError for an illegal schedule."""
     ops = linalg.operations_with(module, LOOP_SCHEDULE)
     titles = [title_of(op) for op in ops]
     for position, op in enumerate(ops):
@@ -171,7 +172,7 @@ def _find(module: Operation, distribution: Distribution | None, levels: int) -> 
 
 
 def _generalize(module: Operation, scheduled: list[Operation]) -> None:
-    """Named operations as linalg.generic: only there are their index maps attributes."""
+    """Rewrite named operations as linalg.generic, whose index maps are attributes."""
     lines: list[str] = []
     before, handles = {}, {}
     for position, op in enumerate(scheduled):
@@ -193,7 +194,7 @@ def _generalize(module: Operation, scheduled: list[Operation]) -> None:
 
 
 def _compute_moved_data(found: Sequence[Scheduled]) -> None:
-    """Write data movement that is to be fused as operations that can be tiled."""
+    """Rewrite data movement that is to be fused as operations that can be tiled."""
     for entry in found:
         fused = {n for nest in entry.nest.walk() for loop in nest.loops for n in loop.fuse}
         for operand in sorted(fused):
@@ -209,7 +210,7 @@ def _write_script(found: Sequence[Scheduled], distribution: Distribution | None)
         with located(location_of(entry.op)):
             plan = plan_nest(entry.nest, entry.title, distributed=distribution is not None)
         writer.add(plan, entry.nest.space.names, f"{SCHEDULED_PREFIX}{position}", before)
-    if distribution:  # only now: what was found by its operation is not needed any more
+    if distribution:  # last: the operations are no longer needed
         for entry in found:
             _complete(entry.op, entry.nest)
     return writer
@@ -242,7 +243,7 @@ def _check_mesh(entry: Scheduled, distribution: Distribution | None) -> None:
 
 
 def _complete(op: Operation, nest: Nest) -> None:
-    """Put an operation into the loops over memories and processors that its schedule lacks."""
+    """Add the loops over memories and processors that a schedule lacks."""
     mappings = [] if leading_loops(nest) else [BLOCKS]
     if not trailing_loops(nest) and first_parallel(nest) is None:
         mappings.append(THREADS)
@@ -268,7 +269,7 @@ def _apply(module: Operation, writer: ScriptWriter, space: int | None) -> None:
 
 
 def _check_partial_sums(entry: Scheduled) -> None:
-    """Raise UserError where vectors are to hold partial results of a body that has none."""
+    """Raise UserError if a vectorized reduction has a body without partial results."""
     for nest in entry.nest.walk():
         for loop in nest.loops:
             partial = loop.vectorize and is_plain_reduction(nest, loop)
@@ -282,7 +283,7 @@ def _check_partial_sums(entry: Scheduled) -> None:
 
 
 def _relax_sums(module: Operation) -> None:
-    """Let vectors of partial sums be summed up in any order, as the schedule has allowed."""
+    """Allow any order for the final reduction of partial sums, as the schedule does."""
     for op in linalg.operations_with(module, PARTIAL_SUMS):
         combining = combining_operation(op)
         if combining is not None and combining.name in (*FLOAT_ADDITIONS, *FLOAT_EXTREMES):
@@ -291,7 +292,7 @@ def _relax_sums(module: Operation) -> None:
 
 
 def _check_no_calls(entry: Scheduled) -> None:
-    """Raise UserError where a loop calls a function."""
+    """Raise UserError if a loop calls an external function."""
     for loop in (loop for part in entry.nest.walk() for loop in part.loops):
         if loop.external is not None:
             raise UserError(
@@ -303,7 +304,7 @@ def _check_no_calls(entry: Scheduled) -> None:
 
 
 def _name_functions(module: Operation, writer: ScriptWriter) -> None:
-    """Say in full what computes the operations that functions are called for."""
+    """Give operations that call external functions the full names of these functions."""
     for op in linalg.operations_with(module, EXTERNAL):
         external = writer.externals[IntegerAttr(op.attributes[EXTERNAL]).value]
         names = dims_of(op, title_of(op), len(linalg.iterators(op)))
@@ -324,9 +325,9 @@ def _name_functions(module: Operation, writer: ScriptWriter) -> None:
 
 
 def _vectorize(module: Operation) -> None:
-    """Vectorize what is marked, and make sure that it happened.
+    """Vectorize the marked operations. Raises UserError if one was not vectorized.
 
-    What an instruction adds up stays a linalg.generic, for `use-dot-products`.
+    The operations for dot-product instructions stay linalg.generic, for `use-dot-products`.
     """
     marked = [without_unit_loops(op) for op in linalg.operations_with(module, VECTORIZE)]
     dots = [op for op in marked if DOT in op.attributes and "reduction" in linalg.iterators(op)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check-schedules: no schedule is ignored in silence."""
+"""check-schedules: refuses schedules that no pass has applied."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from xtc_passes.tensor._scheduled import location_of, title_of
 class CheckSchedules(Pass):
     """Refuse a module in which an operation still has a schedule.
 
-    A target follows schedules in its stage `scheduled` and removes them; this is the end of that
-    stage. The pass changes nothing:
+    A target applies and removes schedules in its stage `scheduled`; this pass ends that stage. It
+    changes nothing:
 
         linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = "{i: unroll}"} ...
 
-    is a UserError, as the loops that were asked for are not there.
+    raises UserError, because the loops of the schedule were not generated.
 
     Attributes:
-        target: what the code is for, in messages; "" where it is not known.
+        target: name of the target for messages; "" if it is unknown.
     """
 
     name: ClassVar[str] = "check-schedules"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fill-borders: only the border of a padded tensor is filled; threads share large insides."""
+"""fill-borders: fills only the border of a padded tensor; threads share large copies."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from xtc.ir.mlir import Block, InsertionPoint, Operation, Value, outer_operation
 from xtc.ir.passes import Pass
 from xtc_passes.tensor._padding import Padding, filled, is_stored, padding_of, slabs
 
-_PARALLEL_ELEMENTS = 1 << 18  # of an inside that are worth waking threads for
-_PARTS = 32  # that share out well among threads
+_PARALLEL_ELEMENTS = 1 << 18  # size of an inside from which on a parallel copy pays
+_PARTS = 32  # enough parts to balance the load among threads
 _Key = tuple[Value, Value, tuple[int, ...], str, Block]
 
 
@@ -25,8 +25,8 @@ _Key = tuple[Value, Value, tuple[int, ...], str, Block]
 class FillBorders(Pass):
     """Fill only the border around an inserted tensor, instead of the whole tensor before.
 
-    Each dimension has a slab before the inside and a slab after it. Contiguous slabs stay in one
-    piece: those above and below an image are as wide as the padded image.
+    Each dimension has one slab before the inside and one after it. The slabs above and below an
+    image are as wide as the padded image, so that they are contiguous.
 
     Before:
         %f = linalg.fill ins(%v) outs(%e : tensor<6x10xf32>)
@@ -37,12 +37,12 @@ class FillBorders(Pass):
         %u = tensor.insert_slice %t into %e[0, 0] [1, 10] [1, 1]  (and three more)
         %p = tensor.insert_slice %x into %w[1, 1] [4, 8] [1, 1]
 
-    An inside that no operation here computes is copied; a large one by an `scf.forall` over its
-    rows.
+    An inside that is already in a buffer is copied; a large one by an `scf.forall` over its rows.
 
     Attributes:
         parallel: whether threads share loops.
-        once: whether what two operators pad in the same way is padded once, and kept meanwhile.
+        once: whether equal paddings for several operators are computed once; the result then lives
+            until its last reader.
     """
 
     name: ClassVar[str] = "fill-borders"
@@ -63,7 +63,7 @@ class FillBorders(Pass):
 
 
 def _is_known(padding: Padding, known: dict[_Key, Value]) -> bool:
-    """Whether an earlier padding of the block gives an equal tensor, which is then used instead."""
+    """Whether an earlier padding of the block is equal; its result is then used instead."""
     op, result = padding.op, padding.result
     key = (padding.inside, padding.fill.operands[0], padding.offsets, str(result.type), op.block)
     same = known.setdefault(key, result)
@@ -76,7 +76,7 @@ def _is_known(padding: Padding, known: dict[_Key, Value]) -> bool:
 
 
 def _narrow(padding: Padding) -> None:
-    """Fill the slabs around the inside where it is inserted."""
+    """Fill only the slabs around the inside."""
     around = padding.fill.operands[1]
     ip = InsertionPoint(padding.op)
     with padding.fill.location:
@@ -87,12 +87,12 @@ def _narrow(padding: Padding) -> None:
 
 
 def _is_long_copy(padding: Padding) -> bool:
-    """True where the inside is large, and in a buffer already."""
+    """Whether the inside is large and already in a buffer."""
     return math.prod(shape_of(padding.inside)) >= _PARALLEL_ELEMENTS and is_stored(padding.inside)
 
 
 def _share(padding: Padding) -> None:
-    """Copy the inside by a parallel loop over as few leading dimensions as make enough parts."""
+    """Copy the inside by a parallel loop over the fewest leading dimensions with enough parts."""
     source, around = padding.op.operands
     shape = shape_of(source)
     depth = next((d for d in range(1, len(shape)) if math.prod(shape[:d]) >= _PARTS), len(shape))

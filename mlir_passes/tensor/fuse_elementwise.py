@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse-elementwise: chains of elementwise operations become one; nothing is computed twice."""
+"""fuse-elementwise: fuses chains of elementwise operations without recomputing anything."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class FuseElementwise(Pass):
         %b = linalg.generic ins(%x, %y) { math.exp; arith.addf }
 
     Attributes:
-        narrowing: whether to inline operations whose result has narrower elements than an operand,
-            too. Where memory is scarce, the narrow result is what is kept.
+        narrowing: whether to also inline operations whose result has narrower elements than an
+            operand. If memory is scarce, the narrow result is the one to store.
     """
 
     name: ClassVar[str] = "fuse-elementwise"
@@ -69,7 +69,7 @@ def _fuse(view: FunctionView, *, narrowing: bool) -> None:
             cluster.collect(nest, range(len(nest.extents)))
             if cluster.keep_extents():
                 clusters.append(cluster)
-    for cluster in clusters:  # from here on the view is out of date
+    for cluster in clusters:  # the view is out of date from here on
         if cluster.parts or cluster.splats:
             _build(cluster)
 
@@ -81,7 +81,7 @@ def _narrows(nest: Structured) -> bool:
 
 
 def _is_inlined(view: FunctionView, nest: Structured) -> bool:
-    """True where one operation alone reads the result, and reads each element once."""
+    """Whether a single operation reads the result, and reads each element once."""
     if nest.reductions or nest.op.name == "linalg.fill" or nest.reads_destination:
         return False
     uses = view.uses.get(nest.result, [])
@@ -97,14 +97,13 @@ def _is_inlined(view: FunctionView, nest: Structured) -> bool:
 
 @dataclass(eq=False)
 class _Cluster:
-    """An operation with all that is inlined into it, directly or through another.
+    """An operation and all operations that are inlined into it, directly or indirectly.
 
     Attributes:
-        sources: what the operands of the root and of the parts are: the number of a leaf, a part,
-            or the one value of a constant's elements.
-        leaves: operands that the fused operation reads, each tensor with the same index once, and
-            that index.
-        parts: the inlined operations; each comes after the one that reads it.
+        sources: the source of each operand of the root and of the parts: the number of a leaf, a
+            part, or the value that all elements of a constant have.
+        leaves: the operands of the fused operation, each with its index; equal pairs occur once.
+        parts: the inlined operations; each comes after its reader.
         splats: the constants with equal elements that become scalars, with their indices.
     """
 
@@ -119,8 +118,8 @@ class _Cluster:
     _seen: set[Structured] = field(default_factory=set)
 
     def collect(self, nest: Structured, loops: Sequence[int]) -> None:
-        """Find what the operands of `nest` are, whose loop n is loop `loops[n]` of the root."""
-        under_way = [self._new_parts(nest, loops)]  # no recursion: chains can be of any length
+        """Find the sources of the operands of `nest`; its loop n is loop `loops[n]` of the root."""
+        under_way = [self._new_parts(nest, loops)]  # no recursion: chains may have any length
         while under_way:
             found = next(under_way[-1], None)
             if found is None:
@@ -131,7 +130,7 @@ class _Cluster:
     def _new_parts(
         self, nest: Structured, loops: Sequence[int]
     ) -> Iterator[tuple[Structured, list[int]]]:
-        """Find what the operands of `nest` are; gives each new part, and its loops, as it comes."""
+        """Find the sources of the operands of `nest`; yields each new part with its loops."""
         for number, value in enumerate(list(nest.op.operands)[: nest.destination]):
             row = tuple(index.renamed(loops) for index in nest.indices[number])
             source = self._source(nest, number, value, row)
@@ -154,10 +153,10 @@ class _Cluster:
         return self._leaf(nest, number, value, row)
 
     def keep_extents(self) -> bool:
-        """Read constants as tensors where no other operand says how far a loop goes.
+        """Keep constants as tensors if no other operand determines the extent of a loop.
 
-        Returns whether operands then say it of all loops. A gather, which reads elements at places
-        that its operands choose, says it by its result alone, and that would be gone.
+        Returns whether operands then determine the extents of all loops. Only the result of a
+        gather, which reads elements at computed indices, has them, and the result would be gone.
         """
         rows = [*(row for _, row in self.leaves), self.root.indices[self.root.destination]]
         unknown = set(range(len(self.root.extents))) - {index.loop for row in rows for index in row}
@@ -171,14 +170,14 @@ class _Cluster:
         return not unknown
 
     def _leaf(self, nest: Structured, number: int, value: Value, row: Row) -> int:
-        """The number of an operand of the fused operation; equal ones are the same."""
+        """The number of an operand of the fused operation; equal operands share a number."""
         known = self._numbers.setdefault((value, row), len(self.leaves))
         if known == len(self.leaves):
             self.leaves.append(((nest, number), row))
         return known
 
     def _splat(self, nest: Structured, value: Value) -> Attribute | None:
-        """The one value of a constant's elements; named operations keep their tensors."""
+        """The value that all elements of a constant have; named operations keep their tensors."""
         if nest.op.name != "linalg.generic" or not self.view.is_produced_by(
             value, "arith.constant"
         ):
@@ -190,7 +189,7 @@ class _Cluster:
 
 
 def _part_loops(part: Structured, row: Row) -> list[int]:
-    """For each loop of an inlined operation the root's loop; `row` reads its result."""
+    """The root's loop for each loop of an inlined operation; `row` is the index of its result."""
     loops = {inner: index.loop for inner, index in zip(part.out, row, strict=True)}
     return [loop for inner in range(len(loops)) if (loop := loops[inner]) is not None]
 
@@ -216,14 +215,14 @@ def _build(cluster: _Cluster) -> None:
 
 @dataclass
 class _Merge:
-    """Moves the bodies of a cluster into one block; `results` are what the parts compute."""
+    """Moves the bodies of a cluster into one block; `results` are the results of the parts."""
 
     cluster: _Cluster
     block: Block
     results: dict[Structured, Value] = field(default_factory=dict)
 
     def merge(self, nest: Structured) -> None:
-        """Append the body of `nest`, after the bodies of those it reads."""
+        """Append the body of `nest`, after the bodies of its producers."""
         under_way = [nest]
         while under_way:
             missing = next(self._missing(under_way[-1]), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""keep-loops: loops that LLVM must not unroll, for it vectorizes none that it has unrolled."""
+"""keep-loops: forbids LLVM to unroll loops that it should vectorize or keep short."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from xtc.ir.builders.numbers import known_trips
 from xtc.ir.mlir import Attribute, Operation, all_operations
 from xtc.ir.passes import Pass
 
-_MANY_COPIES = 16  # loops side by side, of more of which LLVM makes none longer
-_FEW_ITERATIONS = 8  # that are as fast without their loop: they are one vector, or part of one
+_MANY_COPIES = 16  # adjacent copies of a loop; if there are more, LLVM must not unroll them
+_FEW_ITERATIONS = 8  # a loop of at most this many is as fast unrolled: it is one vector or less
 _MANY_OPERATIONS = (
-    512  # in all iterations; LLVM unrolls no loop of more (its limit is 300, of LLVM's)
+    512  # in all iterations; LLVM does not unroll larger loops (its limit is 300 instructions)
 )
 
 
@@ -26,15 +26,15 @@ class KeepLoops(Pass):
     - A loop that contains another loop, unless a user's schedule made it. LLVM unrolls loops of few
       iterations before it vectorizes: a loop over eight rows becomes eight copies of its body, each
       vectorized anew. This takes most of the compile time and gains nothing.
-    - A loop that writes neighbours, as one over 24 channels, if no schedule made it, it has more
-      than eight iterations, and is so short that LLVM would unroll it. Unrolled, it is 24 single
-      elements, and LLVM vectorizes the loop around it, whose elements are apart. A longer loop
-      stays without this, and LLVM may interleave several vectors of it.
-    - One of many copies of a loop, which a schedule makes by unrolling the loops around it:
-      unrolled once more, they form a single block, and LLVM's time grows with the square of its
+    - A loop that writes consecutive elements, as one over 24 channels, if no schedule made it, it
+      has more than eight iterations, and it is so short that LLVM would unroll it. Unrolled, it is
+      24 single elements, and LLVM vectorizes the loop around it, whose elements are strided. LLVM
+      keeps longer loops anyway, and may interleave several of their vectors.
+    - One of many copies of a loop, which a schedule makes by unrolling the loops around it.
+      Unrolled as well, they would form a single block, and LLVM's time grows with the square of its
       length.
 
-    `convert-scf-to-cf` hands the attribute on to the branch that closes the loop.
+    `convert-scf-to-cf` passes the attribute on to the branch that closes the loop.
 
     Before:
         scf.for %i = %c0 to %c8 step %c1 { scf.for ... }
@@ -65,7 +65,7 @@ def _loop_around(loop: Operation) -> Operation | None:
 
 
 def _writes_neighbours(loop: Operation) -> bool:
-    """Whether each of a dozen iterations or so writes the element behind that of the last."""
+    """Whether LLVM would unroll the loop, and its iterations write consecutive elements."""
     body = loop.regions[0].blocks[0]
     counter, trips = body.arguments[0], known_trips(loop) or 0
     is_unrolled = _FEW_ITERATIONS < trips <= _MANY_OPERATIONS // len(body.operations)

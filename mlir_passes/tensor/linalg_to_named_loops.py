@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""linalg-to-named-loops: operations on memrefs become loops that keep the names of their axes."""
+"""linalg-to-named-loops: lowers operations on memrefs to loops with the names of their axes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LinalgToNamedLoops(Pass):
         scf.for %i = %c0 to %c8 step %c1 { memref.store %zero, %c[%i] } {"./i", xtc.node = "c"}
 
     Without `loop.dims` the loops have no path. `xtc.node` on the outermost loop names the graph
-    node that the loops compute, or the step of a node.
+    node, or the part of one, that the loops compute.
     """
 
     name: ClassVar[str] = "linalg-to-named-loops"
@@ -62,7 +62,7 @@ def _script(number: int) -> str:
 
 
 def _loops_by_mark(module: Operation) -> dict[str, list[Operation]]:
-    """The loops that came from each operation, the outermost first."""
+    """The loops of each lowered operation, the outermost first."""
     found: dict[str, list[Operation]] = {}
     for op in all_operations(module):
         for mark in [name for name in op.attributes if name.startswith(LOOPS_PREFIX)]:
@@ -71,7 +71,7 @@ def _loops_by_mark(module: Operation) -> dict[str, list[Operation]]:
 
 
 def _name(loops: Sequence[Operation], dims: Sequence[str], node: str | None) -> None:
-    """Loops come in the order of the axes; inside a schedule an operation has lost some of them."""
+    """Name loops in the order of the axes; a scheduled operation has lost some of these."""
     if loops and node is not None:
         loops[0].attributes[NODE] = StringAttr.get(node, loops[0].context)
     if len(loops) != len(dims):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""memref-signature: functions take buffers, and compute on tensors in between."""
+"""memref-signature: rewrites functions to take buffers and to compute on tensors."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class MemrefSignature(Pass):
           %1 = linalg.exp ins(%0 : tensor<4xf32>) outs(...) -> tensor<4xf32>
           bufferization.materialize_in_destination %1 in restrict writable %c ... }
 
-    Tensor arguments become buffers that the function reads, beside which it may store tensors to
-    buffers by `bufferization.materialize_in_destination`; results become buffers that it writes,
-    after the other arguments. The function assumes that its arguments do not overlap.
+    Tensor arguments become buffers that the function reads. Results become buffers that it writes,
+    after the other arguments. The function may also store tensors to buffers with
+    `bufferization.materialize_in_destination`. It assumes that its arguments do not overlap.
     """
 
     name: ClassVar[str] = "memref-signature"
@@ -85,7 +85,7 @@ def _check_types(function: Operation) -> None:
 
 
 def _check_array(value: Value, at: Operation) -> None:
-    """Arrays are dense, and of sizes that are known."""
+    """Raise UserError unless an array is dense and its sizes are known."""
     type = value.type
     if not type.has_static_shape:
         why = "whose sizes are not all known"
@@ -98,7 +98,7 @@ def _check_array(value: Value, at: Operation) -> None:
 
 @dataclass
 class _Rewriting:
-    """One function; `held` has the tensor that each buffer holds where the rewriting has come."""
+    """Rewrites one function; `held` has the tensor that each buffer currently holds."""
 
     function: Operation
     held: dict[Value, Value] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class _Rewriting:
             op.erase()
 
     def _arguments(self, outputs: set[Value]) -> None:
-        """Tensors become buffers; what buffers hold is read, those of `outputs` being in place."""
+        """Turn tensor arguments into buffers, and read the contents of buffers as tensors."""
         start = InsertionPoint.at_block_begin(self.block)
         for argument in list(self.block.arguments):
             if isinstance(argument.type, RankedTensorType):
@@ -153,14 +153,14 @@ class _Rewriting:
         self.held[op.results[0]] = bufferization.alloc_tensor(type, [], ip=ip)
 
     def _store(self, op: Operation) -> None:
-        """A buffer holds a tensor from here on."""
+        """Record that a buffer holds a tensor from here on."""
         (buffer,) = _stored(op)
         self.held[buffer] = op.operands[0]
         self.written.append(buffer)
         op.erase()
 
     def _on_tensors(self, op: Operation) -> None:
-        """The operation on what its buffers hold; they hold its results from here on."""
+        """Rewrite an operation to use the tensors that its buffers hold, and record its results."""
         _check_inside(op)
         outputs = _outputs(op)
         operands = [self._value(op, value) for value in op.operands]
@@ -182,7 +182,7 @@ class _Rewriting:
         return self.held[value]
 
     def _end(self, op: Operation) -> None:
-        """Write what was computed where it belongs, and return nothing."""
+        """Store the results to their buffers, and return nothing."""
         ip = InsertionPoint(op)
         arguments = list(self.block.arguments)
         for buffer in dict.fromkeys(self.written):
@@ -229,14 +229,14 @@ def _outputs(op: Operation) -> list[Value]:
 
 
 def _stored(op: Operation) -> list[Value]:
-    """The buffer that a tensor is written to as a whole."""
+    """The buffer that a whole tensor is stored to."""
     if op.name != "bufferization.materialize_in_destination" or len(op.results):
         return []
     return [value for value in _buffers(op)[-1:] if value == op.operands[1]]
 
 
 def _check_inside(op: Operation) -> None:
-    """Bodies compute on elements alone."""
+    """Raise UserError unless bodies compute only on elements."""
     for inner in all_operations(op):
         if inner != op and _buffers(inner):
             raise _foreign_buffer(inner)
@@ -261,7 +261,7 @@ def _tensor(type: MemRefType) -> RankedTensorType:
 
 
 def _memref(type: RankedTensorType | MemRefType) -> MemRefType:
-    """The dense buffer of that shape."""
+    """The type of a dense buffer of this shape."""
     return MemRefType.get(type.shape, type.element_type)
 
 

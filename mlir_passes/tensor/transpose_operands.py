@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""transpose-operands: an operand that is read across its rows many times is transposed once."""
+"""transpose-operands: transposes operands that are read many times with a stride."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _MAPS = "indexing_maps"
 
 @dataclass(frozen=True)
 class TransposeOperands(Pass):
-    """Read a transposed copy where a contraction would cross the rows of an operand.
+    """Read a transposed copy if a contraction would read an operand with a stride.
 
-    The loop along the rows of the result cannot be vectorized where it crosses the rows of an
-    operand. The copy costs about as much as one strided read of the operand.
+    The loop over the contiguous dimension of the result cannot be vectorized if it reads an operand
+    with a stride. The copy costs about as much as one strided read of the operand.
 
     Before:
         linalg.matmul indexing_maps = [(i, k), (j, k), (i, j)] ins(%a, %b)
@@ -42,8 +42,9 @@ class TransposeOperands(Pass):
         linalg.matmul ins(%a, %t)
 
     Attributes:
-        reads: how often each element of the operand must be read for the copy to pay.
-        constants: whether constants are copied in any case, since pack-constants follows.
+        reads: the least number of reads of each element for which the copy pays.
+        constants: whether to copy constants in any case, because pack-constants makes the copy at
+            build time.
     """
 
     name: ClassVar[str] = "transpose-operands"
@@ -90,14 +91,14 @@ class TransposeOperands(Pass):
 
 
 def _is_batch(nest: Structured, loop: int) -> bool:
-    """Whether all operands of a named operation have a dimension for `loop`: it stays the first."""
+    """Whether `loop` is a batch loop: all operands of a named operation have its dimension."""
     if nest.op.name == "linalg.generic":
         return False
     return all(nest.uses_loop(number, loop) for number in range(len(nest.indices)))
 
 
 def _vectorized(view: FunctionView) -> Iterator[Structured]:
-    """Operations that a schedule of the user's makes vectors of."""
+    """Operations that the user's schedule vectorizes."""
     for op in view.ops:
         text = str(op.attributes[LOOP_SCHEDULE]) if LOOP_SCHEDULE in op.attributes else ""
         nest = structured(op) if "vectorize" in text and "fuse" not in text else None
@@ -106,7 +107,7 @@ def _vectorized(view: FunctionView) -> Iterator[Structured]:
 
 
 def _transposed(nest: Structured, value: Value, axes: list[int]) -> Value:
-    """A copy of `value` whose dimension d is its dimension axes[d]."""
+    """A copy of `value` whose dimension d is dimension axes[d] of `value`."""
     attributes: dict[str, Attribute] = {}
     if (name := node_id(nest.op)) is not None:
         attributes[node_id_attribute(f"{name}.transpose")] = UnitAttr.get()

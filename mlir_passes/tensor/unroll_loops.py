@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unroll-loops: loops are unrolled as their schedule asks."""
+"""unroll-loops: unrolls loops by the factors of their schedules."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unroll-reductions: several iterations of a reduction share one body and one store."""
+"""unroll-reductions: computes several iterations of a reduction per load and store."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class UnrollReductions(Pass):
-    """Do several iterations of the innermost reduction in one body of an operation on buffers.
+    """Compute several iterations of the innermost reduction in one body of an operation.
 
     The innermost loop must be parallel and have unit stride. Each element of the result is then
-    loaded and stored once for these iterations. Their order stays, so no result changes. Every
-    iteration reads its own strided view of the operand.
+    loaded and stored once for these iterations. Their order stays, so no result changes. Each of
+    them reads a separate strided view of the operand.
 
     Before:
         linalg.generic ins(%a) outs(%c) { c + a }                                    // 64 steps
@@ -39,7 +39,7 @@ class UnrollReductions(Pass):
         linalg.generic ins(%a[0::8], ..., %a[7::8]) outs(%c) { c + a0 + ... + a7 }    // 8 steps
 
     Attributes:
-        factor: iterations in one body at most. A second operation does the remainder.
+        factor: the most iterations in one body. A second operation computes the remainder.
     """
 
     name: ClassVar[str] = "unroll-reductions"
@@ -88,7 +88,7 @@ class _Part:
     steps: int
 
     def build(self) -> None:
-        """Make the operation that does them, before the original."""
+        """Build the operation that computes them, before the original."""
         nest, ip = self.nest, InsertionPoint(self.nest.op)
         numbers: dict[tuple[int, int], int] = {}
         operands: list[tuple[Value, Sequence[Index]]] = []
@@ -101,7 +101,7 @@ class _Part:
         self._fill(op.regions[0].blocks[0], numbers)
 
     def _copies(self, number: int) -> int:
-        """How many views of an operand are needed: one where all steps read the same, or none."""
+        """The views of an operand: one per step, or one if the steps do not differ."""
         matters = is_used(self.nest.body.arguments[number])
         return self.steps if matters and self.nest.uses_loop(number, self.loop) else 1
 
@@ -124,7 +124,7 @@ class _Part:
         return subview(value, offsets, sizes, strides, ip), indices
 
     def _fill(self, block: Block, numbers: dict[tuple[int, int], int]) -> None:
-        """Write the body once for every step, each with the total of the one before."""
+        """Write the body once per step, each with the result of the step before."""
         arguments = self.nest.body.arguments
         total = block.arguments[len(block.arguments) - 1]
         *ops, end = body_operations(self.nest.op)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of code for boards."""
+"""The options of programs for boards."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ class EmbeddedOptions:
 
     Attributes:
         board: the name of a board, or the path of a YAML file that describes one.
-        platform: what runs the program: "sim" or "hw", or "qemu", whose memories are elsewhere.
+        platform: what runs the program: "sim", "hw", or "qemu", whose memories have other
+            addresses.
         stack_bytes: RAM for the stack.
-        opt_level: the compiler's optimisation level, 0 to 3; None for what suits the core.
-        codegen: "llvm", or "c" for plain C sources, which clang translates.
+        opt_level: the compiler's optimisation level, 0 to 3; None for the default of the core.
+        codegen: "llvm", or "c" for plain C sources, which clang compiles.
     """
 
     board: str = "nucleo-l4r5zi"
@@ -40,7 +41,7 @@ class EmbeddedOptions:
 
     @property
     def optimisation(self) -> int:
-        """The level."""
+        """The optimisation level: the option, or else the default of the core."""
         return self.description.core.opt_level if self.opt_level is None else self.opt_level
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of a board's program, from linalg on tensors to the llvm dialect."""
+"""The stages of a board's program, from linalg on tensors to the llvm dialect or to loops for C."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from xtc_targets.embedded.passes.fuse_by_single_multiplies import FuseBySingleMu
 from xtc_targets.embedded.passes.outline_operators import OutlineOperators
 from xtc_targets.embedded.passes.plan_memory import PlanMemory
 
-_SCALAR_BITS = 32  # of vectors, where a core has none
-_C_VECTOR_BITS = 128  # where a core has none, compilers take vectors apart
+_SCALAR_BITS = 32  # without vector registers, vectors become scalars
+_C_VECTOR_BITS = 128  # without vector registers, the C compiler splits vectors
 
 SCHEDULED = Stage(
     "scheduled",
     (
         "canonicalize",
-        # A chain of elementwise operations needs no memory in between; what is requantised is kept
-        # in int8, rather than its sums.
+        # A chain of elementwise operations needs no intermediate buffers. Requantised results are
+        # stored in int8, so narrowing operations are not inlined into their consumers.
         FuseElementwise(narrowing=False),
         ApplySchedules(),
         "canonicalize",
-        # After fusion, which may compute what is padded where it is padded.
+        # After fusion, so that the final producer of a padded tensor writes inside the border.
         FillBorders(),
         ComputeInsideBorders(),
         "canonicalize",
@@ -55,7 +55,7 @@ SCHEDULED = Stage(
 
 
 def _fusion(core: Core) -> Pass:
-    """What writes int8 contractions, by the best instructions for them that a core has."""
+    """The pass that lowers int8 contractions to the best instructions that a core has."""
     if core.dots:
         return FuseByDotProducts()
     if core.vector_bits:
@@ -64,23 +64,23 @@ def _fusion(core: Core) -> Pass:
 
 
 def bufferized(core: Core, *, intrinsics: bool = True) -> Stage:
-    """Buffers, but for sums of int8 products, which stay in registers."""
-    # LLVM takes vectors apart as well, but not those of a rank above 1.
+    """Buffers, except for the accumulators of int8 contractions, which stay in registers."""
+    # LLVM splits vectors as well, but only those of rank 1.
     split = (SplitVectors(bits=core.vector_bits or _SCALAR_BITS),) if intrinsics else ()
-    # C has no words for instructions of a core.
+    # C has no portable names for a core's multiply instructions.
     fuse = _fusion(core) if intrinsics else FuseBySingleMultiplies()
     return Stage(
         "bufferized",
         (
             *TO_MEMREFS,
-            # Those of schedules. Kernels of int8 have vectors that fit instructions.
+            # For the vectors of schedules; the int8 kernels below use vectors that fit.
             *split,
-            # Buffers of an iteration exist once.
+            # One buffer serves all iterations of a loop.
             "func.func(buffer-loop-hoisting)",
-            # While operations are whole and their operands known by name.
+            # While contractions are still structured operations with named operands.
             fuse,
             UnrollLoops(),
-            # A board's core is alone.
+            # A board has a single core.
             "scf-forall-to-for",
             "canonicalize",
             "cse",
@@ -89,7 +89,7 @@ def bufferized(core: Core, *, intrinsics: bool = True) -> Stage:
 
 
 def offloaded(core: Core) -> Stage:
-    """Functions of operators, and an address for every buffer."""
+    """One function per operator, and an address for every buffer."""
     return Stage(
         "offloaded",
         (
@@ -102,24 +102,25 @@ def offloaded(core: Core) -> Stage:
 
 
 def _rounding(core: Core) -> Pass:
-    """Multiply-adds where a core has them; elsewhere the last bits that C has."""
+    """Fused multiply-adds if the core has them; otherwise divisions rounded as in C."""
     return ContractMultiplyAdds() if core.fma else DivideExactly()
 
 
 def lowered(core: Core) -> Stage:
     """The llvm dialect, with indices as wide as the core's addresses."""
-    # LLVM has no code for maxima of float64 on cores of 32 bits.
+    # LLVM cannot generate float64 maxima for 32-bit cores.
     expand = ("arith-expand",) if core.bits == 32 else ()
     return Stage(
         "lowered",
         (
             CopyByLoops(),
-            # There is no C library.
+            # There is no C library to call.
             ExpandMath(),
             "func.func(fold-memref-alias-ops)",
             "canonicalize",
             "cse",
-            # An accumulator's address is seen not to change once it is computed outside of loops.
+            # Moves the address of an accumulator out of its loops, which shows that it is
+            # invariant.
             "loop-invariant-code-motion",
             HoistAccumulators(),
             "convert-linalg-to-loops",
@@ -139,7 +140,7 @@ def lowered_to_c(core: Core) -> Stage:
         "lowered",
         (
             CopyByLoops(parts=True),
-            # As there; so results have the same bits.
+            # As in `lowered`, so that results have the same bits.
             ExpandMath(),
             LinalgToNamedLoops(),
             SplitVectors(bits=core.vector_bits or _C_VECTOR_BITS),
@@ -153,6 +154,6 @@ def embedded_pipeline(core: Core, codegen: str = "llvm") -> Pipeline:
     """All stages, in order."""
     in_c = codegen == "c"
     last = lowered_to_c(core) if in_c else lowered(core)
-    # C has no names for dual multiply-adds.
+    # C has no portable names for dual multiply-adds.
     buffers = bufferized(core, intrinsics=not in_c)
     return Pipeline((Stage("source"), SCHEDULED, buffers, offloaded(core), last))

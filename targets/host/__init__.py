@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host processor: code by LLVM in this process, or by a C compiler, called by address."""
+"""The host target: code by LLVM in this process or by a C compiler, loaded and called."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class HostTarget(ProgramTarget):
-    """Compiles for a CPU that LLVM knows; runs what fits this process."""
+    """Compiles for any CPU that LLVM knows; runs code for the CPU of this process."""
 
     name: ClassVar[str] = "host"
     Options: ClassVar[type[HostOptions]] = HostOptions
@@ -41,8 +41,8 @@ class HostTarget(ProgramTarget):
     def check_offload(self, options: HostOptions) -> None:
         if options.codegen == "c":
             raise UserError(
-                "codegen='c' makes no code that commands devices",
-                hints=["leave it away: device code can be C, by an option of the device's target"],
+                "codegen='c' cannot generate code that commands devices",
+                hints=["omit codegen: an option of the device's target chooses C for device code"],
             )
 
     def build(

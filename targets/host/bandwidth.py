@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rate at which this machine reads its memory: the other roof that a kernel runs into.
+"""The measured memory read bandwidth of this machine: the memory roof of a roofline model.
 
-An array much larger than the caches is summed, in the manner of STREAM (J. D. McCalpin,
-www.cs.virginia.edu/stream), by a loop that is bound by its loads. Measured like the peak of
-multiply-adds, and for the same reasons.
+A loop that is bound by its loads sums an array much larger than the caches, in the manner of STREAM
+(J. D. McCalpin, www.cs.virginia.edu/stream). It is measured, not looked up, for the same reasons as
+the peak of multiply-adds.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from xtc_targets.host.best_peaks import best_ever
 
 Array = npt.NDArray[np.int64]
 Sum = Callable[[int, int], int]
-"""Elements, a multiple of STEP; address of the array; gives their sum."""
+"""Takes the number of elements, a multiple of STEP, and the address; returns the sum."""
 
 NBYTES = 128 << 20
-"""Of the array: several times the last cache of most processors. Where the cache is larger, what is
-measured lies between the rates of cache and memory."""
-STEP = 32  # elements a turn: four vectors of the widest registers
+"""Size of the array: several times the last-level cache of most processors. With a larger cache,
+the measured rate lies between those of cache and memory."""
+STEP = 32  # elements per iteration: four vectors of the widest registers
 _SYMBOL = "sum"
 _ROUNDS = 5
 _measuring = threading.Lock()
 
 
 def memory_bandwidth(threads: int = 1, nbytes: int = NBYTES) -> float:
-    """The best rate of reading memory that was ever measured here, in bytes per second.
+    """The best memory read bandwidth that was ever measured here, in bytes per second.
 
-    A process measures a combination once and gives the same answer from then on.
+    A process measures each combination of arguments once and then returns the same result.
 
     Args:
-        threads: how many threads read at the same time; the rate is that of all together.
-        nbytes: of the array, which the threads share.
+        threads: number of concurrent threads; the rate is their total.
+        nbytes: size of the array, which the threads share.
 
-    Raises UserError for numbers that are too small.
+    Raises UserError for arguments that are too small.
     """
     if threads < 1:
         raise UserError(f"threads is {threads}", hints=["use 1 thread or more"])
@@ -67,7 +67,7 @@ def _measured(threads: int, nbytes: int) -> float:
 
 
 def _round(function: Sum, parts: list[Array], pool: ThreadPoolExecutor) -> int:
-    """Nanoseconds in which every thread reads its part."""
+    """The time in which every thread reads its part, in nanoseconds."""
     start = perf_counter_ns()
     for _ in pool.map(lambda part: function(part.size, part.ctypes.data), parts):
         pass
@@ -76,14 +76,14 @@ def _round(function: Sum, parts: list[Array], pool: ThreadPoolExecutor) -> int:
 
 @contextmanager
 def loaded_sum() -> Iterator[Sum]:
-    """The loop compiled for this machine and loaded; unusable once the block is left."""
+    """The loop, compiled for this machine and loaded until the end of the context."""
     prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
     with LoadedObjects([compile_ir(sum_ir(), Machine.host())]) as objects:
         yield prototype(objects.address(_SYMBOL))
 
 
 def sum_ir() -> str:
-    """IR of `i64 sum(i64 elements, ptr a)`: integers, whose sum may be taken in any order."""
+    """IR of `i64 sum(i64 elements, ptr a)`, on integers, whose sum does not depend on the order."""
     return f"""\
 define i64 @{_SYMBOL}(i64 %elements, ptr %a) {{
 entry:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The highest rate that each measurement ever gave on this machine, beside the artefact cache.
+"""Stores the highest rate of each measurement on this machine, beside the artefact cache.
 
-A peak is what the machine can do: a measurement that was disturbed, or made while the processor was
-slow, is none. Where the file cannot be read or written, a process knows its own alone.
+A peak is the best that the machine can do, not the result of a measurement that was disturbed or
+made at a low clock. If the file cannot be read or written, a process knows only its own peaks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FILE = "peaks.json"
 
 
 def best_ever(name: str, rate: float) -> float:
-    """The highest rate of this name on this machine, `rate` included, which is kept."""
+    """The highest rate of this name on this machine, including `rate`, which is stored."""
     folder = CacheFolder(configured_cache().root)
     name = f"{platform.node()} {name}"
     known = _read(folder.root / FILE)
@@ -35,7 +35,7 @@ def best_ever(name: str, rate: float) -> float:
 
 
 def _read(path: Path) -> dict[str, float]:
-    """What the file has of positive numbers: nothing where it is missing or damaged."""
+    """The positive numbers in the file; empty if it is missing or damaged."""
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -50,7 +50,7 @@ def _read(path: Path) -> dict[str, float]:
 
 
 def _write(path: Path, peaks: dict[str, float]) -> None:
-    """As a whole or not at all; of two processes that write at a time, one is heard."""
+    """Write the file atomically; of two concurrent writers, one wins."""
     descriptor, name = tempfile.mkstemp(dir=path.parent / "tmp")
     try:
         with os.fdopen(descriptor, "w") as file:

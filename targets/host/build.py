@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From generated code to a shared library, to object files, or to objects in memory.
+"""Turns generated code into a shared library, object files, or objects in memory.
 
-Only code for this machine is linked: what links code for another one, and against what, is for the
-user to say, so its artefact holds the object files.
+Only code for this machine is linked. For another machine the user chooses the linker and the
+libraries, so the artefact holds the object files.
 """
 
 from __future__ import annotations
@@ -34,35 +34,35 @@ if TYPE_CHECKING:
 LIBRARY = "module.so"
 CONSTANTS = "constants.o"
 KERNELS = "kernels.json"
-"""The file with what `RecordedKernel` has of each call whose end is recorded."""
+"""The file with the fields of `RecordedKernel` for each recorded call."""
 STAMPS = "xtc.stamps"
-"""The variable with the counts, one before the first kernel and one after each."""
+"""The variable with the counts: one before the first kernel, and one after each kernel."""
 WINDOW = "xtc.window"
-"""The variable that says which counts are written: the first one's number, and how many."""
+"""The variable that selects the counts to write: the number of the first, and their number."""
 CLOCKS = "xtc.clocks"
 """The function that writes a count, the monotonic clock in nanoseconds, and a count again."""
 EXTERNALS = "external_objects"
-"""The key in a manifest's toolchain of how many objects define external functions."""
+"""The key in a manifest's toolchain with the number of objects that define external functions."""
 
 RELEASE = "xtc.arenas.release"
-"""The function of a module that frees the arenas that it keeps."""
+"""The function of a module that frees its kept arenas."""
 ARENAS = ("arena_bytes", "arena_least_bytes")
-"""The keys of the sizes of the arenas that a module keeps: planned, and the lower bound."""
+"""The keys of the sizes of a module's arenas: planned, and the lower bound."""
 
 
 @dataclass(frozen=True)
 class Code:
-    """Machine code.
+    """Generated machine code.
 
     Attributes:
         objects: the code as relocatable object files, a single one for another machine.
         returns_status: whether the entry returns an int, as `Manifest.returns_status` says.
         sources: texts that are kept beside the code, by file name.
-        beside: contents by file name of what parallel loops need to run on several threads.
-        externals: objects of external functions, with what calls them.
-        constants: what the constants hold, by symbol; a separate object defines them.
-        arenas: bytes of the arenas of temporary arrays, and the least that any plan needs.
-        vector_bits: how wide its vectors are; 0 where that is for a C compiler to choose.
+        beside: files that parallel loops need to run on several threads: contents by name.
+        externals: objects of external functions and their callers.
+        constants: contents of constants by symbol; a separate object defines them.
+        arenas: bytes of the arenas of temporary arrays, and the lower bound of any plan.
+        vector_bits: width of its vectors; 0 if a C compiler chooses it.
     """
 
     objects: tuple[bytes, ...]
@@ -76,7 +76,7 @@ class Code:
 
     @property
     def versions(self) -> dict[str, str]:
-        """What else there is to say of the toolchain."""
+        """Further entries for the manifest's toolchain."""
         parallel = {pool_library.VERSION: pool_library.version()} if self.beside else {}
         sizes = {} if self.arenas is None else dict(zip(ARENAS, map(str, self.arenas), strict=True))
         vectors = {VECTOR_BITS: str(self.vector_bits)} if self.vector_bits else {}
@@ -89,33 +89,33 @@ class Code:
 
     @property
     def linked(self) -> dict[str, bytes]:
-        """The objects that hold code, by the names of their files."""
+        """The objects that hold code, by file name."""
         code = {f"module{n or ''}.o": content for n, content in enumerate(self.objects)}
         return code | {f"external{n}.o": content for n, content in enumerate(self.externals)}
 
     def in_memory(self, machine: Machine) -> tuple[bytes, ...]:
-        """All objects, that with the constants too."""
+        """All objects, including the one with the constants."""
         constants = (data_object(self.constants, machine),) if self.constants else ()
         return (*self.linked.values(), *constants)
 
 
 class Generator(Protocol):
-    """What makes machine code of the lowered stage."""
+    """Generates machine code from the lowered stage."""
 
     def generate(self, lowered: Operation, request: BuildRequest) -> Code:
         """The code as objects. Raises CompileError or ToolError."""
 
     def text(self, lowered: Operation, request: BuildRequest) -> str:
-        """The code as text, for people to read."""
+        """The code as readable text."""
 
     def toolchain(self) -> dict[str, str]:
-        """What shapes the code: versions, machine, flags."""
+        """The versions, the machine and the flags that determine the code."""
 
 
 def toolchain(
     codegen: str, machine: Machine, opt_level: int, threads: int | None = 1
 ) -> dict[str, str]:
-    """What shapes the code whatever generates it."""
+    """The toolchain entries that do not depend on the generator."""
     return {
         **toolchain_versions(),
         "codegen": codegen,
@@ -135,7 +135,7 @@ def write_artifact(
     versions: Mapping[str, str],
     folder: Path,
 ) -> Artifact:
-    """Link `code`, or keep its objects, in `folder`. Raises ToolError where the linker fails."""
+    """Write `code` to `folder`, linked or as objects. Raises ToolError if the linker fails."""
     written = {name: text.encode() for name, text in code.sources.items()} | dict(code.beside)
     for name, content in written.items():
         (folder / name).write_bytes(content)
@@ -148,7 +148,7 @@ def write_artifact(
 
 
 def _write_code(code: Code, machine: Machine, folder: Path) -> tuple[str, ...]:
-    """Write the library or the objects; returns the files' names."""
+    """Write the library or the objects; returns the file names."""
     if machine.is_host:
         kept = Constants(code.constants, sizes_of(code.constants)) if code.constants else None
         objects = tuple(code.linked.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine as flags of GCC and Clang, whose names of processors and features are mostly LLVM's."""
+"""Flags of GCC and Clang for a machine; processor and feature names are mostly LLVM's."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _X86 = ("x86_64", "i386", "i486", "i586", "i686", "amd64")
 
 
 def machine_flags(machine: Machine, cpu: str | None, features: str | None) -> tuple[str, ...]:
-    """Flags for `cpu` and `features`, which are None where nothing was asked for.
+    """Flags for `cpu` and `features`, which are None if the user did not set them.
 
-    Then it is the processor that runs this, or the compiler's default on another machine.
+    The default is this machine's processor, or the compiler's default for another machine.
     """
     native = cpu is None and machine.is_host
     chosen = "native" if native else cpu
@@ -36,6 +36,6 @@ def _x86_feature(change: str) -> str:
 
 
 def _arm_extension(change: str) -> str:
-    """`+sve` is added to the processor's name, `-sve` as +nosve."""
+    """`+sve` is appended to the processor's name as +sve, `-sve` as +nosve."""
     sign, name = change[0], change[1:]
     return f"+{'' if sign == '+' else 'no'}{name}"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel loops in C: calls that outline-parallel-loops marked run by the table of parallel.h.
+"""Parallel loops in C: prints the marked calls as calls through the table of parallel.h.
 
-The C of a module declares what it needs of csrc/parallel.h itself, so that it is one file.
+The C of a module declares the parts of csrc/parallel.h that it needs, so that it is one file.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def is_parallel(lowered: Operation) -> bool:
 
 
 def _call(printer: Printer, op: Operation) -> None:
-    """A call, which threads share where it is marked."""
+    """Print a call; threads share a marked one."""
     if PARALLEL not in op.attributes:
         func.RULES["func.call"](printer, op)
         return
@@ -73,7 +73,7 @@ def _call(printer: Printer, op: Operation) -> None:
 
 
 def _define_chunk(printer: Printer, callee: str, values: Sequence[Value]) -> str:
-    """Define what the threads call before the function that is being written; returns its name."""
+    """Define the function that threads call, before the current function; returns its name."""
     body = printer.symbols[callee]
     names = _names(printer, values)
     printer.suggested[callee] = [*names, "first", "last"]
@@ -92,7 +92,7 @@ def _names(printer: Printer, values: Sequence[Value]) -> list[str]:
 
 
 def _fields(printer: Printer, callee: str, values: Mapping[str, Value]) -> dict[str, str]:
-    """By name, the declarations of what the function takes beside the range."""
+    """The declarations, by name, of the function's arguments other than the range."""
     fields = {}
     for (name, value), reads in zip(values.items(), printer.read_only[callee], strict=False):
         if not isinstance(value.type, MemRefType):
@@ -105,7 +105,7 @@ def _fields(printer: Printer, callee: str, values: Mapping[str, Value]) -> dict[
 
 
 def _chunk(body: str, chunk: str, fields: Mapping[str, str], failing: bool) -> str:
-    """The struct that holds the values, and the function that takes it."""
+    """The struct that holds the values, and the function that threads call with it."""
     declared = [*fields.values(), *([f"int {_FAILED}"] if failing else [])]
     arguments = ", ".join([*(f"values->{name}" for name in fields), "first", "last"])
     call = f"{body}({arguments})"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data caches of this machine's first core, as the operating system tells them."""
+"""The data caches of this machine's first core, as the operating system reports them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 
 @dataclass(frozen=True)
 class Caches:
-    """Bytes of a core's data caches.
+    """The sizes of a core's data caches, in bytes.
 
     Attributes:
-        l1_bytes: of the first level; the default is a guess where the system does not tell.
-        l2_bytes: of the second level, by core; the default likewise.
+        l1_bytes: size of the first level; the default is a guess if the system does not report it.
+        l2_bytes: size of the second level, per core; the default likewise.
     """
 
     l1_bytes: int = 32 << 10
@@ -25,7 +25,7 @@ class Caches:
 
 @functools.lru_cache(maxsize=1)
 def detected_caches() -> Caches:
-    """The caches of this machine; the guesses where the system does not tell."""
+    """The caches of this machine, or the guesses if the system does not report them."""
     usual = Caches()
     found = {
         level: size for folder in sorted(_FOLDER.glob("index*")) for level, size in _of(folder)
@@ -34,7 +34,7 @@ def detected_caches() -> Caches:
 
 
 def _of(folder: Path) -> list[tuple[int, int]]:
-    """Level and bytes of one cache that holds data; nothing for another, or an unknown one."""
+    """Level and bytes of a cache that holds data; empty for other and unknown caches."""
     try:
         level, kind, size = (
             (folder / name).read_text().strip() for name in ("level", "type", "size")

@@ -13,7 +13,7 @@ from xtc_targets.host.data_caches import Caches, detected_caches
 _VECTOR_BITS = {"avx512f": 512, "avx": 256, "sse2": 128, "neon": 128, "simd": 128}
 _REGISTERS = ((r"%zmm\d", 512), (r"%ymm\d", 256))
 _AVX512 = ("avx512vl", "avx512f", "avx2")
-# Features with dot products, and those they need: LLVM takes them away with these.
+# Features with dot products, and the features that they require: LLVM disables them together.
 _DOTS = {
     "avx512bf16": _AVX512,
     "avx512vnni": _AVX512,
@@ -45,7 +45,7 @@ _DOT_WORDS = {
 
 
 def _picked(first: int) -> str:
-    """The places of every other element, for a shuffle."""
+    """The indices of every other element, for a shuffle."""
     return ", ".join(f"i32 {lane}" for lane in range(first, 32, 2))
 
 
@@ -87,13 +87,13 @@ define void @halves(ptr %a, ptr %b) {{
 
 @dataclass(frozen=True)
 class HostDescription:
-    """What passes need to know of a processor.
+    """The parameters of a processor that passes read.
 
     Attributes:
         machine: triple, CPU and features that code is generated for.
-        vector_bits: width of the widest vector register that the features allow: AVX-512 512,
-            AVX 256, SSE2 and NEON 128 (Intel SDM volume 1, sections 14 and 15; Arm ARM, A1.4).
-            Where only the processor is named, of the registers that LLVM adds vectors in for it.
+        vector_bits: width of the widest vector register that the features allow: AVX-512 512, AVX
+            256, SSE2 and NEON 128 (Intel SDM volume 1, sections 14 and 15; Arm ARM, A1.4). If only
+            the processor is named, width of the registers in which LLVM adds vectors for it.
     """
 
     machine: Machine
@@ -101,14 +101,14 @@ class HostDescription:
 
     @staticmethod
     def of(machine: Machine) -> HostDescription:
-        """The description that belongs to a machine; 128-bit vectors where nothing is said."""
+        """The description of a machine; 128-bit vectors if nothing else is known."""
         has = _said(machine)
         known = [bits for feature, bits in _VECTOR_BITS.items() if has.get(feature)]
         return HostDescription(machine, known[0] if known else _width_in_use(machine))
 
     @property
     def vector_registers(self) -> int:
-        """How many vector registers there are: 32 with AVX-512 and in AArch64, else 16.
+        """The number of vector registers: 32 with AVX-512 and on AArch64, otherwise 16.
 
         Intel SDM volume 1, section 15.1; Arm ARM, B1.2.
         """
@@ -117,7 +117,7 @@ class HostDescription:
 
     @property
     def masked_bits(self) -> int:
-        """Width of the narrowest elements that a vector in memory can mask; 0 where none.
+        """Width of the narrowest elements that vector loads and stores can mask; 0 without masks.
 
         AVX masks elements of 32 and 64 bits, AVX-512BW those of 8 and 16 as well (Intel SDM volume
         2, VMASKMOV and VMOVDQU8). SSE and NEON have no masks.
@@ -128,9 +128,9 @@ class HostDescription:
 
     @property
     def dots(self) -> tuple[str, ...]:
-        """Its features with dot-product instructions, those first whose instructions do most.
+        """Its features with dot-product instructions, the most powerful instructions first.
 
-        Where only the processor is named, those whose instructions LLVM chooses for it.
+        If only the processor is named, the features whose instructions LLVM selects for it.
         """
         has = _said(self.machine)
         if not any(has.get(feature) for feature in _VECTOR_BITS):
@@ -143,20 +143,20 @@ class HostDescription:
 
     @property
     def caches(self) -> Caches:
-        """Those of this machine where code is for it, else guesses."""
+        """The caches of this machine if code is for it, otherwise guesses."""
         return detected_caches() if self.machine.is_host else Caches()
 
 
 def _said(machine: Machine) -> dict[str, bool]:
-    """The features that are added or taken away; the last word about each counts."""
+    """The features that are added or removed; the last mention of each counts."""
     return {word[1:]: word[0] == "+" for word in machine.features.split(",") if word}
 
 
 @functools.lru_cache(maxsize=64)
 def _dots_in_use(machine: Machine) -> tuple[str, ...]:
-    """The features whose dot products, or conversions to their type, LLVM chooses.
+    """The features whose dot products, or conversions to their type, LLVM selects.
 
-    None on other architectures: LLVM generates no code for these operations everywhere.
+    Empty on other architectures: LLVM cannot generate code for these operations everywhere.
     """
     if not machine.triple.startswith(_WITH_DOTS):
         return ()
@@ -166,6 +166,6 @@ def _dots_in_use(machine: Machine) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=64)
 def _width_in_use(machine: Machine) -> int:
-    """The width of the registers in which LLVM adds a long vector."""
+    """The width of the registers in which LLVM adds a long vector, in bits."""
     assembly = compile_ir(_SUM, machine, opt=1, kind="assembly").decode()
     return next((bits for word, bits in _REGISTERS if re.search(word, assembly)), 128)

@@ -31,11 +31,11 @@ _numbers = Numbering()
 
 @dataclass(eq=False)
 class HostModule:
-    """A shared library, or objects, mapped into this process.
+    """A shared library, or object files, mapped into this process.
 
     Attributes:
-        artifact: what was loaded.
-        threads: on how many threads its parallel loops run; 1 where it has none.
+        artifact: the loaded artefact.
+        threads: number of threads for its parallel loops; 1 if it has none.
     """
 
     artifact: Artifact
@@ -48,9 +48,9 @@ class HostModule:
     _recorded: Stamps | None = None
 
     def use_pool(self, table: Callable[[], int]) -> None:
-        """Run parallel loops, where there are any, on threads; `table` looks its address up."""
+        """Run parallel loops, if any, on the thread pool; `table` looks up their table."""
         toolchain = self.artifact.manifest.toolchain
-        threads = threads_to_use(toolchain)  # an unusable XTC_THREADS is told in any case
+        threads = threads_to_use(toolchain)  # reports an invalid XTC_THREADS in any case
         if pool_library.VERSION not in toolchain:
             return
         path = None if self.artifact.objects else self.artifact.file(pool_library.LIBRARY)
@@ -59,12 +59,12 @@ class HostModule:
         self._pool.attach(table(), self.threads)
 
     def watch_functions(self, status: Callable[[], int]) -> None:
-        """Let calls fail where an external function does; `status` looks up where it says."""
+        """Let calls fail if an external function fails; `status` looks up its status variable."""
         if EXTERNALS in self.artifact.manifest.toolchain:
             self._status = ctypes.c_int32.from_address(status())
 
     def bind(self, addresses: Sequence[int]) -> Callable[[], None]:
-        """A call of the entry on host addresses; it releases Python's lock while it runs."""
+        """A function that calls the entry on host addresses, without Python's global lock."""
         entry = self._entry
         arguments = tuple(map(ctypes.c_void_p, addresses))
         call = partial(entry, *arguments)
@@ -74,7 +74,7 @@ class HostModule:
 
     @cached_property
     def kernels(self) -> Sequence[RecordedKernel]:
-        """The calls whose ends the program records; none where it does not."""
+        """The calls whose ends the program records; empty if it does not record."""
         if KERNELS not in self.artifact.manifest.files:
             return ()
         calls = json.loads(self.artifact.file(KERNELS).read_text())
@@ -85,13 +85,14 @@ class HostModule:
 
     @property
     def vector_bits(self) -> int:
-        """How wide the vectors of the code are; 0 where not known."""
+        """The width of the code's vectors; 0 if unknown."""
         return int(self.artifact.manifest.toolchain.get(VECTOR_BITS, 0))
 
     def stamps(self) -> list[int]:
-        """When the recorded kernels of the last call started and when each ended, in nanoseconds.
+        """The start of the first recorded kernel of the last call and the end of each, in
+        nanoseconds.
 
-        Of kernels that `record_only` left out there are no times.
+        Kernels that `record_only` excluded have no times.
         """
         return self._stamps().read()
 
@@ -107,7 +108,7 @@ class HostModule:
         return self._recorded
 
     def pieces(self, call: Callable[[], None]) -> Sequence[Piece]:
-        """Make a call, and return the parts of parallel loops that threads computed meanwhile."""
+        """Make a call; returns the parts of parallel loops that threads computed meanwhile."""
         if self._pool is not None:
             return self._pool.pieces(call)
         call()
@@ -133,7 +134,7 @@ class HostModule:
             ctypes.CFUNCTYPE(None)(self._objects.address(RELEASE))()
 
     def close(self) -> None:
-        """Unmap the code, and let its threads go where no other module uses them."""
+        """Unmap the code, and end the threads unless another module uses them."""
         self._release_arenas()
         self._recorded = None
         if self._library is not None:
@@ -157,7 +158,7 @@ def _run(call: Callable[[], int], artifact: Artifact) -> None:
 
 
 def _checked(call: Callable[[], None], status: ctypes.c_int32) -> None:
-    """Call, and raise DeviceFault where an external function returned another status than 0."""
+    """Call, and raise DeviceFault if an external function returned a status other than 0."""
     call()
     if status.value:
         value, status.value = status.value, 0
@@ -173,7 +174,7 @@ def _closed(*_arguments: object) -> NoReturn:
 
 @dataclass(eq=False)
 class LocalHost(HostRuntime):
-    """This process and its processor; `threads`: of code, where none is loaded yet."""
+    """This process and its processor; `threads` applies until code is loaded."""
 
     machine: Machine
     threads: int = 1
@@ -217,7 +218,7 @@ class LocalHost(HostRuntime):
         return {"modules": float(len(self._loaded))}
 
     def peak_flops(self, dtype: str) -> float:
-        """The measured peak of as many cores as the code uses threads; 0 where a type has none."""
+        """The measured peak of one core per thread of the code; 0 for a type without one."""
         from xtc_targets.host.peak import has_peak, peak_flops
 
         return peak_flops(dtype, self._cores()) if has_peak(dtype) else 0.0
@@ -233,7 +234,7 @@ class LocalHost(HostRuntime):
         return peaks_by_width(dtype, self._cores()) if has_peak(dtype) else {}
 
     def memory_bandwidth(self) -> float:
-        """The measured rate of as many cores reading at the same time."""
+        """The measured read bandwidth of the same number of cores."""
         from xtc_targets.host.bandwidth import memory_bandwidth
 
         return memory_bandwidth(self._cores())

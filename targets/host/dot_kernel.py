@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loop of dot-product instructions that keeps every port for them busy, as LLVM IR.
+"""LLVM IR of a loop of dot-product instructions that keeps every port for them busy.
 
-Each chain computes x <- x + m[0] * a[0] + ... with the same factors in all lanes; the chains are
-as many as those of fused multiply-adds, see `xtc_targets.host.fma_kernel`, whose latency and ports
-are the same or fewer.
+Each chain computes x <- x + m[0] * a[0] + ... with the same operands in all lanes. There are as
+many chains as for fused multiply-adds (see `xtc_targets.host.fma_kernel`): dot products have the
+same latency and ports, or fewer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MLIR_NAMES = {"bfloat16": "bf16", "int8": "i8", "int16": "i16"}
 
 @dataclass(frozen=True)
 class DotShape:
-    """How the loop is built: the instruction, chains, and sums in each."""
+    """The parameters of the loop: the instruction, the chains, and the accumulators of each."""
 
     dot: Dot
     chains: int
@@ -28,7 +28,7 @@ class DotShape:
 
     @property
     def flops(self) -> int:
-        """Operations of one iteration: a multiply and an add for each term."""
+        """Operations per iteration: a multiplication and an addition for each term."""
         return 2 * self.chains * self.width * self.dot.group
 
     @property
@@ -38,12 +38,12 @@ class DotShape:
 
     @property
     def factors(self) -> str:
-        """The type of what is multiplied."""
+        """The type of the multiplied operands."""
         return f"<{self.width * self.dot.group} x {_LLVM_TYPES[self.dot.element]}>"
 
 
 def dot_shape_for(dtype: str, features: tuple[str, ...]) -> DotShape | None:
-    """The widest vectors of the instruction for this type; None where there is none."""
+    """The shape with the widest vectors for this type; None without an instruction."""
     dot = dot_for(features, _MLIR_NAMES.get(dtype, ""))
     if dot is None:
         return None
@@ -55,7 +55,8 @@ def dot_shape_for(dtype: str, features: tuple[str, ...]) -> DotShape | None:
 def dot_kernel_ir(shape: DotShape) -> str:
     """IR of `void fma_kernel(i64 iterations, T* chains, i32 m, i32 a)`, 1 iteration or more.
 
-    `chains` points to `shape.chains * shape.width` sums; `m` and `a` are the bits of the factors.
+    `chains` points to `shape.chains * shape.width` accumulators; `m` and `a` are the bits of the
+    operands.
     """
     words = f"<{shape.width} x i32>"
     splats = "\n".join(
@@ -108,7 +109,7 @@ def _step(shape: DotShape, chain: int) -> str:
     if shape.dot.adds:
         call = f"@{_intrinsic(shape)}({shape.vector} %x.{chain}, {factors})"
         return f"  %y.{chain} = call {shape.vector} {call}"
-    # Hidden from the optimiser, which would compute what is the same in all chains only once.
+    # Hidden from the optimiser, which would compute a common subexpression of all chains only once.
     return (
         f'  %m.{chain} = call {shape.factors} asm sideeffect "", "=x,0"({shape.factors} %m.all)\n'
         f"  %p.{chain} = call {shape.vector} @{_intrinsic(shape)}"

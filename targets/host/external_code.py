@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""External functions as object files: sources, compiled behind their declarations."""
+"""Compiles the sources of external functions to object files, with their declarations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
 
 LANGUAGES = {".s": "assembler", ".S": "assembler-with-cpp"}
-"""What compilers call assembly, by the suffix of its files."""
+"""The compilers' names for assembly, by file suffix."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class _Function:
     Attributes:
         function: its name.
         sources: files that define it.
-        flags: the compiler's, for these.
-        declaration: in C.
+        flags: compiler flags for the sources.
+        declaration: its declaration in C.
         callers: C functions that call it.
     """
 
@@ -42,17 +42,17 @@ class _Function:
 
     @property
     def home(self) -> str:
-        """The source that the callers are compiled with; "" where none is in C."""
+        """The source that the callers are compiled with; "" if none is in C."""
         return next((source for source in self.sources if source.endswith(".c")), "")
 
 
 def external_objects(
     lowered: Operation, machine: Machine, flags: Sequence[str]
 ) -> tuple[bytes, ...]:
-    """The objects of the functions that a lowered module calls; () where it calls none.
+    """The objects of the external functions that a lowered module calls.
 
-    `flags` are those for the machine. Raises UserError for a source that is not there, or does not
-    define the function as it is called, ToolError where there is no C compiler.
+    `flags` are those for the machine. Raises UserError for a source that does not exist, or that
+    does not define the function as it is called, and ToolError if there is no C compiler.
     """
     functions = _functions(lowered)
     if not functions:
@@ -89,7 +89,7 @@ def _functions(lowered: Operation) -> list[_Function]:
 
 
 def _sources(functions: Sequence[_Function]) -> Mapping[str, tuple[str, ...]]:
-    """Each source once, with its flags. Raises UserError where two functions differ in these."""
+    """Each source once, with its flags. Raises UserError if two functions disagree on them."""
     flags: dict[str, tuple[str, ...]] = {}
     for function in functions:
         if not function.sources:
@@ -129,7 +129,7 @@ def _compiled(
 
 
 def _unit(source: str, content: str, users: Sequence[_Function]) -> str:
-    """A source between the declarations of its functions and what calls those it is home to."""
+    """A source, with the declarations of its functions before it and their callers after it."""
     declared = "".join(f"{function.declaration};\n" for function in users)
     calls = "".join(function.callers for function in users if function.home == source)
     begin, end = (f"#line 1 {json.dumps(name)}" for name in (source, "calls"))

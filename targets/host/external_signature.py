@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C of functions that compute tiles: their declaration, and what calls them for one form."""
+"""The C of external functions that compute tiles: their declaration, and their callers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 STATUS = "xtc.external_status"
-"""The variable of a module that keeps the first status other than 0 that a function returned."""
+"""The variable of a module with the first nonzero status that an external function returned."""
 _STATUS = "xtc_external_status"
 
 PRELUDE = f"""\
@@ -17,16 +17,16 @@ DEFINITION = f"""\
 #include <stdint.h>
 {PRELUDE}int32_t {_STATUS} = 0;
 """
-"""The variable, in a separate file."""
+"""The definition of the variable, in a separate file."""
 
 
 @dataclass(frozen=True)
 class Signature:
-    """What a function takes: addresses, extents, strides.
+    """The parameters of a function: addresses, extents, strides.
 
     Attributes:
         function: its name.
-        types: of the elements of the result and of each operand, in C.
+        types: element types of the result and of each operand, in C.
         axes: the axes of the loops that it stands for.
     """
 
@@ -58,9 +58,9 @@ class Tile:
     """One form of the tiles that a function computes.
 
     Attributes:
-        signature: the function's.
-        extents: elements of each of its axes.
-        strides: for the result and each operand how many elements each axis moves on.
+        signature: the signature of the function.
+        extents: the extent of each axis.
+        strides: for the result and each operand, the stride of each axis in elements.
     """
 
     signature: Signature
@@ -69,9 +69,10 @@ class Tile:
 
 
 def caller(name: str, tile: Tile) -> str:
-    """The C of a function that calls another for tiles of this form, of which it takes addresses.
+    """The C of a function that takes the addresses of tiles of this form and calls the function.
 
-    Numbers are constants there, so that a compiler that sees both can specialise the function.
+    Extents and strides are constants, so that a compiler that sees both can specialise the
+    function.
     """
     types = tile.signature.types
     addresses = [f"address{number}" for number in range(len(types))]

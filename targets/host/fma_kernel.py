@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loop of fused multiply-adds that keeps every multiply-add port of a core busy, as LLVM IR.
+"""LLVM IR of a loop of fused multiply-adds that keeps every multiply-add port of a core busy.
 
-A port takes one multiply-add a cycle, whose result comes `latency` cycles later: latency x ports
-chains that do not wait for each other fill them. That is 4 x 2 on Intel cores since Skylake and AMD
-cores since Zen 2, and 5 x 2 on Haswell and Zen (A. Fog, Instruction tables, agner.org/optimize);
-4 x 4 on Arm's Neoverse V1 and V2 (Arm, Software Optimization Guides) and Apple's M1 (D. Johnson,
-Apple Microarchitecture Research). Chains stay in registers, beside the two operands: 12 of the 16
-registers of SSE and AVX, 20 of the 32 of AVX-512 and NEON.
+A port starts one multiply-add per cycle, whose result is available `latency` cycles later, so
+latency x ports independent chains keep all ports busy. That is 4 x 2 on Intel cores since Skylake
+and AMD cores since Zen 2, and 5 x 2 on Haswell and Zen (A. Fog, Instruction tables,
+agner.org/optimize); 4 x 4 on Arm's Neoverse V1 and V2 (Arm, Software Optimization Guides) and
+Apple's M1 (D. Johnson, Apple Microarchitecture Research). The chains stay in registers, together
+with the two operands: 12 of the 16 registers of SSE and AVX, 20 of the 32 of AVX-512 and NEON.
 
 Each chain computes x <- x * m + a. The optimiser can neither drop it (all are stored), fold it
 (start values, m and a are arguments) nor reorder it (no fast-math flags).
@@ -24,7 +24,7 @@ SYMBOL = "fma_kernel"
 
 @dataclass(frozen=True)
 class Shape:
-    """How the loop is built: chains, elements in each, and whether the machine can fuse."""
+    """The parameters of the loop: chains, elements of each, and whether the machine has FMA."""
 
     dtype: str
     chains: int
@@ -33,7 +33,7 @@ class Shape:
 
     @property
     def flops(self) -> int:
-        """Floating-point operations of one iteration: a multiply and an add for each element."""
+        """Floating-point operations per iteration: a multiplication and an addition per element."""
         return 2 * self.chains * self.width
 
     @property
@@ -42,7 +42,7 @@ class Shape:
 
 
 def shape_for(dtype: str, features: str) -> Shape:
-    """The widest vectors that LLVM's feature string (`+avx2,-avx512f,...`) promises."""
+    """The shape with the widest vectors of LLVM's feature string (`+avx2,-avx512f,...`)."""
     has = {feature[1:] for feature in features.split(",") if feature.startswith("+")}
     bits = 512 if "avx512f" in has else 256 if "avx" in has else 128
     many_registers = bool(has & {"avx512f", "neon"})

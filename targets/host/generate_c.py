@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machine code by way of C: the lowered stage is printed, and the compiler named by XTC_CC runs."""
+"""Generates machine code by way of C, with the compiler that XTC_CC names."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
 
 SOURCE = "module.c"
-# What the printed C relies on: sums and products that contract, integers that wrap, and no effect
-# of arithmetic but its result. -fno-trapping-math and -fno-math-errno give up nothing else.
+# The printed C relies on contracted multiply-adds, wrapping integers, and arithmetic without side
+# effects. -fno-trapping-math and -fno-math-errno give up nothing else.
 SEMANTICS = ("-ffp-contract=fast", "-fwrapv", "-fno-trapping-math", "-fno-math-errno")
 
 
@@ -29,8 +29,7 @@ SEMANTICS = ("-ffp-contract=fast", "-fwrapv", "-fno-trapping-math", "-fno-math-e
 class CGenerator:
     """A C compiler at one optimisation level for one machine.
 
-    `cpu` and `features` are what the user asked for, None where nothing was said; `threads` as in
-    HostOptions.
+    `cpu` and `features` are the user's options, None if not set; `threads` is as in HostOptions.
     """
 
     machine: Machine
@@ -40,9 +39,9 @@ class CGenerator:
     threads: int | None = 1
 
     def generate(self, lowered: Operation, request: BuildRequest) -> Code:
-        """The code, and the constants where there are any, as relocatable objects.
+        """The code, and the constants if there are any, as relocatable objects.
 
-        Raises CompileError for what C cannot express, ToolError where the compiler fails.
+        Raises CompileError for code that C cannot express, and ToolError if the compiler fails.
         """
         source = _source(lowered, request)
         compiler = CCompiler.configured()
@@ -63,7 +62,7 @@ class CGenerator:
         return _source(lowered, request).text
 
     def toolchain(self) -> dict[str, str]:
-        """What shapes the code; the compiler is asked for its version."""
+        """The settings that determine the code, and the version that the compiler reports."""
         compiler = CCompiler.configured()
         return {
             **toolchain("c", self.machine, self.opt_level, self.threads),
@@ -74,18 +73,18 @@ class CGenerator:
 
     @property
     def _external_flags(self) -> tuple[str, ...]:
-        """Those for external functions, which say themselves what C they are."""
+        """The flags for external functions, which choose their C standard themselves."""
         return (f"-O{self.opt_level}", *machine_flags(self.machine, self.cpu, self.features))
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The compiler's flags, but for those that name files."""
+        """The compiler's flags, except those that name files."""
         machine = machine_flags(self.machine, self.cpu, self.features)
         return ("-std=c11", f"-O{self.opt_level}", *machine, *SEMANTICS, "-fPIC")
 
 
 def _source(lowered: Operation, request: BuildRequest) -> CSource:
-    """The C file. Raises CompileError, UserError for a name that C has taken."""
+    """The C file. Raises CompileError, and UserError for a name that is reserved in C."""
     from xtc.codegen.c import c_source
     from xtc_targets.host import c_parallel
 
@@ -93,7 +92,7 @@ def _source(lowered: Operation, request: BuildRequest) -> CSource:
     try:
         return c_source(lowered, {request.entry: names}, c_parallel.RULES, c_parallel.RESERVED)
     except CompileError as error:
-        error.hints = (*error.hints, "use codegen='llvm', which takes what C has no words for")
+        error.hints = (*error.hints, "use codegen='llvm', which supports more than C can express")
         raise
 
 

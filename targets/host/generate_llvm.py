@@ -33,9 +33,9 @@ class LlvmGenerator:
     features: str | None = None
 
     def generate(self, lowered: Operation, request: BuildRequest) -> Code:
-        """The code, and the constants where there are any, as relocatable objects.
+        """The code, and the constants if there are any, as relocatable objects.
 
-        Raises ToolError where parallel loops need a C compiler that fails.
+        Raises ToolError if parallel loops need a C compiler and it fails.
         """
         parallel = pool_library.has_parallel_loops(lowered)
         beside = pool_library.files(self.machine) if parallel else {}
@@ -51,7 +51,7 @@ class LlvmGenerator:
         )
 
     def _objects(self, lowered: Operation, entry: str) -> tuple[bytes, ...]:
-        """The code; of a large module for this machine, units that all cores work on."""
+        """The objects; a large module for this machine is split into units for all cores."""
         from xtc.ir.llvm_units import llvm_units
 
         units = llvm_units(lowered, entry) if self.machine.is_host else [lowered]
@@ -69,16 +69,16 @@ class LlvmGenerator:
 
     @property
     def _flags(self) -> tuple[str, ...]:
-        """The C compiler's, for external functions."""
+        """The C compiler's flags for external functions."""
         return (f"-O{self.opt_level}", *machine_flags(self.machine, self.cpu, self.features))
 
     def toolchain(self) -> dict[str, str]:
-        """What shapes the code."""
+        """The settings that determine the code."""
         return toolchain("llvm", self.machine, self.opt_level, self.threads)
 
 
 def _recorded(lowered: Operation) -> dict[str, str]:
-    """The list of the kernels whose ends the program records, where it does."""
+    """The list of recorded kernels, as a file; empty if the program does not record."""
     from xtc_targets.host.passes.record_kernels import recorded_kernels
 
     kernels = recorded_kernels(lowered)

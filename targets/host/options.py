@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of code for the host: which processor it is for, and what makes it."""
+"""The options of host code: the processor, the code generator and the threads."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ class HostOptions:
     """Options of `xtc.compile(..., target="host")`.
 
     Attributes:
-        triple: LLVM triple; None is this machine's.
-        cpu: LLVM's name of the processor; None is this machine's, or generic for another triple.
-        features: additions and removals such as "+avx2,-avx512f".
+        triple: LLVM target triple; None for this machine's.
+        cpu: LLVM's name of the processor; None for this machine's, or "generic" for another triple.
+        features: processor features to add or remove, such as "+avx2,-avx512f".
         opt_level: the optimisation level of LLVM or of the C compiler, 0 to 3.
-        codegen: "llvm", or "c" for C that the compiler named by XTC_CC translates.
-        threads: on how many threads loops run that a schedule made parallel, 1 to 1024. None is
-            decided where the code is loaded: XTC_THREADS, else the cores the process may use.
-        l1_bytes: first-level data cache that default schedules reckon with; None is this machine's.
-        l2_bytes: second-level cache of a core, likewise.
-        winograd: compute 3 x 3 convolutions of stride 1 whose filters are constants with fewer
-            multiplications, where that is faster (pass winograd-convolutions). Sums are of the same
-            numbers in another order.
-        profile: record when each operator ends, for `Module.profile`, which sets it by itself.
+        codegen: "llvm", or "c" for C code that the compiler named by XTC_CC compiles.
+        threads: number of threads for parallel loops, 1 to 1024. None leaves it to load time:
+            XTC_THREADS, or else the number of cores that the process may use.
+        l1_bytes: size of the first-level data cache for default schedules; None for this machine's.
+        l2_bytes: size of a core's second-level cache, likewise.
+        winograd: use Winograd's algorithm for 3 x 3 convolutions of stride 1 with constant filters,
+            if it is faster (pass winograd-convolutions). Rounding errors then differ.
+        profile: record the end time of each operator; `Module.profile` sets this option itself.
     """
 
     triple: str | None = None
@@ -65,7 +64,7 @@ class HostOptions:
 
     @property
     def caches(self) -> Caches:
-        """The caches that default schedules reckon with."""
+        """The cache sizes that default schedules are computed from."""
         from xtc_targets.host.description import HostDescription
 
         found = HostDescription.of(self.machine).caches

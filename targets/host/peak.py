@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rate of multiply-adds that this machine reaches: what a kernel's rate is held against.
+"""The measured peak rate of multiply-adds of this machine, to compare kernels with.
 
-Measured and not looked up: it contains the clock frequency, and what the operating system and a
-virtual machine's host leave to this process. The best that was ever measured counts.
+It is measured, not looked up, because it depends on the clock frequency, and on the share of the
+processor that the operating system and a virtual machine's host give to this process. The best rate
+that was ever measured counts.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ from xtc_targets.host.dot_kernel import DotShape, dot_kernel_ir, dot_shape_for
 from xtc_targets.host.fma_kernel import BITS, LLVM_TYPE, SYMBOL, Shape, kernel_ir, shape_for
 
 Function = Callable[[int, int, float, float], None]
-"""Iterations, address of the chains, m and a: see kernel_ir and dot_kernel_ir."""
+"""Takes iterations, address of the chains, m and a: see kernel_ir and dot_kernel_ir."""
 Kernel = Callable[[int], int]
-"""Runs that many iterations; returns the nanoseconds that the thread had a processor."""
+"""Runs a number of iterations; returns the CPU time of the thread in nanoseconds."""
 
 _C_TYPE = {"float32": ctypes.c_float, "float64": ctypes.c_double}
-_COMPUTED_IN = {"float16": "float32", "bfloat16": "float32"}  # where no instruction is for them
+_COMPUTED_IN = {"float16": "float32", "bfloat16": "float32"}  # without an instruction
 _ONES = {"bf16": 0x3F803F80, "i16": 0x00010001, "i8": 0x01010101}
 _ROUNDS = 5
 _TRIAL_NS = 1_000_000
-_SUM_BITS = 32  # of each sum of dot products
-_WIDE_BITS = 256  # vectors above which narrower ones are tried as well
+_SUM_BITS = 32  # of each accumulator of dot products
+_WIDE_BITS = 256  # above this width, narrower vectors are measured as well
 _measuring = threading.Lock()
 _known: dict[tuple[str, int, float], dict[int, float]] = {}
 
@@ -48,26 +49,26 @@ _known: dict[tuple[str, int, float], dict[int, float]] = {}
 def peak_flops(
     dtype: npt.DTypeLike, threads: int = 1, seconds: float = 0.05, *, again: bool = False
 ) -> float:
-    """The best rate of multiply-adds that was ever measured here, in FLOP/s, of any vectors."""
+    """The best rate of multiply-adds that was ever measured here, in FLOP/s, for any width."""
     return max(peaks_by_width(dtype, threads, seconds, again=again).values())
 
 
 def peaks_by_width(
     dtype: npt.DTypeLike, threads: int = 1, seconds: float = 0.05, *, again: bool = False
 ) -> Mapping[int, float]:
-    """The best rates of multiply-adds that were ever measured here, in FLOP/s, by vector bits.
+    """The best rates of multiply-adds that were ever measured here, in FLOP/s, by vector width.
 
-    A multiply-add counts as two operations, and a dot-product instruction for what it adds up. A
-    process measures a combination once and gives the same answer from then on, unless it is to
-    measure `again`; then the answer may be higher.
+    A multiply-add counts as two operations, and a dot-product instruction as all of its
+    multiply-adds. A process measures each combination of arguments once and then returns the same
+    result. With `again`, it measures anew, and the result may be higher.
 
     Args:
-        dtype: float32 or float64; float16 and bfloat16, which are computed in float32 where no
-            dot-product instruction is for them; int8 and int16 where one is.
-        threads: how many threads compute at the same time; the rate is that of all together.
-        seconds: how long to measure, in five rounds of which the best counts.
+        dtype: float32 or float64; float16 and bfloat16, which are computed in float32 without a
+            dot-product instruction; int8 and int16 with one.
+        threads: number of concurrent threads; the rate is their total.
+        seconds: duration of the measurement: five rounds, of which the best counts.
 
-    Raises UserError for another element type or a number that is not positive.
+    Raises UserError for other element types and for numbers that are not positive.
     """
     name = element_type(dtype).name
     if threads < 1:
@@ -105,10 +106,10 @@ def _measured(shape: Shape | DotShape, threads: int, seconds: float) -> float:
 
 
 def _shapes(dtype: str) -> Mapping[int, Shape | DotShape]:
-    """Loops for elements of this type by the bits of their vectors.
+    """The loops for elements of this type by vector width in bits.
 
-    Processors that do a wide vector in two halves, or lower their clock for it, may be faster with
-    narrow ones. Raises UserError where no multiply-adds are for them.
+    Processors that split a wide vector in two halves, or lower their clock for it, may be faster
+    with narrow vectors. Raises UserError for a type without multiply-adds.
     """
     machine = Machine.host()
     dots = dot_shape_for(dtype, HostDescription.of(machine).dots)
@@ -129,7 +130,7 @@ def _shapes(dtype: str) -> Mapping[int, Shape | DotShape]:
 
 @contextmanager
 def loaded_function(shape: Shape | DotShape) -> Iterator[Function]:
-    """The kernel compiled for this machine and loaded; unusable once the block is left."""
+    """The kernel, compiled for this machine and loaded until the end of the context."""
     element = ctypes.c_int32 if isinstance(shape, DotShape) else _C_TYPE[shape.dtype]
     prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, element, element)
     text = dot_kernel_ir(shape) if isinstance(shape, DotShape) else kernel_ir(shape)
@@ -146,14 +147,14 @@ def _timed(function: Function, shape: Shape | DotShape, iterations: int) -> int:
 
 
 def factors(shape: Shape | DotShape) -> tuple[float, float]:
-    """What the chains are computed with: m, and a; for dot products the bits of ones."""
+    """The operands m and a of the chains; for dot products, the bits of ones."""
     return (_ONES[shape.dot.element],) * 2 if isinstance(shape, DotShape) else (0.5, 1.0)
 
 
 def start_values(shape: Shape | DotShape) -> npt.NDArray[np.generic]:
-    """Distinct values near 2, where x * 0.5 + 1 stays: no overflow and no slow subnormal.
+    """Distinct values near 2, the fixed point of x * 0.5 + 1: no overflow, no slow subnormals.
 
-    For dot products zeros, which grow to where a float does no more; integers wrap around.
+    Dot products start from zeros: floats grow until they saturate, and integers wrap around.
     """
     count = shape.chains * shape.width
     if isinstance(shape, DotShape):
@@ -162,7 +163,7 @@ def start_values(shape: Shape | DotShape) -> npt.NDArray[np.generic]:
 
 
 def _iterations_that_last(kernel: Kernel, nanoseconds: float) -> int:
-    """Found with a trial of a millisecond or more, which also wakes the core up."""
+    """The number of iterations for a duration, from a trial run that also raises the clock."""
     iterations = 1024
     while (elapsed := kernel(iterations)) < _TRIAL_NS:
         iterations *= 4
@@ -170,10 +171,9 @@ def _iterations_that_last(kernel: Kernel, nanoseconds: float) -> int:
 
 
 def _round(kernel: Kernel, iterations: int, threads: int, pool: ThreadPoolExecutor) -> float:
-    """Iterations in a second of all threads, which start together.
+    """Iterations per second of all threads, which start together.
 
-    Each is held against its own time on a processor: another program that takes one for a while
-    makes it no slower.
+    Each thread counts its CPU time, so that other programs on the same core do not lower the rate.
     """
     together = threading.Barrier(threads)
 
@@ -183,7 +183,7 @@ def _round(kernel: Kernel, iterations: int, threads: int, pool: ThreadPoolExecut
 
     try:
         runs = [pool.submit(run) for _ in range(threads)]
-    except RuntimeError:  # no more threads: let go those that wait for them
+    except RuntimeError:  # the system is out of threads: release those that wait
         together.abort()
         raise
     return sum(iterations / (max(1, run.result()) * 1e-9) for run in runs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host's stages, from linalg on tensors to the llvm dialect, or to what is printed as C."""
+"""The stages of host code, from linalg on tensors to the llvm dialect or to loops for C."""
 
 from __future__ import annotations
 
@@ -68,24 +68,31 @@ from xtc_targets.host.passes.winograd_convolutions import WinogradConvolutions
 from xtc_targets.host.steady_counter import steady_counter
 
 Codegen = Literal["llvm", "c"]
-"""What generates the code: LLVM in this process, or a C compiler from C that is printed."""
+"""The code generator: LLVM in this process, or a C compiler."""
 
 _FLOAT_BITS = 32
-_C_LANES = 64  # partial sums of a contiguous reduction, of which C compilers make vectors
-_C_MASKED_BITS = 32  # what all x86 machines with masks mask
+_C_LANES = 64  # partial sums of a contiguous reduction, which C compilers vectorize
+_C_MASKED_BITS = 32  # the width that every x86 machine with masks can mask
 
 
 def _dots(machine: Machine, codegen: Codegen) -> tuple[str, ...]:
-    """C has no names for these instructions that all compilers know."""
+    """The dot-product features to use: none for C, which has no portable name for them."""
     return HostDescription.of(machine).dots if codegen == "llvm" else ()
 
 
 def _convolutions(caches: Caches, *, parallel: bool, winograd: bool) -> tuple[Step, ...]:
-    """With fewer multiplications."""
-    # While what computes on a result is a few operations without schedules.
+    """Passes that compute convolutions with fewer multiplications."""
+    # Before default schedules and fusion: the epilogues are still separate operations.
     fewer = (WinogradConvolutions(caches.l2_bytes, parallel),) if winograd else ()
-    # While what pads an image is next to what reads it.
+    # While the padding of an image is still next to its convolution.
     return (*fewer, SkipPaddedTaps())
+
+
+def _default_schedules(
+    machine: HostDescription, caches: Caches, dots: tuple[str, ...], *, parallel: bool
+) -> AddDefaultSchedules:
+    vectors = machine.vector_bits, machine.vector_registers
+    return AddDefaultSchedules(*vectors, caches.l1_bytes, caches.l2_bytes, parallel, dots)
 
 
 def _scheduled(
@@ -93,56 +100,54 @@ def _scheduled(
 ) -> Stage:
     description = HostDescription.of(machine)
     dots = _dots(machine, codegen)
-    # C has no way to let single sums be reordered: `block-reductions` does it there.
+    # C cannot allow reassociation for a single reduction; `block-reductions` serves C.
     relaxed = (RelaxReductions(),) if codegen == "llvm" else ()
     return Stage(
         "scheduled",
         (
             *_convolutions(caches, parallel=parallel, winograd=winograd),
-            # Reshapes that cancel out, as around a sum that keeps its dimension, part a chain.
+            # Removes reshapes that cancel out, as around a reduction that keeps its dimension: they
+            # would separate a chain of elementwise operations.
             "canonicalize",
-            # While the reshape of computed weights is next to what reads them.
+            # While the reshape of computed weights is still next to its consumer.
             ExpandReductions(),
-            # Before elementwise fusion, which lets what computes an operand write it transposed.
+            # Before elementwise fusion, which merges the transpose into the producer of the
+            # operand.
             TransposeOperands(constants=True),
-            # One loop nest for a chain of elementwise operations, and for a reduction of such a
-            # chain: each is one member less for the rows.
+            # A chain of elementwise operations becomes one operation, as does a reduction of such a
+            # chain: `fuse-rows` then has fewer operations to fuse.
             FuseElementwise(),
-            # What computes an operand reads its constants in the order in which it writes.
+            # Again, for constants that the fused producers of operands read.
             TransposeOperands(constants=True),
-            # Before parts of a softmax are moved apart: its bits stay the same.
+            # Before the operations of a softmax are fused in different ways: results keep their
+            # bits.
             DivideByReciprocals(),
-            # While the contractions have no schedules: a tile's are those of its extents.
+            # Before contractions get schedules: those inside a tile depend on the tile's extents.
             FuseAttention(caches.l2_bytes, parallel),
-            # For what the user has no schedule for; from here on they are all alike.
-            AddDefaultSchedules(
-                description.vector_bits,
-                description.vector_registers,
-                caches.l1_bytes,
-                caches.l2_bytes,
-                parallel,
-                dots,
-            ),
-            # Before operations are moved into loops.
+            # For operations that the user did not schedule; from here on all schedules are treated
+            # alike.
+            _default_schedules(description, caches, dots, parallel=parallel),
+            # Before the schedules are applied, which moves operations into loops.
             InterleaveOperands(dots),
             WidenOperands(),
-            # While they are single operations.
+            # While epilogues are still single operations.
             FuseEpilogues(),
             ApplySchedules(calls=True),
             "canonicalize",
-            # While what a loop packs is a slice of a whole constant.
+            # While the packed operand is still a slice of a whole constant.
             PackConstants(),
-            # Once the constants that they read are packed.
+            # Once the constants that the producers read are packed.
             InlineProducers(),
-            # What follows decides for operations that still have none.
+            # The passes below choose loops for operations that still have no schedule.
             *relaxed,
             FuseRows(parallel=parallel, lanes=description.vector_bits // _FLOAT_BITS),
-            # The best order depends on how many rows a tile has.
+            # After `fuse-rows`: the best order depends on the number of rows of a tile.
             OrderLoops(),
-            # After fusion, which may compute what is padded. First what plain loops pad in part.
+            # After fusion, which may compute the padded tensor. Blocks first, then the padding that
+            # remains.
             PadByBlocks(caches.l2_bytes // 2),
             FillBorders(parallel, once=True),
-            # What has two results is known to no other pass.
+            # Last: no other pass handles an operation with two results.
             FuseReductions(),
             "canonicalize",
             "cse",
@@ -151,81 +156,90 @@ def _scheduled(
 
 
 _BUFFERS = (
-    # Parallel loops inside others, and all of them where one thread is to run: plain loops.
+    # Nested parallel loops, and with one thread all parallel loops, become plain loops.
     SerializeParallelLoops(),
     "scf-forall-to-for",
-    # Frees go in last, when it is settled which buffers exist.
+    # Deallocations are inserted last, once the set of buffers is final.
     "func.func(buffer-loop-hoisting)",
-    # Then those of kernels too are the network's, which share memory.
+    # Before the arena is planned, so that the buffers of kernels share its memory.
     PassWorkspaces(),
     PlanArena(),
     "buffer-deallocation-pipeline",
-    # Copies of a body cost nothing from here on.
+    # After bufferization, which is slow on many copies of a body.
     UnrollLoops(),
     "canonicalize",
     "cse",
 )
 
-# Everything of this graph runs on the host: nothing to outline.
+# The whole graph runs on the host, so there is nothing to outline.
 OFFLOADED = Stage("offloaded")
+
+
+def _vectors(machine: Machine) -> tuple[Step, ...]:
+    """Passes that express arithmetic in vectors and instructions of the machine."""
+    description = HostDescription.of(machine)
+    return (
+        # LLVM does not vectorize a loop that calls the C library.
+        ExpandMath(),
+        # LLVM would split vectors of odd lengths into single elements.
+        SplitVectors(description.vector_bits, description.masked_bits),
+        UseDotProducts(_dots(machine, "llvm")),
+    )
 
 
 def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
     description = HostDescription.of(machine)
-    # LLVM ends the process on maxima of float64 for 32-bit Arm with registers for these.
+    # LLVM aborts on float64 maxima for 32-bit Arm with double-precision registers.
     expand = ("arith-expand",) if machine.pointer_bits == 32 else ()
     return Stage(
         "lowered",
         (
-            # While each tile is one operation.
+            # While each tile is still one operation.
             CallExternalFunctions(),
             CopyByLoops(),
-            # A loop with calls of the C library would not be vectorised.
-            ExpandMath(),
-            # LLVM's own way with vectors of odd lengths is element by element.
-            SplitVectors(description.vector_bits, description.masked_bits),
-            UseDotProducts(_dots(machine, "llvm")),
-            # Long loops have the most whole vectors.
+            *_vectors(machine),
+            # Joined loops are longer, so a larger share of their iterations is in whole vectors.
             JoinLoops(),
             TransposeByBlocks(description.vector_bits),
-            # Before addresses are computed by the dimensions of buffers.
+            # Before addresses are computed from the dimensions of buffers.
             CastReshapes(),
-            # An accumulator's address is seen not to change once it is computed outside of loops.
+            # Moves the address of an accumulator out of its loops, which shows that it is
+            # invariant.
             "func.func(fold-memref-alias-ops)",
             "canonicalize",
             "cse",
             "loop-invariant-code-motion",
             HoistAccumulators(),
-            # A sum is a value of its loop by then.
+            # After the accumulators: a sum is a value that its loop carries.
             HoistScales(),
-            # Before anything else is made of a sum.
+            # While reductions are still structured operations.
             BlockReductions(),
-            # Rows next to each other, so that sums along them need no other order.
+            # Several rows at a time, one per lane: their reductions keep the order of additions.
             TransposeRowReductions(bits=description.vector_bits),
             # On buffers, where strided views are free; on tensors they would burden bufferization.
             UnrollReductions(),
-            # The others may look for what starts a sum.
+            # Last of these: the passes above look for the fill that starts a reduction.
             FillByVectors(description.vector_bits),
             "convert-linalg-to-loops",
-            # Loops of one iteration go: where a body is written out often, LLVM's time grows with
-            # the square of how many loops there are.
+            # Removes loops of one iteration: LLVM's compile time grows with the square of the
+            # number of loops in an unrolled body.
             "canonicalize",
-            # By the loops that are left.
+            # Once the loops are final.
             PrefetchPanels(),
             KeepLoops(),
             ContractMultiplyAdds(),
-            # While loops are seen, and nothing is computed by bits yet.
+            # While there are loops, and before arithmetic is expanded to operations on bits.
             *((CountExecutedOperations(),) if profile else ()),
             *NO_BF16,
             *expand,
             *TO_BRANCHES,
-            # A function can be left from anywhere only where loops are branches.
+            # Once loops are branches: a function cannot return from inside a structured loop.
             CheckAllocations(),
-            # What may find no memory is known: an arena need not be an allocation any more.
+            # After the checks of allocations: an arena is no longer an allocation that they know.
             KeepArenas(),
             *TO_LLVM,
             DefineArenas(huge_pages="linux" in machine.triple),
-            # Calls of parallel bodies go through the pool, whose address the runtime writes.
+            # Calls of parallel bodies go through the thread pool, whose address the runtime writes.
             DispatchParallelCalls(),
             *((RecordKernels(steady_counter(machine)),) if profile else ()),
         ),
@@ -243,18 +257,18 @@ def host_pipeline(
 ) -> Pipeline:
     """The stages after `source`; without `parallel`, one thread runs all loops.
 
-    With `winograd`, some convolutions take fewer multiplications. With `profile`, each operator is
-    a function, and the program records when it ends.
+    With `winograd`, some convolutions use fewer multiplications. With `profile`, each operator is a
+    function, and the program records when it ends.
     """
-    # First of all, so that the rest is done once for each kind of operator.
+    # First, so that the later passes compile equal operators only once.
     outlined = OutlineKernels(at_least=1) if profile else OutlineKernels()
     kernels = (outlined,) if codegen == "llvm" else ()
-    # A body becomes a function before buffers are placed, so that those it allocates for every
-    # iteration are moved out of the loop, but stay with the thread.
+    # Before buffers are placed: allocations inside a body move out of its loop, but stay in the
+    # function that each thread runs.
     outline = (OutlineParallelLoops(),) if parallel else ()
-    # Bufferization compares all that reads or writes the same tensor.
+    # Before bufferization, whose time grows with the readers and writers of one tensor.
     separate = (SeparateEmpties(), SeparateReads())
-    # What need not be copied or written apart, before operators and parallel loops are functions.
+    # Removes copies and buffers, before operators and parallel loops become functions.
     buffers = (ShareBuffers(), OverwriteOperands(), DivideCopies(parallel))
     bufferized = Stage(
         "bufferized", (*separate, *TO_MEMREFS, *buffers, *kernels, *outline, *_BUFFERS)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This process's threads for parallel loops, and the modules that use them.
+"""The thread pool of this process for parallel loops.
 
-A process loads the library once and for good. Its threads end when no module uses them any more.
+A process loads the library once and never unloads it. The threads end when no module uses them any
+more.
 """
 
 from __future__ import annotations
@@ -31,21 +32,21 @@ class _Piece(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_int64) for name in ("thread", "begin", "end"))
 
 
-_PIECES = 65_536  # that a call's recording has room for
+_PIECES = 65_536  # most pieces that a recording can hold
 
 
 @dataclass(eq=False)
 class Pool:
-    """A loaded library with its threads, and how many modules use it."""
+    """A loaded library with its threads and the number of modules that use it."""
 
     _library: ctypes.CDLL
     _users: int = 0
     _room: ctypes.Array[_Piece] | None = None
 
     def attach(self, table: int, threads: int) -> None:
-        """Let the module whose table is at this address run its loops here, until `detach`.
+        """Run the loops of the module whose table is at this address in the pool, until `detach`.
 
-        Raises UserError for an XTC_SPIN_US that cannot be used.
+        Raises UserError for an invalid XTC_SPIN_US.
         """
         with _guard:
             self._users += 1
@@ -55,9 +56,9 @@ class Pool:
         entry.threads = threads
 
     def pieces(self, call: Callable[[], None]) -> list[Piece]:
-        """The parts of parallel loops that threads compute during a call, of any module's."""
+        """The parts of parallel loops, of any module, that threads compute during a call."""
         with _recording:
-            if self._room is None:  # made once: fresh memory takes time, and room in caches
+            if self._room is None:  # allocated once: fresh memory costs time and cache space
                 self._room = (_Piece * _PIECES)()
             found = self._room
             self._library.xtc_parallel_record(found, ctypes.c_int64(_PIECES))
@@ -68,7 +69,7 @@ class Pool:
             return [Piece(piece.thread, piece.begin, piece.end) for piece in found[:count]]
 
     def detach(self) -> None:
-        """A module that was attached is gone; the threads go with the last one."""
+        """Detach a module; the threads end with the last one."""
         with _guard:
             self._users -= 1
             if self._users == 0:
@@ -81,13 +82,13 @@ _pools: dict[str, Pool] = {}
 
 
 def pool(version: str, path: Path | None) -> Pool:
-    """The process's pool by this version of the library.
+    """The process's pool for this version of the library.
 
     Args:
-        version: what the module's manifest says of it.
+        version: the version in the module's manifest.
         path: the library beside the module; None for a module that was compiled to memory here.
 
-    Raises ArtifactError where the library cannot be loaded.
+    Raises ArtifactError if the library cannot be loaded.
     """
     with _guard:
         if version not in _pools:

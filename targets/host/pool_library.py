@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library that parallel loops run by, `csrc/parallel.c`, built where the first of them is."""
+"""Builds the thread pool library from `csrc/parallel.c` for the first parallel loop."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
 
 VARIABLE = "xtc.pool"
-"""A module's `struct xtc_parallel`, by which its parallel loops reach threads; no graph can have
-such a name."""
+"""The symbol of a module's `struct xtc_parallel`, through which parallel loops reach the pool; no
+graph can have such a name."""
 LIBRARY = "parallel.so"
-"""The library's file beside a module."""
+"""The file name of the library beside a module."""
 VERSION = "parallel_runtime"
-"""The key in a manifest's toolchain under which is what `version` said."""
+"""The key in a manifest's toolchain for the result of `version`."""
 
 _SOURCES = tuple(Path(__file__).parent / "csrc" / name for name in ("parallel.c", "parallel.h"))
 _FLAGS = ("-std=c11", "-O2", "-pthread")
@@ -39,9 +39,9 @@ def has_parallel_loops(lowered: Operation) -> bool:
 
 
 def files(machine: Machine) -> dict[str, bytes]:
-    """What a module needs beside it, by file name: the library; for another machine its source.
+    """The file that a module needs beside it: the library, or its source for another machine.
 
-    Raises ToolError where the C compiler is missing or fails.
+    Raises ToolError if the C compiler is missing or fails.
     """
     if machine.is_host:
         return {LIBRARY: built()}
@@ -50,13 +50,13 @@ def files(machine: Machine) -> dict[str, bytes]:
 
 @functools.lru_cache(maxsize=1)
 def version() -> str:
-    """SHA-256 of the source: modules that were built with the same can share one library."""
+    """SHA-256 of the source: modules with the same version can share one library."""
     return hashlib.sha256(b"".join(path.read_bytes() for path in _SOURCES)).hexdigest()
 
 
 @functools.lru_cache(maxsize=1)
 def built() -> bytes:
-    """The library for this machine, from the cache or by the C compiler. Raises ToolError."""
+    """The library for this machine, from the cache or the C compiler. Raises ToolError."""
     cache = configured_cache() if knobs.CACHE.get() else None
     parts = {"source": version(), "flags": " ".join(_FLAGS), "compiler": linker_version()}
     key = cache_key({"what": LIBRARY, "machine": Machine.host().triple, **parts})

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A shared library whose variables no other load of the same file shares.
+"""Loads a shared library with separate variables, even if the same file is already loaded.
 
-The system's loader takes a second load of one file for the first. A library from the cache is the
-same file in every module that has it, so a second module of a process loads a copy.
+The system's loader returns the first load of a file for a second one. Modules may share a cached
+file, so a second module of a process loads a copy.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pathlib import Path
 from xtc.system.workspace import private_folder
 
 _loaded: set[tuple[int, int]] = set()
-"""Device and inode numbers of the files that are loaded."""
+"""Device and inode numbers of the loaded files."""
 _guard = threading.Lock()
 
 
 class SeparateLibrary(ctypes.CDLL):
-    """The library at `path`, or a copy of it. Raises OSError where it cannot be loaded."""
+    """The library at `path`, or a copy of it. Raises OSError if it cannot be loaded."""
 
     def __init__(self, path: Path) -> None:
         info = path.stat()
@@ -32,11 +32,11 @@ class SeparateLibrary(ctypes.CDLL):
                 _loaded.add(self._file)
                 return
         self._file = None
-        with private_folder("copy-") as folder:  # what is loaded stays mapped without a name
+        with private_folder("copy-") as folder:  # a loaded file stays mapped after it is deleted
             super().__init__(str(shutil.copy(path, folder)))
 
     def close(self) -> None:
-        """Unmap the code; nothing of it may be used afterwards."""
+        """Unmap the code, which must not be used afterwards."""
         with _guard:
             _ctypes.dlclose(self._handle)
             if self._file is not None:

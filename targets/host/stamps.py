@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The times that a recording program writes down: chosen, and read in nanoseconds."""
+"""Selects and reads the times that a program records, in nanoseconds."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from xtc.core.errors import ArtifactError
 from xtc_targets.host.build import CLOCKS, STAMPS, WINDOW
 
 _APART_NS = 2_000_000
-"""Between two readings of both clocks, each good to some 30 ns: rates are good to 3 in 100,000."""
+"""The least time between two readings of both clocks, in nanoseconds. A reading is accurate to
+about 30 ns, so rates are accurate to 3 in 100,000."""
 _READINGS = 8
 
 
 class _Clocks(NamedTuple):
-    """The program's counter and the monotonic clock, at one time."""
+    """The program's counter and the monotonic clock at the same time."""
 
     ticks: int
     nanoseconds: int
@@ -36,11 +37,11 @@ class Stamps:
         self._start = self._clocks()
 
     def choose(self, first: int, count: int) -> None:
-        """Write down when `count` kernels from number `first` start and end."""
+        """Record the start and end times of `count` kernels from number `first` on."""
         self._window[:] = [first, count + 1]
 
     def read(self) -> list[int]:
-        """The start of the first chosen kernel in the last call, and the end of each."""
+        """The start of the first selected kernel in the last call, and the end of each."""
         first, count = self._window
         last = self._later()
         rate = (last.nanoseconds - self._start.nanoseconds) / (last.ticks - self._start.ticks)
@@ -48,7 +49,7 @@ class Stamps:
         return [last.nanoseconds - round((last.ticks - value) * rate) for value in counts]
 
     def _later(self) -> _Clocks:
-        """Both clocks, long enough after the first reading that their rates can be compared."""
+        """Both clocks, late enough after the first reading to compare their rates."""
         end = perf_counter_ns() + _APART_NS
         found = self._clocks()
         while found.nanoseconds - self._start.nanoseconds < _APART_NS and perf_counter_ns() < end:
@@ -56,9 +57,9 @@ class Stamps:
         return found
 
     def _clocks(self) -> _Clocks:
-        """The counter is read before the clock and after it, and the middle counts.
+        """Read the counter before and after the clock, and take the middle.
 
-        Of several readings the shortest is taken: others may have been interrupted.
+        The shortest of several readings is used: others may have been interrupted.
         """
         times = [(ctypes.c_int64 * 3)() for _ in range(_READINGS)]
         for each in times:

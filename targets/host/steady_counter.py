@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The counter that a program can read without the system, where it counts time."""
+"""The processor counter that a program can read without a system call, if its rate is constant."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from xtc.codegen.llvm import Machine
 from xtc.codegen.llvm.triple import split
 
 _COUNTERS = {
-    # RDTSC counts time where its rate is the same in all states of the processor: Intel, Software
+    # RDTSC measures time if its rate is the same in all states of the processor: Intel, Software
     # Developer's Manual, volume 3, Invariant TSC.
     "x86_64": "tsc",
-    # CNTVCT_EL0, of constant rate: Arm, Architecture Reference Manual, The Generic Timer.
+    # CNTVCT_EL0 has a constant rate: Arm, Architecture Reference Manual, The Generic Timer.
     "aarch64": "cntvct",
 }
-_FLAGS = {"constant_tsc", "nonstop_tsc"}  # as Linux names the invariant counter of x86
+_FLAGS = {"constant_tsc", "nonstop_tsc"}  # Linux's names for the invariant counter of x86
 _CPU_INFO = Path("/proc/cpuinfo")
 
 
 def steady_counter(machine: Machine, cpu_info: Path = _CPU_INFO) -> str:
-    """The name of the counter; "" where a program has to ask the system for the time.
+    """The name of the counter; "" if a program must ask the system for the time.
 
-    An x86 processor's counter counts time if Linux says so of this machine in `cpu_info`.
+    On x86 it is used only if Linux reports it as invariant for this machine in `cpu_info`.
     """
     words = split(machine.triple)
     if words.architecture == "x86_64" and not _is_invariant(cpu_info):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many threads parallel loops run on."""
+"""The number of threads for parallel loops."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from xtc.core.errors import ArtifactError, UserError, shown
 from xtc.system.cores import usable_cores
 
 MAX_THREADS = 1024
-"""What the pool of csrc/parallel.c can hold, with the caller."""
+"""The most threads of the pool in csrc/parallel.c, caller included."""
 
 KEY = "threads"
-"""Where a manifest's toolchain has the number that the compiler was told, or `ALL`."""
+"""The key in a manifest's toolchain with the number of threads of the options, or `ALL`."""
 ALL = "all"
 
 
 def check_threads(threads: int, what: str = "threads") -> int:
-    """`threads` where it is a number that can be asked for. Raises UserError."""
+    """`threads`, if it is a valid number. Raises UserError."""
     if not 1 <= threads <= MAX_THREADS:
         raise UserError(
             f"{what}={shown(threads)} is not from 1 to {MAX_THREADS}",
@@ -28,9 +28,9 @@ def check_threads(threads: int, what: str = "threads") -> int:
 
 
 def threads_to_use(toolchain: Mapping[str, str]) -> int:
-    """The number in a manifest; where none was chosen XTC_THREADS, else all usable cores.
+    """The number in a manifest, or else XTC_THREADS, or else the number of usable cores.
 
-    Raises UserError for a number in XTC_THREADS that cannot be used, ArtifactError for another.
+    Raises UserError for an invalid XTC_THREADS, and ArtifactError for an invalid manifest.
     """
     recorded = toolchain.get(KEY, ALL)
     if recorded != ALL:

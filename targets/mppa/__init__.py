@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["TARGET", "MppaConfig", "MppaDevice", "MppaOptions", "MppaTarget"]
 
 MppaConfig = MppaOptions
-"""The options by the name under which programs open a device: `MppaDevice(MppaConfig(pes=4))`."""
+"""An alias of the options for programs that open a device: `MppaDevice(MppaConfig(pes=4))`."""
 
 
 class MppaTarget(AcceleratorTarget):
@@ -30,7 +30,7 @@ class MppaTarget(AcceleratorTarget):
     Options: ClassVar[type[MppaOptions]] = MppaOptions
 
     def pipeline(self, options: MppaOptions) -> Pipeline:
-        from xtc_targets.mppa.pipeline import mppa_pipeline  # loads MLIR, which others need not
+        from xtc_targets.mppa.pipeline import mppa_pipeline  # loads MLIR, so it is imported late
 
         return mppa_pipeline(options)
 
@@ -67,7 +67,7 @@ TARGET = MppaTarget()
 
 
 def __getattr__(name: str) -> Any:
-    """The device is imported when it is asked for: it builds and loads code."""
+    """Import the device on first use: it builds and loads code."""
     if name == "MppaDevice":
         from xtc_targets.mppa.device import MppaDevice
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters by cluster and PE, and their sums, extremes and averages, by name."""
+"""Counters by cluster and PE, and their sums, extremes and averages."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ _REDUCTIONS: dict[str, Callable[..., Any]] = {
 class MppaCounters(Mapping[str, float]):
     """Counters named `mppa.<event>.cluster.<c>.pe.<p>`, and `mppa.<event>` for the whole device.
 
-    `<c>` and `<p>` are numbers, or `sum`, `min`, `max` or `avg`: first over the PEs of each
-    cluster, then over clusters. What concerns a cluster as a whole is counted on its PE 0. Names
-    that begin with `modelled.` are computed from a model of the machine, all others are exact.
+    `<c>` and `<p>` are numbers, or `sum`, `min`, `max` or `avg`, which apply first over the PEs of
+    each cluster, then over clusters. Events of a whole cluster are counted on its PE 0. Counters
+    whose names begin with `modelled.` are computed from a model of the machine, all others are
+    exact.
 
     Args:
         raw: the count of every cluster and PE, and of the device, by name.
-        clock_hz: cycles per second of the modelled times.
+        clock_hz: clock frequency of the modelled times.
     """
 
     def __init__(self, raw: Mapping[str, int], clock_hz: float) -> None:
@@ -77,7 +78,7 @@ class MppaCounters(Mapping[str, float]):
         return len(self._device) + len(self._units) * units
 
     def get_checked(self, name: str) -> float:
-        """A counter by name. Raises UserError, with the closest name, where there is none."""
+        """A counter by name. Raises UserError with the closest name if there is none."""
         if name not in self:
             raise UserError(f"there is no counter '{name}'", hints=close_match(name, self))
         return self[name]
@@ -88,7 +89,7 @@ def _labels(count: int) -> list[str]:
 
 
 def _select(values: NDArray[Any], label: str, name: str) -> NDArray[Any]:
-    """One of the values along the first dimension, or what they are reduced to."""
+    """One of the values along the first dimension, or their reduction."""
     if label in _REDUCTIONS:
         reduced: NDArray[Any] = _REDUCTIONS[label](values, axis=0)
         return reduced

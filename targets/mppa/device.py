@@ -26,9 +26,9 @@ class MppaDevice(DriverDevice):
     """An MPPA, opened at its first use; instances are independent.
 
     Args:
-        options: which one, how a simulator behaves, and what code for it is compiled with.
-        machine: the machine to simulate where it is not one that exists, such as a copy of a
-            description with more SMEM (`dataclasses.replace`).
+        options: the options of the device, of its simulator, and of code for it.
+        machine: a hypothetical machine to simulate, such as a copy of a description with more SMEM
+            (`dataclasses.replace`).
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class MppaDevice(DriverDevice):
 
     @property
     def trace_file(self) -> Path | None:
-        """Modelled times as a trace for Perfetto and browsers; None unless asked for."""
+        """The trace of modelled times for Perfetto and browsers; None unless enabled."""
         return self._work_dir() / f"{self.device_name}.trace.json" if self.options.trace else None
 
     @classmethod
@@ -88,7 +88,7 @@ class MppaDevice(DriverDevice):
         return MppaCounters(self.opened().counters(), self.options.clock)
 
     def modelled_figures(self) -> Mapping[str, float]:
-        """Of all clusters together: cycles and seconds."""
+        """Modelled cycles and seconds of all clusters together."""
         counters = self.counters()
         return {name: counters[f"modelled.{name}"] for name in ("mppa.CYCLES", "mppa.SECONDS")}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device code as one C file: what only device code has, for the printer in `xtc/codegen/c`."""
+"""Prints device code as one C file: extends the printer in `xtc/codegen/c` for device code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HEADERS = '#include "dev.h"\n#include "uk_mma.h"\n'
 
 
 def device_source(lowered: Operation) -> str:
-    """The C file of a lowered device module. Raises CompileError for what C cannot express."""
+    """The C file of a lowered device module. Raises CompileError if C cannot express it."""
     module = lowered.clone()
     with module.context:
         for kernel in device.kernels(module):
@@ -57,7 +57,7 @@ def device_source(lowered: Operation) -> str:
 
 
 def _parameters(module: Operation) -> dict[str, list[str]]:
-    """What parameters are called; the number of a PE is the first."""
+    """The names of parameters; the number of a PE is the first one."""
     names = {}
     for function in functions(module):
         values = list(function.regions[0].blocks[0].arguments)
@@ -85,13 +85,13 @@ def _definition(name: str) -> str:
 
 @dataclass
 class _Unit:
-    """What stands before and after the functions that the printer writes."""
+    """The C before and after the functions that the printer writes."""
 
     heads: list[str] = field(default_factory=list)
     tails: list[str] = field(default_factory=list)
 
     def call(self, printer: Printer, op: Operation) -> None:
-        """A call of dev.h, of a micro-kernel, or a launch of PEs."""
+        """Print a call of dev.h or of a micro-kernel, or a launch of PEs."""
         name = FlatSymbolRefAttr(op.attributes["callee"]).value
         if UNITS in op.attributes:
             self._launch(printer, op, name)
@@ -103,7 +103,7 @@ class _Unit:
             _call(printer, op, name)
 
     def _launch(self, printer: Printer, op: Operation, callee: str) -> None:
-        """Put what PEs need into a structure on the stack, and start them."""
+        """Store the arguments of PEs in a structure on the stack, and launch the PEs."""
         printer.flush()
         printer.comment_node(op)
         name, values = printer.symbols[callee], list(op.operands)[1:]
@@ -122,7 +122,7 @@ class _Unit:
         self._run(name, types)
 
     def _run(self, name: str, types: Sequence[str]) -> None:
-        """The structure, and the function that takes it apart on a PE."""
+        """Define the structure, and the function that unpacks it on a PE."""
         head = f"static void {name}_run(uint32_t pe, void *context)"
         members = [f"    {type}value{n};\n" for n, type in enumerate(types)]
         if members:
@@ -133,7 +133,7 @@ class _Unit:
         self.tails.append(f"{head}\n{{\n    {used}\n    {name}({arguments});\n}}\n")
 
     def export(self, kernel: Operation, control: str) -> None:
-        """The function that the host launches."""
+        """Define the function that the host launches."""
         count = len(kernel.regions[0].blocks[0].arguments)
         name = device.exported(symbol_of(kernel).removesuffix(".control"))
         arguments = ", ".join(f"(void *)arguments[{n}]" for n in range(count))
@@ -167,7 +167,7 @@ def _call(printer: Printer, op: Operation, name: str) -> None:
 
 
 def _arguments(name: str, op: Operation, values: Sequence[Expression]) -> dict[int, Expression]:
-    """Arguments that C has by another name or type."""
+    """Arguments that have another name or type in C."""
     if name == device.DMA:
         pointers = {n: cast("void *", values[n]) for n in (1, 3)}
         return {0: Expression(_DIRECTIONS[_number(op.operands[0])]), **pointers}
@@ -188,7 +188,7 @@ def _number(value: Value) -> int:
 
 
 def _view(printer: Printer, op: Operation) -> None:
-    """A buffer at its place in SMEM."""
+    """Print a buffer at its offset in SMEM."""
     memory, start = (printer.expression(operand) for operand in op.operands)
     (result,) = op.results
     type = printer.prelude.type(element_type(printer, result))
@@ -201,7 +201,7 @@ def _view(printer: Printer, op: Operation) -> None:
 
 
 def _alloca(printer: Printer, op: Operation) -> None:
-    """Room for the numbers of transfers, or a temporary array on the stack."""
+    """Print an array on the stack: numbers of transfers, or a temporary."""
     (result,) = op.results
     type = printer.prelude.type(element_type(printer, result))
     is_tags = str(MemRefType(result.type).element_type) == "i32"

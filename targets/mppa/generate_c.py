@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device code by way of C: for Kalray's compiler, and for this machine's to be simulated."""
+"""Compiles device code by way of C: with Kalray's compiler, or for the simulator."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 HEADERS = ("dev.h", "uk_mma.h")
 HAL, SCRIPT = "dev_kvx.c", "dev_kvx.ld"
-# What the printed C relies on: sums and products that contract, integers that wrap, and no effect
-# of arithmetic but its result.
+# The printed C relies on contracted multiply-adds, wrapping integers, and arithmetic without side
+# effects.
 SEMANTICS = ("-ffp-contract=fast", "-fwrapv", "-fno-trapping-math", "-fno-math-errno")
 
 
@@ -31,18 +31,18 @@ def source(lowered: Operation) -> str:
 
 
 def build_for_simulator(code: Path, options: MppaOptions, output: Path) -> None:
-    """Compile a C file by the compiler that XTC_CC names. Raises ToolError where it fails."""
+    """Compile a C file with the compiler that XTC_CC names. Raises ToolError if it fails."""
     watched = ("-DDEV_WATCHED",) if options.sim_checks else ()
     flags = ("-std=c11", f"-O{options.opt_level}", *SEMANTICS, *watched, f"-I{OWN_CSRC}")
     compile_shared([code], output, Machine.host(), flags=flags)
 
 
 def build_for_device(code: Path, options: MppaOptions, output: Path) -> None:
-    """Compile and link a C file, and the device's side of dev.h, by Kalray's compiler.
+    """Compile and link a C file, and the device's side of dev.h, with Kalray's compiler.
 
-    Experimental: the commands have been compared with public uses, and never been run. The folder
-    gets the headers and objects too. Raises DeviceNotFound where the toolchain is not there,
-    ToolError where it fails.
+    Experimental: the commands were compared with public uses and never run. Headers and objects are
+    written to the same folder. Raises DeviceNotFound if the toolchain is missing, and ToolError if
+    it fails.
     """
     toolchain = options.toolchain()
     folder = code.parent
@@ -57,7 +57,7 @@ def build_for_device(code: Path, options: MppaOptions, output: Path) -> None:
 
 
 def vendor(options: MppaOptions) -> str:
-    """The vendor's compiler by its path. Raises DeviceNotFound where the toolchain is not there."""
+    """The path of the vendor's compiler. Raises DeviceNotFound if the toolchain is missing."""
     return vendor_commands.program(options.toolchain(), "kvx-cos-gcc")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device code for the simulator: the llvm dialect to machine code of this machine."""
+"""Compiles device code for the simulator, from the llvm dialect to code of this machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def build(lowered: Operation, options: MppaOptions, output: Path) -> None:
-    """Write a shared library; the calls of dev.h stay open until the simulator loads it."""
+    """Write a shared library; the simulator resolves its calls of dev.h when it loads it."""
     machine = Machine.host()
     code = compile_ir(_ir(lowered), machine, opt=options.opt_level, name=output.stem)
     link_shared([code], output, machine)

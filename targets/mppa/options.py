@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which MPPA, how it behaves where that is a simulator's choice, and how code for it is made."""
+"""The options of an MPPA device, of its simulator, and of code for it."""
 
 from __future__ import annotations
 
@@ -37,33 +37,33 @@ class MppaOptions:
     """Options of an MPPA and of code for it.
 
     Attributes:
-        platform: "sim" is the simulator of this project. "iss", "qemu" and "hw" need Kalray's
-            toolchain, whose compiler makes the code, and are experimental.
-        arch: version of the machine, "kv3-1" or "kv3-2".
-        work_dir: folder for traces and what the vendor's tools write; None is a temporary folder
-            of this process.
+        platform: "sim" is the simulator of this project. "iss", "qemu" and "hw" are experimental:
+            they compile and run code with Kalray's toolchain.
+        arch: version of the architecture, "kv3-1" or "kv3-2".
+        work_dir: folder for traces and for files of the vendor's tools; None for a temporary
+            folder.
         firmware: file name of the vendor's firmware, for the platforms that load one.
-        toolchain_dir: where the toolchain is; None is the knob KALRAY_TOOLCHAIN_DIR.
-        clusters: clusters that run a kernel; None is all that the machine has.
-        pes: processing elements of each cluster; None is all. This and what follows, up to
-            `timeout_s`, is for the simulator of this project alone.
-        trace: write modelled times to `<work_dir>/<device>.trace.json`.
-        sim_schedule: "sequential" runs PEs and clusters by their numbers, "shuffled" in a random
-            order, which exposes races.
-        seed: of that order; the same seed gives the same order.
-        dma_mode: "synchronous" copies when a transfer starts. "deferred" copies when it is waited
-            for, and until then its destination holds poison: a missing wait shows.
-        sim_checks: whether device code tells the simulator of each access, and accesses outside of
-            their buffer, of what the DMA owns, and of what another PE or cluster writes at the same
-            time are faults, in whatever order they run. Several times slower; takes 16 bytes for
-            each byte that a kernel touches. Code by way of C tells of its transfers alone.
-        clock_hz: clock that modelled times are given for; None is the machine's highest.
+        toolchain_dir: folder of the toolchain; None for the value of KALRAY_TOOLCHAIN_DIR.
+        clusters: number of clusters that run a kernel; None for all.
+        pes: number of processing elements per cluster; None for all. This option and those up to
+            `timeout_s` apply to platform "sim" only.
+        trace: whether to write modelled times to `<work_dir>/<device>.trace.json`.
+        sim_schedule: "sequential" runs PEs and clusters in the order of their numbers, "shuffled"
+            in a random order, which exposes races.
+        seed: seed of the random order; the same seed gives the same order.
+        dma_mode: "synchronous" copies when a transfer starts. "deferred" copies when the transfer
+            is awaited and poisons the destination until then, which exposes missing waits.
+        sim_checks: whether device code reports each access to the simulator. An access outside of
+            its buffer, to memory that a transfer is using, or to memory that another PE or cluster
+            writes at the same time is then a fault, whatever the order of execution. Several times
+            slower; needs 16 bytes for each byte that a kernel accesses.
+        clock_hz: clock frequency for modelled times; None for the machine's highest.
         ddr_bytes: size of the simulated main memory.
-        timeout_s: seconds that one kernel may take.
-        double_buffer: whether transfers of a loop overlap with its computation.
-        codegen: what makes the simulator's code: LLVM in this process, or the compiler that XTC_CC
-            names from the same C that Kalray's compiler gets.
-        opt_level: the optimisation level of either, 0 to 3.
+        timeout_s: time limit of a kernel, in seconds.
+        double_buffer: whether the transfers of a loop overlap with its computation.
+        codegen: code generator for the simulator: "llvm" in this process, or "c" for the compiler
+            named by XTC_CC, which gets the same C as Kalray's compiler.
+        opt_level: optimisation level of the code generator, 0 to 3.
     """
 
     platform: Platform = of_machine("sim")
@@ -115,21 +115,21 @@ class MppaOptions:
 
     @property
     def pe_count(self) -> int:
-        """Processing elements of each of them."""
+        """Processing elements of each cluster."""
         return self.machine.pes if self.pes is None else self.pes
 
     @property
     def clock(self) -> float:
-        """Cycles per second that modelled times are given for."""
+        """Clock frequency for modelled times, in Hz."""
         return self.machine.clock_hz if self.clock_hz is None else self.clock_hz
 
     @property
     def by_c(self) -> bool:
-        """Whether the code is made by way of C."""
+        """Whether code is generated by way of C."""
         return self.codegen == "c" or self.platform != "sim"
 
     def toolchain(self) -> Path:
-        """The toolchain's folder. Raises DeviceNotFound where none is named or there."""
+        """The toolchain's folder. Raises DeviceNotFound if it is not set or does not exist."""
         folder = self.toolchain_dir or knobs.KALRAY_TOOLCHAIN_DIR.get()
         name = knobs.KALRAY_TOOLCHAIN_DIR.name
         if folder is None:

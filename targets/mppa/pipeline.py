@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of device code, from linalg on tensors to what becomes machine code or C."""
+"""The stages of device code, from linalg on tensors to the llvm dialect or to loops for C."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _REGISTER_BITS = 256  # of a vector register of a PE
 BUFFERIZED = Stage(
     "bufferized",
     (
-        # What a schedule wants unrolled; before, each copy of a body would be bufferized.
+        # Loops that a schedule unrolls; unrolled earlier, each copy of a body would be bufferized.
         UnrollLoops(),
         "canonicalize",
         "cse",
-        # After it every allocation has a static size, which what follows needs.
+        # Gives every allocation a static size, which the later passes need.
         BoundLocalBuffers(),
     ),
 )
@@ -57,12 +57,13 @@ def offloaded(
     return Stage(
         "offloaded",
         (
-            # First, as the loop over a cluster's share can have its transfers overlapped too.
+            # First, so that transfers of the loop over a cluster's share can overlap too.
             DistributeClusters(clusters=clusters),
             "canonicalize",
-            # One subview for equal ones: copies show what they have in common.
+            # Merges equal subviews, which shows which copies access the same data.
             "cse",
-            # While copies are still one operation each; the rest are waited for where they are.
+            # While a copy is still one operation. Transfers that cannot overlap are awaited in
+            # place.
             *(overlap if double_buffer else ()),
             StartTransfers(),
             "canonicalize",
@@ -74,24 +75,24 @@ def offloaded(
 def _device_functions(
     machine: CoolidgeDescription, pes: int, *, checks: bool = False
 ) -> tuple[Step, ...]:
-    """Functions of control code and of PEs, with every buffer at its place."""
+    """Functions of control code and of PEs, with an offset for every buffer."""
     return (
         DropMeshes(),
-        # While it can still be seen what an operation computes.
+        # While structured operations still show their arithmetic.
         CountOperations(),
-        # Before views of SMEM and DDR are taken apart: tiles are cut by their strides.
+        # While buffers are views with strides, from which the tiles of micro-kernels are cut.
         CallMicroKernels(),
         "canonicalize",
         "cse",
-        # What is equal inside and outside of a PE's function was found before.
+        # After `cse`, which does not look across functions.
         OutlinePeFunctions(pes=pes),
         DropMemorySpaces(),
-        # A transfer's tag says until when it uses its buffer, so before transfers are lowered.
+        # Before transfers are lowered: a transfer's tag shows how long it uses its buffer.
         PlaceLocalBuffers(
             machine.smem_usable_bytes, symbol=SMEM, announce=BUFFER if checks else ""
         ),
         LowerTransfers(in_flight=machine.dma_in_flight),
-        # Parallel loops that have no mapping, and such inside others.
+        # Parallel loops without a mapping, and nested ones, become plain loops.
         "scf-forall-to-for",
         "canonicalize",
         "cse",
@@ -105,7 +106,8 @@ def lowered_to_llvm(machine: CoolidgeDescription, pes: int, *, checks: bool = Fa
         (
             *_device_functions(machine, pes, checks=checks),
             CopyByLoops(),
-            # On buffers, where strided views are free; on tensors they would burden bufferization.
+            # On buffers, where strided views are free; on tensors they would slow down
+            # bufferization.
             UnrollReductions(),
             "convert-linalg-to-loops",
             DefineMicroKernels(),
@@ -114,9 +116,9 @@ def lowered_to_llvm(machine: CoolidgeDescription, pes: int, *, checks: bool = Fa
             *NO_BF16,
             *TO_BRANCHES,
             *TO_LLVM,
-            # While a buffer is still what addresses are computed from.
+            # While the buffer behind each address is still known.
             *([AnnounceAccesses()] if checks else []),
-            # Kernels and PEs' functions get the signatures of dev.h.
+            # Kernels and the functions of PEs get the signatures of dev.h.
             ExportKernels(),
         ),
     )
@@ -134,7 +136,7 @@ def lowered_to_c(machine: CoolidgeDescription, pes: int, *, checks: bool = False
             ContractMultiplyAdds(),
             SplitVectors(bits=_REGISTER_BITS),
             *TO_ARRAYS,
-            # What is accessed does not change any more.
+            # Last: the accesses are final.
             *([AnnounceArrayAccesses()] if checks else []),
         ),
     )
@@ -161,12 +163,12 @@ def scheduled(options: MppaOptions) -> Stage:
     return Stage(
         "scheduled",
         (
-            # The user's schedules first: what follows decides for operations that have none.
+            # The user's schedules first: later passes distribute operations without one.
             DistributeSchedules(clusters, pes),
-            # Reshapes that cancel out, as around a sum that keeps its dimension, would part a
-            # chain.
+            # Removes reshapes that cancel out, as around a reduction that keeps its dimension: they
+            # would separate a chain of elementwise operations.
             "canonicalize",
-            # One member of a nest for a chain of elementwise operations.
+            # A chain of elementwise operations becomes one operation of a loop nest.
             FuseElementwise(),
             DistributeByDefault(machine.arch, clusters, pes, machine.smem_usable_bytes),
             "canonicalize",

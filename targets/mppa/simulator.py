@@ -68,14 +68,14 @@ def units() -> tuple[NativeUnit, NativeUnit]:
 
 
 def unavailable() -> str | None:
-    """Why this machine cannot run the simulator, None where it can."""
+    """The reason why this machine cannot run the simulator, or None."""
     return simulator_unavailable()
 
 
 def open_simulator(
     options: MppaOptions, machine: CoolidgeDescription, name: str, trace_file: Path | None
 ) -> OpenDevice:
-    """Start a simulator. Raises DeviceNotFound where it cannot be built or started."""
+    """Start a simulator. Raises DeviceNotFound if it cannot be built or started."""
     if reason := unavailable():
         raise DeviceNotFound(reason)
     program, library = units()
@@ -87,7 +87,7 @@ def open_simulator(
 def config_of(
     options: MppaOptions, machine: CoolidgeDescription, executable: bytes, trace_file: Path | None
 ) -> Config:
-    """What opens a simulator."""
+    """The parameters for opening a simulator."""
     return Config(
         nbytes=ctypes.sizeof(Config),
         executable=executable,

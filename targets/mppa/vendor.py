@@ -56,9 +56,9 @@ class VendorDevice(OpenDevice):
 def open_vendor(
     options: MppaOptions, machine: CoolidgeDescription, name: str, work_dir: Path
 ) -> OpenDevice:
-    """Start the vendor's simulator, or look for a board, and open it.
+    """Start the vendor's simulator, or find a board, and open it.
 
-    Raises DeviceNotFound saying what is missing.
+    Raises DeviceNotFound that names what is missing.
     """
     toolchain = options.toolchain()
     driver = built_driver(unit(toolchain))[1]
@@ -75,7 +75,7 @@ def open_vendor(
 
 
 def unit(toolchain: Path) -> NativeUnit:
-    """The driver, which the toolchain's headers and libraries are needed for."""
+    """The driver, which is compiled with the toolchain's headers and libraries."""
     return driver_unit(
         "mppa_driver_vendor",
         sorted(OWN_CSRC.glob("vendor_*.c")),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kalray's tools as argument lists, and what its host library is told; nothing is run here.
+"""Command lines of Kalray's tools, and settings of its host library; nothing is run here.
 
 Experimental: written from public sources (the options of mlir backends that use the tools, and
 github.com/kalray/gcc, `libgomp/plugin/plugin-kvx.c`), never run against the vendor's tools.
@@ -15,14 +15,14 @@ from xtc_targets.mppa.options import MppaOptions
 Words = tuple[str, ...]
 
 RENDEZVOUS = "mymppa"
-"""The folder, in the work folder, in which a simulator and the vendor's host library meet."""
+"""The folder, in the work folder, through which a simulator and the host library communicate."""
 
 HOST_LIBRARIES = ("mppa_offload_host", "mopd", "mppa_rproc_host", "pthread")
-"""What a host library that uses the vendor's offloading is linked with, from `lib`."""
+"""The libraries in `lib` for programs that use the vendor's offloading."""
 
 
 def compile_kernel(toolchain: Path, arch: str, source: Path, output: Path) -> Words:
-    """C for the device to an object file."""
+    """Compiles C for the device to an object file."""
     flags = ("-O2", "-fPIC", f"-march={arch}", "-DBUILD_ID=0")
     limits = ("-fvect-cost-model=cheap", "-fstack-limit-register=sr")
     files = ("-c", str(source), "-o", str(output))
@@ -32,19 +32,19 @@ def compile_kernel(toolchain: Path, arch: str, source: Path, output: Path) -> Wo
 def link_kernels(
     toolchain: Path, arch: str, objects: Sequence[Path], script: Path, output: Path
 ) -> Words:
-    """Object files to the shared library that the device loads; `script` adds sections."""
+    """Links object files to the shared library that the device loads; `script` adds sections."""
     flags = ("-shared", "-fPIC", f"-march={arch}", f"-Wl,-soname={output.name}", f"-Wl,-T,{script}")
     names = map(str, objects)
     return (program(toolchain, "kvx-cos-gcc"), *flags, *names, "-o", str(output))
 
 
 def list_boards(toolchain: Path) -> Words:
-    """Tells which boards are in this machine."""
+    """Lists the boards in this machine."""
     return (program(toolchain, "kvx-board-diag"), "--list-board")
 
 
 def start_simulator(options: MppaOptions, toolchain: Path, work_dir: Path) -> Words | None:
-    """The vendor's simulator that a platform needs beside the host, which ends it."""
+    """Starts the simulator process that a platform needs, or None; the host ends it."""
     folder = work_dir / RENDEZVOUS
     if options.platform == "iss":
         flags = ("--disable-cache", f"--march={options.arch}", "--no-load-elf")
@@ -57,7 +57,7 @@ def start_simulator(options: MppaOptions, toolchain: Path, work_dir: Path) -> Wo
 
 
 def offload_environment(options: MppaOptions, work_dir: Path) -> dict[str, str]:
-    """What the vendor's host library reads of the environment; "" where it must not be set."""
+    """Environment variables for the vendor's host library; "" for those to unset."""
     simulated = options.platform in ("iss", "qemu")
     return {
         "OMP_MPPA_FIRMWARE_NAME": options.firmware,
@@ -68,7 +68,7 @@ def offload_environment(options: MppaOptions, work_dir: Path) -> dict[str, str]:
 
 
 def firmware_path(options: MppaOptions, toolchain: Path) -> str:
-    """The firmware as the host library looks for it: a file for simulators, a name for hardware."""
+    """The firmware for the host library: a path for simulators, a name for hardware."""
     version = ("kv3-2",) if options.arch == "kv3-2" else ()
     if options.platform == "hw":
         return "/".join(("kalray", "opencl", *version, options.firmware))

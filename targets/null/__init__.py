@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An accelerator without hardware: the smallest target, to be read before writing another one."""
+"""An accelerator without hardware: the smallest target, as a model for other targets."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["TARGET", "NullDevice", "NullOptions", "NullTarget"]
 
 
 class NullTarget(AcceleratorTarget):
-    """Compiles kernels for this processor, which its device runs one after the other."""
+    """Compiles kernels for this processor, which the device runs one after the other."""
 
     name: ClassVar[str] = "null"
     Options: ClassVar[type[NullOptions]] = NullOptions
     splits_kernels: ClassVar[bool] = False
 
     def pipeline(self, options: NullOptions) -> Pipeline:
-        from xtc_targets.null.pipeline import null_pipeline  # loads MLIR, which others need not
+        from xtc_targets.null.pipeline import null_pipeline  # loads MLIR, so it is imported late
 
         return null_pipeline()
 
@@ -75,7 +75,7 @@ TARGET = NullTarget()
 
 
 def __getattr__(name: str) -> Any:
-    """The device is imported when it is asked for: it builds and loads code."""
+    """Import the device on first use: it builds and loads code."""
     if name == "NullDevice":
         from xtc_targets.null.device import NullDevice
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the lowered module to the device's image: here, a shared library for this processor."""
+"""Builds the device's image from the lowered module: a shared library for this processor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.ir.mlir import Operation
 
 
 def write_image(lowered: Operation, folder: Path, stem: str) -> str:
-    """Write the kernels' code; returns the file's name. Raises ToolError where linking fails."""
+    """Write the kernels' code; returns the file name. Raises ToolError if linking fails."""
     machine = Machine.host()
     code = compile_ir(translate_to_llvm_ir(lowered), machine, opt=3, name=stem)
     name = f"{stem}.so"

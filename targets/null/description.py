@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine as frozen data: what passes, device and simulator of a target agree on."""
+"""The machine as frozen data, which passes, device and simulator of a target share."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class NullDescription:
-    """What there is to know of a machine that does not exist; a real one names its sources here.
+    """The parameters of a machine that does not exist; a real one names its sources here.
 
     Attributes:
         memory_bytes: size of the device memory.
-        local_bytes: size of the local memory that a kernel has for the tiles of its schedule.
-        burst_bytes: what one command copies between the two, at most.
+        local_bytes: size of the local memory for the tiles of a kernel's schedule.
+        burst_bytes: most bytes that one command copies between the two memories.
     """
 
     memory_bytes: int
@@ -24,4 +24,4 @@ class NullDescription:
 NULL = NullDescription(memory_bytes=1 << 30, local_bytes=64 << 10, burst_bytes=2048)
 
 MAX_MEMORY_BYTES = 1 << 40
-MAX_MEMORIES = 64  # as many as a set of devices has members
+MAX_MEMORIES = 64  # the most members of a set of devices

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runtime: a driver in C that is opened, and what `AcceleratorDevice` asks for beside it."""
+"""The runtime: opens a driver in C, and implements the rest of `AcceleratorDevice`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class NullDevice(DriverDevice):
 
     Args:
         memory_bytes: size of each memory.
-        memories: how many there are, each with a processor and an engine.
+        memories: number of memories, each with a processor and an engine.
     """
 
     def __init__(self, memory_bytes: int = NULL.memory_bytes, memories: int = 1) -> None:

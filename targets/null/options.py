@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many memories the device has, and how large they are."""
+"""The options of a null device: the number and the size of its memories."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class NullOptions:
     """Options of a null device and of code for it.
 
     Attributes:
-        memory_bytes: size of each of the device's memories.
-        memories: how many it has; elementwise kernels share their rows among them.
+        memory_bytes: size of each memory of the device.
+        memories: number of memories; elementwise kernels divide their rows among them.
     """
 
     memory_bytes: int = of_device(NULL.memory_bytes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of a device's code, each with the passes that lead there from the one before."""
+"""The stages of device code, each with the passes that lower the previous stage to it."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from xtc_targets.null.passes.take_shards import TakeShards
 
 _LOCAL = 2  # the memory space of local memory
 
-# What users schedule, with packed tiles in local memory; a real machine distributes the rest over
-# its cores here.
+# Applies the user's schedules, with packed tiles in local memory. A real machine also distributes
+# unscheduled operations over its cores here.
 SCHEDULED = Stage("scheduled", (ApplySchedules(space=_LOCAL), "canonicalize", "cse"))
 
 BUFFERIZED = Stage(
     "bufferized",
     (
-        # Each memory's processor computes on what is there.
+        # Each processor computes on the shards in its own memory.
         TakeShards(),
-        # One core runs every loop.
+        # The single core runs every loop.
         "scf-forall-to-for",
-        # What a schedule wants unrolled; before, each copy of a body would be bufferized.
+        # Loops that a schedule unrolls; unrolled earlier, each copy of a body would be bufferized.
         UnrollLoops(),
         "canonicalize",
         "cse",
-        # After it every local buffer has a static size, which the next stage needs.
+        # Gives every local buffer a static size, which the next stage needs.
         BoundLocalBuffers(space=_LOCAL),
     ),
 )
@@ -44,15 +44,15 @@ BUFFERIZED = Stage(
 OFFLOADED = Stage(
     "offloaded",
     (
-        # While copies are still one operation each.
+        # While a copy is still one operation.
         DoubleBuffer(NULL.local_bytes, space=_LOCAL),
         StartTransfers(space=_LOCAL),
         "canonicalize",
         "cse",
-        # The tag of a transfer shows how long it uses its buffer, so this precedes the commands.
+        # Before transfers are lowered: a transfer's tag shows how long it uses its buffer.
         PlaceLocalBuffers(NULL.local_bytes, space=_LOCAL),
         CopyByBursts(NULL.burst_bytes),
-        # Buffers in main memory.
+        # For buffers in main memory.
         "buffer-deallocation-pipeline",
     ),
 )
@@ -60,7 +60,7 @@ OFFLOADED = Stage(
 LOWERED = Stage(
     "lowered",
     (
-        # The device's memory is this process's.
+        # All of the device's memories are memory of this process.
         DropMemorySpaces(),
         CopyByLoops(),
         "convert-linalg-to-loops",
@@ -68,7 +68,7 @@ LOWERED = Stage(
         *NO_BF16,
         *TO_BRANCHES,
         *TO_LLVM,
-        # Kernels get their arguments as words, whatever their number.
+        # Every kernel gets its arguments as one array of 64-bit words.
         PackArguments(),
     ),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the lowered stage to a device image: a shared library for the simulator, PTX and machine
+"""Builds device images from the lowered stage: a shared library for the simulator, PTX and machine
 code for a GPU."""
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def build_image(lowered: Operation, options: NvgpuOptions, folder: Path, stem: str) -> str:
-    """Write the device image into `folder`; returns its file's name.
+    """Write the device image into `folder`; returns its file name.
 
-    It is `<stem>.so` for the simulator, where the calls of cuda_sim.h stay open until it loads the
-    file; `<stem>.ptx` for a GPU, or `<stem>.fatbin` with the same PTX and machine code for
-    `options.cubins`. Raises CompileError where no code can be generated, or NVIDIA's assembler
-    refuses it; ToolError where linking fails, or the assembler was asked for and is missing.
+    It is `<stem>.so` for the simulator, which resolves the calls of cuda_sim.h when it loads the
+    file. For a GPU it is `<stem>.ptx`, or `<stem>.fatbin` with the same PTX and machine code for
+    `options.cubins`. Raises CompileError if code generation fails or NVIDIA's assembler refuses the
+    code, and ToolError if linking fails or a required assembler is missing.
     """
     if options.platform == "hw":
         return _gpu_image(ptx(lowered, options), options, folder, stem)
@@ -33,7 +33,7 @@ def build_image(lowered: Operation, options: NvgpuOptions, folder: Path, stem: s
 
 
 def code(lowered: Operation, options: NvgpuOptions, name: str) -> str:
-    """The `code` stage as text: PTX, or the assembly of the machine that simulates."""
+    """The `code` stage as text: PTX, or the assembly of the machine that runs the simulator."""
     if options.platform == "hw":
         return ptx(lowered, options)
     machine, opt = Machine.host(), options.opt_level
@@ -41,7 +41,7 @@ def code(lowered: Operation, options: NvgpuOptions, name: str) -> str:
 
 
 def toolchain(options: NvgpuOptions) -> dict[str, str]:
-    """What shapes the code; `NvgpuDevice.check_code` reads the machine's part."""
+    """The settings that determine the code; `NvgpuDevice.check_code` compares the machine's."""
     machine = {
         "arch": options.arch,
         "platform": options.platform,

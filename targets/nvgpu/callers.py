@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The streams in which array libraries of this process work: kernels on their arrays go there."""
+"""Finds the streams of array libraries in this process, for kernels on their arrays."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from xtc_targets.nvgpu.gpu_array import has_gpu_memory
 from xtc_targets.nvgpu.options import NvgpuOptions
 
 LEGACY = 1
-"""CUDA's default stream, as DLPack and the CUDA array interface number it; its own handle is 0."""
+"""The number of CUDA's default stream in DLPack and the CUDA array interface; CUDA's is 0."""
 
 
 def options_holding(array: Any) -> NvgpuOptions | None:
-    """The GPU in whose memory an array of another library is. Raises DeviceNotFound."""
+    """The GPU that holds an array of another library. Raises DeviceNotFound."""
     return _gpu(_index_of(array), hardware.LIBRARY) if has_gpu_memory(array) else None
 
 
 def options_in_use() -> NvgpuOptions | None:
-    """The GPU that PyTorch or CuPy uses now; None where neither uses any."""
+    """The GPU that PyTorch or CuPy currently uses; None if neither uses one."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and torch.cuda.is_initialized():
         return _gpu(torch.cuda.current_device(), hardware.LIBRARY)
@@ -35,16 +35,19 @@ def _gpu(index: int, library: str) -> NvgpuOptions:
 
 
 def _index_of(array: Any) -> int:
-    """The number of an array's GPU; what the interface of CUDA leaves open is taken as the first,
-    and found wrong where it is not."""
+    """The number of an array's GPU.
+
+    The CUDA array interface does not give it: the first GPU is assumed, and a wrong assumption is
+    detected later.
+    """
     return int(array.__dlpack_device__()[1]) if hasattr(array, "__dlpack_device__") else 0
 
 
 def streams_of(arrays: Sequence[Any]) -> list[int]:
-    """The streams of arrays in a GPU's memory, each once; [] where there is no such array.
+    """The streams of arrays in GPU memory, each once; [] if there is no such array.
 
-    PyTorch and CuPy are asked for the stream that they use now; arrays of other libraries say it by
-    the CUDA array interface, version 3, or follow the first stream that is known.
+    PyTorch and CuPy report their current stream. Arrays of other libraries give theirs by the CUDA
+    array interface, version 3, or else use the first known stream.
     """
     foreign = [array for array in arrays if has_gpu_memory(array)]
     known = [stream for array in foreign if (stream := _stream_of(array)) is not None]
@@ -52,7 +55,7 @@ def streams_of(arrays: Sequence[Any]) -> list[int]:
 
 
 def current_stream() -> int:
-    """The stream in which PyTorch or CuPy works now; 0, the device's, where neither uses any."""
+    """The current stream of PyTorch or CuPy; 0, the device's stream, if neither has one."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         return _number(torch.cuda.current_stream().cuda_stream)

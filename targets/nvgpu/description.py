@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NVIDIA GPUs as frozen data.
 
-Where a number comes from:
+Sources of the numbers:
 
 - [A] "NVIDIA A100 Tensor Core GPU Architecture" (whitepaper, V1.0, 2020), tables 1 and 4.
 - [H] "NVIDIA H100 Tensor Core GPU Architecture" (whitepaper, V1.04, 2023), tables 2 and 3; the
@@ -12,7 +12,7 @@ Where a number comes from:
   specifications.
 - [I] "Parallel Thread Execution ISA", chapter "Release Notes".
 - [T] "CUDA C++ Programming Guide", chapter "Hardware Implementation".
-- "assumption": ours; nothing that runs depends on it but the simulator's addresses.
+- "assumption": ours; only the simulator's addresses depend on it.
 """
 
 from __future__ import annotations
@@ -23,41 +23,41 @@ from types import MappingProxyType
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 ACCESS_BYTES = 16
-"""What one instruction of a thread loads or stores, at most [I]."""
+"""The most bytes that one instruction of a thread loads or stores [I]."""
 BUFFER_ALIGNMENT = 64
-"""Bytes; kernels count on it that the addresses of all their buffers are multiples of it."""
+"""Alignment in bytes that kernels assume of the addresses of all their buffers."""
 
 
 @dataclass(frozen=True)
 class GpuDescription:
-    """One GPU. Sizes and addresses are in bytes, rates for each SM and cycle.
+    """One GPU. Sizes and addresses are in bytes, rates are per SM and cycle.
 
     Attributes:
-        arch: what code is compiled for.
-        board: the contraction whose numbers these are.
+        arch: the architecture that code is compiled for.
+        board: the product whose numbers these are.
         capability: compute capability, major and minor [P].
-        ptx: the first version of PTX that has this target [I].
+        ptx: the first version of PTX with this target [I].
         sms: streaming multiprocessors [A, H].
         clock_hz: boost clock [A, H].
         tensor_clock_hz: boost clock while tensor cores run [A, H].
         memory_bytes: global memory [A, H].
-        memory_bytes_per_second: its bandwidth [A, H].
-        l2_bytes: of the L2 cache [A, H].
+        memory_bytes_per_second: bandwidth of global memory [A, H].
+        l2_bytes: size of the L2 cache [A, H].
         shared_bytes_sm: shared memory of an SM [P].
-        shared_bytes_block: what a block may have of it [P].
-        tensor_macs: multiply-adds of the tensor cores, dense, by element type of the operands; from
-            the peak rates of [A, H], divided by SMs and clock.
+        shared_bytes_block: most shared memory of a block [P].
+        tensor_macs: dense multiply-adds of the tensor cores, by element type of the operands; the
+            peak rates of [A, H], divided by SMs and clock.
         core_macs: multiply-adds without tensor cores, likewise.
-        registers_sm: registers of 32 bits of an SM [P].
-        registers_thread: of a thread [P].
+        registers_sm: 32-bit registers of an SM [P].
+        registers_thread: most registers of a thread [P].
         warp_threads: threads of a warp [T].
-        threads_sm: resident on an SM [P].
-        blocks_sm: likewise [P].
-        max_block_threads: threads of a block [P].
-        max_block: its size in x, y and z [P].
-        max_grid: blocks of a grid in x, y and z [P].
-        global_address: where the simulator's global memory begins (assumption).
-        shared_address: where a simulated block finds its shared memory (assumption).
+        threads_sm: most resident threads of an SM [P].
+        blocks_sm: most resident blocks of an SM [P].
+        max_block_threads: most threads of a block [P].
+        max_block: largest size of a block in x, y and z [P].
+        max_grid: most blocks of a grid in x, y and z [P].
+        global_address: start address of the simulator's global memory (assumption).
+        shared_address: address of a simulated block's shared memory (assumption).
     """
 
     arch: str
@@ -86,7 +86,7 @@ class GpuDescription:
     shared_address: int = 0x4000_0000
 
     def peak_macs_per_second(self, dtype: str) -> float:
-        """Multiply-adds per second, by tensor cores where they take the type as it is."""
+        """Peak multiply-adds per second, by tensor cores if they support the type directly."""
         if dtype in self.tensor_macs:
             return self.tensor_macs[dtype] * self.sms * self.tensor_clock_hz
         rate = self.core_macs.get(dtype, self.core_macs["other"])
@@ -125,8 +125,8 @@ RTX3090 = GpuDescription(
     l2_bytes=6 * MIB,
     shared_bytes_sm=100 * KIB,
     shared_bytes_block=99 * KIB,
-    # [G] gives 71 TFLOPS for float16 with sums in float32, half of that for TF32, 284 TOPS for
-    # int8.
+    # [G] gives 71 TFLOPS for float16 with accumulators in float32, half of that for TF32, 284 TOPS
+    # for int8.
     tensor_macs=MappingProxyType({"float16": 256, "bfloat16": 256, "tfloat32": 128, "int8": 1024}),
     core_macs=MappingProxyType({"float32": 128, "float64": 2, "other": 64}),
     threads_sm=1536,
@@ -146,8 +146,8 @@ RTX4090 = GpuDescription(
     l2_bytes=72 * MIB,
     shared_bytes_sm=100 * KIB,
     shared_bytes_block=99 * KIB,
-    # [L] gives 165.2 TFLOPS for float16 with sums in float32, half of that for TF32, 660.6 TOPS
-    # for int8.
+    # [L] gives 165.2 TFLOPS for float16 with accumulators in float32, half of that for TF32, 660.6
+    # TOPS for int8.
     tensor_macs=MappingProxyType({"float16": 256, "bfloat16": 256, "tfloat32": 128, "int8": 1024}),
     core_macs=MappingProxyType({"float32": 128, "float64": 2, "other": 64}),
     threads_sm=1536,
@@ -177,4 +177,4 @@ H100 = GpuDescription(
 MACHINES: Mapping[str, GpuDescription] = MappingProxyType(
     {machine.arch: machine for machine in (A100, RTX3090, RTX4090, H100)}
 )
-"""Every GPU by the architecture that code is compiled for."""
+"""All GPUs by the architecture that code is compiled for."""

@@ -26,9 +26,9 @@ class NvgpuDevice(DriverDevice):
     """A GPU, opened at its first use; instances are independent.
 
     Args:
-        options: which one, how a simulator behaves, and what code for it is compiled with.
-        machine: the GPU to simulate where it is not one that is described, such as a copy of a
-            description with less shared memory (`dataclasses.replace`).
+        options: the options of the GPU, of its simulator, and of code for it.
+        machine: a hypothetical GPU to simulate, such as a copy of a description with less shared
+            memory (`dataclasses.replace`).
     """
 
     array_type: ClassVar[type[GpuArray]] = GpuArray
@@ -77,7 +77,7 @@ class NvgpuDevice(DriverDevice):
         return 2 * self.machine.peak_macs_per_second(element_type(dtype).name)
 
     def memory_bandwidth(self) -> float:
-        """The description's, of the GPU that code is compiled for."""
+        """The memory bandwidth in the description of the GPU that code is compiled for."""
         return self.machine.memory_bytes_per_second
 
     def borrowed(self, value: object, stream: int | None = None) -> DeviceArray | None:
@@ -85,7 +85,7 @@ class NvgpuDevice(DriverDevice):
 
     @property
     def device_chip(self) -> str:
-        """The GPU's name, as its driver gives it; of a simulator what code is compiled for."""
+        """The GPU's name from its driver; for a simulator, the architecture of the code."""
         if self.is_modelled:
             return self.device_arch
         return chip_name(self.options.device_index, self.options.driver_library)

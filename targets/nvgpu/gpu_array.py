@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A GPU's arrays and those of other libraries: each uses the other's memory where it is.
+"""Shares arrays in GPU memory with other libraries, in both directions, without copies.
 
 The protocols are the CUDA array interface, version 3, and DLPack.
 """
@@ -22,14 +22,13 @@ from xtc_targets.nvgpu.description import BUFFER_ALIGNMENT
 
 
 class GpuArray(DeviceArray):
-    """An array on a GPU, which other libraries can use where it is."""
+    """An array on a GPU, which other libraries can use without a copy."""
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Where it is, as CUDA's array interface has it; no stream has to be waited for.
+        """The array in the form of CUDA's array interface; there is no stream to wait for.
 
-        Raises AttributeError on the simulator, whose memory is no GPU's, so that nothing takes it
-        for an address on one.
+        Raises AttributeError on the simulator, whose addresses are not addresses of a GPU.
         """
         if self.device.is_modelled:
             raise AttributeError(f"{self!r} is on a simulator, in no memory of a GPU")
@@ -45,7 +44,7 @@ class GpuArray(DeviceArray):
 
 @dataclass(frozen=True)
 class _Foreign:
-    """What a protocol says: address, sizes, bytes from one index to the next, element type."""
+    """An array described by a protocol: address, sizes, strides in bytes, element type."""
 
     address: int
     shape: tuple[int, ...]
@@ -73,12 +72,12 @@ class _Foreign:
 def borrowed(
     device: DriverDevice, value: Any, simulated: bool, stream: int | None = None
 ) -> BorrowedArray | None:
-    """An array over the GPU memory that `value` has; None where it has none.
+    """An array over the GPU memory of `value`; None if it is not in GPU memory.
 
-    What its library still does with it is waited for, or comes before what `stream` gets next.
+    Pending work of its library on it is awaited, or ordered before later work in `stream`.
 
-    Raises UserError for memory that is not on `device`, or not dense, aligned and of an element
-    type that there is.
+    Raises UserError for memory that is not on `device`, not dense or not aligned, or of an
+    unsupported element type.
     """
     if not has_gpu_memory(value):
         return None
@@ -101,7 +100,7 @@ def borrowed(
 
 
 def has_gpu_memory(value: Any) -> bool:
-    """Whether `value` says that its elements are on a GPU."""
+    """Whether `value` reports that its elements are on a GPU."""
     if isinstance(value, np.ndarray | DeviceArray):
         return False
     if hasattr(value, "__dlpack_device__"):
@@ -113,7 +112,7 @@ def _described(value: Any, stream: int | None) -> _Foreign:
     if not hasattr(value, "__dlpack__"):
         return _by_interface(value, value.__cuda_array_interface__)
     try:
-        # Without a stream what its library still does with it is waited for later: -1 is no order.
+        # Without a stream, pending work of its library is awaited later: -1 requests no ordering.
         capsule = _plain(value).__dlpack__(stream=-1 if stream is None else stream)
         tensor = tensor_in(capsule)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
@@ -129,7 +128,7 @@ def _described(value: Any, stream: int | None) -> _Foreign:
 
 
 def _plain(value: Any) -> Any:
-    """A tensor as DLPack takes it: without its gradient, and as bytes where DLPack has no type."""
+    """A tensor for DLPack: without gradient, and as bytes if DLPack lacks its type."""
     plain = value.detach() if hasattr(value, "detach") else value
     if str(getattr(plain, "dtype", "")).startswith("torch.float8"):
         return plain.view(sys.modules["torch"].uint8)
@@ -170,7 +169,7 @@ def _check(found: _Foreign, kind: str) -> None:
 
 
 def _check_extent(device: DriverDevice, found: _Foreign, kind: str) -> None:
-    """It is all in one allocation on this GPU."""
+    """Raise UserError unless the array is inside one allocation on this GPU."""
     try:
         start, nbytes = device.opened().two_numbers("span", found.address)
     except DeviceMemoryError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GPUs of this machine, behind NVIDIA's driver."""
+"""GPUs of this machine, through NVIDIA's driver."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Config(ctypes.Structure):
 
 
 def unit() -> NativeUnit:
-    """The driver; nothing of NVIDIA's is needed to build it."""
+    """The driver, which is built without any of NVIDIA's software."""
     return driver_unit("nvgpu_driver_hw", sorted(OWN_CSRC.glob("hw_*.c")))
 
 
@@ -61,14 +61,14 @@ def _capability(cuda: ctypes.CDLL, gpu: int, attribute: int) -> int:
 
 
 def _number(cuda: ctypes.CDLL, function: str, *arguments: int) -> int:
-    """What a function writes to its first parameter; -1 where it fails."""
+    """The value that a function writes to its first parameter; -1 if it fails."""
     out = ctypes.c_int(-1)
     getattr(cuda, function)(ctypes.byref(out), *arguments)
     return out.value
 
 
 def chip_name(number: int, library: Path | str = LIBRARY) -> str:
-    """What the driver calls a GPU, such as "NVIDIA H200"; "" where it does not say."""
+    """The driver's name of a GPU, such as "NVIDIA H200"; "" if it has none."""
     cuda = _loaded(library)
     name = ctypes.create_string_buffer(256)
     if cuda.cuInit(0) or cuda.cuDeviceGetName(name, 256, _number(cuda, "cuDeviceGet", number)):
@@ -77,7 +77,7 @@ def chip_name(number: int, library: Path | str = LIBRARY) -> str:
 
 
 def first_gpu(library: Path | str = LIBRARY) -> NvgpuOptions:
-    """The first GPU that code can be made for, and the best code for it. Raises DeviceNotFound."""
+    """The first supported GPU, with the best architecture for it. Raises DeviceNotFound."""
     found = capabilities(library)
     for index, capability in enumerate(found):
         if arch := best_arch(capability):
@@ -87,7 +87,7 @@ def first_gpu(library: Path | str = LIBRARY) -> NvgpuOptions:
 
 
 def gpu_options(index: int, library: Path | str = LIBRARY) -> NvgpuOptions:
-    """The GPU of this number, and the best code for it. Raises DeviceNotFound."""
+    """The GPU of this number, with the best architecture for it. Raises DeviceNotFound."""
     found = capabilities(library)
     arch = best_arch(found[index]) if index < len(found) else None
     if arch is None:
@@ -96,7 +96,7 @@ def gpu_options(index: int, library: Path | str = LIBRARY) -> NvgpuOptions:
 
 
 def best_arch(capability: tuple[int, int]) -> str | None:
-    """The newest code that a GPU of this compute capability runs; None where there is none."""
+    """The newest architecture whose code a GPU of this compute capability runs, or None."""
     for arch in reversed(tuple(MACHINES)):
         needed, exact = MACHINES[arch].capability, arch.endswith("a")
         if capability == needed or (capability > needed and not exact):
@@ -105,7 +105,7 @@ def best_arch(capability: tuple[int, int]) -> str | None:
 
 
 def unavailable(library: Path | str = LIBRARY) -> str | None:
-    """Why this machine has no GPU that code can be made for, None where it has one."""
+    """The reason why this machine has no supported GPU, or None."""
     try:
         first_gpu(library)
     except DeviceNotFound as error:
@@ -116,8 +116,8 @@ def unavailable(library: Path | str = LIBRARY) -> str | None:
 def open_hardware(options: NvgpuOptions, name: str) -> OpenDevice:
     """Open a GPU.
 
-    Raises DeviceNotFound where NVIDIA's driver or the GPU is not there, or cannot run code for
-    `options.arch`.
+    Raises DeviceNotFound if NVIDIA's driver or the GPU is missing, or if the GPU cannot run code
+    for `options.arch`.
     """
     major, minor = options.machine.capability
     config = Config(
@@ -127,7 +127,7 @@ def open_hardware(options: NvgpuOptions, name: str) -> OpenDevice:
         number=options.device_index,
         major=major,
         minor=minor,
-        # Code for an architecture whose name ends in "a" runs on no other one.
+        # Code for an architecture whose name ends in "a" runs only on that architecture.
         exact=options.arch.endswith("a"),
         timeout_s=options.timeout_s,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which GPU, how it behaves where that is a simulator's choice, and how code for it is made."""
+"""The options of a GPU, of its simulator, and of code for it."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ class NvgpuOptions:
     """Options of a GPU and of code for it.
 
     Attributes:
-        platform: "sim" is the simulator of this project, "hw" a GPU of this machine.
-        arch: what code is compiled for, "sm_80", "sm_86", "sm_89" or "sm_90a"; a GPU must be able
-            to run it.
-        device_index: of the GPU among those that the driver shows, for "hw".
-        driver_library: NVIDIA's driver, as the system's loader finds it, for "hw".
-        sim_schedule: "sequential" runs blocks and threads by their numbers, "shuffled" in a random
-            order, which exposes races; for the simulator alone, as the next four are.
-        sim_races: whether accesses that no barrier keeps apart are faults, in whatever order they
-            run: between threads of a block and between blocks. Takes 16 bytes for each byte that
-            a kernel touches.
-        sim_cores: cores on which blocks of a launch run at the same time, 1 to 64; None: all that
-            this process may use. Results, counts and faults are the same. Blocks run one after
-            another with "shuffled" or `sim_races`, in clusters, and where a kernel has atomic
-            instructions on global memory or waits for other blocks.
-        seed: of that order; the same seed gives the same order.
+        platform: "sim" for the simulator of this project, "hw" for a GPU of this machine.
+        arch: architecture that code is compiled for: "sm_80", "sm_86", "sm_89" or "sm_90a".
+        device_index: index of the GPU among those that the driver lists, for "hw".
+        driver_library: file name or path of NVIDIA's driver library, for "hw".
+        sim_schedule: "sequential" runs blocks and threads in the order of their numbers, "shuffled"
+            in a random order, which exposes races. This option and the next four apply to platform
+            "sim" only.
+        sim_races: whether conflicting accesses without a barrier between them are faults, whatever
+            the order of execution: between threads of a block and between blocks. Needs 16 bytes
+            for each byte that a kernel accesses.
+        sim_cores: number of cores that run the blocks of a launch in parallel, 1 to 64; None for
+            all that this process may use. It does not change results, counts or faults. Blocks run
+            one after another with "shuffled" or `sim_races`, in clusters, and if a kernel has
+            atomic instructions on global memory or waits for other blocks.
+        seed: seed of the random order; the same seed gives the same order.
         memory_bytes: size of the simulated global memory.
-        timeout_s: seconds that one kernel may take. A simulator stops it then; a GPU cannot be
-            stopped: its device is lost, and runs the kernel until this process ends.
-        block_threads: threads of a block, where a kernel has that many.
-        opt_level: the optimisation level, 0 to 3.
-        tf32: whether contractions of float32 may round their operands to TF32, 10 bits after the
-            point, for tensor cores.
-        bulk_pipelines: whether a loop of copies and dots, of a tile kernel or of a graph's
+        timeout_s: time limit of a kernel, in seconds. The simulator stops the kernel. A GPU cannot
+            be stopped: the device is lost, and runs the kernel until this process ends.
+        block_threads: threads of a block, if a kernel has that many.
+        opt_level: optimisation level, 0 to 3.
+        tf32: whether float32 contractions may round their operands to TF32 (10 bits of mantissa),
+            for tensor cores.
+        bulk_pipelines: whether a loop of copies and dots in a tile kernel, or a graph's
             contraction, may become a pipeline of bulk copies and warpgroups, on sm_90a.
-        cubins: chips that machine code is made for beside the PTX, for "hw": names such as "sm_86",
-            which need NVIDIA's assembler. "auto" is `arch` where the assembler is found, else
-            "none": the GPU's driver translates PTX when it loads it.
+        cubins: architectures, such as "sm_86", to assemble the PTX for, with NVIDIA's assembler,
+            for "hw". "auto" is `arch` if the assembler is found, or else "none": the GPU's driver
+            then compiles the PTX when it loads it.
     """
 
     platform: Platform = of_machine("sim")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device code for a GPU: the llvm dialect to PTX, by LLVM's back end in this process."""
+"""Generates PTX from the llvm dialect, by LLVM's back end in this process."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 _NAME = "device"
 _ACQUIRES_MAP, _MAPS = "nvvm.fence.proxy.acquire", "ptx83"
-"""An instruction, and the version of PTX that brought it ("PTX ISA", fence.proxy.tensormap)."""
+"""An instruction, and the PTX version that introduced it ("PTX ISA", fence.proxy.tensormap)."""
 
 
 def ptx(lowered: Operation, options: NvgpuOptions) -> str:
-    """PTX of a device's module. Raises CompileError with what the code generator says."""
+    """PTX of a device module. Raises CompileError with the code generator's message."""
     from xtc.ir.mlir import MLIRError, Module, PassManager, gpu_object
 
     body = "\n".join(str(op) for op in lowered.regions[0].blocks[0].operations)

@@ -20,28 +20,28 @@ from xtc_targets.nvgpu.options import MAX_CORES, NvgpuOptions
 
 OWN_CSRC = Path(__file__).parent / "csrc"
 ALONE_NS = 1_000_000
-"""How long a launch runs on one core before it takes all of them."""
+"""The time that a launch runs on one core before it uses all cores."""
 
 PROCESSORS = ("x86_64", "aarch64")
-"""Those that the simulator's threads are written for."""
+"""The processors that the simulator's threads support."""
 
 
 Print = ctypes.CFUNCTYPE(None, c_void_p, c_uint64)
 
 
 def write_printed(text: int, nbytes: int) -> None:
-    """Write what a launch has printed to `sys.stdout`; the simulator's driver calls it."""
+    """Write the output of a launch to `sys.stdout`; the simulator's driver calls it."""
     try:
         if sys.stdout is not None:
             sys.stdout.write(ctypes.string_at(text, nbytes).decode(errors="replace"))
-    except Exception:  # Python tells it by `sys.unraisablehook`: the launch itself goes on
+    except Exception:  # Python reports it by `sys.unraisablehook`, and the launch continues
         raise
     except BaseException as error:
         interrupted(error)
 
 
 _write_printed = Print(write_printed)
-"""For as long as simulators may call it."""
+"""Kept alive as long as simulators may call it."""
 
 
 class Machine(ctypes.Structure):
@@ -82,7 +82,7 @@ def units() -> tuple[NativeUnit, NativeUnit]:
 
 
 def unavailable() -> str | None:
-    """Why this machine cannot run the simulator, None where it can."""
+    """The reason why this machine cannot run the simulator, or None."""
     if reason := simulator_unavailable():
         return reason
     if platform.machine() not in PROCESSORS:
@@ -91,7 +91,7 @@ def unavailable() -> str | None:
 
 
 def open_simulator(options: NvgpuOptions, machine: GpuDescription, name: str) -> OpenDevice:
-    """Start a simulator. Raises DeviceNotFound where it cannot be built or started."""
+    """Start a simulator. Raises DeviceNotFound if it cannot be built or started."""
     if reason := unavailable():
         raise DeviceNotFound(reason)
     program, library = units()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's programs, where they are found: from PTX to machine code, and both in one file."""
+"""Finds and runs NVIDIA's programs that assemble PTX and pack it with machine code."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ _ASSEMBLE_S = 600.0
 
 
 def find(program: str) -> Path | None:
-    """One of NVIDIA's programs; None where it is not found.
+    """The path of one of NVIDIA's programs; None if it is not found.
 
-    Looked for in the PyPI packages of CUDA, on the path and in /usr/local/cuda; or in the toolkit
-    that XTC_CUDA_ROOT names, and there alone. Raises ToolError where that has no such program.
+    It is searched for in the PyPI packages of CUDA, on the path and in /usr/local/cuda. If
+    XTC_CUDA_ROOT names a toolkit, only that is searched; ToolError is raised if it lacks the
+    program.
     """
     if root := knobs.CUDA_ROOT.get():
         path = shutil.which(program, path=root / "bin")
@@ -39,7 +40,7 @@ def find(program: str) -> Path | None:
 
 
 def found(program: str, deed: str) -> Path:
-    """The same; raises ToolError where it is not found, `deed` being what it is needed for."""
+    """The path of a program. Raises ToolError if it is missing; `deed` says what it is for."""
     path = find(program)
     if path is None:
         raise ToolError(
@@ -51,15 +52,15 @@ def found(program: str, deed: str) -> Path:
 
 
 def version(program: Path) -> str:
-    """What a program says that it is, in one line."""
+    """The version that a program reports, in one line."""
     return _version(program, program.stat().st_mtime_ns)
 
 
 def fat_binary(ptx: str, arch: str, chips: Sequence[str], file: Path) -> None:
-    """Write `file`: machine code for each of `chips`, and the PTX for what none of it runs on.
+    """Write `file`: machine code for each of `chips`, and the PTX for all other GPUs.
 
-    NVIDIA's driver takes from it what fits its GPU. Raises ToolError where a program is missing,
-    CompileError with the assembler's words where it refuses the PTX.
+    NVIDIA's driver selects the code for its GPU. Raises ToolError if a program is missing, and
+    CompileError with the assembler's message if it refuses the PTX.
     """
     with private_folder("nvgpu-") as temporary:
         folder = Path(temporary)
@@ -74,14 +75,14 @@ def fat_binary(ptx: str, arch: str, chips: Sequence[str], file: Path) -> None:
 
 
 def assemble(ptx: Path, chip: str, cubin: Path) -> str:
-    """Machine code of a file of PTX for one chip; returns what the assembler says of it.
+    """Assemble a PTX file for one chip; returns the assembler's output.
 
-    Raises ToolError where there is no assembler, CompileError with its words where it refuses the
+    Raises ToolError if there is no assembler, and CompileError with its message if it refuses the
     code.
     """
     deed = f"making machine code for {chip}"
     ptxas = found("ptxas", deed)
-    # The folder's name would be a part of the code.
+    # Otherwise the folder's name would become a part of the code.
     words: list[Path | str] = [ptxas, "-v", f"-arch={chip}", ptx.name, "-o", cubin.resolve()]
     try:
         ran = tool.run(
@@ -94,7 +95,7 @@ def assemble(ptx: Path, chip: str, cubin: Path) -> str:
 
 
 def _folders() -> Iterator[Path | None]:
-    """Folders to look in; None is the path."""
+    """The folders to search; None stands for the path."""
     package = importlib.util.find_spec("nvidia")
     for folder in (package.submodule_search_locations or []) if package else []:
         toolkits = sorted(Path(folder).glob("cu[0-9]*"), reverse=True)

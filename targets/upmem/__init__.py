@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""UPMEM's processing-in-memory modules: thousands of small processors, each beside its memory."""
+"""UPMEM's processing-in-memory modules: thousands of small processors beside their memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["TARGET", "UpmemDevice", "UpmemOptions", "UpmemTarget"]
 
 
 def __getattr__(name: str) -> Any:
-    """What the compiler of DPU programs does not need, which Makefiles call often, comes late."""
+    """Import on first use: the compiler of DPU programs, which Makefiles call often, stays fast."""
     if name == "UpmemDevice":
         from xtc_targets.upmem.device import UpmemDevice
 

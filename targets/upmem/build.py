@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the lowered module to an image: programs of DPUs, and a table of the kernels in them.
+"""Builds images from the lowered module: DPU programs, and a table of the kernels in them.
 
-An image begins with its magic and the numbers of programs and of kernels, then for each program its
-offset and size, for each kernel its name, its program, its number there and its buffers; then the
-programs. `csrc/driver_image.c` reads it.
+An image begins with its magic number and the numbers of programs and of kernels. Then follow the
+offset and size of each program, the name, program, number in the program and buffers of each
+kernel, and the programs themselves. `csrc/driver_image.c` reads it.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ _BUFFER = struct.Struct("<QQI")
 
 @dataclass(frozen=True)
 class Program:
-    """A program for instruction memory, and the kernels in it."""
+    """A DPU program, and the kernels in it."""
 
     elf: bytes
     kernels: tuple[KernelCode, ...]
 
 
 def write_image(lowered: Operation, options: UpmemOptions, folder: Path, stem: str) -> str:
-    """Write the image; returns the file's name.
+    """Write the image; returns the file name.
 
-    Raises ToolError with the compiler's words, UserError where a kernel does not fit a DPU.
+    Raises ToolError with the compiler's message, and UserError if a kernel does not fit a DPU.
     """
     programs = _programs(lowered, options, stem)
     name = f"{stem}.dpu"
@@ -71,9 +71,9 @@ def _code(module: Operation) -> DeviceCode:
 
 
 def _programs(lowered: Operation, options: UpmemOptions, stem: str) -> list[Program]:
-    """One program, or more where its instructions are too many: each launch loads its own.
+    """One program, or several if it has too many instructions; each launch loads the right one.
 
-    A kernel that is too large by itself is compiled for size.
+    A kernel that is too large on its own is compiled for size.
     """
     code = _code(lowered)
     for kernel in code.kernels:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine as data: what a chip of each version has."""
+"""The versions of the chip as frozen data."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from xtc.core.errors import UserError, did_you_mean
 class DpuDescription:
     """A DPU of one version of the chip.
 
-    Source of all numbers but the last: UPMEM's documentation, "Programming with UPMEM DPUs".
+    The source of all numbers but the last is UPMEM's documentation, "Programming with UPMEM DPUs".
 
     Attributes:
-        name: of the version.
-        frequency: cycles per second.
-        iram_instructions: of a program.
-        wram_bytes: for data, stacks and heap of a program.
-        mram_bytes: of each DPU.
-        tasklets: of a program at most.
-        mutexes: atomic bits.
-        dma_min_bytes: of a transfer between MRAM and WRAM, also its granule and alignment.
-        dma_max_bytes: of a transfer.
-        pipeline: cycles between two instructions of one tasklet, and so the number of tasklets
-            that keep the pipeline full.
-        has_parallel_access: whether the host reaches WRAM while a program runs.
+        name: name of the version.
+        frequency: clock frequency in Hz.
+        iram_instructions: most instructions of a program.
+        wram_bytes: WRAM for data, stacks and heap of a program.
+        mram_bytes: MRAM of each DPU.
+        tasklets: most tasklets of a program.
+        mutexes: number of atomic bits.
+        dma_min_bytes: least size of a transfer between MRAM and WRAM, also its granule and
+            alignment.
+        dma_max_bytes: largest size of a transfer.
+        pipeline: cycles between two instructions of a tasklet, and thus the number of tasklets that
+            fill the pipeline.
+        has_parallel_access: whether the host can access WRAM while a program runs.
     """
 
     name: str
@@ -52,7 +53,7 @@ PROFILES: Final[dict[str, DpuDescription]] = {
 }
 DPUS_PER_RANK: Final = 64
 MAX_DPUS: Final = 2560
-"""DPUs of the largest server, 20 modules of 128."""
+"""The number of DPUs of the largest server: 20 modules of 128."""
 
 
 def profile_named(name: str) -> DpuDescription:
@@ -67,6 +68,6 @@ def profile_named(name: str) -> DpuDescription:
 
 
 def default_profile(tasklets: int) -> DpuDescription:
-    """The newer chip, unless a program has more tasklets than it."""
+    """The newer chip, unless a program needs more tasklets than it has."""
     newer = PROFILES["v1B"]
     return newer if tasklets <= newer.tasklets else PROFILES["v1A"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runtime: a set of DPUs, simulated here, or the vendor's."""
+"""The runtime: a set of DPUs, simulated or of the vendor's hardware."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class _Config(ctypes.Structure):
 
 
 class UpmemDevice(DriverDevice):
-    """A set of DPUs that share what a graph computes, opened at its first use.
+    """A set of DPUs that share the work of a graph, opened at its first use.
 
     Args:
-        nr_dpus: DPUs, in ranks of 64.
+        nr_dpus: number of DPUs, in ranks of 64.
         profile: version of the chip, `v1A` or `v1B`.
-        platform: `sim`, or `hw` with the vendor's kit.
-        tasklets: of each DPU in kernels that are compiled for it.
+        platform: `sim`, or `hw` with the vendor's SDK.
+        tasklets: number of tasklets of compiled kernels.
     """
 
     moves_shards: ClassVar[bool] = True
@@ -60,7 +60,7 @@ class UpmemDevice(DriverDevice):
 
     @property
     def machine(self) -> DpuDescription:
-        """What each DPU has."""
+        """The description of each DPU."""
         return profile_named(self.profile)
 
     @property
@@ -84,12 +84,12 @@ class UpmemDevice(DriverDevice):
         return {**found, "modelled.upmem.SECONDS": seconds}
 
     def modelled_figures(self) -> Mapping[str, float]:
-        """Cycles of all launches; seconds of these and of transfers, one after another."""
+        """Modelled cycles of all launches, and seconds of launches and transfers in sequence."""
         counters = self.counters()
         return {name: counters[f"modelled.{name}"] for name in ("upmem.CYCLES", "upmem.SECONDS")}
 
     def peak_flops(self, dtype: str) -> float:
-        """0: nothing is known of a peak, as arithmetic on floats is done by routines."""
+        """0: no peak is known, because float arithmetic is done by software routines."""
         return 0.0
 
     def check_code(self, toolchain: Mapping[str, str]) -> None:
@@ -108,9 +108,10 @@ class UpmemDevice(DriverDevice):
     def load_program(
         self, binary: str | Path | None = None, *, c_source: str | Path | None = None
     ) -> DpuSet:
-        """A program in C on as many DPUs, beside compiled graphs; the last one has the FIFOs.
+        """Load a C program on a separate set of DPUs of the same size; `fifo` refers to the last
+        one.
 
-        Raises DpuError with the library's code, ToolError where C does not compile.
+        Raises DpuError with the library's code, and ToolError if the C does not compile.
         """
         if self._program is not None:
             self._program.free()
@@ -124,7 +125,7 @@ class UpmemDevice(DriverDevice):
         return self._program
 
     def fifo(self, name: str) -> Fifo:
-        """An end of a FIFO of the program that was loaded. Raises UserError without a program."""
+        """The host's end of a FIFO of the loaded program. Raises UserError without a program."""
         if self._program is None:
             raise UserError(
                 f"{self.device_name} has no program with FIFOs", hints=["load_program loads one"]
@@ -147,7 +148,7 @@ class UpmemDevice(DriverDevice):
         return OpenDevice(driver, config, name)
 
     def _connect_hardware(self, name: str) -> OpenDevice:
-        """The same driver, on the vendor's library. Raises DeviceNotFound: what is missing."""
+        """The same driver on the vendor's library. Raises DeviceNotFound if a part is missing."""
         try:
             unit = vendor_driver_unit(VendorKit.found())
         except ToolError as error:

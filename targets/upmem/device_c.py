@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device code as one C file: the same for the vendor's compiler and for the simulator."""
+"""Prints device code as one C file, the same for the vendor's compiler and the simulator."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from xtc_targets.upmem.passes.tile_for_tasklets import kernel_numbers
 
 KERNEL_TEXT = Path(__file__).parent / "csrc" / "kernel"
 MAX_BUFFERS = 32
-_SHORT_BODY = 16  # operations of a loop that is unrolled
+_SHORT_BODY = 16  # most operations of a loop that is unrolled
 _UNROLL = '_Pragma("clang loop unroll_count(8)")'
 _LICENCE = re.compile(r"^/\* SPDX[^\n]*\n")
 _MATH = re.compile(r"\b(expf|logf|tanhf|erff|sqrtf|fabsf|fmaf|floorf|ceilf)\(")
@@ -40,13 +40,13 @@ _MATH64 = re.compile(
 
 @dataclass(frozen=True)
 class KernelCode:
-    """A kernel as the host starts it.
+    """A kernel from the host's point of view.
 
     Attributes:
         symbol: its name.
-        each: for each buffer the bytes that a DPU has of it, 0 where all have it whole.
-        nbytes: of each buffer in all.
-        written: 0 for a buffer that is read, 1 where it is written whole, 2 for both.
+        each: for each buffer, the bytes of it on each DPU; 0 if it is replicated.
+        nbytes: total bytes of each buffer.
+        written: for each buffer, 0 if it is read, 1 if it is written whole, 2 for both.
     """
 
     symbol: str
@@ -57,14 +57,14 @@ class KernelCode:
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """C for DPUs, and the kernels in it, in the order of their numbers."""
+    """C for DPUs, and its kernels in the order of their numbers."""
 
     text: str
     kernels: tuple[KernelCode, ...]
 
 
 def device_code(lowered: Operation, symbol_in_c: Mapping[str, str]) -> DeviceCode:
-    """The C file of a lowered device module. Raises CompileError for what C cannot express."""
+    """The C file of a lowered device module. Raises CompileError if C cannot express it."""
     module = lowered.clone()
     kernels = functions(module)
     described = tuple(_described(kernel, symbol_in_c) for kernel in kernels)
@@ -127,7 +127,7 @@ def _text(name: str) -> str:
 
 
 def _without_libc(text: str) -> str:
-    """Without the header of functions that DPUs have no library for."""
+    """The C without the include of a header whose functions DPUs lack."""
     return text.replace("#include <math.h>\n", "")
 
 
@@ -160,7 +160,7 @@ def _call(printer: Printer, op: Operation) -> None:
 
 
 def _view(printer: Printer, op: Operation) -> None:
-    """A tile at its offset in the tasklet's part of WRAM."""
+    """Print a tile at its offset in the tasklet's part of WRAM."""
     memory, start = (printer.expression(value) for value in op.operands)
     (result,) = op.results
     type = printer.prelude.type(element_type(printer, result))
@@ -177,7 +177,7 @@ def _address(printer: Printer, op: Operation) -> None:
 
 
 def _loop(printer: Printer, op: Operation) -> None:
-    """Short innermost loops are unrolled: their counters take as long as what they do."""
+    """Print a loop; short innermost ones are unrolled, as counting costs as much as the body."""
     body = [inner.operation for inner in op.regions[0].blocks[0].operations]
     begin = len(printer.lines)
     _PLAIN_LOOP(printer, op)
@@ -196,7 +196,7 @@ def _is_simple(op: Operation) -> bool:
 
 
 def _multiply(printer: Printer, op: Operation) -> None:
-    """Products of bytes are an instruction; all others are a routine."""
+    """Print a multiplication: of bytes as an instruction, of others as a call of a routine."""
     if not all(_is_byte(value) for value in op.operands):
         _PLAIN_MULTIPLY(printer, op)
         return
@@ -205,7 +205,7 @@ def _multiply(printer: Printer, op: Operation) -> None:
 
 
 def _is_byte(value: Value) -> bool:
-    """Whether a number is a signed byte that was widened."""
+    """Whether a value is a widened signed byte."""
     if not isinstance(value, OpResult) or value.owner.name != "arith.extsi":
         return False
     return str(value.owner.operands[0].type) == "i8" and str(value.type) == "i32"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one DPU has in its memories, kept on the host: `dpu_checkpoint.h` through ctypes."""
+"""Checkpoints of a DPU's memories on the host: `dpu_checkpoint.h` through ctypes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INTERNAL, _IRAM, _MRAM, _WRAM = 1, 2, 8, 16
 
 
 def flags(iram: bool, mram: bool, wram: bool) -> int:
-    """The parts of a DPU as the library's flags."""
+    """The library's flags for the parts of a DPU."""
     return _INTERNAL | iram * _IRAM | mram * _MRAM | wram * _WRAM
 
 
@@ -27,13 +27,13 @@ class DpuContext:
 
     @classmethod
     def of(cls, dpu: Set, parts: int) -> DpuContext:
-        """Of a DPU at rest. Raises DpuError for several, and without a program."""
+        """Save an idle DPU. Raises DpuError for several DPUs, and without a program."""
         context = Context()
         lib.call("dpu_checkpoint_save", dpu, parts, byref(context))
         return cls(context)
 
     def restore(self, dpu: Set, parts: int) -> None:
-        """Give a DPU the parts that were kept. Raises DpuError for several DPUs."""
+        """Restore saved parts to a DPU. Raises DpuError for several DPUs."""
         lib.call("dpu_checkpoint_restore", dpu, parts, byref(self._context))
 
     def serialize(self) -> bytes:
@@ -47,7 +47,7 @@ class DpuContext:
 
     @classmethod
     def deserialize(cls, data: bytes) -> DpuContext:
-        """What `serialize` returned. Raises DpuError for other bytes."""
+        """The inverse of `serialize`. Raises DpuError for invalid bytes."""
         context = Context()
         lib.call("dpu_checkpoint_deserialize", data, len(data), byref(context))
         return cls(context)

@@ -14,7 +14,7 @@ from xtc_targets.upmem import dpu_library as lib
 if TYPE_CHECKING:
     from xtc_targets.upmem.dpu_set import DpuSet
 
-_INPUT_BYTES = 32  # of the structure of an input; an output's has more
+_INPUT_BYTES = 32  # size of the structure of an input; that of an output is larger
 _FIFO = struct.Struct("<QQIIII")
 
 
@@ -23,7 +23,7 @@ class Fifo:
 
     Args:
         dpus: the DPUs, with a program that has the FIFO.
-        name: of its variable.
+        name: name of its variable.
     """
 
     def __init__(self, dpus: DpuSet, name: str) -> None:
@@ -44,14 +44,14 @@ class Fifo:
         self.close()
 
     def close(self) -> None:
-        """Drop the end."""
+        """Release the host's end."""
         lib.call("dpu_fifo_link_free", byref(self._link))
 
     def push(self, *elements: Any) -> None:
-        """Put an element into the FIFO of each DPU: one for all, or one for each.
+        """Push an element into the FIFO of each DPU: one for all, or one for each.
 
-        Raises DpuError where a FIFO is full and stays so, UserError for an output or for an element
-        that is too long.
+        Raises DpuError if a FIFO stays full, and UserError for an output or for an element that is
+        too long.
         """
         if not self.is_input:
             raise UserError("an output FIFO is filled by the DPU")
@@ -74,7 +74,7 @@ class Fifo:
         return ctypes.create_string_buffer(data, self.element_bytes)
 
     def pop_all(self) -> list[list[bytes]]:
-        """Take everything out of an output; for each DPU its elements, oldest first."""
+        """Pop everything from an output; returns the elements of each DPU, oldest first."""
         if self.is_input:
             raise UserError("an input FIFO is emptied by the DPU")
         room = self.capacity * self.element_bytes

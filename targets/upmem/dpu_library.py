@@ -16,7 +16,7 @@ class DpuError(DeviceError):
     """A call of the library failed; `status` is its code.
 
     Attributes:
-        status: a number of `dpu_error_t`.
+        status: a value of `dpu_error_t`.
     """
 
     def __init__(self, what: str, status: int) -> None:
@@ -114,7 +114,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    """The library, built and loaded once in a process. Raises ToolError."""
+    """The library, built and loaded once per process. Raises ToolError."""
     found = ctypes.CDLL(str(built_library() / LIBRARY))
     for name, arguments in _SIGNATURES.items():
         getattr(found, name).argtypes = arguments
@@ -142,7 +142,7 @@ def call(name: str, *arguments: object) -> None:
 
 
 def error_text(status: int) -> str:
-    """What a code means."""
+    """The message of a status code."""
     address = library().dpu_error_to_string(status)
     text = ctypes.string_at(address).decode()
     free(address)
@@ -150,7 +150,7 @@ def error_text(status: int) -> str:
 
 
 def free(address: object) -> None:
-    """Give back what the library has got from malloc for its caller."""
+    """Free memory that the library allocated for its caller."""
     _libc().free(address)
 
 
@@ -165,7 +165,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def read_log(dpu_set: Set) -> bytes:
-    """What DPUs printed since the last time. Raises DpuError."""
+    """The output of DPUs since the last call. Raises DpuError."""
     import os
     import tempfile
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of DPUs in Python, as users of UPMEM's own package know them."""
+"""Sets of DPUs in Python, with the interface of UPMEM's package."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from xtc_targets.upmem.toolchain.program import build
 __all__ = ["ALLOCATE_ALL", "DpuContext", "DpuError", "DpuProgram", "DpuSet", "DpuSymbol"]
 
 ALLOCATE_ALL = 0xFFFFFFFF
-"""As a number of DPUs or ranks: all there are."""
+"""As a number of DPUs or ranks, stands for all."""
 Buffer = bytes | bytearray | memoryview
 
 
 class DpuSet:
-    """DPUs that are loaded, launched and copied to together.
+    """A set of DPUs that are loaded, launched and copied to together.
 
     Args:
-        nr_dpus: DPUs to allocate.
-        nr_ranks: ranks of 64 to allocate instead.
-        profile: version of the chip: `v1A`, `v1B`, or the library's text as `chip=v1A`.
+        nr_dpus: number of DPUs to allocate.
+        nr_ranks: number of ranks of 64 to allocate instead.
+        profile: version of the chip: `v1A`, `v1B`, or the library's form `chip=v1A`.
         binary: the program to load.
-        c_source: C to compile and load instead: a file, its text, or a stream of it.
-        log: where what DPUs print goes after each execution.
-        async_mode: whether calls return before they are done.
-        tasklets: NR_TASKLETS of `c_source`.
+        c_source: C to compile and load instead: a file name, text, or a stream.
+        log: stream for the output of DPUs after each execution.
+        async_mode: whether calls return before they complete.
+        tasklets: NR_TASKLETS for `c_source`.
 
-    Raises DpuError with the library's code, ToolError where C does not compile.
+    Raises DpuError with the library's code, and ToolError if the C does not compile.
     """
 
     def __init__(
@@ -113,13 +113,13 @@ class DpuSet:
         self.free()
 
     def free(self) -> None:
-        """Give the DPUs back; twice is allowed."""
+        """Release the DPUs; a second call does nothing."""
         if not self._owner._free:
             self._owner._free = True
             lib.call("dpu_free", self._owner.handle)
 
     def load(self, binary: str | Path) -> DpuProgram:
-        """Load a program, and return it. Raises DpuError for a file that is none."""
+        """Load a program and return it. Raises DpuError for an invalid file."""
         program = ctypes.c_void_p()
         lib.call("dpu_load", self.handle, str(binary).encode(), byref(program))
         self._owner._program = self._program = program
@@ -139,7 +139,7 @@ class DpuSet:
             self.load(output)
 
     def symbol(self, name: str) -> Symbol:
-        """Where a variable of the program is. Raises DpuError for one it does not have."""
+        """The location of a variable of the program. Raises DpuError if it does not exist."""
         found = Symbol()
         program = self._program or self._owner._program
         lib.call("dpu_get_symbol", program, name.encode(), byref(found))
@@ -157,8 +157,9 @@ class DpuSet:
     ) -> None:
         """Copy to a variable of DPUs, or from one.
 
-        One of the two is a variable's name; the other a buffer for all DPUs, or a list of one for
-        each. `size` counts bytes; None for the buffer's. With `parallel`, beside a running program.
+        One side is the name of a variable; the other is one buffer for all DPUs, or a list with a
+        buffer for each. `size` is in bytes; None for the size of the buffer. With `parallel`, the
+        copy may run while a program runs.
         """
         if isinstance(dst, str):
             self._move(lib.TO_DPU, dst, src, size, offset, async_mode, parallel)
@@ -193,7 +194,7 @@ class DpuSet:
                 self._kept.clear()
 
     def _address(self, buffer: Any, nbytes: int, direction: int) -> int:
-        """The memory of a buffer, which is kept until it is not used any more."""
+        """The address of a buffer, which is kept alive until it is no longer used."""
         view = memoryview(buffer).cast("B")
         if view.nbytes < nbytes:
             raise UserError(f"a buffer of {view.nbytes} bytes is shorter than {nbytes}")
@@ -206,7 +207,7 @@ class DpuSet:
         return ctypes.addressof(kept)
 
     def exec(self, log: TextIO | None = None, async_mode: bool | None = None) -> None:
-        """Run the program; waits for it unless asynchronous."""
+        """Run the program, and wait for it unless asynchronous."""
         waits = not (self._async if async_mode is None else async_mode)
         lib.call("dpu_launch", self.handle, 1 if waits else 0)
         stream = log or self._log
@@ -214,13 +215,13 @@ class DpuSet:
             self.log(stream)
 
     def sync(self) -> None:
-        """Wait for everything that was given. Raises DpuError for what failed meanwhile."""
+        """Wait for all submitted jobs. Raises DpuError if one failed."""
         lib.call("dpu_sync", self.handle)
         self._kept.clear()
-        self._callbacks.clear()  # no other call waits for those that do not block
+        self._callbacks.clear()  # no other call waits for non-blocking callbacks
 
     def log(self, stream: TextIO | None = None) -> None:
-        """Write what DPUs printed."""
+        """Write the output of DPUs."""
         (stream or sys.stdout).write(lib.read_log(self.handle).decode(errors="replace"))
 
     def call(
@@ -232,14 +233,14 @@ class DpuSet:
         *,
         parallel: bool = False,
     ) -> None:
-        """Call a function for each rank, when all that was given before is done.
+        """Call a function for each rank, after all earlier jobs.
 
         Args:
             fn: is called with the rank as a set, its number, and `arg`.
-            arg: for the function.
-            is_blocking: whether what is given later waits for it.
-            single_call: once for all ranks.
-            parallel: beside a running program.
+            arg: argument of the function.
+            is_blocking: whether later jobs wait for it.
+            single_call: whether it is called once for all ranks.
+            parallel: whether it may run while a program runs.
         """
 
         def called(handle: Set, rank: int, _: object) -> int:
@@ -261,17 +262,17 @@ class DpuSet:
         lib.call("dpu_callback", self.handle, wrapped, None, how)
 
     def checkpoint(self, iram: bool = True, mram: bool = True, wram: bool = True) -> DpuContext:
-        """What the one DPU has: its program, MRAM and WRAM. Raises DpuError for several DPUs."""
+        """Save the program, MRAM and WRAM of the only DPU. Raises DpuError for several DPUs."""
         return DpuContext.of(self.handle, flags(iram, mram, wram))
 
     def restore(
         self, context: DpuContext, iram: bool = True, mram: bool = True, wram: bool = True
     ) -> None:
-        """Give the one DPU what another, or itself, had. Raises DpuError for several DPUs."""
+        """Restore a checkpoint to the only DPU. Raises DpuError for several DPUs."""
         context.restore(self.handle, flags(iram, mram, wram))
 
     def fifo(self, name: str) -> Fifo:
-        """An end of a FIFO in WRAM. Raises DpuError where the program has none of this name."""
+        """The host's end of a FIFO in WRAM. Raises DpuError if the program has no such FIFO."""
         return Fifo(self, name)
 
     def __getattr__(self, name: str) -> DpuSymbol:
@@ -287,13 +288,13 @@ class DpuSet:
 
 
 def _chip_of(profile: str) -> str:
-    """The version of the chip that the library's text names; empty where it names none."""
+    """The version of the chip in the library's text; empty if it names none."""
     pairs = (pair.partition("=") for pair in profile.split(","))
     return next((value for key, _, value in pairs if key.strip() == "chip"), "")
 
 
 def _is_data(value: object) -> bool:
-    """Whether a value is for a variable of DPUs: bytes, or a list of them."""
+    """Whether a value is data for a variable of DPUs: bytes, or a list of them."""
     first = value[0] if isinstance(value, list) and value else value
     return isinstance(first, bytes | bytearray | memoryview)
 
@@ -305,11 +306,11 @@ class DpuProgram:
         self._set, self._binary = dpus, binary
 
     def get_symbol(self, name: str) -> DpuSymbol:
-        """A variable of the program. Raises DpuError for one it does not have."""
+        """A variable of the program. Raises DpuError if it does not exist."""
         return DpuSymbol(self._set, name)
 
     def fetch_all_symbols(self) -> dict[str, DpuSymbol]:
-        """All variables that hosts can name."""
+        """All variables that the host can access."""
         return {name: self.get_symbol(name) for name in variables(self._binary)}
 
 
@@ -331,17 +332,17 @@ class DpuSymbol:
         return numbers[0] if len(numbers) == 1 else numbers
 
     def uint32(self) -> Any:
-        """As an unsigned number of 32 bits; a list of them for several DPUs."""
+        """As an unsigned 32-bit integer; a list of them for several DPUs."""
         return self._numbers(4, signed=False)
 
     def int32(self) -> Any:
-        """As a number of 32 bits; a list of them for several DPUs."""
+        """As a signed 32-bit integer; a list of them for several DPUs."""
         return self._numbers(4, signed=True)
 
     def uint64(self) -> Any:
-        """As an unsigned number of 64 bits; a list of them for several DPUs."""
+        """As an unsigned 64-bit integer; a list of them for several DPUs."""
         return self._numbers(8, signed=False)
 
     def int64(self) -> Any:
-        """As a number of 64 bits; a list of them for several DPUs."""
+        """As a signed 64-bit integer; a list of them for several DPUs."""
         return self._numbers(8, signed=True)

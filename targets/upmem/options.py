@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of code for DPUs."""
+"""The options of code for DPUs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from xtc_targets.upmem.description import MAX_DPUS, DpuDescription, profile_name
 
 PLATFORMS = ("sim", "hw")
 STACK_BYTES = 768
-"""Of each tasklet: generated kernels call nothing deep."""
+"""Stack of each tasklet; generated kernels have no deep calls."""
 RESERVED_BYTES = 4096
-"""Of WRAM: arguments, synchronization, constants and what the run-time library keeps."""
+"""WRAM for arguments, synchronization, constants and the state of the run-time library."""
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,10 @@ class UpmemOptions:
     """Options of `xtc.compile(..., target="upmem")`.
 
     Attributes:
-        nr_dpus: DPUs that share a graph.
-        tasklets: of each DPU; 11 fill its pipeline.
+        nr_dpus: number of DPUs that share the work of a graph.
+        tasklets: number of tasklets of each DPU; 11 fill its pipeline.
         profile: version of the chip, `v1A` or `v1B`.
-        platform: `sim` compiles for the simulator, `hw` by the vendor's compiler for its machine.
+        platform: `sim` compiles for the simulator, `hw` for DPUs with the vendor's compiler.
     """
 
     nr_dpus: int = of_machine(1)
@@ -46,7 +46,7 @@ class UpmemOptions:
 
     @property
     def machine(self) -> DpuDescription:
-        """What a DPU has."""
+        """The description of a DPU of this profile."""
         return profile_named(self.profile)
 
     @property

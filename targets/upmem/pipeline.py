@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of device code, from linalg on tensors to what becomes C for DPUs."""
+"""The stages of device code, from linalg on tensors to loops for C on DPUs."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from xtc_targets.upmem.passes.tile_for_tasklets import TileForTasklets
 
 
 def scheduled(options: UpmemOptions) -> Stage:
-    """Operations on tensors, each of which has work for all tasklets."""
+    """Operations on tensors that are divided among all DPUs and tasklets."""
     return Stage(
         "scheduled",
         (
             "canonicalize",
-            # A chain of elementwise operations goes through WRAM once.
+            # A chain of elementwise operations passes through WRAM once.
             FuseElementwise(),
-            # After it, as what a reduction reads may be computed with it.
+            # After fusion, which may merge the producer of a reduction's operand into it.
             SplitLongReductions(options.nr_dpus * options.tasklets),
             "canonicalize",
             "cse",
-            # What a user scheduled is what was written: nothing before has touched it.
+            # The passes above leave operations with a user's schedule unchanged.
             TakeSchedules(options.nr_dpus, options.tasklets),
-            # Last: the marks are of operations that stay.
+            # Last: it marks operations, and the marks must refer to final operations.
             JoinFills(),
-            # Once each operation has its fill.
+            # After `join-fills`: each operation is marked with its fill.
             JoinRows(options.nr_dpus),
         ),
     )
@@ -46,14 +46,14 @@ BUFFERIZED = Stage("bufferized", ("canonicalize", "cse"))
 
 
 def offloaded(options: UpmemOptions) -> Stage:
-    """Which DPU and which tasklet computes what, and every transfer between MRAM and WRAM."""
+    """The work of each DPU and tasklet, and every transfer between MRAM and WRAM."""
     return Stage(
         "offloaded",
         (
             TileForTasklets(options.nr_dpus, options.tasklets, options.local_bytes),
             "canonicalize",
             "cse",
-            # While a copy still names its buffers.
+            # While a copy still refers to its buffers.
             CopyByDma(),
             "canonicalize",
             "cse",
@@ -62,7 +62,7 @@ def offloaded(options: UpmemOptions) -> Stage:
 
 
 def lowered(options: UpmemOptions) -> Stage:
-    """Loops over arrays, which become C."""
+    """Loops over arrays, to be printed as C."""
     return Stage(
         "lowered",
         (
@@ -71,7 +71,7 @@ def lowered(options: UpmemOptions) -> Stage:
             "canonicalize",
             "cse",
             "loop-invariant-code-motion",
-            # While tiles are buffers that overlap nothing: as views of one memory they might.
+            # While tiles are separate buffers; as views of one memory they might overlap.
             HoistAccumulators(),
             PlaceLocalBuffers(
                 options.local_bytes, alignment=8, symbol=device.LOCAL, space=device.SPACE

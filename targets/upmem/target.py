@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The target: how kernels become C for DPUs."""
+"""The target: compiles kernels to C for DPUs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class UpmemTarget(AcceleratorTarget):
-    """Compiles kernels to C for DPUs, each of which computes its part of every result."""
+    """Compiles kernels to C for DPUs, each of which computes a part of every result."""
 
     name: ClassVar[str] = "upmem"
     Options: ClassVar[type[UpmemOptions]] = UpmemOptions
     kernels_allocate: ClassVar[bool] = False
 
     def pipeline(self, options: UpmemOptions) -> Pipeline:
-        from xtc_targets.upmem.pipeline import upmem_pipeline  # loads MLIR, which others need not
+        from xtc_targets.upmem.pipeline import upmem_pipeline  # loads MLIR, so it is imported late
 
         return upmem_pipeline(options)
 

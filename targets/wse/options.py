@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which wafer, and how a simulated one behaves."""
+"""The options of a wafer and of its simulator."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ class WseOptions:
     """Options of a wafer and of code for it.
 
     Attributes:
-        arch: wse2 or wse3.
-        schedule: tasks and PEs in order of their numbers, or shuffled to expose races.
-        seed: of the shuffled order, and of the origins of the PEs' cycle counters.
-        cycle_limit: modelled cycles after which a command is taken for endless.
-        timeout_s: seconds after which it is.
-        log, trace: files for what programs print, and for a trace of tasks; None for none.
-        memory_bytes: room for what the host and the wafer exchange.
+        arch: "wse2" or "wse3".
+        schedule: "ordered" runs tasks and PEs in the order of their numbers, "shuffled" in a random
+            order, which exposes races.
+        seed: seed of the random order, and of the initial values of the PEs' cycle counters.
+        cycle_limit: limit of a command in modelled cycles; a command that exceeds it is an error.
+        timeout_s: time limit of a command, in seconds.
+        log, trace: files for the output of programs and for a trace of tasks; None to write none.
+        memory_bytes: size of the memory for data that the host and the wafer exchange.
     """
 
     arch: str = of_machine(DEFAULT.name)

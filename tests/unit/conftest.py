@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import signal
 import sys
 import threading
@@ -46,19 +45,23 @@ def pytest_collection_finish() -> None:
     gc.freeze()  # tests that look for what was forgotten need not look through what pytest keeps
 
 
-def _shared_folder(factory: pytest.TempPathFactory) -> Path:
-    """The folder of this run of the tests, which all of its processes share."""
+def _shared_folder(config: pytest.Config, factory: pytest.TempPathFactory) -> Path:
+    """The folder of this run of the tests, which all its processes share."""
     folder = factory.getbasetemp()
-    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    is_worker = hasattr(config, "workerinput")
+    return folder.parent if is_worker else folder
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _own_cache(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
     """Nothing of an earlier run is found again, and nothing is left in the user's own cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("XTC_CACHE", "0")  # a test may replace code, which must not outlive it
-        patch.setenv("XTC_NATIVE_DIR", str(_shared_folder(tmp_path_factory) / "native"))
+        native = _shared_folder(pytestconfig, tmp_path_factory) / "native"
+        patch.setenv("XTC_NATIVE_DIR", str(native))
         patch.delenv("XTC_CACHE_DIR", raising=False)
         patch.delenv("XTC_CACHE_LIMIT", raising=False)
         yield

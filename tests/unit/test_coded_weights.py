@@ -107,7 +107,7 @@ def test_cast_weights_are_read_as_they_are_stored(dtype: str, transposed: bool) 
         ((4, 2), (1, 2), {"bits": 5}, "codes have 4 or 8 bits, not 5"),
         ((4, 2, 1), (1, 2), {}, "codes are uint8 of two dimensions, not uint8 of 3"),
         ((4, 2), (1, 2), {"bits": 4}, "a code of 4 bits is below 16, not 255"),
-        ((4, 2), (3, 2), {}, "scales (3, 2) are none of groups of rows of codes (4, 2)"),
+        ((4, 2), (3, 2), {}, "scales (3, 2) do not match groups of rows of codes (4, 2)"),
         (
             (4, 2),
             (2, 2),

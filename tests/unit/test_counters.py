@@ -218,7 +218,7 @@ def test_never_counted_is_an_error_and_not_a_zero(monkeypatch: pytest.MonkeyPatc
     kernel.install(monkeypatch)
     kernel.times = (300, 0)
     with (
-        pytest.raises(CountersUnavailable, match="no time to count was given to cycles"),
+        pytest.raises(CountersUnavailable, match="the kernel never counted cycles"),
         Counters(["cycles"], all_threads=False),
     ):
         pass

@@ -54,7 +54,7 @@ def test_arrays_of_other_libraries_are_taken(kernels: Kernels) -> None:
     assert kernels.device.array(Foreign(values)).numpy().tolist() == [0, 1, 2]
     with pytest.raises(UserError, match="unknown element type"):
         kernels.device.array(object())
-    with pytest.raises(UserError, match="a value of type list is no array here"):
+    with pytest.raises(UserError, match="a value of type list cannot be read as an array"):
         kernels.device.array([[1, 2], [3]])
 
 

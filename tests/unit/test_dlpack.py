@@ -108,7 +108,7 @@ class TestInputs:
 
     def test_another_device_is_not_asked(self, twice: xtc.Module) -> None:
         ledger = Ledger()
-        with pytest.raises(UserError, match="is no array here"):
+        with pytest.raises(UserError, match="cannot be read as an array"):
             twice(Producer(VALUES, ledger, device=(2, 0)))
         assert ledger.outstanding == 0
 

@@ -99,7 +99,7 @@ class TestCompile:
         x = O.tensor((2,), name="X", device="host0")
         with O.graph(name="g") as gb:
             O.relu(x)
-        with pytest.raises(UserError, match="host0 is no accelerator: nothing can be placed"):
+        with pytest.raises(UserError, match="host0 is not an accelerator: nothing can be placed"):
             xtc.compile(gb.graph)
 
     def test_what_is_no_target(self) -> None:
@@ -255,7 +255,7 @@ class TestSave:
         with xtc.load(saved) as module:
             with pytest.raises(UserError, match="exists"):
                 module.save(tmp_path)
-            with pytest.raises(UserError, match="cannot make the folder"):
+            with pytest.raises(UserError, match="cannot create the folder"):
                 module.save(tmp_path / "no" / "where")
             module.save(tmp_path / "again")
         assert [path.name for path in tmp_path.iterdir()] == ["again"]

@@ -141,8 +141,8 @@ class TestInputs:
             (np.int32(1), r"'A' has shape \(3, 4\), not \(\)"),
             (object(), "'A' is int32, not object"),
             (None, "'A' is int32, not object"),
-            ([[1], [2, 3]], "input 'A' of type list is no array here"),
-            (Exported(A, (2, 0)), "input 'A' of type Exported is no array here"),
+            ([[1], [2, 3]], "input 'A' of type list cannot be read as an array"),
+            (Exported(A, (2, 0)), "input 'A' of type Exported cannot be read as an array"),
         ],
     )
     def test_what_is_refused(self, product: xtc.Module, wrong: Any, message: str) -> None:

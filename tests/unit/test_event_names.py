@@ -27,7 +27,7 @@ def test_other_names_are_unknown(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     event_of.cache_clear()
     with pytest.raises(UserError, match=f"unknown counter '{name}'") as refused:
         event_of(name)
-    assert "need libpfm.so.4, which is not here" in str(refused.value)
+    assert "need libpfm.so.4, which is not installed" in str(refused.value)
 
 
 class _Library:

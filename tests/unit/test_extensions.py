@@ -219,7 +219,7 @@ class TestGraphFiles:
         written(tmp_path, "toaster_secret.py", OPERATOR)
         monkeypatch.syspath_prepend(tmp_path)
         graph = graph_of(importlib.import_module("toaster_secret"))
-        with pytest.raises(UserError, match="operator 'twice' is not known by its name") as info:
+        with pytest.raises(UserError, match="operator 'twice' is not registered") as info:
             graph.save(tmp_path / "g.yaml")
         assert info.value.notes == ("it is toaster_secret.Twice",)
         assert "xtc.extend(FILE)" in info.value.hints[0]
@@ -232,7 +232,7 @@ class TestGraphFiles:
         written(tmp_path, "toaster_relu.py", OPERATOR.replace('"twice"', '"relu"'))
         monkeypatch.syspath_prepend(tmp_path)
         graph = graph_of(importlib.import_module("toaster_relu"))
-        with pytest.raises(UserError, match="operator 'relu' is not known by its name"):
+        with pytest.raises(UserError, match="operator 'relu' is not registered"):
             graph.to_yaml()
 
 

@@ -81,7 +81,7 @@ def test_a_mask_is_not_lost(give: Callable[..., object], chosen: xtc.Module) -> 
 
 @pytest.mark.parametrize("give", [_as_input, _as_constant, _on_a_device])
 def test_a_failing_conversion_is_told(give: Callable[..., object], chosen: xtc.Module) -> None:
-    with pytest.raises(UserError, match="of type _Failing is no array here") as error:
+    with pytest.raises(UserError, match="of type _Failing cannot be read as an array") as error:
         give(_Failing(), chosen)
     assert error.value.notes == ("LookupError: the file is gone",)
     assert isinstance(error.value.__cause__, LookupError)

@@ -142,11 +142,11 @@ class TestMeshes:
         schedule = meshed(product())
         refused(
             lambda: schedule.define_memory_mesh("other", {"x": 1}),
-            "there is a memory mesh already, 'memory_mesh'",
+            "a memory mesh is already defined: 'memory_mesh'",
         )
         refused(
             lambda: schedule.define_processor_mesh("other", {"x": 1}, schedule.meshes[0]),
-            "there is a processor mesh already, 'processor_mesh'",
+            "a processor mesh is already defined: 'processor_mesh'",
         )
         refused(
             lambda: Schedule(product()).define_processor_mesh("p", {"x": 1}, schedule.meshes[0]),
@@ -187,7 +187,7 @@ REFUSALS: dict[str, tuple[Callable[[NodeSchedule], object], str, str]] = {
     ),
     "a loop twice": (
         lambda c: c.distribute("i", "psx").distribute("i", "psy"),
-        "'i' of C is distributed over 'psx' already",
+        "'i' of C is already distributed over 'psx'",
         "",
     ),
     "an axis twice": (

@@ -103,7 +103,7 @@ class TestInputs:
         said = message(lambda: module(device.array(A), device.array(B)))
         assert "'A' lives on the host, and <device array 4x16xfloat32 on null" in said
         assert "every call would copy it from there" in said
-        assert "copy it once: that.numpy()" in said
+        assert "copy it once with .numpy()" in said
 
 
 class TestOut:

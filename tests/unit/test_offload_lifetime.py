@@ -73,7 +73,7 @@ class TestSaved:
             pytest.raises(UserError, match="'product' does not use null1, which was given"),
         ):
             xtc.load(tmp_path / "saved", device, other)
-        with MppaDevice() as mppa, pytest.raises(UserError, match="mppa0 cannot stand for null0"):
+        with MppaDevice() as mppa, pytest.raises(UserError, match="mppa0 cannot replace null0"):
             xtc.load(tmp_path / "saved", mppa)
 
     @pytest.mark.parametrize("name", ["null0.so", "residents.bin"])

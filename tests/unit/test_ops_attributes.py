@@ -112,7 +112,7 @@ def test_a_permutation_names_every_axis_once() -> None:
         (
             lambda v: checks.check_choice("op", "mode", v, ("same", "valid")),
             ["same"],
-            "does not know",
+            "which is unknown",
         ),
     ],
 )

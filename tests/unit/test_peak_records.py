@@ -127,7 +127,7 @@ def test_runs_say_that_they_were_disturbed(seconds: float, taken: int, disturbed
     timing = Timing((seconds / 2, seconds / 2), 1, taken)
     assert timing.is_disturbed == disturbed
     text = str(measure_function(lambda: None, repeat=1).__class__(timing))
-    assert ("disturbed: other programs took the processor" in text) == disturbed
+    assert ("disturbed: other programs preempted this one" in text) == disturbed
 
 
 class FakeCounters:

@@ -153,7 +153,7 @@ def test_mistakes_are_named(path: Path, tmp_path: Path) -> None:
     refused(path, "convergence --run 7", "has no run 7\n  hint: `xtc-tune --list`")
     refused(path, f"convergence --run {10**20}", "cannot use the tuning database .* too large")
     refused(path, "convergence", "run 2 has no right result\n  note: its results: 1 crashed, 1 wr")
-    refused(path, "comparison --run 1", "compared with which run")
+    refused(path, "comparison --run 1", "a comparison needs a second run")
     refused(path, "comparison --run 1 --with 2", "run 2 has no right result")
     refused(path, "heatmap --run 1 --x kk", "did you mean 'k'")
     refused(

@@ -158,8 +158,8 @@ def test_the_middle_half_leaves_out_as_many_fast_calls_as_slow_ones() -> None:
     ("repeat", "text"),
     [
         (0, "repeat=0 is not 1 or more"),
-        ("5", "repeat='5' is no whole number"),
-        (2.5, "repeat=2.5 is no whole number"),
+        ("5", "repeat='5' is not an integer"),
+        (2.5, "repeat=2.5 is not an integer"),
     ],
 )
 def test_a_number_of_calls_that_nobody_can_make(repeat: object, text: str) -> None:

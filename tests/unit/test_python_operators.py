@@ -45,7 +45,7 @@ def test_operators(formula: Callable[[Any], Any]) -> None:
     ("formula", "message"),
     [
         (lambda x: x[2], "index 2 of a dimension of size 2"),
-        (lambda x: x["a"], "'a' is no index of a tensor"),
+        (lambda x: x["a"], "'a' is not an index of a tensor"),
         (lambda x: x[0, 0, 0, 0], "4 indices of a tensor of rank 3"),
         (lambda x: x + "a", "an operand of add is str, not a tensor"),
     ],

@@ -86,7 +86,7 @@ def test_bodies_that_do_not_fit() -> None:
     with O.graph(name="refused"):
         with pytest.raises(UserError, match="the body of scan takes 3xfloat32, 3xfloat32 and "):
             O.scan(lambda state, row: O.concat(state, row, axis=0), h, x)
-        with pytest.raises(UserError, match="no rows, or not equally many"):
+        with pytest.raises(UserError, match="no rows, or different numbers of rows"):
             O.scan(lambda state, a, b: O.add(state, O.add(a, b)), h, x, longer)
         with pytest.raises(UserError, match="the body of scan does not read its state"):
             O.scan(lambda state, row: O.exp(row), h, x)

@@ -38,7 +38,7 @@ def test_options_that_contradict_the_device_are_refused(given: dict[str, float])
     with pytest.raises(UserError, match=f"option {name}={value} does not fit mppa0") as error:
         options_of_device(Example(), given, "mppa0")
     assert error.value.notes == (f"it has {name}={getattr(Example(), name)}",)
-    assert error.value.hints == ("omit the option: code is compiled for the device",)
+    assert error.value.hints == ("omit the option: the device determines it",)
 
 
 def test_a_target_compiles_for_the_options_of_its_live_device() -> None:
@@ -50,7 +50,7 @@ def test_a_target_compiles_for_the_options_of_its_live_device() -> None:
 
 
 def test_a_device_of_another_target_is_refused() -> None:
-    with pytest.raises(UserError, match=r"null\d+ runs no code of target 'nvgpu'"):
+    with pytest.raises(UserError, match=r"null\d+ does not run code of target 'nvgpu'"):
         nvgpu.TARGET.options_for(NullDevice(), {})
 
 

@@ -41,9 +41,9 @@ def test_products_of_layouts_are_divided(outer: RegisterLayout, inner: RegisterL
 
 
 def test_no_factor_is_refused() -> None:
-    with pytest.raises(UserError, match="is no product of a layout and"):
+    with pytest.raises(UserError, match="is not a product of a layout and"):
         ops.divide(ops.spatial(8, 4), ops.local(2, 2))
-    with pytest.raises(UserError, match="is no product of"):
+    with pytest.raises(UserError, match="is not a product of"):
         ops.left_divide(ops.spatial(8, 4), ops.spatial(3, 1))
 
 
@@ -57,7 +57,7 @@ def test_an_element_has_its_threads_and_its_position(layout: RegisterLayout) -> 
             assert found == list(index)
             held += 1
     assert held == layout.spatial_size * layout.local_size
-    with pytest.raises(UserError, match="is no index"):
+    with pytest.raises(UserError, match="is not an index"):
         layout.get_local(layout.shape)
 
 

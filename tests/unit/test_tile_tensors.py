@@ -88,5 +88,5 @@ def test_views_and_ready_values() -> None:
 def test_layouts_are_made_from_their_modes() -> None:
     made = register_layout([8, 4], [8, 4], spatial_modes=[0, 1], local_modes=[])
     assert made == spatial(8, 4)
-    with pytest.raises(UserError, match="is no layout"):
+    with pytest.raises(UserError, match="is not a layout"):
         register_layout([8, 4], [8, 2], spatial_modes=[0, 1], local_modes=[])

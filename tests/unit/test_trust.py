@@ -43,7 +43,7 @@ def test_what_the_user_saved_is_loaded(saved: Path) -> None:
 def test_what_others_may_write_needs_trust(saved: Path, name: str, mode: int) -> None:
     path = saved / name
     path.chmod(path.stat().st_mode | mode)
-    with pytest.raises(xtc.UserError, match="may be somebody else's") as caught:
+    with pytest.raises(xtc.UserError, match="another user may have written") as caught:
         xtc.load(saved)
     assert caught.value.where == saved
     assert f"{path}: others may write to it" in caught.value.notes[0]
@@ -55,7 +55,7 @@ def test_what_another_user_owns_needs_trust(saved: Path, monkeypatch: pytest.Mon
     owner = os.geteuid()
     os.chown(saved, owner or 12345, -1)
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-    with pytest.raises(xtc.UserError, match="may be somebody else's") as caught:
+    with pytest.raises(xtc.UserError, match="another user may have written") as caught:
         xtc.load(saved)
     assert f"it belongs to user {owner or 12345}" in caught.value.notes[0]
     assert_trusted(saved, trust=True)

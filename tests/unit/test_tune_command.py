@@ -151,7 +151,7 @@ def refused(arguments: Sequence[object], message: str) -> None:
 
 
 def test_what_cannot_be_is_refused(graph: Path, database: Path, tmp_path: Path) -> None:
-    refused([graph, "--budget", "soon"], "'soon' is no time")
+    refused([graph, "--budget", "soon"], "'soon' is not a time")
     refused([graph, "--strategy", "pakced"], "did you mean 'packed'")
     refused([graph, "--strategy", tmp_path / "no.yaml"], "cannot read")
     refused([graph, "--operator", "D"], "'D' of graph 'product' has no loops")
@@ -162,7 +162,7 @@ def test_what_cannot_be_is_refused(graph: Path, database: Path, tmp_path: Path) 
     refused([graph, "--target", "mppa", "--trials", 1], "only programs without devices")
     refused([graph, "--jobs", 0], "jobs is 0")
     refused([graph, "--workers", "many", "--trials", 1], "neither a number nor an address")
-    refused([], "which graph")
+    refused([], "no graph is given")
     refused(["--list", "--db", tmp_path / "none.db"], "there is no tuning database")
     refused(["--csv", tmp_path / "f.csv"], "has no run")
 

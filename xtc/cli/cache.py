@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc cache: what the artefact cache holds, and making room in it."""
+"""xtc cache: list and prune the artefact cache."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _SECONDS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="xtc cache", description="Look at the cache of compiled artefacts, or make room in it."
+        prog="xtc cache", description="List or prune the cache of compiled artefacts."
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="every entry, that used last first")
-    prune = actions.add_parser("prune", help="drop what was not used for long")
+    actions.add_parser("list", help="list all entries, the most recently used first")
+    prune = actions.add_parser("prune", help="drop the least recently used entries")
     prune.add_argument("--limit", metavar="SIZE", help="such as 500M; default: XTC_CACHE_LIMIT")
     prune.add_argument("--older-than", metavar="AGE", help="not used for 30m, 12h, 7d, 4w")
     actions.add_parser("clear", help="drop every entry")
@@ -81,7 +81,7 @@ def parse_age(text: str) -> int:
     """Seconds in `30m`, `12h`, `7d` or `4w`. Raises ValueError."""
     match = _AGE.fullmatch(text)
     if match is None:
-        raise ValueError("must be a number with m, h, d or w after it")
+        raise ValueError("must be a number followed by m, h, d or w")
     return int(match[1]) * _SECONDS[match[2]]
 
 
@@ -91,7 +91,7 @@ def count_text(count: int) -> str:
 
 
 def size_text(size: int) -> str:
-    """A size in bytes, for people."""
+    """A human-readable size."""
     value, units = float(size), ["bytes", "KiB", "MiB", "GiB", "TiB"]
     while value >= 1024 and len(units) > 1:
         value, units = value / 1024, units[1:]
@@ -106,7 +106,7 @@ def _parsed(parse: Callable[[str], int], text: str | None, option: str) -> int |
 
 
 def _what(entry: Entry) -> str:
-    """The target and the function of an entry, as far as its manifest can be read."""
+    """The target and the function of an entry, if its manifest can be read."""
     path = entry.folder / MANIFEST_FILE
     try:
         manifest = Manifest.from_json(path.read_text(), path)

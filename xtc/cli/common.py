@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands share: reading a graph, common options, and how a failure ends."""
+"""Code that commands share: reading a graph, common options, and error reporting."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from xtc.importers import from_onnx, from_yaml, import_tflite
 from xtc.interfaces.target import DEFAULT_TARGET
 
 _TORCH_HINT = (
-    "PyTorch runs what such a file holds; where you trust it, write a .py with "
+    "loading such a file in PyTorch can run code; if you trust it, write a .py with "
     "graph = xtc.from_torch(torch.export.load(path))"
 )
-INTERRUPTED = 130  # as shells have it: 128 and the number of the signal
+INTERRUPTED = 130  # the shells' convention: 128 plus the signal's number
 
 
 def guarded(main: Callable[[Sequence[str]], int], program: str) -> int:
-    """Run a command; an XtcError, or a disk that fails, becomes a message and exit code 1."""
+    """Run a command; turns an XtcError or an I/O error into a message and exit code 1."""
     try:
         code = _ended(main)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the reader closed the pipe
         _drop_output()
         return 1
     except XtcError as error:
@@ -53,7 +53,7 @@ def guarded(main: Callable[[Sequence[str]], int], program: str) -> int:
 
 
 def _ended(main: Callable[[Sequence[str]], int]) -> int:
-    """The exit code, also where the parser ends the program, as for --help."""
+    """The exit code, also if the parser ends the program, as for --help."""
     try:
         return main(sys.argv[1:])
     except SystemExit as end:
@@ -68,16 +68,16 @@ def _finish_output() -> None:
 
 
 def _drop_output() -> None:
-    """Let what is still to be written go nowhere, without another error when Python ends."""
+    """Discard pending output, so that Python's exit raises no second error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def read_graph(
     path: Path, dims: Mapping[str, int], values: Mapping[str, Sequence[float]] | None = None
 ) -> Graph:
-    """The graph in a YAML or ONNX file, or of a Python file, its sizes fixed by `dims`.
+    """The graph in a model, YAML or Python file, with its sizes fixed by `dims`.
 
-    `values` are those of a model's inputs that become constants. Raises UserError.
+    `values` are values of a model's inputs that become constants. Raises UserError.
     """
     if not _is_file(path):
         if is_named(str(path)):
@@ -104,8 +104,8 @@ def _written_graph(path: Path) -> Graph | GraphFamily:
 
 
 def _run(path: Path) -> dict[str, Any]:
-    """What a program defines. Raises UserError where it fails, with the calls that led there."""
-    folder = str(path.resolve().parent)  # as `python FILE` has it, for what it imports
+    """The globals of a program. Raises UserError with a traceback if it fails."""
+    folder = str(path.resolve().parent)  # as for `python FILE`, so that its imports work
     sys.path.insert(0, folder)
     try:
         return runpy.run_path(str(path))
@@ -132,7 +132,7 @@ def _graph_of(variables: dict[str, Any], path: Path) -> Graph | GraphFamily:
         if len(graphs) != 1:
             raise UserError(
                 f"{path} defines {len(graphs)} graphs and none is called 'graph'",
-                hints=["assign the one to use: graph = gb.graph"],
+                hints=["assign the graph to use: graph = gb.graph"],
             )
         found = graphs[0]
     if isinstance(found, GraphBuilder):
@@ -143,18 +143,18 @@ def _graph_of(variables: dict[str, Any], path: Path) -> Graph | GraphFamily:
 
 
 def add_graph(parser: argparse.ArgumentParser) -> None:
-    """What is compiled: a file, or an operator of a known shape."""
+    """Add the graph argument: a file, or an operator with a named shape."""
     help = "an .onnx, .tflite or .yaml file, or a .py that defines `graph`"
     parser.add_argument("graph", type=Path, nargs="?", help=help)
     parser.add_argument(
         "--op",
         metavar="KIND:NAME",
-        help="in place of a file an operator of a known shape, as conv2d:ResNet18_01",
+        help="instead of a file: an operator with a named shape, such as conv2d:ResNet18_01",
     )
 
 
 def chosen_graph(args: argparse.Namespace) -> Path:
-    """The file, or the name, of what is compiled. Raises UserError unless there is one of them."""
+    """The graph's file or operator name. Raises UserError unless exactly one is given."""
     if (args.graph is None) == (args.op is None):
         given = "neither a file nor --op" if args.op is None else "a file and --op"
         raise UserError(f"{given} says what to compile", hints=["name one of them"])
@@ -162,7 +162,7 @@ def chosen_graph(args: argparse.Namespace) -> Path:
 
 
 def add_compile_options(parser: argparse.ArgumentParser) -> None:
-    """Options that say what to compile and for what."""
+    """Add the options for the target, sizes, schedule and passes."""
     add_graph(parser)
     parser.add_argument(
         "--target", default=DEFAULT_TARGET, help="what to compile for (default: %(default)s)"
@@ -179,11 +179,11 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="INPUT=NUMBERS",
-        help="value of a model's input that becomes a constant, as rate=16000; may be repeated",
+        help="constant value of a model's input, such as rate=16000; may be repeated",
     )
     parser.add_argument(
         "--schedule",
-        help="YAML of loop nests by operator name, or @FILE that holds it",
+        help="YAML text with loop nests by operator name, or @FILE",
     )
     parser.add_argument(
         "--add-pass",
@@ -197,7 +197,7 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_target_options(parser: argparse.ArgumentParser) -> None:
-    """The target's own options."""
+    """Add --option for options of the target."""
     parser.add_argument(
         "--option",
         "-O",
@@ -214,17 +214,17 @@ class _Load(argparse.Action):
 
 
 def add_load_option(parser: argparse.ArgumentParser) -> None:
-    """Files of the user's own passes and operators."""
+    """Add --load for files with passes and operators."""
     parser.add_argument(
         "--load",
         action=_Load,
         metavar="FILE",
-        help="a Python file with passes and operators of yours; may be repeated",
+        help="Python file that defines passes and operators; may be repeated",
     )
 
 
 def ir_options(args: argparse.Namespace) -> IrOptions:
-    """What the options of `add_ir_options` ask for."""
+    """The values of the options of `add_ir_options`."""
     return IrOptions(
         dump_dir=args.dump_dir,
         print_after_all=args.print_ir_after_all,
@@ -246,23 +246,25 @@ def parse_passes(texts: Sequence[str]) -> dict[str, list[str]]:
 
 
 def add_ir_options(parser: argparse.ArgumentParser) -> None:
-    """Options that show the IR on its way."""
+    """Add the options that show the IR during compilation."""
     add_load_option(parser)
-    parser.add_argument("--print-ir-after-all", action="store_true", help="IR after every pass")
+    parser.add_argument(
+        "--print-ir-after-all", action="store_true", help="print the IR after every pass"
+    )
     parser.add_argument(
         "--print-ir-after",
         action="append",
         default=[],
         metavar="PASS",
-        help="IR after the passes of this name; may be repeated",
+        help="print the IR after the passes of this name; may be repeated",
     )
     parser.add_argument(
         "--print-ir-after-change",
         action="store_true",
-        help="IR after every pass that changes it, of those to be printed",
+        help="of the passes to print after, only those that change the IR",
     )
     parser.add_argument(
-        "--dump-dir", type=Path, help="folder for the IR after every pass, one file per pass"
+        "--dump-dir", type=Path, help="folder to write the IR after every pass, one file per pass"
     )
     parser.add_argument("--time-passes", action="store_true", help="print the time of every pass")
 
@@ -289,7 +291,7 @@ def parse_values(texts: Sequence[str]) -> dict[str, list[float]]:
 
 
 def _number(word: str) -> float:
-    """An integer where it is one: an int64 holds more of them than a float."""
+    """An int if possible: int64 holds integers that a float cannot."""
     try:
         return int(word)
     except ValueError:
@@ -303,7 +305,7 @@ def parse_options(texts: Sequence[str], target: str) -> dict[str, Any]:
 
 
 def parse_schedule(text: str | None) -> str | Path | None:
-    """The schedule an option means: YAML text, or the path after an @."""
+    """The schedule that an option gives: YAML text, or the path after an @."""
     return Path(text[1:]) if text is not None and text.startswith("@") else text
 
 
@@ -329,7 +331,7 @@ def write_times(seconds: dict[str, float]) -> None:
 
 
 def write_output(text: str, path: Path | None) -> None:
-    """Text to standard output, or to a file, which is replaced whole. Raises UserError."""
+    """Write text to standard output, or replace a file atomically. Raises UserError."""
     if path is None:
         sys.stdout.write(text)
         return
@@ -337,7 +339,7 @@ def write_output(text: str, path: Path | None) -> None:
 
 
 def write_bytes(data: bytes, path: Path) -> None:
-    """To a file, which is replaced whole. Raises UserError."""
+    """Replace a file atomically. Raises UserError."""
     try:
         _write(data, path)
     except OSError as error:
@@ -345,10 +347,10 @@ def write_bytes(data: bytes, path: Path) -> None:
 
 
 def _write(data: bytes, path: Path) -> None:
-    if path.exists() and not path.is_file():  # a pipe or a terminal takes it as it comes
+    if path.exists() and not path.is_file():  # a pipe or a terminal cannot be replaced
         path.write_bytes(data)
         return
-    file = path.resolve()  # what a link stands for, not the link itself, is replaced
+    file = path.resolve()  # replaces a link's target, not the link
     with tempfile.TemporaryDirectory(prefix=f".{file.name[:50]}.", dir=file.parent) as folder:
         written = Path(folder, "written")
         written.write_bytes(data)

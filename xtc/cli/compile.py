@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc-compile: a graph to any stage of its IR, or to an artefact on disk."""
+"""xtc-compile: compile a graph to any stage of its IR, or to an artefact on disk."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from xtc.ir.pipeline import STAGES
 
 
 def _nests(compilation: Compilation) -> str:
-    """The loop nests of all operators, and which of them share their loops."""
+    """The loop nests of all operators, with notes on fusion."""
     schedule, fused = schedule_in_use(compilation), fused_operators(compilation)
     lines = []
     for name in schedule.names:
@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     add_compile_options(parser)
     parser.add_argument("--stage", choices=STAGES, help="print this stage instead of building")
     parser.add_argument(
-        "--nest", action="store_true", help="print the loop nests of all operators, and no more"
+        "--nest", action="store_true", help="print only the loop nests of all operators"
     )
     parser.add_argument(
         "--output", "-o", type=Path, help="file for the stage, or new folder for the artefact"

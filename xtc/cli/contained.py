@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that read MLIR text that may be anything: their work is done in a child process."""
+"""Runs commands on untrusted MLIR text in a child process."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from xtc.driver.foreign import check_text, input_kept
 from xtc.system.sandbox import Limits, run_in_child
 
 _GIB = 1 << 30
-_HINT = "--timeout and --memory-limit allow more; --dump-dir shows how far it comes"
+_HINT = "raise --timeout or --memory-limit; --dump-dir shows the last pass"
 
 
 def add_limit_options(parser: argparse.ArgumentParser) -> None:
-    """Limits of the child process."""
+    """Add the limits of the child process."""
     usual = Limits()
     parser.add_argument(
         "--timeout",
         type=float,
         default=usual.seconds,
         metavar="SECONDS",
-        help="end the work after this time (default: %(default)g)",
+        help="stop after this time (default: %(default)g)",
     )
     parser.add_argument(
         "--memory-limit",
         type=float,
         default=usual.memory_bytes / _GIB,
         metavar="GIB",
-        help="end the work where it needs more memory (default: %(default)g)",
+        help="stop above this memory use (default: %(default)g)",
     )
 
 
 def read_mlir(path: Path) -> str:
-    """The text of a file, or of standard input for "-". Raises UserError where it is unfit."""
+    """The text of a file, or of standard input for "-". Raises UserError if it is not text."""
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text()
     except (OSError, ValueError) as error:
@@ -55,11 +55,11 @@ def contained(
     program: str = "xtc-opt",
     what: str = "running passes on",
 ) -> str:
-    """The result of `work` on what was read from `args.file`, within the limits of the options.
+    """The result of `work` on the text of `args.file`, within the limits of the options.
 
-    Raises ChildDied where it crashed or came to a limit, and XtcError as `work` does. What came
-    from standard input is kept then, and the error says how to run `program` on it again, with
-    `options`.
+    Raises ChildDied if it crashed or exceeded a limit; errors of `work` pass through. On an error,
+    text from standard input is kept in a file, and the error gives the command that runs `program`
+    on it again with `options`.
     """
     limits = _limits(args)
     try:

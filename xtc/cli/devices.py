@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc devices: the targets there are, and why one cannot run here."""
+"""xtc devices: list the targets, with the reason if one cannot run here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xtc.driver import devices
 def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code."""
     argparse.ArgumentParser(
-        prog="xtc devices", description="Say which targets' code can run on this machine."
+        prog="xtc devices", description="List the targets whose code can run on this machine."
     ).parse_args(argv)
     for status in devices():
         sys.stdout.write(f"{status}\n")

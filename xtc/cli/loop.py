@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc-loop: apply the schedules that operators of an MLIR file carry; look, compile, compare, time.
+"""xtc-loop: apply the schedules in an MLIR file; print, compile, check and measure the result.
 
-As in
+A schedule is an attribute of an operation:
 
     linalg.matmul {loop.dims = ["i", "j", "k"],
                    loop.schedule = {"j", "k", "i", "i#4" = {"unroll"}, "j#16" = {"vectorize"}}} ...
@@ -46,20 +46,20 @@ _EXAMPLE = f'{LOOP_SCHEDULE} = {{"i", "j", "j#16" = {{"vectorize"}}}}'
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="xtc-loop",
-        description="Apply the schedules that linalg operators of an MLIR file carry.",
+        description="Apply the schedules attached to linalg operations in an MLIR file.",
         allow_abbrev=False,
     )
     parser.add_argument("file", type=Path, help="MLIR text; - is standard input")
     parser.add_argument("--nest", action="store_true", help="print the loop nests")
     parser.add_argument("--stage", choices=STAGES, help="print this stage")
     parser.add_argument(
-        "--run", action="store_true", help="run it; compare with what it does without schedules"
+        "--run", action="store_true", help="run it and compare it with the unscheduled code"
     )
     parser.add_argument("--measure", action="store_true", help="time it")
-    parser.add_argument("--function", metavar="NAME", help="which one, where there are several")
+    parser.add_argument("--function", metavar="NAME", help="the function, if there are several")
     parser.add_argument("--repeat", type=int, default=10, help="samples to take (default: 10)")
-    parser.add_argument("--seed", type=int, default=0, help="of the sample data (default: 0)")
-    parser.add_argument("--output", "-o", type=Path, help="file for what is printed")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample data (default: 0)")
+    parser.add_argument("--output", "-o", type=Path, help="file for the output")
     parser.add_argument(
         "--target", default=DEFAULT_TARGET, help="what to compile for (default: %(default)s)"
     )
@@ -84,7 +84,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _results(args: argparse.Namespace, text: str) -> str:
-    """The text to print; for the child process."""
+    """The text to print; runs in the child process."""
     from xtc.ir import mlir
 
     target = program_target(args.target)
@@ -107,9 +107,9 @@ def _results(args: argparse.Namespace, text: str) -> str:
 
 
 def _nests(module: Operation, function: str | None, *, needed: bool) -> list[Any]:
-    """Scheduled operations, of one function or of all.
+    """The scheduled operations of one function or of all functions.
 
-    Raises UserError where there are none, but needed; without schedules, the target chooses them.
+    Raises UserError if there are none although `needed`; otherwise the target chooses schedules.
     """
     from xtc.ir.mlir import copied
 
@@ -125,19 +125,19 @@ def _nests(module: Operation, function: str | None, *, needed: bool) -> list[Any
 
 
 def _check_own_code(parts: Sequence[Any]) -> None:
-    """Raise UserError where a schedule of a file calls a function, which may touch any memory."""
+    """Raise UserError if a schedule in the file calls a function, which may access any memory."""
     for entry in parts:
         for loop in (loop for nest in entry.nest.walk() for loop in nest.loops):
             if loop.external is not None:
                 raise UserError(
                     f"'{loop.name}' of {entry.title} calls '{loop.external.function}', which is "
-                    "not run: it cannot be told what it would touch",
+                    "not run: its memory accesses are unknown",
                     hints=["xtc.compile runs graphs whose schedules call functions"],
                 )
 
 
 def _outcomes(function: MlirFunction, args: argparse.Namespace) -> list[str]:
-    """What the options ask of one function."""
+    """The requested outputs for one function."""
     printed = []
     if args.stage:
         runner = ir_options(args).runner()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc: one command for all; `xtc compile ...` is `xtc-compile ...`."""
+"""xtc: one entry point for all commands; `xtc compile ...` is `xtc-compile ...`."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ def _devices(argv: Sequence[str]) -> int:
     return devices.run(argv)
 
 
-# Each imports what it needs when it is chosen: the MLIR bindings only where there is MLIR to read.
+# Each command imports its modules on use, so that only those that read MLIR load the bindings.
 _COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "compile": (_compile, "print a stage of a graph's IR, or build an artefact"),
     "run": (_run, "compile a graph, check and measure it on sample data"),
     "opt": (_opt, "run passes, or a target's stages, on MLIR"),
-    "loop": (_loop, "apply the schedules in a file of MLIR; look, run, compare, time"),
-    "tune": (_tune, "search for fast schedules of a graph"),
-    "plot": (_plot, "draw what a search has measured"),
-    "cache": (_cache, "look at the cache of artefacts, or make room in it"),
-    "devices": (_devices, "say which targets' code can run here"),
+    "loop": (_loop, "apply the schedules in an MLIR file; print, run, check, measure"),
+    "tune": (_tune, "search for fast schedules for a graph"),
+    "plot": (_plot, "plot the measurements of a search"),
+    "cache": (_cache, "list or prune the artefact cache"),
+    "devices": (_devices, "list the targets whose code can run here"),
 }
 
 
@@ -81,16 +81,16 @@ def _parser() -> argparse.ArgumentParser:
         prog="xtc",
         usage="xtc COMMAND ...",
         description="Compile tensor graphs.",
-        epilog="\n".join(["commands, each with its --help:", *lines, *_targets()]),
+        epilog="\n".join(["commands (each has --help):", *lines, *_targets()]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("command", metavar="COMMAND", help="what to do")
+    parser.add_argument("command", metavar="COMMAND", help="the command to run")
     parser.add_argument("--version", action="version", version=f"xtc {VERSION}")
     return parser
 
 
 def _targets() -> list[str]:
-    """Lines on the targets that bring commands."""
+    """Help text for targets with commands."""
     names = [name for name in discover.targets() if target_commands.has_commands(name)]
     return ["", f"targets with commands, `xtc TARGET COMMAND`: {', '.join(names)}"] if names else []
 

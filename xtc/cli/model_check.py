@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A compiled model against another implementation of the same file."""
+"""Compares a compiled model with another implementation of the same file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from xtc.importers.onnx.model import OnnxModel
 
 _RTOL = 1e-3
-_ATOL = 1e-4  # of the largest element: two orders of adding up floats in a deep network
+_ATOL = 1e-4  # relative to the largest element: two summation orders in a deep network
 
 
 def compare_with_file(
@@ -22,9 +22,10 @@ def compare_with_file(
 ) -> tuple[list[Comparison], str]:
     """One comparison per output on sample data, and the name of the other implementation.
 
-    Integers are 0 and 1, which are words of every vocabulary and rows of every table.
+    Sample integers are 0 and 1, which are valid tokens and row indices in every model.
 
-    Raises MismatchError naming the worst element, UserError where the other refuses the model.
+    Raises MismatchError with the worst element, UserError if the other implementation refuses the
+    model.
     """
     names = model.input_names(module.graph)
     arrays, given = {}, {}

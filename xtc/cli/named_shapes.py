@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of known shapes by name: `conv2d:ResNet18_01` or `matmul:Polybench_large:float64`.
+"""Operators with named shapes: `conv2d:ResNet18_01` or `matmul:Polybench_large:float64`.
 
-The shapes are those that tiling papers and search programs publish figures for: layers of Yolo9000,
-MobileNet, ResNet-18, SqueezeNet and AlexNet, the matmuls of Llama 3 and Gemma, and Polybench's.
-Numbers are those of xtc-tools, so that figures can be compared. A convolution is of an image that
-has its border already: `height + kernel height - 1` rows.
+Papers on tiling and autotuning publish figures for these shapes: layers of Yolo9000, MobileNet,
+ResNet-18, SqueezeNet and AlexNet, the matmuls of Llama 3 and Gemma, and Polybench's. The numbers
+are those of xtc-tools, so that figures are comparable. A convolution takes an image that is already
+padded: `height + kernel height - 1` rows.
 """
 
 from __future__ import annotations
@@ -98,15 +98,15 @@ AlexNet_FC8 1 1000 4096
 
 
 def named_graph(text: str) -> Graph:
-    """The graph of one operator of a known shape, and of an element type, float32 unless given.
+    """The graph of one operator with a named shape and an element type, by default float32.
 
-    Raises UserError for an operator or a name that there is not.
+    Raises UserError for an unknown operator or name.
     """
     kind, _, rest = text.partition(":")
     name, _, dtype = rest.partition(":")
     if kind not in _TABLES:
         hints = did_you_mean(kind, _TABLES)
-        raise UserError(f"no shapes are known of operator '{kind}'", hints=hints)
+        raise UserError(f"operator '{kind}' has no named shapes", hints=hints)
     known = {row[0].lower(): row[1:] for row in map(str.split, _TABLES[kind].strip().splitlines())}
     if name.lower() not in known:
         raise UserError(
@@ -119,7 +119,7 @@ def named_graph(text: str) -> Graph:
 
 
 def is_named(text: str) -> bool:
-    """Whether a text is of the form of a name."""
+    """Whether a text has the form of a named shape."""
     return text.partition(":")[0] in _TABLES and ":" in text
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc-opt: run passes, or a target's stages, on a file of MLIR."""
+"""xtc-opt: run passes, or a target's stages, on an MLIR file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from xtc.ir.pipeline import STAGES, Pipeline, Stage, Step
 SEPARATOR = "// -----\n"
 
 _EPILOG = """\
-Every other option is a pass, run in the order given: our own and MLIR's, as in
+Every other option is a pass of xtc or of MLIR. Passes run in the order given:
   xtc-opt file.mlir --fuse-rows{limit=4096} --canonicalize
   xtc-opt file.mlir --pass-pipeline='builtin.module(func.func(cse))'
 """
@@ -51,20 +51,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("file", type=Path, help="MLIR text; - is standard input")
     parser.add_argument("--output", "-o", type=Path, help="file for the result")
-    parser.add_argument("--target", help="whose stages to run, before the passes")
-    parser.add_argument("--from", dest="start", metavar="STAGE", help="the stage the file is at")
+    parser.add_argument("--target", help="target whose stages to run, before the passes")
+    parser.add_argument("--from", dest="start", metavar="STAGE", help="the stage of the file")
     parser.add_argument("--to", dest="end", metavar="STAGE", help="the last stage to run")
     add_target_options(parser)
     parser.add_argument(
         "--split-input-file",
         action="store_true",
-        help=f"handle parts between {SEPARATOR.strip()} alone",
+        help=f"process the parts between {SEPARATOR.strip()} separately",
     )
     parser.add_argument(
         "--list-passes",
         action=_ListPasses,
         nargs=0,
-        help="print the passes that are not MLIR's",
+        help="print the names of xtc's passes",
     )
     add_ir_options(parser)
     add_limit_options(parser)
@@ -80,7 +80,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _results(args: argparse.Namespace, passes: Sequence[str], text: str) -> str:
-    """The text to print; for the child process."""
+    """The text to print; runs in the child process."""
     from xtc.ir import mlir
 
     runner = ir_options(args).runner()
@@ -115,7 +115,7 @@ def _pipeline(args: argparse.Namespace, passes: Sequence[Step]) -> Pipeline:
 
 
 def _parts(text: str, split: bool) -> list[str]:
-    """The parts of a file, each after empty lines that keep its line numbers."""
+    """The parts of a file, each padded with empty lines to keep its line numbers."""
     if not split:
         return [text]
     parts: list[str] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes as options of a command: `--name{option=value}`, and as MLIR's own tools write them."""
+"""Passes as command-line options: `--name{option=value}`, and the syntax of mlir-opt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PIPELINE = "--pass-pipeline"
 
 
 def joined(argv: Sequence[str]) -> list[str]:
-    """`argv` with the pipeline that follows `--pass-pipeline` joined to it by an equals sign."""
+    """`argv` with `--pass-pipeline PIPELINE` joined as `--pass-pipeline=PIPELINE`."""
     words: list[str] = []
     for word in argv:
         if words and words[-1] == _PIPELINE:
@@ -24,7 +24,7 @@ def joined(argv: Sequence[str]) -> list[str]:
 
 
 def steps(texts: Sequence[str]) -> tuple[Step, ...]:
-    """The passes that options of a command name, in their order. Raises UserError."""
+    """The passes that command-line options name, in order. Raises UserError."""
     return tuple(map(_step, texts))
 
 

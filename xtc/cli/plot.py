@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc-plot: draw what a search by xtc-tune has measured."""
+"""xtc-plot: plot the measurements of an xtc-tune search."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from xtc.search.plots.roofline import roofline
 from xtc.search.store import Store
 
 PLOTS = {
-    "convergence": "the best so far, over measurements and over seconds",
-    "distribution": "speeds of the candidates, and how they ended",
-    "roofline": "the best candidates below the machine's measured roofs",
-    "heatmap": "two parameters of the strategy against the speed",
+    "convergence": "the best result so far, over measurements and over seconds",
+    "distribution": "speeds of the candidates, and their outcomes",
+    "roofline": "the best candidates under the machine's measured rooflines",
+    "heatmap": "speed by two parameters of the strategy",
     "comparison": "two runs of one graph",
-    "report": "all of them in one page of HTML",
+    "report": "all plots in one HTML page",
 }
 
 
@@ -32,17 +32,17 @@ def _parser() -> argparse.ArgumentParser:
     lines = [f"  {name:<13} {what}" for name, what in PLOTS.items()]
     parser = argparse.ArgumentParser(
         prog="xtc-plot",
-        description="Draw what a search by xtc-tune has measured.",
+        description="Plot the measurements of an xtc-tune search.",
         epilog="\n".join(["plots:", *lines]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("plot", choices=PLOTS, metavar="PLOT", help=", ".join(PLOTS))
     add("--output", "-o", type=Path, help="FILE.svg, FILE.png or FILE.html (default: print it)")
-    add("--run", type=int, metavar="N", help="which run (default: the newest)")
-    add("--with", type=int, metavar="N", dest="other", help="the run that it is compared with")
-    add("--x", metavar="NAME", help="parameter of the heat map, from left to right")
-    add("--y", metavar="NAME", help="and from bottom to top (default: those with most effect)")
+    add("--run", type=int, metavar="N", help="the run to plot (default: the newest)")
+    add("--with", type=int, metavar="N", dest="other", help="the run to compare with")
+    add("--x", metavar="NAME", help="parameter on the heat map's horizontal axis")
+    add("--y", metavar="NAME", help="on the vertical axis (default: those with most effect)")
     add("--db", type=Path, help="the database (default: the user's own, or XTC_TUNING_DB)")
     return parser
 
@@ -53,7 +53,7 @@ def run(argv: Sequence[str]) -> int:
     form = _form(args.plot, args.output)
     if args.other is None and args.plot == "comparison":
         raise UserError(
-            "compared with which run?", hints=["--with N; `xtc-tune --list` lists them"]
+            "a comparison needs a second run", hints=["--with N; `xtc-tune --list` lists them"]
         )
     with Store(args.db, create=False) as store:
         measured = Measured.of(store, args.run)
@@ -70,7 +70,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _form(plot: str, output: Path | None) -> str:
-    """The kind of file to write. Raises UserError for one that there is not."""
+    """The kind of file to write. Raises UserError for an unsupported one."""
     forms = (".html",) if plot == "report" else (".svg", ".png")
     if output is None:
         return forms[0]

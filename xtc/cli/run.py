@@ -30,22 +30,22 @@ def _parser() -> argparse.ArgumentParser:
         prog="xtc-run", description="Compile a graph and run it on sample data."
     )
     add_compile_options(parser)
-    parser.add_argument("--check", action="store_true", help="compare with the NumPy meaning")
+    parser.add_argument("--check", action="store_true", help="compare with the NumPy reference")
     parser.add_argument("--measure", action="store_true", help="time it")
-    parser.add_argument("--profile", action="store_true", help="show where its time goes")
+    parser.add_argument("--profile", action="store_true", help="profile it by operator")
     parser.add_argument(
         "--timeline",
         type=Path,
         help="write --profile's timeline: JSON for Perfetto, a picture as .svg",
     )
     parser.add_argument("--repeat", type=int, default=10, help="samples to take (default: 10)")
-    parser.add_argument("--number", type=int, help="calls per sample (default: chosen)")
+    parser.add_argument("--number", type=int, help="calls per sample (default: automatic)")
     parser.add_argument("--min-repeat-ms", type=float, default=0, help="shortest sample")
     parser.add_argument("--counters", default="", help="hardware counters, separated by commas")
     parser.add_argument("--rtol", type=float, help="relative tolerance of --check")
     parser.add_argument("--atol", type=float, help="absolute tolerance of --check")
-    parser.add_argument("--no-cache", action="store_true", help="compile even what is in the cache")
-    parser.add_argument("--seed", type=int, default=0, help="of the sample data")
+    parser.add_argument("--no-cache", action="store_true", help="do not use the artefact cache")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample data")
     return parser
 
 
@@ -95,7 +95,7 @@ def _report(module: Module, args: argparse.Namespace) -> None:
 
 
 def _check_file(module: Module, args: argparse.Namespace) -> None:
-    """Compare with what another implementation makes of the file: was it read right?"""
+    """Compare with another implementation of the file, to check the import."""
     model = from_onnx(args.graph, values=parse_values(args.value))
     comparisons, peer = compare_with_file(module, model, seed=args.seed)
     for comparison in comparisons:

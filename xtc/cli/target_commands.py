@@ -12,10 +12,10 @@ from xtc.core.errors import UserError, XtcError, did_you_mean
 
 
 def has_commands(target: str) -> bool:
-    """Whether there is such a target, and it has commands."""
+    """Whether the target exists and has commands."""
     try:
         return bool(discover.target_commands(target))
-    except XtcError:  # `xtc devices` says what is broken
+    except XtcError:  # `xtc devices` reports the error
         return False
 
 
@@ -36,10 +36,10 @@ def _parser(target: str, commands: Mapping[str, ModuleType]) -> argparse.Argumen
     parser = argparse.ArgumentParser(
         prog=f"xtc {target}",
         usage=f"xtc {target} COMMAND ...",
-        epilog="\n".join(["commands, each with its --help:", *lines]),
+        epilog="\n".join(["commands (each has --help):", *lines]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("command", metavar="COMMAND", help="what to do")
+    parser.add_argument("command", metavar="COMMAND", help="the command to run")
     return parser
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc-tune: search for fast schedules of a graph, or look at what searches have found."""
+"""xtc-tune: search for fast schedules for a graph, or list the results of searches."""
 
 from __future__ import annotations
 
@@ -42,31 +42,37 @@ def _parser() -> argparse.ArgumentParser:
     usual = Settings()
     parser = argparse.ArgumentParser(
         prog="xtc-tune",
-        description="Search for fast schedules of a graph; `schedule='tuned'` uses the best one.",
+        description="Search for fast schedules for a graph; `schedule='tuned'` uses the best one.",
     )
     add = parser.add_argument
     add_graph(parser)
     add("--target", default=DEFAULT_TARGET, help="what to compile for (default: %(default)s)")
     add("--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a dimension")
-    add("--value", action="append", default=[], metavar="INPUT=NUMBERS", help="of a model's input")
+    add(
+        "--value",
+        action="append",
+        default=[],
+        metavar="INPUT=NUMBERS",
+        help="value of a model's input",
+    )
     add_target_options(parser)
     add_load_option(parser)
-    add("--budget", help="how long, as 90s, 5m or 1h (default: 60s)")
-    add("--trials", type=int, help="how many candidates at most")
+    add("--budget", help="time limit, such as 90s, 5m or 1h (default: 60s)")
+    add("--trials", type=int, help="the largest number of candidates")
     add("--strategy", help=f"{', '.join(NAMES)}, or FILE.yaml (default: auto)")
-    add("--operator", help="tune this operator alone")
-    add("--whole", action="store_true", help="measure a network as a whole from the first on")
+    add("--operator", help="tune only this operator")
+    add("--whole", action="store_true", help="measure the whole network from the start")
     add("--sampler", help=f"{', '.join(SAMPLERS)}, or FILE.csv (default: {usual.sampler})")
-    add("--seed", type=int, help="of sampler and sample data (default: 0)")
+    add("--seed", type=int, help="seed of sampler and sample data (default: 0)")
     add("--jobs", "-j", type=int, help="processes that compile (default: cores less one, 2 to 4)")
-    add("--workers", help="number of processes, or dask://host:port, that measure")
+    add("--workers", help="number of measuring processes, or dask://host:port")
     add("--db", type=Path, help="the database (default: the user's own, or XTC_TUNING_DB)")
-    add("--run", type=int, metavar="N", help="the run that --resume, --replay, --csv, --list is of")
-    add("--resume", action="store_true", help="go on with a run of this graph")
-    add("--replay", type=int, metavar="COUNT", help="measure the best of a run again")
+    add("--run", type=int, metavar="N", help="the run for --resume, --replay, --csv and --list")
+    add("--resume", action="store_true", help="continue a run of this graph")
+    add("--replay", type=int, metavar="COUNT", help="measure the best candidates of a run again")
     add("--csv", type=Path, metavar="FILE", help="write the results of a run as CSV")
     add("--list", action="store_true", help="list the runs of the database, or results of --run")
-    add("--show", action="store_true", help="print the strategy as YAML, and search nothing")
+    add("--show", action="store_true", help="print the strategy as YAML without searching")
     add("--quiet", "-q", action="store_true", help="show no progress")
     add("--compile-timeout", type=float, default=usual.compile_seconds, metavar="SECONDS")
     add("--run-timeout", type=float, default=usual.run_seconds, metavar="SECONDS")
@@ -93,14 +99,14 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _check_kept(args: argparse.Namespace) -> None:
-    """Raise UserError for an option that a run has had since it began."""
+    """Raise UserError for an option that a run fixed at its start."""
     for name in ("strategy", "operator", "sampler", "seed"):
         if getattr(args, name) is not None:
             raise UserError(f"--{name} is that of the run, which cannot be changed")
 
 
 def _search(session: Session, args: argparse.Namespace) -> int:
-    """Exit code 1 where nothing was right."""
+    """Run the search; exit code 1 if no candidate was correct."""
     store, more = session.store, _seconds(args.budget)
     with TuneProgress(quiet=args.quiet) as shown:
         if args.replay is not None:
@@ -123,15 +129,15 @@ def _search(session: Session, args: argparse.Namespace) -> int:
 
 
 def _by_operators(session: Session, args: argparse.Namespace) -> bool:
-    """Whether each kind of operator is tuned alone: of networks, where nothing else is asked."""
+    """Whether to tune each kind of operator separately: the default for networks."""
     asked = args.whole or args.operator or args.strategy or args.workers
     return not asked and is_network(session.graph)
 
 
 def _look(args: argparse.Namespace) -> int:
-    """What needs no graph: a list, an export."""
+    """The actions without a graph: listing and export."""
     if not args.list and args.csv is None:
-        raise UserError("which graph?", hints=["xtc-tune graph.py, or --list, or --csv FILE"])
+        raise UserError("no graph is given", hints=["xtc-tune graph.py, or --list, or --csv FILE"])
     with Store(args.db, create=False) as store:
         if args.csv is not None:
             _write_csv(args.csv, store, store.run(args.run).number)
@@ -173,7 +179,7 @@ def _seconds(text: str | None) -> float | None:
         return None
     match = _DURATION.fullmatch(text.strip())
     if match is None or match[2] not in _UNITS:
-        raise UserError(f"{text!r} is no time", hints=["write 90s, 5m or 1h"])
+        raise UserError(f"{text!r} is not a time", hints=["write 90s, 5m or 1h"])
     return float(match[1]) * _UNITS[match[2]]
 
 

@@ -16,7 +16,7 @@ from xtc.search.tuner import Progress as Search
 
 
 class TuneProgress:
-    """Shows what `report` is told; a context manager."""
+    """Shows the progress passed to `report`; a context manager."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -35,7 +35,7 @@ class TuneProgress:
             self._task = self._bar.add_task("starting", total=None)
 
     def report(self, search: Search) -> None:
-        """Show how far the search is."""
+        """Show the progress of the search."""
         elapsed = time.monotonic() - self._start
         if self._bar is not None:
             self._bar.update(
@@ -48,7 +48,7 @@ class TuneProgress:
             sys.stderr.write(f"{elapsed:7.1f} s  {_text(search)}\n")
 
     def done(self, found: Found) -> None:
-        """Show what became of a kind of operator; the next search begins."""
+        """Show the result for a kind of operator; the next search begins."""
         self._best = None
         if self._quiet:
             return

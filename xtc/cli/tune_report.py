@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `xtc-tune` prints and exports: the outcome of a run, the runs there are, results as CSV."""
+"""The output of `xtc-tune`: a run's outcome, the list of runs, and results as CSV."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def time_text(seconds: float) -> str:
-    """A time with four digits and its unit."""
+    """A time with four digits and a unit."""
     length, symbol = time_unit(seconds)
     return f"{seconds / length:.4g} {symbol}"
 
 
 def outcome_text(run: Run, results: Sequence[Result]) -> str:
-    """How a run ended: its counts, the default schedule, and the best one."""
+    """The outcome of a run: its counts, the default schedule, and the best one."""
     counts = Counter(result.status for result in results)
     failed = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()) if status != "ok")
     rate = len(results) / run.seconds if run.seconds else 0.0
@@ -49,7 +49,7 @@ def outcome_text(run: Run, results: Sequence[Result]) -> str:
     if default is not None:
         lines.append(f"default  {_rate_text(run, default)}")
     if not right:
-        lines.append("no candidate is right")
+        lines.append("no candidate is correct")
         return "\n".join(lines) + "\n"
     best = min(right, key=lambda result: result.seconds or 0.0)
     gain = f"  {default / best.seconds:.2f} x default" if default and best.seconds else ""
@@ -60,7 +60,7 @@ def outcome_text(run: Run, results: Sequence[Result]) -> str:
 
 
 def replay_text(run: Run, results: Sequence[Result]) -> str:
-    """What was measured again in a run, beside the best that the search had measured."""
+    """The replayed measurements of a run, beside those of the search."""
     lines = [f"run {run.number}: best sample of the search, best and median of the replay"]
     replayed = [result for result in results if result.kind == "replay"]
     for schedule in dict.fromkeys(result.schedule for result in replayed):
@@ -97,7 +97,7 @@ def runs_text(store: Store) -> str:
 
 
 def results_text(run: Run, results: Sequence[Result]) -> str:
-    """One line for each candidate of a run, the fastest first, then those with causes."""
+    """One line for each candidate of a run, the fastest first, failed ones last."""
     lines = [f"run {run.number}: {run.name} on {run.target} {run.options}, {run.machine}"]
     for result in sorted(results, key=lambda each: (each.seconds is None, _seconds(each))):
         cause = f": {result.message}" if result.message else ""
@@ -106,7 +106,7 @@ def results_text(run: Run, results: Sequence[Result]) -> str:
 
 
 def result_text(result: Result) -> str:
-    """The time of a result, and whether it is a model's; how it ended where it has none."""
+    """The time of a result, marked if it is modelled; the cause if it failed."""
     if result.seconds is None:
         return result.status
     label = f" ({MODELLED})" if result.kind == MODELLED else ""
@@ -118,7 +118,7 @@ def _seconds(result: Result) -> float:
 
 
 def csv_text(run: Run, results: Sequence[Result]) -> str:
-    """The results as CSV with a column per parameter; no cell is what spreadsheets compute."""
+    """The results as CSV with a column per parameter; no cell is a spreadsheet formula."""
     names = sorted({name for result in results for name in result.parameters})
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -135,7 +135,7 @@ def csv_text(run: Run, results: Sequence[Result]) -> str:
 
 
 def _cell(value: object) -> object:
-    """The value, or text behind an apostrophe where a spreadsheet would compute it."""
+    """The value; text that a spreadsheet would evaluate gets an apostrophe in front."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 

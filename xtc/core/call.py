@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values given by position and by name, as in a call, matched with the names that are wanted."""
+"""Matches the positional and keyword arguments of a call with the parameter names."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def match_names(
     named: Mapping[str, Any],
     what: str = "arrays",
 ) -> dict[str, Any]:
-    """Each of `names` with the value given for it, in the order of `names`.
+    """The value for each of `names`, in the order of `names`.
 
-    Raises UserError, which calls the function `callee`, where a value is missing, too many,
-    given twice or of an unknown name.
+    Raises UserError if a value is missing, surplus, given twice or given for an unknown name.
+    `callee` is the function's name in messages.
     """
     if len(args) > len(names):
         raise UserError(f"{callee} takes {len(names)} {what} ({', '.join(names)}), not {len(args)}")

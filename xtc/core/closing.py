@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Closing: what a `with` statement closes at its end."""
+"""Closing: the base of objects that a `with` statement closes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing_extensions import Self
 
 
 class Closing(ABC):
-    """Something to close, once by `close` or at the end of a `with` statement."""
+    """An object that `close`, or the end of a `with` statement, closes."""
 
     @abstractmethod
     def close(self) -> None:

@@ -2,9 +2,9 @@
 """Finds classes and targets by the names of their files.
 
 A target is the folder `targets/<name>`; `xtc.ir.known_passes` and `xtc.graph.known_operators` find
-passes and operators the same way, and `xtc.core.extensions` what others add. These are the only
-dynamic imports of the project. No list is edited when one is added. Names are checked before they
-are imported.
+passes and operators the same way, and `xtc.core.extensions` those of other packages. These are the
+only dynamic imports of the project. Adding a target needs no entry in a list. Names are checked
+before they are imported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 def targets() -> tuple[str, ...]:
     """Names of the targets: folders of `targets/`, and entry points of the group `xtc.targets`.
 
-    Raises XtcError where two targets have one name.
+    Raises XtcError if two targets have one name.
     """
     found = {name: f"xtc_targets.{name}" for name in packages("xtc_targets")}
     for name, entry in entries(_GROUP).items():
@@ -39,10 +39,10 @@ def targets() -> tuple[str, ...]:
 
 
 def target(name: str) -> Any:
-    """The Target called `name`; one of ours is found without a look at what else is installed.
+    """The Target called `name`; the project's own targets need no search of installed packages.
 
-    Raises UserError where there is none, XtcError where what is installed under the name is broken
-    or there twice.
+    Raises UserError if it does not exist, XtcError if the installed package is broken or if two
+    packages define the name.
     """
     own = is_name(name) and name in packages("xtc_targets")
     if not own and (not is_name(name) or name not in targets()):
@@ -60,8 +60,8 @@ def target(name: str) -> Any:
 def target_commands(name: str) -> dict[str, ModuleType]:
     """Commands of a target by name: the modules of its package `commands`.
 
-    There are none where there is no such target, or where it has no commands. The package of
-    another project's target is that of its entry point. Raises XtcError where it cannot be loaded.
+    Empty if the target does not exist or has no commands. The package of another project's target
+    is that of its entry point. Raises XtcError if it cannot be loaded.
     """
     package = _target_package(name)
     if package is None or "commands" not in packages(package):
@@ -90,25 +90,25 @@ def class_in(package: str, module_name: str, base: type[Any], name: str) -> type
 
 
 def has_package(name: str) -> bool:
-    """True where a package of this name can be imported."""
+    """True if a package of this name can be imported."""
     return importlib.util.find_spec(name) is not None
 
 
 def _class_named(name: str, module: ModuleType, base: type[Any]) -> type[Any] | None:
-    """The subclass of `base` that is written in `module` and whose own `name` is `name`."""
+    """The subclass of `base` that `module` defines with the `name` given."""
     for value in vars(module).values():
         if (
             isinstance(value, type)
             and value.__module__ == module.__name__
             and vars(value).get("name") == name
-            and issubclass(value, base)  # last, as it takes longest
+            and issubclass(value, base)  # last, because it is the slowest test
         ):
             return value
     return None
 
 
 def is_name(name: object) -> bool:
-    """True for what may name an operator, a pass or a target."""
+    """Whether `name` can be the name of an operator, a pass or a target."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 

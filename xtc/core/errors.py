@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that can go wrong, as exceptions that say where, what, why and what to do."""
+"""The project's exceptions: each says what went wrong, where, why, and what to do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from xtc.core.location import SourceLocation
 
-_LISTED = 50  # as many names as a hint may list
+_LISTED = 50  # the most names that a hint lists
 
 
 class XtcError(Exception):
@@ -47,11 +47,11 @@ class XtcError(Exception):
 
 
 class UserError(XtcError):
-    """A mistake in what the user wrote; nothing was lost or half done."""
+    """A mistake in the user's program or command; no partial result is left behind."""
 
 
 class ToolError(XtcError):
-    """An external program is missing or failed; carries the program's own words."""
+    """An external program is missing or failed; quotes the program's own message."""
 
 
 class CompileError(XtcError):
@@ -59,23 +59,23 @@ class CompileError(XtcError):
 
 
 class ChildDied(CompileError):  # noqa: N818
-    """Work in a child process crashed, or was ended at its limit of time or memory."""
+    """A child process crashed, or was stopped at its time or memory limit."""
 
 
 class ChildTimeout(ChildDied):
-    """Work in a child process was ended at its limit of time."""
+    """A child process was stopped at its time limit."""
 
 
 class ArtifactError(XtcError):
-    """A stored artefact is missing, incomplete or not what its manifest says."""
+    """A stored artefact is missing, incomplete or does not match its manifest."""
 
 
 class DeviceError(XtcError):
-    """The base of what a device can do wrong."""
+    """The base of device errors."""
 
 
 class DeviceNotFound(DeviceError):  # noqa: N818  the name users read: what happened, not a suffix
-    """The device, its driver or its SDK is absent; says what was looked for and where."""
+    """The device, its driver or its SDK is missing; says what was searched for and where."""
 
 
 class DeviceMemoryError(DeviceError):
@@ -87,7 +87,7 @@ class DeviceFault(DeviceError):  # noqa: N818
 
 
 class DeviceTimeout(DeviceError):  # noqa: N818
-    """A kernel or a wait went past its limit."""
+    """A kernel or a wait exceeded its time limit."""
 
 
 class DeviceLost(DeviceError):  # noqa: N818
@@ -99,7 +99,7 @@ class LaunchError(DeviceError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> list[str]:
-    """Hints for a misspelt `name`: the closest known one, or what there is if that is not long."""
+    """Hints for a misspelt `name`: the closest known name, else the known names if they are few."""
     choices = sorted(known)
     if close := close_match(name, choices):
         return close
@@ -110,14 +110,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> list[str]:
 
 
 def close_match(name: str, known: Iterable[str]) -> list[str]:
-    """A hint that gives the known name closest to `name`; none where no name is close."""
+    """A hint with the known name closest to `name`; empty if no name is close."""
     close = difflib.get_close_matches(name, sorted(known), n=1)
     return [f"did you mean '{close[0]}'?"] if close else []
 
 
 @contextmanager
 def located(where: SourceLocation | Path | str | None) -> Iterator[None]:
-    """Give errors that leave the block without a place this one."""
+    """Give errors raised in the block this location, unless they have one."""
     try:
         yield
     except XtcError as error:
@@ -127,7 +127,7 @@ def located(where: SourceLocation | Path | str | None) -> Iterator[None]:
 
 @contextmanager
 def about(name: str) -> Iterator[None]:
-    """Give errors that leave the block without naming the thing at fault this name."""
+    """Give errors raised in the block this name as their subject, unless they have one."""
     try:
         yield
     except XtcError as error:
@@ -137,7 +137,7 @@ def about(name: str) -> Iterator[None]:
 
 
 def shown(value: object) -> str:
-    """A value as messages print it, cut short; Python refuses to print very large integers."""
+    """A value as text for messages, truncated; Python refuses to print very large integers."""
     try:
         text = repr(value)
     except ValueError:

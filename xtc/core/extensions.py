@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes, operators and targets of others: entry points of packages, and files that a user names.
+"""Third-party passes, operators and targets: entry points of packages, and the user's files.
 
-An entry point is found by its group and name, and imported only when it is asked for. A file runs
+An entry point is found by its group and name, and imported only on demand. A file runs
 as a module; the option `--load`, `xtc.extend` and XTC_EXTENSIONS name it.
 """
 
@@ -26,10 +26,10 @@ _loaded: dict[Path, ModuleType] = {}
 
 
 def extend(path: str | Path) -> None:
-    """Make the passes and operators that a Python file defines known by their names.
+    """Register the passes and operators that a Python file defines, by their names.
 
-    They are known in this process and in those that it starts. The file runs once; a module that
-    was imported from it is taken as it is. Raises UserError where it cannot be read, or fails.
+    They are known in this process and its child processes. The file runs once; a module that was
+    already imported from it is used. Raises UserError if it cannot be read, or fails.
     """
     file = Path(path).resolve()
     _load(file)
@@ -38,9 +38,9 @@ def extend(path: str | Path) -> None:
 
 
 def defined(base: type[Any]) -> dict[str, type[Any]]:
-    """The subclasses of `base` in the files, by their own `name`.
+    """The subclasses of `base` that the files define, by `name`.
 
-    Raises UserError as `extend` does, and XtcError where two have one name.
+    Raises UserError like `extend`, and XtcError if two have the same name.
     """
     found: dict[str, type[Any]] = {}
     for file in knobs.EXTENSIONS.get():
@@ -67,7 +67,7 @@ def _load(file: Path) -> ModuleType:
 
 
 def _imported(file: Path) -> ModuleType | None:
-    """The module that this process has imported from a file, or runs as its program."""
+    """The module that this process imported from a file, or runs as its main program."""
     for module in list(sys.modules.values()):
         origin = Path(getattr(module, "__file__", None) or "")
         if origin.name == file.name and origin.resolve() == file:
@@ -95,7 +95,7 @@ def _run(file: Path) -> ModuleType:
 
 
 def _module_name(file: Path) -> str:
-    """The name by which others may import it, where that stands for nothing else."""
+    """The name under which other modules can import the file, unless it is taken."""
     plain = file.stem.isidentifier() and file.stem not in sys.modules
     if plain and importlib.util.find_spec(file.stem) is None:
         return file.stem
@@ -103,7 +103,7 @@ def _module_name(file: Path) -> str:
 
 
 def failure_of(path: Path, error: Exception) -> UserError:
-    """What to say where a user's program fails: the error, and the calls inside that led to it."""
+    """The error for a failed program of the user: its exception and the calls that led to it."""
     calls = traceback.extract_tb(error.__traceback__)
     inside = (number for number, call in enumerate(calls) if call.filename == str(path))
     first = next(inside, len(calls))
@@ -115,7 +115,7 @@ def failure_of(path: Path, error: Exception) -> UserError:
 
 @functools.cache
 def entries(group: str) -> Mapping[str, EntryPoint]:
-    """The entry points of a group by name. Raises XtcError where two have one name."""
+    """The entry points of a group by name. Raises XtcError if two have the same name."""
     found: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=group), key=lambda entry: entry.name):
         if entry.name in found:
@@ -125,9 +125,9 @@ def entries(group: str) -> Mapping[str, EntryPoint]:
 
 
 def load_entry(entry: EntryPoint, base: type[Any] | None = None) -> Any:
-    """What an entry point stands for: a subclass of `base` with the entry's name, where given.
+    """The object of an entry point; with `base`, a subclass of it that has the entry's name.
 
-    Raises XtcError where it cannot be imported, or is something else.
+    Raises XtcError if it cannot be imported or is not such a subclass.
     """
     kind = _KINDS[entry.group]
     hints = ["reinstall the package it comes with, or remove it"]
@@ -143,18 +143,21 @@ def load_entry(entry: EntryPoint, base: type[Any] | None = None) -> Any:
         and issubclass(found, base)
         and vars(found).get("name") == entry.name
     ):
-        notes = [entry_text(entry), f"it stands for {found!r}, no {base.__name__} of that name"]
+        notes = [
+            entry_text(entry),
+            f"it refers to {found!r}, not to a {base.__name__} of that name",
+        ]
         raise XtcError(f"{kind} '{entry.name}' cannot be used", notes=notes, hints=hints)
     return found
 
 
 def several(group: str, name: str, *where: str) -> XtcError:
-    """The error where a name stands for several things."""
+    """The error for a name with several definitions."""
     kind = _KINDS[group]
     plural = f"{kind}es" if kind.endswith("s") else f"{kind}s"
     return XtcError(f"several {plural} are called '{name}'", notes=list(where))
 
 
 def entry_text(entry: EntryPoint) -> str:
-    """Where an entry point leads, for notes of errors."""
+    """An entry point as text, for the notes of errors."""
     return f"entry point {entry.value}"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every environment variable this project reads, typed and described, in one file.
 
-A knob is read when it is asked for, never at import. `docs/knobs.md` is generated from `KNOBS`.
+A knob is read on use, never at import. `docs/knobs.md` is generated from `KNOBS`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KNOBS: dict[str, Knob[object]] = {}
 
 @dataclass(frozen=True)
 class Knob(Generic[T]):
-    """One environment variable: its name, how its text is read, its default, what it does."""
+    """One environment variable: its name, parser, default and description."""
 
     name: str
     parse: Callable[[str], T]
@@ -30,7 +30,7 @@ class Knob(Generic[T]):
     help: str
 
     def set(self, text: str) -> None:
-        """Give this process, and those that it starts, another value."""
+        """Set the value for this process and its child processes."""
         os.environ[self.name] = text  # noqa: TID251  the one place
 
     def get(self) -> T:
@@ -79,7 +79,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse_size(text: str) -> int:
-    """Bytes in `2147483648`, `2G` or `2GiB`: units are powers of 1024. Raises ValueError."""
+    """Parses `2147483648`, `2G` or `2GiB`; units are powers of 1024. Raises ValueError."""
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         raise ValueError("must be a number of bytes, or one with K, M, G or T after it")
@@ -91,7 +91,7 @@ def _paths(text: str) -> tuple[Path, ...]:
 
 
 def add_extension(file: Path) -> None:
-    """Name a file in XTC_EXTENSIONS, for this process and those that it starts."""
+    """Add a file to XTC_EXTENSIONS, for this process and its child processes."""
     files = map(str, (*EXTENSIONS.get(), file))
     os.environ[EXTENSIONS.name] = os.pathsep.join(files)  # noqa: TID251  the one place
 
@@ -106,23 +106,23 @@ THREADS = _declare(
     "XTC_THREADS",
     _positive,
     None,
-    "threads of parallel loops where the compiler was told no number; all usable cores if unset",
+    "threads of parallel loops unless the compiler is given a number; all usable cores if unset",
 )
 SPIN = _declare(
     "XTC_SPIN_US",
     _microseconds,
     1000,
-    "microseconds for which idle threads of parallel loops look for work before they sleep; "
-    "0 where others need the cores more",
+    "microseconds for which idle threads of parallel loops spin before they sleep; "
+    "0 leaves the cores to other programs",
 )
 _NO_PATHS: tuple[Path, ...] = ()
 EXTENSIONS = _declare(
     "XTC_EXTENSIONS",
     _paths,
     _NO_PATHS,
-    "Python files with passes and operators of yours, separated as in PATH; `--load` adds one",
+    "Python files that define passes and operators, separated as in PATH; `--load` adds one",
 )
-CACHE = _declare("XTC_CACHE", _switch, True, "0 compiles anew every time and keeps nothing")
+CACHE = _declare("XTC_CACHE", _switch, True, "0 disables the artefact cache")
 CACHE_DIR = _declare(
     "XTC_CACHE_DIR",
     Path,
@@ -133,7 +133,7 @@ CACHE_LIMIT = _declare(
     "XTC_CACHE_LIMIT",
     parse_size,
     2 << 30,
-    "size at which the artefact cache drops what was not used for longest: bytes, or 500M, 2G",
+    "size above which the artefact cache drops the least recently used entries: bytes, or 500M, 2G",
 )
 NATIVE_DIR = _declare(
     "XTC_NATIVE_DIR",
@@ -151,36 +151,36 @@ KALRAY_TOOLCHAIN_DIR = _declare(
     "KALRAY_TOOLCHAIN_DIR",
     Path,
     None,
-    "where Kalray's AccessCore toolchain is installed, for its simulators and its hardware",
+    "installation folder of Kalray's AccessCore toolchain, for its simulators and its hardware",
 )
 CUDA_ROOT = _declare(
     "XTC_CUDA_ROOT",
     Path,
     None,
     "CUDA toolkit whose bin/ has ptxas and fatbinary; unset, the PyPI packages, the path and "
-    "/usr/local/cuda are looked through",
+    "/usr/local/cuda are searched",
 )
 UPMEM_PROFILE = _declare(
     "XTC_UPMEM_PROFILE",
     str,
     "",
-    "version of UPMEM's chip, v1A or v1B, for programs that are built and run by themselves; "
-    "unset, v1B, or v1A where a program has more tasklets than it",
+    "version of UPMEM's chip, v1A or v1B, for stand-alone DPU programs; "
+    "unset, v1B, or v1A for a program with more tasklets than v1B has",
 )
 UPMEM_SEED = _declare(
     "XTC_UPMEM_SEED",
     int,
     0,
-    "the order of a DPU's tasklets is shuffled by this number, which shows races; 0 does not",
+    "seed that shuffles the order of a DPU's tasklets, to expose races; 0 keeps the order",
 )
 UPMEM_STRICT = _declare(
-    "XTC_UPMEM_STRICT", _switch, False, "1 makes misaligned addresses of a DPU's DMA faults"
+    "XTC_UPMEM_STRICT", _switch, False, "1 makes misaligned DMA addresses of a DPU a fault"
 )
 UPMEM_LIMIT = _declare(
     "XTC_UPMEM_LIMIT",
     _positive,
     10**12,
-    "instructions after which a program on a simulated DPU is stopped",
+    "number of instructions after which a program on a simulated DPU is stopped",
 )
 UPMEM_THREADS = _declare(
     "XTC_UPMEM_THREADS",
@@ -189,16 +189,16 @@ UPMEM_THREADS = _declare(
     "threads that simulate DPUs; all usable cores if unset",
 )
 UPMEM_DPUS = _declare(
-    "XTC_UPMEM_DPUS", _positive, 64, "DPUs that a program gets which asks for all there are"
+    "XTC_UPMEM_DPUS", _positive, 64, "number of DPUs for a program that requests all available ones"
 )
 UPMEM_LIBRARY = _declare(
     "XTC_UPMEM_LIBRARY",
     str,
     "",
-    "set for programs that build others: the folder of the host's library of DPUs",
+    "set for build programs: the folder of the host's DPU library",
 )
 
 
 def inherited_environment() -> dict[str, str]:
-    """All variables of this process, for programs that it starts in another environment."""
+    """All variables of this process, for child processes with a changed environment."""
     return dict(os.environ)  # noqa: TID251  the one place

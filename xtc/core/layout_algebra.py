@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Register layouts made from others; `xtc/core/tile_layout.py` has what layouts are."""
+"""Operations on register layouts; `xtc/core/tile_layout.py` defines layouts."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ def compose(outer: RegisterLayout, inner: RegisterLayout) -> RegisterLayout:
 
 
 def permute(layout: RegisterLayout, dims: Sequence[int]) -> RegisterLayout:
-    """Dimension i of the result is dimension `dims[i]`. Raises UserError for no order of them."""
+    """Dimension i of the result is dimension `dims[i]`. Raises UserError unless they permute."""
     if sorted(dims) != list(range(len(layout.shape))):
-        raise UserError(f"permute: {list(dims)} is no order of {len(layout.shape)} dimensions")
+        raise UserError(f"permute: {list(dims)} does not permute {len(layout.shape)} dimensions")
     return layout.permuted(dims)
 
 
 def reshape(layout: RegisterLayout, shape: Sequence[int]) -> RegisterLayout:
     """The layout of a tile of another shape with the same elements in order.
 
-    Raises UserError for a shape of another size, and where a mode would lie in two dimensions.
+    Raises UserError if the sizes differ, or if a mode would span two dimensions.
     """
     if math.prod(shape) != layout.size:
         raise UserError(
-            f"reshape: a tile of shape {list(layout.shape)} has not shape {list(shape)}"
+            f"reshape: a tile of shape {list(layout.shape)} cannot have shape {list(shape)}"
         )
     found = layout.with_shape(shape)
     if found is None:
@@ -79,36 +79,38 @@ def auto_local_spatial(num_threads: int, shape: Sequence[int]) -> RegisterLayout
     """Threads along rows first, each with elements that are as far apart as possible."""
     size = math.prod(shape)
     if size % num_threads and num_threads % size:
-        raise UserError(f"auto_local_spatial: {num_threads} threads share no tile of {list(shape)}")
+        raise UserError(
+            f"auto_local_spatial: {num_threads} threads cannot share a tile of {list(shape)}"
+        )
     return blocked(num_threads, shape, 1)
 
 
 def divided(layout: RegisterLayout, inner: RegisterLayout) -> RegisterLayout:
-    """The layout whose product with `inner` is `layout`. Raises UserError where there is none."""
+    """The layout whose product with `inner` is `layout`. Raises UserError if there is none."""
     rank = max(len(layout.shape), len(inner.shape))
     whole, part = layout.of_rank(rank), inner.of_rank(rank)
     found = _halves(whole, part.shape, part.spatial_size)
     if found is None or found[1].merged() != part.merged():
-        raise UserError(f"{layout} is no product of a layout and {inner}")
+        raise UserError(f"{layout} is not a product of a layout and {inner}")
     return found[0].merged()
 
 
 def left_divided(layout: RegisterLayout, outer: RegisterLayout) -> RegisterLayout:
-    """The layout with which `outer` makes the product `layout`. Raises UserError where there is
-    none."""
+    """The layout whose product with `outer` on the left is `layout`. Raises UserError if there
+    is none."""
     rank = max(len(layout.shape), len(outer.shape))
     whole, part = layout.of_rank(rank), outer.of_rank(rank)
     sizes = tuple(a // b for a, b in zip(whole.shape, part.shape, strict=True))
     found = _halves(whole, sizes, whole.spatial_size // part.spatial_size)
     if found is None or found[0].merged() != part.merged():
-        raise UserError(f"{layout} is no product of {outer} and a layout")
+        raise UserError(f"{layout} is not a product of {outer} and a layout")
     return found[1].merged()
 
 
 def _halves(
     layout: RegisterLayout, shape: Sequence[int], threads: int
 ) -> tuple[RegisterLayout, RegisterLayout] | None:
-    """The factors of a layout, the inner one of this shape, by so many threads; None for none."""
+    """A layout as two factors, the inner one with this shape and thread count; or None."""
     if any(size < 1 or whole % size for whole, size in zip(layout.shape, shape, strict=True)):
         return None
     both = [n for a, b in zip(layout.shape, shape, strict=True) for n in (a // b, b)]
@@ -134,7 +136,7 @@ def _halves(
 def _of_dimensions(
     layout: RegisterLayout, first: int, spatial_modes: Sequence[int]
 ) -> RegisterLayout | None:
-    """Every second dimension of a layout, from `first` on; None where threads are of others."""
+    """Every second dimension of a layout from `first` on; None if threads index the others."""
     modes = [mode for group in layout.groups[first::2] for mode in group]
     rank_of = {mode: number for number, mode in enumerate(modes)}
     local_modes = tuple(rank_of[mode] for mode in layout.local_modes if mode in rank_of)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where in the user's own source something was written."""
+"""Locations in the user's source."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMMANDS = "xtc.cli."
 class SourceLocation:
     """A file, a line (from 1) and, where known, a column (from 1).
 
-    `name` is what a file that is no text, as a model's, calls what is there; `line` is its number.
+    In a binary file such as a model, `name` is the entry's own name and `line` its number.
     """
 
     file: str
@@ -37,7 +37,7 @@ _written: ContextVar[SourceLocation | None] = ContextVar("written", default=None
 
 @contextmanager
 def written_at(where: SourceLocation | None) -> Iterator[None]:
-    """Within the block, what the user wrote earlier is done: `user_location` says where."""
+    """Within the block, `user_location` is the line `where`, whose deferred work runs now."""
     token = _written.set(where)
     try:
         yield
@@ -46,7 +46,7 @@ def written_at(where: SourceLocation | None) -> Iterator[None]:
 
 
 def user_location() -> SourceLocation | None:
-    """The innermost caller outside this project's packages, or None: a command has no caller."""
+    """The innermost caller outside this project's packages; None in a command, which has none."""
     if (written := _written.get()) is not None:
         return written
     frame: FrameType | None = sys._getframe(1)
@@ -65,13 +65,13 @@ def _is_own(frame: FrameType) -> bool:
 
 
 def _module(frame: FrameType) -> str:
-    """The module's name, also where it runs as `__main__`."""
+    """The module's name, even if it runs as `__main__`."""
     spec = frame.f_globals.get("__spec__")
     return str(getattr(spec, "name", None) or frame.f_globals.get("__name__", ""))
 
 
 def shortened(file: str) -> str:
-    """Relative to the working directory where the file is below it."""
+    """The path relative to the working directory if the file is below it."""
     try:
         return str(Path(file).relative_to(Path.cwd()))
     except (ValueError, OSError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers for the live instances of something, such as the devices of one target."""
+"""Numbers for live instances, such as the devices of one target."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Numbering:
         self._lock = threading.Lock()
 
     def take(self) -> int:
-        """The caller's number until it is given back."""
+        """A number that belongs to the caller until it is given back."""
         with self._lock:
             number = next(n for n in itertools.count() if n not in self._taken)
             self._taken.add(number)
             return number
 
     def give_back(self, number: int) -> None:
-        """Let others have a number that `take` gave."""
+        """Release a number that `take` returned."""
         with self._lock:
             self._taken.remove(number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users give as arrays, as NumPy arrays whose elements mean what they say."""
+"""Converts the user's arrays to NumPy arrays without loss of meaning."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Array = np.ndarray[Any, Any]
 
 
 def as_array(value: Any, what: str, read: Callable[[Any], Array] = np.asanyarray) -> Array:
-    """`value` as an array, as `read` reads it; `what` names it in errors.
+    """`value` as an array, converted by `read`; `what` names it in errors.
 
-    Raises UserError for a masked array, whose mask would be lost, and where the object's own
-    conversion fails, whatever that raises.
+    Raises UserError for a masked array, whose mask would be lost, and if the object's own
+    conversion fails with any exception.
     """
     try:
         array = read(value)
@@ -26,7 +26,7 @@ def as_array(value: Any, what: str, read: Callable[[Any], Array] = np.asanyarray
         raise
     except Exception as error:
         raise UserError(
-            f"{what} of type {type(value).__name__} is no array here",
+            f"{what} of type {type(value).__name__} cannot be read as an array",
             notes=[str(error) if isinstance(error, _USUAL) else f"{type(error).__name__}: {error}"],
             hints=["move it to host memory and pass a NumPy array or a DLPack CPU tensor"],
         ) from error
@@ -39,9 +39,9 @@ def as_array(value: Any, what: str, read: Callable[[Any], Array] = np.asanyarray
 
 
 def true_or_false(array: Array) -> Array:
-    """The array; a copy where it is one of booleans that holds bytes other than 0 and 1.
+    """The array; a corrected copy of a boolean array with bytes other than 0 and 1.
 
-    NumPy takes each other byte for true, compiled code looks at one bit.
+    NumPy treats every non-zero byte as true; compiled code tests one bit.
     """
     if array.dtype != np.bool_:
         return array

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of passes and targets: does a value fit the declared type, and what does a text mean?"""
+"""Options of passes and targets: checks values against declared types, and parses texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TRUTHS = {"": True, "true": True, "1": True, "false": False, "0": False}
 
 
 def fits(value: object, declared: Any) -> bool:
-    """Whether `value` is of the declared type; an int is also a float, a bool is no number."""
+    """Whether `value` has the declared type; an int is also a float, a bool is not a number."""
     arguments = get_args(declared)
     if get_origin(declared) in (Union, UnionType):
         return any(fits(value, argument) for argument in arguments)
@@ -25,7 +25,7 @@ def fits(value: object, declared: Any) -> bool:
 
 
 def parse(text: str, declared: Any) -> Any:
-    """The value that `text` means on a command line. Raises ValueError where it means none.
+    """The value of `text` on a command line. Raises ValueError if it cannot be parsed.
 
     The elements of a tuple are separated by commas; a bool without a value is true.
     """
@@ -44,7 +44,7 @@ def parse(text: str, declared: Any) -> Any:
 
 
 def type_text(declared: Any) -> str:
-    """A declared type as a person writes it."""
+    """A declared type as text for messages."""
     return declared.__name__ if isinstance(declared, type) else str(declared)
 
 

@@ -2,8 +2,8 @@
 """Register layouts: which thread of a group holds which elements of a tile, and in which order.
 
 A dimension of a tile is factored into modes, outermost first. Each mode is either spatial, a digit
-of the thread's number, or local, a digit of the element's position among those of one thread. A
-spatial entry may also be a replication: threads that differ only in that digit hold the same.
+of the thread's number, or local, a digit of the element's position within its thread. A spatial
+entry may also be a replication: threads that differ only in that digit hold the same elements.
 
     spatial(2, 4) * local(1, 2)         a 2 x 8 tile, 8 threads, 2 neighbours of a row each
     shape (2, 8)  modes (2, 4, 2)  spatial (0, 1)  local (2,)
@@ -29,9 +29,9 @@ class RegisterLayout:
 
     Attributes:
         shape: of the tile.
-        modes: the sizes of all modes, those of the first dimension first; none is 1.
+        modes: the sizes of all modes, those of the first dimension first; each is above 1.
         spatial_modes: for each digit of a thread's number, the most significant first, its mode,
-            or minus the number of threads that hold the same.
+            or minus the number of threads that hold the same elements.
         local_modes: for each digit of a position among a thread's elements, its mode.
     """
 
@@ -43,11 +43,11 @@ class RegisterLayout:
     def __post_init__(self) -> None:
         used = sorted(mode for mode in (*self.spatial_modes, *self.local_modes) if mode >= 0)
         if used != list(range(len(self.modes))) or self._groups is None:
-            raise UserError(f"{self} is no layout: each mode is spatial or local, once")
+            raise UserError(f"{self} is not a layout: each mode is spatial or local, once")
 
     @cached_property
     def _groups(self) -> list[list[int]] | None:
-        """The modes of each dimension; None where they do not make up the shape."""
+        """The modes of each dimension; None if they do not make up the shape."""
         groups, at = [], 0
         for size in self.shape:
             group, product = [], 1
@@ -91,7 +91,7 @@ class RegisterLayout:
         return [self.modes[mode] for mode in self.local_modes]
 
     def factor(self, mode: int) -> tuple[int, int]:
-        """The dimension of a mode, and the distance in it that one step of its digit makes."""
+        """The dimension of a mode, and the stride of its digit in that dimension."""
         for dim, group in enumerate(self.groups):
             if mode in group:
                 after = group[group.index(mode) + 1 :]
@@ -99,8 +99,8 @@ class RegisterLayout:
         raise ValueError(mode)
 
     def thread_digits(self) -> list[tuple[int, int, int, int]]:
-        """Of each spatial mode that is no replication: its dimension, the distance that one step
-        makes there, the size of the digit, and what a step adds to the thread's number."""
+        """For each spatial mode that is not a replication: its dimension, the digit's stride there,
+        the digit's size, and its stride in the thread's number."""
         sizes = self.spatial_shape
         found = []
         for at, mode in enumerate(self.spatial_modes):
@@ -110,7 +110,7 @@ class RegisterLayout:
         return found
 
     def replica_digits(self) -> list[tuple[int, int]]:
-        """Of each replication: the size of its digit, and its step in the thread's number."""
+        """For each replication: the size of its digit, and its stride in the thread's number."""
         sizes = self.spatial_shape
         return [
             (sizes[at], math.prod(sizes[at + 1 :]))
@@ -120,7 +120,7 @@ class RegisterLayout:
 
     @cached_property
     def local_offsets(self) -> list[tuple[int, ...]]:
-        """Of each element that a thread holds, its distance in each dimension from the first."""
+        """The offset of each element of a thread from its first one, in each dimension."""
         factors = [self.factor(mode) for mode in self.local_modes]
         found = []
         for digits in itertools.product(*(range(self.modes[mode]) for mode in self.local_modes)):
@@ -165,11 +165,11 @@ class RegisterLayout:
         return position
 
     def _digits(self, index: Sequence[int]) -> list[int]:
-        """The digit of each mode at an index. Raises UserError for one outside of the tile."""
+        """The digit of each mode at an index. Raises UserError for an index outside the tile."""
         if len(index) != len(self.shape) or any(
             not 0 <= at < size for at, size in zip(index, self.shape, strict=True)
         ):
-            raise UserError(f"{list(index)} is no index of a tile of shape {list(self.shape)}")
+            raise UserError(f"{list(index)} is not an index of a tile of shape {list(self.shape)}")
         factors = [self.factor(mode) for mode in range(len(self.modes))]
         return [
             index[dim] // step % size for (dim, step), size in zip(factors, self.modes, strict=True)
@@ -225,7 +225,7 @@ class RegisterLayout:
         return self * column_local(*shape)
 
     def permuted(self, dims: Sequence[int]) -> RegisterLayout:
-        """Dimension i of the result is dimension `dims[i]` of this; nobody's elements change."""
+        """Dimension i of the result is dimension `dims[i]` of this; threads keep their elements."""
         order = [mode for dim in dims for mode in self.groups[dim]]
         rank_of = {mode: number for number, mode in enumerate(order)}
         return RegisterLayout(
@@ -236,7 +236,7 @@ class RegisterLayout:
         )
 
     def reduced(self, dims: Sequence[int]) -> RegisterLayout:
-        """The same with these dimensions of size 1: threads along them hold the same."""
+        """The layout with these dimensions of size 1: threads along them hold the same elements."""
         gone = {mode for dim in dims for mode in self.groups[dim]}
         kept = [mode for mode in range(len(self.modes)) if mode not in gone]
         rank_of = {mode: number for number, mode in enumerate(kept)}
@@ -251,8 +251,8 @@ class RegisterLayout:
         ).merged()
 
     def with_shape(self, shape: Sequence[int]) -> RegisterLayout | None:
-        """The same for a tile of another shape with the same elements in order; None where a mode
-        would lie in two dimensions."""
+        """The layout for a tile of another shape with the same elements in order; None if a mode
+        would span two dimensions."""
         split = _split(self.modes, shape)
         if split is None:
             return None
@@ -267,7 +267,7 @@ class RegisterLayout:
         ).merged()
 
     def merged(self) -> RegisterLayout:
-        """The same layout with as few modes as it can have, which makes equal layouts equal."""
+        """The equivalent layout with the fewest modes: a canonical form for comparison."""
         layout = self
         while (shorter := _merged_once(layout)) != layout:
             layout = shorter
@@ -281,11 +281,11 @@ class RegisterLayout:
 
 @lru_cache(maxsize=1024)
 def parse_layout(text: str) -> RegisterLayout:
-    """The layout that `str` has written. Raises UserError for other texts."""
+    """Parses the text that `str` gives. Raises UserError for other texts."""
     match = _TEXT.fullmatch(text)
     if match is None:
         raise UserError(
-            f"{text!r} is no layout", hints=["shape(2,8) modes(2,4,2) spatial(0,1) ..."]
+            f"{text!r} is not a layout", hints=["shape(2,8) modes(2,4,2) spatial(0,1) ..."]
         )
     numbers = [tuple(map(int, part.split(","))) if part else () for part in match.groups()]
     return RegisterLayout(*numbers)
@@ -294,7 +294,7 @@ def parse_layout(text: str) -> RegisterLayout:
 def spatial(*shape: int, ranks: Sequence[int] | None = None) -> RegisterLayout:
     """A thread for each element, the dimension of the greatest rank fastest; by default the last.
 
-    Raises UserError for ranks that are no order of the dimensions.
+    Raises UserError for ranks that are not a permutation of the dimensions.
     """
     return _ranked(shape, ranks, spatial=True)
 
@@ -323,8 +323,7 @@ def replicated(*shape: int, num_workers: int) -> RegisterLayout:
 def blocked(threads: int, shape: Sequence[int], packed: int) -> RegisterLayout:
     """The default layout: `packed` neighbours of a row each, threads along rows first.
 
-    Where there are more threads than such groups, the last ones replicate. `threads` is a power of
-    two; sizes need not be.
+    Surplus threads replicate. `threads` is a power of two; sizes need not be.
     """
     left = threads
     inner: list[tuple[int, int]] = []
@@ -374,7 +373,7 @@ def _ranked(shape: Sequence[int], ranks: Sequence[int] | None, *, spatial: bool)
     if ranks is None:
         return _whole(shape, spatial=spatial)
     if sorted(ranks) != list(range(len(shape))):
-        raise UserError(f"ranks {list(ranks)} are no order of {len(shape)} dimensions")
+        raise UserError(f"ranks {list(ranks)} are not a permutation of {len(shape)} dimensions")
     order = sorted(range(len(shape)), key=lambda dim: ranks[dim])
     whole = _whole([shape[dim] for dim in order], spatial=spatial)
     return whole.permuted(list(ranks))
@@ -382,7 +381,7 @@ def _ranked(shape: Sequence[int], ranks: Sequence[int] | None, *, spatial: bool)
 
 def _whole(shape: Sequence[int], *, spatial: bool) -> RegisterLayout:
     if any(not isinstance(size, int) or size < 1 for size in shape):
-        raise UserError(f"{tuple(shape)} is no shape of a layout")
+        raise UserError(f"{tuple(shape)} is not a shape of a layout")
     modes = tuple(size for size in shape if size > 1)
     everything = tuple(range(len(modes)))
     return RegisterLayout(
@@ -412,7 +411,7 @@ def _split(modes: Sequence[int], shape: Sequence[int]) -> list[list[int]] | None
 
 
 def _merged_once(layout: RegisterLayout) -> RegisterLayout:
-    """With the first two neighbouring modes that could be a single mode made into it."""
+    """The layout with the first pair of neighbouring modes that can be merged, merged."""
     for at, (a, b) in enumerate(itertools.pairwise(layout.spatial_modes)):
         if a < 0 and b < 0:
             joined = (*layout.spatial_modes[:at], -(a * b), *layout.spatial_modes[at + 2 :])
@@ -425,7 +424,7 @@ def _merged_once(layout: RegisterLayout) -> RegisterLayout:
 
 
 def _joined(layout: RegisterLayout, mode: int) -> RegisterLayout:
-    """With a mode and the next one made a single mode."""
+    """The layout with a mode and the next one merged."""
     size = layout.modes[mode] * layout.modes[mode + 1]
 
     def kept(given: tuple[int, ...]) -> tuple[int, ...]:

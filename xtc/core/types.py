@@ -24,7 +24,7 @@ class ElementType:
 
     `mlir` is the type of an element in memory. A bool is stored as a byte that holds 0 or 1, as in
     NumPy, hence "i8"; MLIR's integers have no sign, `signed` says how their bits are read.
-    `accumulator` names the type in which sums of such elements are formed.
+    `accumulator` names the type in which such elements are summed.
     """
 
     name: str
@@ -59,7 +59,7 @@ class ElementType:
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The least and the greatest integer, 0 and 1 for bool; not of a floating-point type."""
+        """The least and the greatest integer; 0 and 1 for bool, undefined for floats."""
         if self.kind == "bool":
             return 0, 1
         if not self.signed:
@@ -101,7 +101,7 @@ def dot_groups(mlir: str, extent: int) -> tuple[int, ...]:
 
 
 def element_type(name: object) -> ElementType:
-    """The element type called `name`: its name, or a NumPy type. Raises UserError where unknown."""
+    """The element type called `name`: its name, or a NumPy type. Raises UserError if unknown."""
     text = name if isinstance(name, str) else _numpy_name(name)
     if text not in ELEMENT_TYPES:
         raise UserError(
@@ -119,7 +119,7 @@ def _numpy_name(dtype: object) -> str:
 
 @dataclass(frozen=True)
 class TensorType:
-    """Shape and element type. Only the first dimension may be a name (a symbolic dimension)."""
+    """A shape and an element type. Only the first dimension may be symbolic, a name."""
 
     shape: tuple[Dim, ...]
     element: ElementType

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the values that users configure something with; each raises UserError."""
+"""Checks of configuration values; each raises UserError."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.core.errors import UserError, did_you_mean, shown
 
 
 def one_of(name: str, value: object, known: Sequence[str]) -> None:
-    """Refuse what is not among these words."""
+    """Refuse a value that is not in `known`."""
     if value not in known:
         raise UserError(
             f"{name}={shown(value)} is not one of {', '.join(known)}",
@@ -20,7 +20,7 @@ def one_of(name: str, value: object, known: Sequence[str]) -> None:
 
 
 def whole(name: str, value: object, low: int, high: int, *, optional: bool = False) -> None:
-    """Refuse what is no whole number from `low` to `high`."""
+    """Refuse a value that is not an integer from `low` to `high`."""
     if value is None and optional:
         return
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -28,7 +28,7 @@ def whole(name: str, value: object, low: int, high: int, *, optional: bool = Fal
 
 
 def positive(name: str, value: Any, *, optional: bool = False) -> None:
-    """Refuse what is no finite number above 0."""
+    """Refuse a value that is not a finite number above 0."""
     if value is None and optional:
         return
     number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Versions of this project and of the wheels that shape its code."""
+"""Versions of this project and of the packages that affect generated code."""
 
 from __future__ import annotations
 

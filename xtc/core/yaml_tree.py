@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads untrusted YAML as a tree of plain values, each with its location in the text.
 
-A strict part of YAML 1.2: one document of mappings with text keys, sequences and scalars. Plain
+A strict subset of YAML 1.2: one document of mappings with text keys, sequences and scalars. Plain
 scalars are null, true, false, decimal numbers or texts: `yes`, `0x10`, `1_000` and dates are texts.
 Anchors, aliases and tags are refused; text, depth, number of values and length of scalars are
 limited. The tree is built from the parser's events, one at a time, so that no input can exhaust the
@@ -33,11 +33,11 @@ _SPECIAL = {
 
 @dataclass(frozen=True)
 class Limits:
-    """What a text may have at most.
+    """Upper limits for a text.
 
     Attributes:
         text: characters.
-        depth: collections inside of each other.
+        depth: nested collections.
         values: scalars and collections.
         scalar: characters of a scalar.
     """
@@ -82,10 +82,10 @@ Tree = Leaf | List | Map
 def read_tree(
     text: str, origin: SourceLocation, limits: Limits, long_keys: Container[str] = ()
 ) -> Tree | None:
-    """The document of `text`, which begins at `origin`; None where there is none.
+    """The document in `text`, which begins at `origin`; None if it is empty.
 
-    Raises UserError, located in the file of `origin`, for anything else. Only a literal block (`|`)
-    at a key of `long_keys` may be longer than scalars are.
+    Raises UserError, located in the file of `origin`, for other texts. Only a literal block (`|`)
+    under a key in `long_keys` may exceed the scalar limit.
     """
     if len(text) > limits.text:
         raise UserError(f"the text is longer than {limits.text} characters", where=origin)
@@ -98,13 +98,13 @@ def read_tree(
 
 
 def _inside(origin: SourceLocation, line: int, column: int) -> SourceLocation:
-    """Where a line and column of the text are, both counted from 0."""
+    """The location of a line and column of the text, both counted from 0."""
     first = (origin.column or 1) if line == 0 else 1
     return SourceLocation(origin.file, origin.line + line, first + column)
 
 
 def kind_of(tree: Tree) -> str:
-    """What `tree` is, in words for a message."""
+    """The kind of `tree` as text for messages."""
     if isinstance(tree, List):
         return "a list"
     if isinstance(tree, Map):
@@ -125,7 +125,7 @@ def _not_yaml(error: yaml.YAMLError, text: str, origin: SourceLocation) -> UserE
 
 @dataclass
 class _TreeBuilder:
-    """Puts events together; `open` holds the collections that are not closed yet."""
+    """Builds the tree from events; `open` is the stack of unfinished collections."""
 
     origin: SourceLocation
     limits: Limits
@@ -214,7 +214,7 @@ class _TreeBuilder:
 
 
 def _resolve(text: str) -> Plain:
-    """A plain scalar as YAML's core schema reads it, decimal numbers in range only; else text."""
+    """A plain scalar by YAML's core schema; only decimal numbers in range are numbers."""
     if _NOTHING.fullmatch(text):
         return None
     if text in _SPECIAL:

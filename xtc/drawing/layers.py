@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the vertices of a drawing into layers, and each layer into an order with few crossings.
+"""Assigns the vertices of a drawing to layers, and orders each layer for few crossings.
 
 Sugiyama's method: longest-path layering, a bend for every layer that a long edge crosses, then
-barycentre sweeps. Nothing is random, so that the same graph is always drawn the same way.
+barycentre sweeps. It is deterministic: equal graphs have equal drawings.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ SWEEPS = 12
 
 @dataclass(eq=False)
 class Vertex:
-    """A box of the drawing, or (with `bend`) the place where a long edge crosses a layer.
+    """A box of the drawing, or (with `bend`) the point where a long edge crosses a layer.
 
     Attributes:
-        width: space taken up in the layer.
-        height: likewise.
-        right: how far the label beside its outgoing edges reaches to the right of the centre.
-        light: drawn beside what it belongs to: other vertices are placed as if it were not there.
+        width: its width in the layer.
+        height: its height.
+        right: how far the label of its outgoing edges extends to the right of the centre.
+        light: drawn beside its reader, and ignored in the placement of other vertices.
     """
 
     width: float = 0.0
@@ -45,8 +45,8 @@ def layered(
 ) -> tuple[list[list[Vertex]], list[list[Vertex]]]:
     """Layers from top to bottom, bends included, and the bends of each edge.
 
-    `vertices` are in topological order. Fills in `layer`, `above` and `below`, which then reach
-    exactly one layer far.
+    `vertices` are in topological order. Sets `layer`, `above` and `below`, which connect adjacent
+    layers.
     """
     _choose_layers(vertices, edges)
     layers: list[list[Vertex]] = [[] for _ in range(1 + max(v.layer for v in vertices))]
@@ -57,7 +57,7 @@ def layered(
 
 
 def _choose_layers(vertices: Sequence[Vertex], edges: Sequence[Edge]) -> None:
-    """Every edge leads down; what nothing leads to stands right above what needs it first."""
+    """Every edge leads down; a vertex without incoming edges is right above its first reader."""
     before: dict[Vertex, list[Vertex]] = {vertex: [] for vertex in vertices}
     after: dict[Vertex, list[Vertex]] = {vertex: [] for vertex in vertices}
     for source, target in edges:
@@ -115,7 +115,7 @@ def _positions(layer: Iterable[Vertex]) -> Mapping[Vertex, int]:
 
 
 def crossings(layers: Sequence[Sequence[Vertex]]) -> int:
-    """How many pairs of edges cross."""
+    """The number of crossing pairs of edges."""
     return sum(_crossings(upper, lower) for upper, lower in itertools.pairwise(layers))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Places boxes and routes the edges between them, from top to bottom; knows nothing of tensors.
+"""Places boxes and routes the edges between them, from top to bottom.
 
-Units are those of the boxes' sizes (pixels). Chains of operators come out as straight lines: in
-each layer, vertices take the places nearest to their neighbours' that keep order and distances.
+Units are those of the boxes' sizes (pixels). Chains of operators become straight lines: in each
+layer, vertices are as close to their neighbours as order and distances allow.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything is.
+    """The positions of boxes and edges.
 
     Attributes:
-        centres: of the vertices.
+        centres: the centres of the vertices.
         bottoms: for each vertex, the lower end of the layer it is in.
-        edges: their points, two for each layer touched: straight down from an even one to the
-            following odd one, then across to the next layer. The upper LABEL_ROOM of the gap
-            between layers belongs to labels; no edge turns there.
-        width, height: of it all; the upper left corner is (0, 0).
+        edges: the points of the edges, two for each layer: straight down from an even point to the
+            next odd one, then across to the next layer. The upper LABEL_ROOM of the gap between
+            layers is for labels; no edge turns there.
+        width, height: the size of the drawing; the upper left corner is (0, 0).
     """
 
     centres: list[Point]
@@ -98,7 +98,7 @@ def _choose_columns(layers: Sequence[Sequence[Vertex]]) -> None:
 
 
 def _wanted(vertex: Vertex, neighbours: Sequence[Vertex]) -> float:
-    """The weighted mean of the neighbours on one side, or where it is when it has none there."""
+    """The weighted mean of the neighbours on one side; its own position if there are none."""
     weights = [_pull(vertex, other) for other in neighbours]
     if not weights:
         return vertex.x
@@ -107,14 +107,14 @@ def _wanted(vertex: Vertex, neighbours: Sequence[Vertex]) -> float:
 
 
 def _pull(vertex: Vertex, other: Vertex) -> float:
-    """How much `other` attracts `vertex`: boxes in a line most, what stands beside them least."""
+    """The weight of `other` for `vertex`: highest for boxes in a line, lowest for light ones."""
     if other.light:
         return _LIGHT
     return _BEND if other.bend and not vertex.bend else 1.0
 
 
 def _move(layer: Sequence[Vertex], wanted: Sequence[float]) -> None:
-    """Move a layer to the `wanted` places as nearly as order and distances allow."""
+    """Move a layer as close to the `wanted` positions as order and distances allow."""
     offsets = [0.0]
     for first, second in itertools.pairwise(layer):
         offsets.append(offsets[-1] + _distance(first, second))
@@ -143,7 +143,7 @@ def isotonic(values: Sequence[float], weights: Sequence[float]) -> list[float]:
 
 
 def _straighten(chain: Sequence[Vertex], layers: Sequence[Sequence[Vertex]]) -> None:
-    """Let a long edge run straight down for as many layers as there is a free lane."""
+    """Straighten a long edge over as many layers as have a free lane."""
     run: list[Vertex] = []
     low, high = -math.inf, math.inf
     for bend in chain:
@@ -157,7 +157,7 @@ def _straighten(chain: Sequence[Vertex], layers: Sequence[Sequence[Vertex]]) -> 
 
 
 def _free_lane(bend: Vertex, layer: Sequence[Vertex]) -> tuple[float, float]:
-    """How far `bend` can move without coming too near to its neighbours."""
+    """The range in which `bend` can move without getting too close to its neighbours."""
     position = layer.index(bend)
     low = layer[position - 1].x + _distance(layer[position - 1], bend) if position else -math.inf
     after = layer[position + 1 : position + 2]
@@ -175,7 +175,7 @@ def _align(run: Sequence[Vertex], low: float, high: float) -> None:
 def _ports(
     vertices: Sequence[Vertex], edges: Sequence[Edge], last: Sequence[Vertex]
 ) -> list[float]:
-    """Where each edge enters its target: right below where it comes from, if the box is there."""
+    """The entry point of each edge: right below its source, if the target's box extends there."""
     entering: dict[Vertex, list[int]] = {vertex: [] for vertex in vertices}
     for index, (_, target) in enumerate(edges):
         entering[target].append(index)

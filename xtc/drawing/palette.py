@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Colours of drawings: one hue for each device, on a light and on a dark background."""
+"""Colours of drawings: a hue for each device, on light and dark backgrounds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Colours:
-    """Fill and outline of a box, and both again for a dark background."""
+    """Fill and outline of a box, for a light and a dark background."""
 
     fill: str
     line: str
@@ -19,8 +19,8 @@ class Colours:
 
 HOST_COLOURS = Colours("#ffffff", "#aeb7c4", "#242b36", "#596475")
 
-# Teal, amber, violet, blue, rose, green: neighbours in the list are easy to tell apart, for
-# colour-blind readers too.
+# Teal, amber, violet, blue, rose, green: neighbours in the list are easy to distinguish, also for
+# colour-blind readers.
 DEVICE_COLOURS = (
     Colours("#dcf3f0", "#2a9187", "#143734", "#3faea3"),
     Colours("#fdefd2", "#c28519", "#3d2f12", "#d39a34"),

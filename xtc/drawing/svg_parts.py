@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The smallest parts of an SVG drawing, and how much room text takes."""
+"""The elements of an SVG drawing, and the size of text."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def _em(character: str) -> float:
 
 
 def escaped(text: str) -> str:
-    """`text` as character data of XML; what XML cannot hold becomes U+FFFD."""
+    """`text` as XML character data; characters that XML forbids become U+FFFD."""
     return html.escape(storable(text))
 
 
 def storable(text: str) -> str:
-    """`text` with U+FFFD for what XML cannot hold."""
+    """`text` with U+FFFD for characters that XML forbids."""
     return _NOT_XML.sub("\ufffd", text)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The style sheet of SVG drawings: fonts that every system has, colours for light and dark.
 
-Every rule is confined to the drawing, for a page that holds it inline has other styles.
+Every rule is limited to the drawing, because a page that embeds it has other styles.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _DARK_RULES: tuple[Rule, ...] = (
 
 
 def device_class(number: int) -> str:
-    """The class of what belongs to the device at `number` in the list of devices."""
+    """The style class of the device at `number` in the list of devices."""
     return f"device{number}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a graph to a module that can be called; finds targets by name only."""
+"""Compiles a graph to a callable module; finds targets by name only."""
 
 from xtc.driver.availability import DeviceStatus, devices
 from xtc.driver.compilation import Compilation

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code for a device that is not there: it is built, and can be saved; a call needs the device."""
+"""Modules for a missing device: they can be built and saved; calling them needs the device."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from xtc.runtime import Command
 
 @runtime_checkable
 class RecordingModule(LoadedModule, Protocol):
-    """Loaded code that gives commands to devices, and can record them."""
+    """Loaded code that sends commands to devices and can record them."""
 
     def record(self, addresses: Sequence[int]) -> Callable[[], list[Command]]:
-        """As `bind`; a call runs each command alone and returns them with their times."""
+        """Like `bind`; a call runs each command alone and returns the commands with their times."""
 
 
 Load = Callable[[], tuple[RecordingModule, Callable[[], None]]]
 
 
 class AbsentDeviceModule:
-    """An artefact whose device was not found; each call looks for it again.
+    """An artefact whose device was not found; each call searches for it again.
 
     Args:
-        artifact: what was built.
-        load: loads it, and returns what can be called and how to take it back, or raises
-            DeviceNotFound saying what is missing.
+        artifact: the artefact.
+        load: loads it and returns the loaded module and a function that unloads it, or raises
+            DeviceNotFound with what is missing.
     """
 
     def __init__(self, artifact: Artifact, load: Load) -> None:
@@ -40,11 +40,11 @@ class AbsentDeviceModule:
         self._unload: Callable[[], None] | None = None
 
     def bind(self, addresses: Sequence[int]) -> Callable[[], None]:
-        """A call of the entry. Raises DeviceNotFound while the device is not there."""
+        """A call of the entry. Raises DeviceNotFound while the device is missing."""
         return self._there().bind(addresses)
 
     def record(self, addresses: Sequence[int]) -> Callable[[], list[Command]]:
-        """A recorded call. Raises DeviceNotFound while the device is not there."""
+        """A recorded call. Raises DeviceNotFound while the device is missing."""
         return self._there().record(addresses)
 
     def _there(self) -> RecordingModule:
@@ -54,7 +54,7 @@ class AbsentDeviceModule:
             return self._found
 
     def close(self) -> None:
-        """Take back what was loaded, if the device was found at last."""
+        """Unload the code, if the device was found."""
         with self._lock:
             unload, self._found, self._unload = self._unload, None, None
         if unload is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lends device memory to the arguments of a call that live on a device."""
+"""Provides device memory for arguments that a call expects on a device."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def argument_addresses(
     devices: Mapping[str, AcceleratorDevice],
     arrays: Sequence[Array | DeviceArray],
 ) -> Iterator[list[int]]:
-    """The addresses to call with: the arrays' own, or those of copies on the arguments' devices.
+    """The addresses of the arguments: the arrays', or those of copies on the arguments' devices.
 
-    Device arrays are where they should be. Host arrays are copied: inputs when the block starts,
-    outputs back when it ends, unless there was an error; then all device memory is freed.
+    Device arrays are used in place. Host arrays are copied: inputs at the start of the block,
+    outputs back at its end, unless there was an error. All device memory is freed at the end.
     """
     with ExitStack() as frees:
         lent = {
@@ -72,5 +72,5 @@ def _lend(argument: Argument, device: AcceleratorDevice, frees: ExitStack) -> _L
 
 
 def _bytes(array: Array | DeviceArray) -> memoryview:
-    """The memory of a dense array of any element type."""
+    """The bytes of a dense array of any element type."""
     return np.asarray(array).reshape(-1).view(np.uint8).data

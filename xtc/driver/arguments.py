@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between the user's arrays and a function's addresses: nothing unfit gets through.
+"""Checks the user's arrays before their addresses reach compiled code.
 
 Inputs that are not dense and aligned are copied; outputs the user provides are written in place or
 refused, never silently replaced.
@@ -37,7 +37,7 @@ NewArray = Callable[[tuple[int, ...], str], Array]
 def bind_arguments(
     manifest: Manifest, args: Sequence[Any], arrays: Mapping[str, Any], devices: Devices
 ) -> list[Array | DeviceArray]:
-    """The input arrays in order, ready to be read. Raises UserError where they do not fit."""
+    """The input arrays in order, checked and converted. Raises UserError if they do not fit."""
     names = [argument.name for argument in manifest.inputs]
     given = match_names(f"'{manifest.entry}'", names, args, arrays)
     return [
@@ -49,18 +49,18 @@ def bind_arguments(
 
 
 def _on_the_host(value: Any, argument: Argument) -> Any:
-    """`value` unless that is an array on a device, which every call would have to copy."""
+    """`value`. Raises UserError for an array on a device, which every call would have to copy."""
     if not isinstance(value, DeviceArray):
         return value
     raise UserError(
         f"'{argument.name}' lives on the host, and {value!r} does not",
         notes=["every call would copy it from there"],
-        hints=["copy it once: that.numpy(); or let the graph's tensor live there: device="],
+        hints=["copy it once with .numpy(), or declare the graph's tensor with device="],
     )
 
 
 def read_array(value: Any, argument: Argument) -> Array:
-    """`value` as a dense, aligned array of the argument's type; the same memory where it is one."""
+    """`value` as a dense, aligned array of the argument's type; not copied if it already is one."""
     array = _as_array(value, argument)
     check_type(array, argument)
     if array.flags.c_contiguous and array.flags.aligned:
@@ -71,7 +71,7 @@ def read_array(value: Any, argument: Argument) -> Array:
 
 
 def host_arrays(manifest: Manifest, args: Sequence[Any], arrays: Mapping[str, Any]) -> list[Array]:
-    """The input arrays in order, all on the host: those on devices are copied from there."""
+    """The input arrays in order, all on the host; arrays on devices are copied."""
     names = [argument.name for argument in manifest.inputs]
     given = match_names(f"'{manifest.entry}'", names, args, arrays)
     return [read_array(given[argument.name], argument) for argument in manifest.inputs]
@@ -90,10 +90,10 @@ def output_arrays(
     undo: ExitStack,
     new: NewArray | None = None,
 ) -> list[Array | DeviceArray]:
-    """The arrays to write: new ones, or those of `out`. Raises UserError where they do not fit.
+    """The arrays to write: new ones, or those of `out`. Raises UserError if they do not fit.
 
-    `new` makes those on the host. `undo` frees the new ones on devices: a traceback would keep
-    them as long as it is kept.
+    `new` allocates host arrays. `undo` frees new device arrays, which a traceback would otherwise
+    keep alive.
     """
     given = list(out) if isinstance(out, list | tuple) else [out]
     if out is None:
@@ -118,12 +118,12 @@ def _output(
         return output_device_array(value, argument, devices, undo)
     if value is None:
         return new(argument.shape, argument.dtype)
-    hint = "pass np.empty(shape, dtype), or leave out= away and copy the result"
+    hint = "pass np.empty(shape, dtype), or omit out= and copy the result"
     return writable(value, argument, f"out= for '{argument.name}'", hint)
 
 
 def writable(value: Any, argument: Argument, label: str, hint: str) -> Array:
-    """`value`, which a call can write in place. Raises UserError, with the hint, otherwise."""
+    """`value`, if a call can write it in place. Raises UserError with the hint otherwise."""
     if not isinstance(value, np.ndarray):
         raise UserError(f"{label} is {type(value).__name__}, not a NumPy array")
     check_type(value, argument)
@@ -141,7 +141,7 @@ def writable(value: Any, argument: Argument, label: str, hint: str) -> Array:
 def check_states(
     manifest: Manifest, arrays: Sequence[Array | DeviceArray], given: Collection[str]
 ) -> None:
-    """Raise UserError where an array that the caller gave for a state is another input as well."""
+    """Raise UserError if the array given for a state overlaps another input."""
     for position, argument in enumerate(manifest.inputs):
         if argument.name in given and argument.state:
             others = [*arrays[:position], *arrays[position + 1 :]]
@@ -154,7 +154,7 @@ def _check_apart(
     if any(_overlap(array, other) for other in others):
         raise UserError(
             f"{label} overlaps another argument",
-            notes=["the compiled code assumes that what it writes is nowhere else"],
+            notes=["the compiled code assumes that the arrays it writes do not overlap others"],
         )
 
 
@@ -169,7 +169,7 @@ def _overlap(first: Array | DeviceArray, other: Array | DeviceArray) -> bool:
 
 
 def _as_array(value: Any, argument: Argument) -> Array:
-    """NumPy arrays as they are; others by DLPack or the array protocol, uncopied if possible."""
+    """NumPy arrays unchanged; others by DLPack or the array protocol, preferably without a copy."""
     foreign = not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__")
     return as_array(value, f"input '{argument.name}'", from_dlpack if foreign else np.asanyarray)
 

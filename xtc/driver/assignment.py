@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who compiles what: a program for the host side, kernels for each device of the graph."""
+"""Assigns a graph to targets: a program for the host, kernels for each device."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DeviceCode:
 
 @dataclass(frozen=True)
 class Assignment:
-    """The graph, and the targets that compile its program and its kernels.
+    """A graph, and the targets that compile its program and its kernels.
 
     Attributes:
         graph: with every placement decided.
@@ -49,10 +49,10 @@ class Assignment:
 
 
 def assignment_of(graph: Graph, target: object, options: Mapping[str, Any]) -> Assignment:
-    """Assign the work on `graph`, whose dimensions are known, to targets.
+    """Assign the operators of `graph`, whose dimensions are known, to targets.
 
-    `target` is a target's name or a device. An accelerator leaves the program to the host; a graph
-    that places nothing at all runs on it as a whole. Raises UserError.
+    `target` is a target's name or a device. With an accelerator, the host runs the program, and a
+    graph without any placement runs on the accelerator as a whole. Raises UserError.
     """
     chosen = discover.target(_target_name(target))
     if isinstance(chosen, AcceleratorTarget):
@@ -73,7 +73,7 @@ def assignment_of(graph: Graph, target: object, options: Mapping[str, Any]) -> A
 
 
 def program_target(name: str) -> ProgramTarget:
-    """The target of that name, which runs whole programs. Raises UserError."""
+    """The program target of that name. Raises UserError."""
     found = discover.target(name)
     if not isinstance(found, ProgramTarget):
         raise UserError(
@@ -97,9 +97,9 @@ def _with_placements(graph: Graph, target: object, name: str) -> Graph:
     used = sorted({placed.target for placed in placed_devices(graph).values()})
     if name not in used:
         raise UserError(
-            f"graph '{graph.name}' places nothing on '{name}', which it is compiled for",
+            f"graph '{graph.name}' is compiled for '{name}' but places nothing on it",
             notes=[f"it uses: {', '.join(used)}"],
-            hints=["give operators device=..., or none of them, to run the whole graph there"],
+            hints=["place operators with device=..., or place none to run the whole graph there"],
         )
     return graph
 
@@ -108,8 +108,8 @@ def _accelerator(placed: Placement) -> AcceleratorTarget:
     found = discover.target(placed.target)
     if not isinstance(found, AcceleratorTarget):
         raise UserError(
-            f"{placed} is no accelerator: nothing can be placed there",
-            hints=["leave device= away for what runs on the host"],
+            f"{placed} is not an accelerator: nothing can be placed there",
+            hints=["omit device= for operators on the host"],
         )
     return found
 

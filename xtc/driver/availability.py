@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine has, and why something is missing."""
+"""The targets available on this machine, and why others are not."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from xtc.core import discover
 
 @dataclass(frozen=True)
 class DeviceStatus:
-    """One target on this machine.
+    """The availability of a target on this machine.
 
     Attributes:
         target: its name.
-        missing: None where its code can run here, else the reason why not.
+        missing: None if its code can run here, else the reason why not.
     """
 
     target: str

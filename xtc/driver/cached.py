@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between a compilation and the cache: what its key is made of, and when it is used."""
+"""The artefact cache for compilations: computes keys and decides when to use it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 _OWN_PACKAGES = ("xtc", "xtc_passes", "xtc_targets")
 _PIECE = 8 << 20
-"""Bytes that a core hashes at a time."""
+"""Bytes per hashing task."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Built:
 
 @dataclass(frozen=True)
 class CompilationKey:
-    """The key of what a compilation would build, and the code that would build it."""
+    """The cache key of a compilation, and a fingerprint of the compiler's code."""
 
     text: str
     code: CodeFingerprint
@@ -62,8 +62,8 @@ class CompilationKey:
 def build_or_fetch(compilation: Compilation, folder: Path, use_cache: bool) -> Built:
     """Fill the empty `folder` from the cache, or build there and let the cache keep a copy.
 
-    A compilation whose passes somebody looks at is always a real one, and is not kept; nor is one
-    that calls external functions, as nobody knows what files their sources include.
+    A compilation whose IR is printed, dumped or timed bypasses the cache. So does one that calls
+    external functions, because the files that their sources include are unknown.
     """
     seconds, start = compilation.runner.seconds, time.perf_counter()
     key = None
@@ -90,9 +90,9 @@ def _calls_functions(compilation: Compilation) -> bool:
 
 
 def compilation_key(compilation: Compilation) -> CompilationKey:
-    """A hash of everything that shapes the artefact; the user's file names and lines do not.
+    """A hash of everything that affects the artefact, without the user's file names and lines.
 
-    Raises NoCanonicalFormError or NoFingerprintError where that is not known.
+    Raises NoCanonicalFormError or NoFingerprintError if it cannot be computed.
     """
     source = compilation.source(locations=False)
     target, options = compilation.target, compilation.options
@@ -128,10 +128,10 @@ def key_of_code(
     parts: Mapping[str, str | bytes],
     others: Sequence[object] = (),
 ) -> CompilationKey:
-    """The key of code that a target makes from `parts`, which are its sources.
+    """The key of code that a target generates from `parts`, its sources.
 
-    The pipeline is None where `are_own` holds of the target, the options and `others`, which have a
-    share in the code. Raises NoCanonicalFormError or NoFingerprintError.
+    The pipeline is None if `are_own` holds for the target, the options and `others`, which also
+    contribute to the code. Raises NoCanonicalFormError or NoFingerprintError.
     """
     code = code_fingerprint(_packages([target, options, *others], pipeline))
     makers = {
@@ -153,10 +153,10 @@ def _key_or_none(compilation: Compilation) -> CompilationKey | None:
 
 
 def are_own(makers: Sequence[object]) -> bool:
-    """Whether our own code alone, of these targets and options, makes the pipeline.
+    """Whether only xtc's own code defines the pipeline of these targets and options.
 
-    Then the hash of that code, with the options and the toolchain, says all that the pipeline's
-    text would, and its passes, which need MLIR, are not imported for a hit.
+    If so, the hash of that code with the options and the toolchain replaces the pipeline's text,
+    and a cache hit need not import the passes, which need MLIR.
     """
     kinds = [type(maker) for maker in makers]
     pipelines = [kind.pipeline for kind in kinds if hasattr(kind, "pipeline")]
@@ -164,7 +164,7 @@ def are_own(makers: Sequence[object]) -> bool:
 
 
 def _packages(makers: Sequence[object], pipeline: Pipeline | None) -> set[str]:
-    """Packages whose code shapes the artefact: ours, and those of others' targets and passes."""
+    """Packages whose code affects the artefact: xtc and third-party targets and passes."""
     stages = pipeline.stages if pipeline else ()
     passes = (found for stage in stages for step in stage.steps for found in _passes(step))
     modules = {type(maker).__module__ for maker in (*makers, *passes)}
@@ -182,7 +182,7 @@ def _passes(step: Step) -> list[Pass]:
 
 
 def _array_hashes(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, list[str]]:
-    """By symbol, the hash of each piece of the elements' bytes in row-major order, by all cores."""
+    """The hashes of each array's bytes in row-major order, in chunks, by symbol; uses all cores."""
     with ThreadPoolExecutor(usable_cores(), "hashing") as cores:
         hashes = {
             symbol: [cores.submit(content_hash, piece) for piece in _pieces(bytes_of(array))]
@@ -196,6 +196,6 @@ def _pieces(content: memoryview) -> list[memoryview]:
 
 
 def _checked_artifact(folder: Path) -> Artifact:
-    """The artefact that the cache has just put into `folder`, after it checked every byte."""
+    """The artefact that the cache just put into `folder`, after checking every byte."""
     path = folder / MANIFEST_FILE
     return Artifact(Manifest.from_json(path.read_text(), path), folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a module computes beside what its graph means, on one set of inputs."""
+"""Compares a module's results with its graph's reference on one set of inputs."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 Run = Callable[[Sequence[Array], Sequence[Array]], None]
-"""Computes the outputs, which are the second argument, of the inputs."""
+"""Computes the outputs, the second argument, from the inputs."""
 
-LONG_REDUCTION = 4096  # elements, from which on a sum must not be formed one after the other
+LONG_REDUCTION = 4096  # elements above which sequential summation is inaccurate
 
 
 def samples(manifest: Manifest, seed: int, *, of_one_sign: bool = False) -> list[Array]:
@@ -42,9 +42,9 @@ def samples(manifest: Manifest, seed: int, *, of_one_sign: bool = False) -> list
 def checked_artifact(
     compilation: Compilation, watched: Collection[str], resources: ExitStack
 ) -> Artifact | None:
-    """What the code of the devices `watched` is where it tells simulators more of what it does.
+    """The artefact with simulator checks enabled in the code of the devices `watched`.
 
-    None where all of it does so already. The artefact's folder goes with `resources`.
+    None if all code already has them. `resources` removes the artefact's folder.
     """
     devices = dict(compilation.devices)
     for name in watched:
@@ -58,7 +58,7 @@ def checked_artifact(
 
 
 def sums_at_length(graph: Graph, inputs: Sequence[Array]) -> bool:
-    """Whether the rounding errors of sums may show: long ones, of floats."""
+    """Whether rounding errors of sums matter: there are long float reductions."""
     floats = any(kind_of(array.dtype) == "float" for array in inputs)
     return floats and graph.reduction_size >= LONG_REDUCTION
 
@@ -75,7 +75,7 @@ def compared(
 ) -> list[Comparison]:
     """One comparison per output and state, of the first run.
 
-    Raises MismatchError where any run is wrong.
+    Raises MismatchError if any run is wrong.
     """
     names = [argument.name for argument in (*manifest.outputs, *manifest.states)]
     precise = _reference(graph, inputs, precise=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A graph on its way through the stages of its machines."""
+"""A compilation: a graph with its targets, schedules and passes."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class Compilation:
-    """A graph on its way through the stages of its machines; `xtc-compile` walks it step by step.
+    """A graph with everything needed to run the stages of its targets.
 
     Attributes:
         graph: with its dimensions fixed.
-        target: of the program.
-        options: the program's.
-        runner: of the passes.
-        schedules: of operators, as text.
+        target: the program's target.
+        options: the program's options.
+        runner: runs the passes.
+        schedules: the operators' schedules, as text.
         devices: how the kernels of each device are compiled.
-        passes: the user's own, to run at the ends of stages.
-        notes: what in the schedules came to nothing, by operator.
+        passes: the user's passes, to run at the ends of stages.
+        notes: annotations of schedules without effect, by operator.
     """
 
     graph: Graph
@@ -51,13 +51,13 @@ class Compilation:
     notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def pipeline(self) -> Pipeline:
-        """The stages, those of the devices and the user's passes included."""
+        """The stages, including those of the devices and the user's passes."""
         stages = whole_pipeline(self.target.pipeline(self.options), self.devices)
         return stages.extended(self.passes)
 
     @property
     def roundoff(self) -> float:
-        """Unit roundoff of what kernels round float32 to at the user's wish; 0 where none does."""
+        """Unit roundoff of the type that options substitute for float32 in kernels, or 0."""
         devices = self.devices.values()
         return max((device.target.roundoff(device.options) for device in devices), default=0.0)
 
@@ -74,9 +74,9 @@ class Compilation:
             return self._code_text(module) if stage == "code" else str(module)
 
     def build(self, folder: Path | None, context: Context | None = None) -> Artifact:
-        """Run all stages and build into `folder`, or in memory where it is None.
+        """Run all stages and build into `folder`, or in memory if it is None.
 
-        `context` is where MLIR does so; a new one takes some milliseconds to be made.
+        `context` is an MLIR context to reuse; creating one takes some milliseconds.
         """
         from xtc.ir import mlir
 
@@ -100,15 +100,15 @@ class Compilation:
         return artifact
 
     def _code_text(self, module: Operation) -> str:
-        texts = list(device_texts(module, self.devices))  # what is left is the host's
+        texts = list(device_texts(module, self.devices))  # leaves the host's code
         return "".join([self.target.code(module, self.request(), self.options), *texts])
 
     def source(self, *, locations: bool = True) -> str:
-        """The source stage as text, schedules included, with or without the user's lines."""
+        """The source stage as text, including schedules, with or without locations."""
         return module_text(self.graph, self.schedules, locations=locations)
 
     def request(self) -> BuildRequest:
-        """What the target needs beside the IR."""
+        """The target's inputs besides the IR."""
         constants = {symbol: bytes_of(array) for symbol, array in self.constants().items()}
         return BuildRequest(self.graph.name, self.arguments(), constants, self.graph.flops)
 
@@ -119,12 +119,12 @@ class Compilation:
         return (*inputs, *outputs)
 
     def initial_states(self) -> dict[str, np.ndarray[Any, Any]]:
-        """What states are before the first call, by name, where that is not zeros."""
+        """The non-zero initial values of states, by name."""
         states = (state for state, _ in self.graph.updates)
         return {str(s.name): s.initial for s in states if s.initial is not None}
 
     def constants(self) -> dict[str, np.ndarray[Any, Any]]:
-        """The constants that travel beside the code, by symbol."""
+        """The constants that are stored beside the code, by symbol."""
         return {
             constant_symbol(self.graph, tensor): tensor.const
             for tensor in stored_constants(self.graph)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The spine: graph -> compilation -> artefact -> callable."""
+"""The driver's main path: graph -> compilation -> artefact -> callable module."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from xtc.system.workspace import private_folder
 
 @dataclass(frozen=True)
 class IrOptions:
-    """What to show of the IR on the way.
+    """What IR to show during compilation.
 
     Attributes:
-        dump_dir: folder that receives the IR after every pass, one file per pass.
+        dump_dir: folder for the IR after every pass, one file per pass.
         print_after_all: print the IR after every pass on standard error.
-        time_passes: keep the wall time of every pass beside that of every stage.
-        print_after: print the IR after the passes of these names.
-        print_after_change: print the IR only after passes that change it.
+        time_passes: record the wall time of every pass besides that of every stage.
+        print_after: print the IR after the passes with these names.
+        print_after_change: print only after passes that change the IR.
     """
 
     dump_dir: Path | None = None
@@ -54,7 +54,7 @@ class IrOptions:
     print_after_change: bool = False
 
     def runner(self) -> PassRunner:
-        """A runner that does so."""
+        """A pass runner with these options."""
         folder = self.dump_dir or knobs.DUMP_DIR.get()
         prints = self.print_after_all or self.print_after or self.print_after_change
         names = () if self.print_after_all else self.print_after
@@ -95,34 +95,33 @@ def compile(
     cache: bool = True,
     **options: Any,
 ) -> Module | SpecialisedModule:
-    """Compile a graph and load it, ready to be called on arrays.
+    """Compile a graph and load it as a callable module.
 
     Args:
-        graph: what `O.graph` made, or the builder itself; or a model from a file, which is compiled
-            for the sizes that calls bring where some of its sizes are free.
-        target: a target's name, or a device of it, which then runs the code and stays open.
+        graph: a graph, the builder of `O.graph`, or a model from a file. A model with free sizes is
+            compiled for the sizes of each call.
+        target: a target's name, or one of its devices, which then runs the code and stays open.
         dims: sizes of the graph's symbolic dimensions.
-        buckets: sizes of a model's free dimensions to which calls are padded where that is exact.
-        schedule: an `xtc.Schedule`, a mapping of loop nests by operator name, YAML text of one, or
-            a Path; "tuned" for the best that `xtc-tune` has found on this machine; operators
-            without one run as the target thinks best.
-        dump_dir: folder that receives the IR after every pass.
+        buckets: sizes for a model's free dimensions; calls are padded to them if that is exact.
+        schedule: an `xtc.Schedule`, a mapping of loop nests by operator name, YAML text, or the
+            Path of a YAML file; or "tuned" for the best schedule that `xtc-tune` found on this
+            machine. Other operators get the target's default schedule.
+        dump_dir: folder for the IR after every pass.
         print_ir_after_all: print the IR after every pass on standard error.
-        print_ir_after: print the IR after the passes of these names.
-        print_ir_after_change: print the IR after passes that change it, of those to be printed.
+        print_ir_after: print the IR after the passes with these names.
+        print_ir_after_change: of the passes to print after, only those that change the IR.
         passes: passes to run at the end of a stage, by its name: instances of `Pass`, or text as
             for xtc-opt, `"canonicalize"` or `"my-pass{size=4}"`.
-        time_passes: keep each pass's time in `module.compile_seconds`.
-        in_memory: skip the link step and load the objects directly, for searches; not cached.
-        cache: take what was built before from the cache, and keep there what is built. Neither
-            happens where the IR is dumped, printed or timed.
-        options: the target's own, such as `cpu="skylake-avx512"` on the host.
+        time_passes: record each pass's time in `module.compile_seconds`.
+        in_memory: load the objects without linking, for searches; not cached.
+        cache: use the artefact cache. Dumping, printing or timing the IR bypasses it.
+        options: options of the target, such as `cpu="skylake-avx512"` on the host.
 
     Raises:
-        UserError: something the user wrote does not fit.
-        CompileError: a pass or the code generator failed; says how to reproduce it.
-        DeviceNotFound: this processor cannot run the program. Where a device of its kernels is not
-            there, the module is built, and calls of it raise this.
+        UserError: an argument, the graph or the schedule is invalid.
+        CompileError: a pass or the code generator failed; includes a reproducer.
+        DeviceNotFound: this processor cannot run the program. If only a device of its kernels is
+            missing, the module is built, and calls of it raise this error.
     """
     ir = IrOptions(
         Path(dump_dir) if dump_dir else None,
@@ -146,7 +145,7 @@ def _of_family(
     buckets: Mapping[str, Sequence[int]],
     build: Callable[[Graph], Module],
 ) -> SpecialisedModule:
-    """A module for the sizes that calls bring, or for the listed ones."""
+    """A module that specialises for the sizes of calls, or for buckets."""
     if buckets:
         return BucketedModule(family, dims, build, checked_buckets(family, buckets))
     return specialised(family, dims, build)
@@ -160,7 +159,7 @@ def _load(
     in_memory: bool,
     cache: bool,
 ) -> Module:
-    """Compile and load what `prepare` makes of `graph` and the request."""
+    """Prepare, compile and load a graph."""
     compilation = prepare(graph, target, **request)
     with ExitStack() as resources:
         host, devices = _runtimes(target, compilation, resources)
@@ -186,7 +185,7 @@ def prepare(
     passes: Mapping[str, Sequence[Pass | str]] | None = None,
     **options: Any,
 ) -> Compilation:
-    """A compilation of `graph` that has run nothing yet. Raises UserError."""
+    """A compilation of `graph` before any stage has run. Raises UserError."""
     plain = graph.graph if isinstance(graph, GraphBuilder) else graph
     if not isinstance(plain, Graph):
         raise UserError(f"xtc.compile takes a graph, not {type(graph).__name__}")
@@ -211,9 +210,9 @@ def prepare(
 def _runtimes(
     target: object, compilation: Compilation, resources: ExitStack
 ) -> tuple[ProgramRuntime, dict[str, AcceleratorDevice]]:
-    """What runs the program, and the devices: those that the user gave, the others opened here.
+    """The program's runtime and the devices: those of the user, others opened here.
 
-    `resources` closes what is opened.
+    `resources` closes the opened ones.
     """
     if isinstance(target, ProgramRuntime):
         host = target

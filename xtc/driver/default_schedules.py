@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schedules of a compilation: the user's, and those that a target chooses."""
+"""The schedules of a compilation: the user's, and the target's defaults."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def default_schedules(compilation: Compilation) -> dict[str, str]:
-    """The schedules that operators of the graph get, by name, as one line of YAML each.
+    """The operators' schedules by name, each as one line of YAML.
 
-    Runs the stages up to `scheduled` once more and reads the IR after the pass that chooses.
+    Runs the stages up to `scheduled` again and reads the IR after the pass that adds defaults.
     """
     from xtc.ir import mlir
 
@@ -35,7 +35,7 @@ def default_schedules(compilation: Compilation) -> dict[str, str]:
 
 
 def schedule_in_use(compilation: Compilation) -> Schedule:
-    """The schedules in use: the user's, and those that the target chooses for other operators."""
+    """The schedules in use: the user's, and the target's defaults for other operators."""
     texts = {**default_schedules(compilation), **compilation.schedules}
     lines = [f"'{name}': {text}" for name, text in texts.items()]
     return Schedule.of(compilation.graph, "\n".join(lines)).noted(compilation.notes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments that live on a device when a call starts: the caller gives, and gets, device arrays."""
+"""Arguments on a device: the caller passes and receives device arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Devices = Mapping[str, AcceleratorDevice]
 
 
 def read_device_array(value: Any, argument: Argument, devices: Devices) -> DeviceArray:
-    """`value`, an array on the argument's device. Raises UserError for any other one."""
+    """`value`, if it is an array on the argument's device. Raises UserError otherwise."""
     device = _device(argument, devices)
     if not isinstance(value, DeviceArray):
         with about(f"'{argument.name}'"):
@@ -56,9 +56,9 @@ def _lies(shards: int) -> str:
 def output_device_array(
     value: Any, argument: Argument, devices: Devices, undo: ExitStack
 ) -> DeviceArray:
-    """The array to write: a new one, which `undo` frees, where `value` is None.
+    """The array to write: `value`, or a new one that `undo` frees if `value` is None.
 
-    Raises UserError for an unfit one.
+    Raises UserError if it does not fit.
     """
     if value is not None:
         array = read_device_array(value, argument, devices)

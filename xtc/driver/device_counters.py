@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters of devices, counted over calls as those of the processor are."""
+"""Counters of devices, counted over calls like the processor's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MODELLED = "modelled."
 
 
 def device_of(name: str, devices: Iterable[AcceleratorDevice]) -> AcceleratorDevice | None:
-    """The device that a counter is of: `mppa.DMA_GET_BYTES...`; None for the processor's."""
+    """The device of a counter such as `mppa.DMA_GET_BYTES`; None for the processor's."""
     kind = name.removeprefix(_MODELLED).partition(".")[0]
     return next((device for device in devices if device.target_name == kind), None)
 
@@ -20,10 +20,10 @@ def device_of(name: str, devices: Iterable[AcceleratorDevice]) -> AcceleratorDev
 def count(
     call: Callable[[], None], names: Sequence[str], devices: Sequence[AcceleratorDevice]
 ) -> dict[str, float]:
-    """What one call adds to these counters of devices. Raises UserError for unknown names."""
+    """The increments of device counters in one call. Raises UserError for unknown names."""
     if not names:
         return {}
-    call()  # what only the first call does is not counted
+    call()  # excludes one-time work of the first call
     before = _read(names, devices)
     call()
     after = _read(names, devices)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The devices' share of an artefact: an image for each, and the constants that live there."""
+"""Builds the device part of an artefact: an image for each device, and its constants."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def build_devices(
     devices: Mapping[str, DeviceCode],
     folder: Path | None,
 ) -> BuildRequest:
-    """Build the code of every device into `folder`, and take it out of `module`.
+    """Build the code of every device into `folder`, and remove it from `module`.
 
-    Returns the request for what is left, the program. Raises UserError without a folder.
+    Returns the request for the program that remains. Raises UserError without a folder.
     """
     if folder is None:
         raise UserError(
@@ -58,7 +58,7 @@ def build_devices(
 
 
 def _with_shards(module: Operation, request: BuildRequest) -> tuple[Argument, ...]:
-    """The entry's arguments, with how they lie on their devices."""
+    """The entry's arguments with their sharding."""
     entry = next(op for op in top_level(module) if _is_named(op, request.entry))
     if "arg_attrs" not in entry.attributes:
         return request.arguments
@@ -72,7 +72,7 @@ def _with_shards(module: Operation, request: BuildRequest) -> tuple[Argument, ..
 
 
 def _symbols(module: Operation) -> set[str]:
-    """What the program itself declares."""
+    """The symbols that the program declares."""
     return {symbol_of(op) for op in top_level(module) if "sym_name" in op.attributes}
 
 
@@ -81,7 +81,7 @@ def _is_named(op: Operation, name: str) -> bool:
 
 
 def device_texts(module: Operation, devices: Mapping[str, DeviceCode]) -> Iterator[str]:
-    """The code of every device as text, under its name; taken out of `module`."""
+    """The code of every device as text, under its name; removed from `module`."""
     for name, code, part in tuple(_separated(module, devices)):
         yield f"\n# {name}\n{code.target.image_text(part, code.options)}"
 
@@ -99,7 +99,7 @@ def _separated(
 
 
 def _empty_module(module: Operation) -> Operation:
-    """The code of a device on which arguments live, and nothing runs."""
+    """The code of a device that holds arguments but runs nothing."""
     from xtc.ir.mlir import Location, Module
 
     with module.context, Location.unknown():

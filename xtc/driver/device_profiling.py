@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles of programs that use devices: each command alone, with its own time."""
+"""Profiles of programs that use devices: runs each command alone and times it."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def profile_devices(
     record: Callable[[], list[Command]],
     repeat: int,
 ) -> Profile:
-    """The profile of a program that gives devices commands.
+    """The profile of a program that sends commands to devices.
 
-    `plain` is a call of it, `record` one that runs each command alone. The times of simulators are
-    their models', the same in every call: where all devices are simulators one call is enough.
+    `plain` calls it, `record` calls it with each command run alone. Times of simulators are
+    modelled and deterministic: if all devices are simulators, one call is enough.
     """
     require_calls(repeat)
     plain()  # what only the first call does is not counted
@@ -79,7 +79,7 @@ def _timed(call: Callable[[], None]) -> float:
 
 @dataclass(frozen=True)
 class _Call:
-    """A recorded call, and when it began and ended, in nanoseconds."""
+    """A recorded call, with its start and end in nanoseconds."""
 
     begin: int
     end: int
@@ -87,16 +87,15 @@ class _Call:
 
     @property
     def host_seconds(self) -> float:
-        """What is no command: the host's operators, and giving commands."""
+        """The time outside commands: the host's operators, and submitting commands."""
         commands = sum(command.end - command.begin for command in self.commands)
         return (self.end - self.begin - commands) / 1e9
 
 
 class _Operators:
-    """The operators of a graph that kernels compute.
+    """Groups kernels into operators of the graph.
 
-    Kernels that compute parts of the same node belong together, as to one operator, which has the
-    name of its last node.
+    Kernels that compute parts of the same node form one operator, named after its last node.
     """
 
     def __init__(self, compilation: Compilation, kernels: Sequence[Kernel]) -> None:
@@ -116,7 +115,7 @@ class _Operators:
         return self._kernels[kernel].symbol
 
     def on_device(self, device: str, calls: Sequence[_Call]) -> tuple[OperatorTime, ...]:
-        """The operators that a device computes, in the order in which they run first."""
+        """The operators that a device computes, in the order of their first run."""
         launched: dict[str, list[int]] = {}
         for command in calls[0].commands:
             if command.device == device and command.kernel >= 0:
@@ -127,7 +126,7 @@ class _Operators:
         )
 
     def on_host(self, seconds: Sequence[float]) -> tuple[OperatorTime, ...]:
-        """The operators that no device computes, as one."""
+        """The operators that no device computes, combined into one."""
         computed = {name for kernel in range(len(self._kernels)) for name in self._names[kernel]}
         nodes = [node for node in self._graph.nodes if node.name not in computed]
         return (self._operator(nodes, _REST, (), float(np.median(seconds))),) if nodes else ()
@@ -144,7 +143,7 @@ class _Operators:
 
 
 def _members(kernel: int, kernels: Sequence[Kernel]) -> set[str]:
-    """The nodes of a kernel, and of those of its device that compute parts of the same ones."""
+    """The nodes of a kernel and of its device's kernels that share nodes with it."""
     found = set(kernels[kernel].nodes)
     while True:
         more = found.union(
@@ -160,7 +159,7 @@ def _members(kernel: int, kernels: Sequence[Kernel]) -> set[str]:
 
 
 def _median(calls: Sequence[_Call], kernels: Sequence[int]) -> float:
-    """The seconds of all launches of these kernels in a call."""
+    """The median seconds per call of all launches of these kernels."""
     return float(
         np.median([sum(c.seconds for c in call.commands if c.kernel in kernels) for call in calls])
     )
@@ -175,9 +174,9 @@ def _copies(device: str, calls: Sequence[_Call]) -> Iterator[Copies]:
 
 
 def _spans(call: _Call, operators: _Operators) -> Iterator[Span]:
-    """The commands and what the host does between them, each after the one before it.
+    """The commands and the host's work between them, in sequence.
 
-    Where a device is a simulator its modelled times take the place of the host's clock.
+    Modelled times replace the host's clock if a device is a simulator.
     """
     now, before = 0, call.begin
     for command in call.commands:

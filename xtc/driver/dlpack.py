@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 
 class _Exported:
-    """What gives NumPy a capsule that exists already."""
+    """An adapter that passes an existing capsule to NumPy."""
 
     def __init__(self, capsule: object) -> None:
         self._capsule = capsule
@@ -27,12 +27,12 @@ class _Exported:
 
 
 def from_dlpack(value: Any) -> Array:
-    """The tensor's own memory as an array, which keeps it alive; bfloat16 as ml_dtypes has it.
+    """An array over the tensor's memory, which keeps the tensor alive; bfloat16 is ml_dtypes'.
 
-    Where DLPack does not work, a tensor in host memory may turn itself into an array; nothing is
-    fetched from another device.
+    If DLPack fails, a tensor in host memory may convert itself to an array; nothing is copied from
+    another device.
 
-    Raises what NumPy or the tensor raises: BufferError, RuntimeError, TypeError or ValueError.
+        Raises what NumPy or the tensor raises: BufferError, RuntimeError, TypeError or ValueError.
     """
     try:
         return np.from_dlpack(value)
@@ -46,7 +46,7 @@ def from_dlpack(value: Any) -> Array:
 
 
 def _bfloat16(value: Any) -> Array | None:
-    """The array of a bfloat16 tensor, whose bits NumPy takes as integers; None for other types."""
+    """The array of a bfloat16 tensor, exported as integer bits; None for other types."""
     try:
         capsule = value.__dlpack__()
     except (BufferError, RuntimeError, TypeError, ValueError):

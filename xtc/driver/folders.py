@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders that appear whole or not at all."""
+"""Creates folders atomically."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from xtc.driver.trust import protect
 from xtc.interfaces.artifact import Artifact
 from xtc.system.workspace import private_folder
 
-_SHOWN = 50  # characters of the name in that of the temporary folder: names have a longest length
+_SHOWN = 50  # characters of the name in that of the temporary folder: lengths are limited
 
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill in the block, which becomes `path` at its end unless there was an error.
+    """A temporary folder that is renamed to `path` at the end of the block, unless there is an
+    error.
 
-    Nobody else can write to it then, whatever the umask. Raises UserError where `path` exists or
-    cannot be made.
+    Only the user can write to it, whatever the umask. Raises UserError if `path` exists or cannot
+    be created.
     """
     try:
         if path.exists():
-            raise UserError(f"{path} exists", hints=["choose another folder, or remove it"])
+            raise UserError(f"{path} exists", hints=["choose another folder, or delete this one"])
         beside = tempfile.TemporaryDirectory(prefix=f".{path.name[:_SHOWN]}.", dir=path.parent)
     except OSError as error:
         raise _cannot_make(path, error) from None
@@ -43,9 +44,9 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def separate_copy(artifact: Artifact, resources: ExitStack) -> Artifact:
-    """The artefact in a temporary folder that goes with `resources`.
+    """A copy of the artefact in a temporary folder that `resources` removes.
 
-    The system's loader takes two loads of one file for one.
+    The system's loader would return the same library for two loads of one file.
     """
     if artifact.folder is None:
         return artifact
@@ -55,4 +56,4 @@ def separate_copy(artifact: Artifact, resources: ExitStack) -> Artifact:
 
 
 def _cannot_make(path: Path, error: OSError) -> UserError:
-    return UserError(f"cannot make the folder {path}: {error.strerror}")
+    return UserError(f"cannot create the folder {path}: {error.strerror}")

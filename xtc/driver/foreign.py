@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MLIR text that somebody else wrote: checked first, then parsed where a crash does no harm.
+"""Untrusted MLIR text: checked first, then parsed in a child process, which may crash.
 
-MLIR's parser and passes are not made for hostile input: deep nesting overflows their stack, and
-much that is invalid runs into an assertion. Both end the process.
+MLIR's parser and passes are not hardened: deep nesting overflows their stack, and much invalid
+input fails an assertion. Both abort the process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 256 << 20
 MAX_NESTING = 500
-"""Brackets of all kinds that may be open at once: MLIR's parser survives some thousand."""
+"""The largest nesting depth of brackets of any kind; MLIR's parser survives some thousand."""
 
 _NO_BRACKETS = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|[<>]=')
 _OPENING = "([{<"
@@ -39,7 +39,7 @@ _workers = Workers("xtc.driver.foreign_worker")
 
 
 def check_text(text: str, where: Path | str) -> None:
-    """Raise UserError for MLIR text that is no text, too long, or nested too deep to be parsed."""
+    """Raise UserError for text that is not Unicode, too long, or nested too deeply to be parsed."""
     if len(text) > MAX_TEXT:
         raise UserError(f"the text is longer than {MAX_TEXT >> 20} MiB", where=where)
     try:
@@ -53,7 +53,7 @@ def check_text(text: str, where: Path | str) -> None:
 
 
 def _nesting(text: str) -> int:
-    """The largest number of open brackets, but for those in strings and comments."""
+    """The largest number of open brackets outside strings and comments."""
     depth = deepest = 0
     for bracket in _OTHERS.sub("", _NO_BRACKETS.sub("", text)):
         if bracket in _OPENING:
@@ -74,19 +74,19 @@ def run_passes(
 ) -> str:
     """Run passes on MLIR text in a child process; returns the result as text.
 
-    The first call starts a server that the later ones use; the calls take some milliseconds more
-    than the passes. Any thread may call.
+    The first call starts a server for later calls; a call costs some milliseconds beyond its
+    passes. Thread-safe.
 
     Args:
         text: the module.
-        steps: passes of MLIR or of ours, the latter found by their names.
-        limits: what the work may use.
-        where: what errors call the text.
-        keep_input: keep the text that led to a crash in a temporary file.
+        steps: passes of MLIR or of xtc, the latter found by their names.
+        limits: time and memory limits.
+        where: the text's name in errors.
+        keep_input: keep the text in a temporary file after a crash.
 
     Raises:
-        UserError: the text is too long or nested too deep, or there is no such pass.
-        ChildDied: MLIR crashed, took too long or used up its memory.
+        UserError: the text is too long or nested too deeply, or a pass is unknown.
+        ChildDied: MLIR crashed, or exceeded its time or memory limit.
         CompileError: the text is not valid MLIR, or a pass failed; with MLIR's diagnostics.
     """
     check_text(text, where)
@@ -102,12 +102,12 @@ def run_passes(
 
 
 def _step_text(step: Step) -> str:
-    """A step's text, from which the server makes it again. Raises UserError where it cannot."""
+    """A step as text, from which the server recreates it. Raises UserError if it cannot."""
     from xtc.ir import known_passes
 
     if isinstance(step, Pass) and known_passes.find(step.name) is not type(step):
         raise UserError(
-            f"pass '{step.name}' is not known by its name",
+            f"pass '{step.name}' is not registered",
             hints=["xtc.extend(FILE) with the file of the pass, or an entry point of xtc.passes"],
         )
     return str(step)
@@ -117,7 +117,7 @@ def _step_text(step: Step) -> str:
 def input_kept(
     text: str | None, options: Sequence[str], program: str = "xtc-opt"
 ) -> Iterator[None]:
-    """Write the text to a file where work in the block dies; the error says how to repeat it."""
+    """Write the text to a file if the child process dies; the error has a reproducer."""
     try:
         yield
     except ChildDied as error:
@@ -132,10 +132,10 @@ def input_kept(
 
 
 def parse_module(text: str, where: str) -> Operation:
-    """The module that `text` is, parsed in this process, which bad text may end.
+    """Parse `text` in this process, which bad text may crash.
 
-    Schedules in it become text, which keeps the order that MLIR takes from dictionaries. Raises
-    CompileError, with places in `where`, for text that is not valid.
+    Schedules in it become text attributes, because MLIR does not keep the order of dictionaries.
+    Raises CompileError, with locations in `where`, for invalid text.
     """
     from xtc.ir.mlir import Context, MLIRError, Module
     from xtc.ir.tile_dialect import DIALECT, load_tile_dialect
@@ -154,7 +154,7 @@ def parse_module(text: str, where: str) -> Operation:
 
 
 def _put_back(module: Operation, schedules: Sequence[AttributeText]) -> None:
-    """Give operations the schedules that `lift_schedules` took from the text."""
+    """Attach the schedules that `lift_schedules` extracted from the text to operations."""
     from xtc.ir.mlir import IntegerAttr, StringAttr, all_operations
 
     for op in all_operations(module):
@@ -167,7 +167,7 @@ def _put_back(module: Operation, schedules: Sequence[AttributeText]) -> None:
 
 @contextmanager
 def named_locations(name: str) -> Iterator[None]:
-    """Let errors that leave the block speak of the file `name`; MLIR calls what it parsed "-"."""
+    """Replace "-", MLIR's name for parsed text, by `name` in errors raised in the block."""
     try:
         yield
     except XtcError as error:

@@ -12,7 +12,7 @@ from xtc.system.sandbox import Job, serve
 
 
 def main() -> None:
-    """Serve until standard input ends."""
+    """Serve until the end of standard input."""
     context = mlir.single_threaded_context()
     known_passes.passes()
     serve(lambda job: _run(context, job))

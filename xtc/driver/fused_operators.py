@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out which operators of a graph share their loops, by a schedule's wish or by default."""
+"""Finds the operators of a graph that are fused, by a schedule or by default."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Groups = dict[str, frozenset[str]]
 
 
 def fused_operators(compilation: Compilation) -> dict[str, tuple[str, ...]]:
-    """For each operator those that share its loops, in the graph's order.
+    """The operators fused with each operator, in the graph's order.
 
-    Runs the stages up to `scheduled` once more. Operators share loops where an operation, or an
-    outermost loop, computes them together after one of the passes.
+    Runs the stages up to `scheduled` again. Operators are fused if one operation or one outermost
+    loop computes them together after one of the passes.
     """
     from xtc.ir import mlir
 
@@ -43,9 +43,9 @@ def fused_operators(compilation: Compilation) -> dict[str, tuple[str, ...]]:
 
 
 def _together(module: Operation) -> Iterator[frozenset[str]]:
-    """The graph nodes that each operation of a function's body computes, where there are several.
+    """The graph nodes of each operation in a function's body that computes several.
 
-    Steps of a node, as the zeros that a sum begins with, do not count.
+    Auxiliary steps of a node, such as the zero initialisation of a sum, do not count.
     """
     from xtc.ir.analysis.linalg_ops import main_nodes
     from xtc.ir.mlir import all_operations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In-flight calls, so that code is not unmapped while it runs."""
+"""Tracks in-flight calls, so that code is not unmapped while it runs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from xtc.core.errors import UserError
 
 
 class InFlightCalls:
-    """A context manager around each use of what `close` ends; `name` is what errors call it.
+    """A context manager around each call of an object; `name` is its name in errors.
 
-    Any thread may use it, and close it: that waits for the uses of other threads. Those that a
-    process had under way when it forked do not go on in the child.
+    Thread-safe: `close` waits for calls in other threads. After a fork, calls that were in flight
+    in the parent do not count in the child.
     """
 
     def __init__(self, name: str) -> None:
@@ -24,9 +24,9 @@ class InFlightCalls:
         self._under_way: list[tuple[int, int]] = []  # process and thread
 
     def close(self) -> None:
-        """Refuse new uses, then wait for those under way.
+        """Refuse new calls, then wait for in-flight ones.
 
-        Raises UserError in the midst of a use of the same thread, which could not end.
+        Raises UserError during a call in the same thread, which would deadlock.
         """
         with self._changed:
             if _current() in self._under_way:
@@ -35,14 +35,16 @@ class InFlightCalls:
             self._changed.wait_for(self._is_free)
 
     def require_open(self) -> None:
-        """Raise UserError once `close` was called."""
+        """Raise UserError after `close`."""
         if self.closed:
             raise UserError(f"{self._name} is closed", hints=["compile or load it again"])
 
     def __enter__(self) -> None:
-        with self._changed:
+        current = _current()
+        self._under_way.append(current)  # before the look at `closed`, which `close` sets first
+        if self.closed:
+            self._leave(current)
             self.require_open()
-            self._under_way.append(_current())
 
     def __exit__(
         self,
@@ -50,9 +52,14 @@ class InFlightCalls:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with self._changed:
-            self._under_way.remove(_current())
-            self._changed.notify_all()
+        self._leave(_current())
+
+    def _leave(self, current: tuple[int, int]) -> None:
+        """End a use; wake `close`, which waits for uses that began before it."""
+        self._under_way.remove(current)
+        if self.closed:
+            with self._changed:
+                self._changed.notify_all()
 
     def _is_free(self) -> bool:
         return all(process != os.getpid() for process, _ in self._under_way)

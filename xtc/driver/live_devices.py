@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which live device each device name of a graph stands for."""
+"""Maps the device names of a graph to live devices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Devices = Mapping[str, CommonRuntimeInterface]
 
 
 def placed_devices(graph: Graph) -> dict[str, Placement]:
-    """The devices that the graph uses, by name. Raises UserError for one of an unknown target."""
+    """The devices that the graph uses, by name. Raises UserError for an unknown target."""
     found: dict[str, Placement] = {}
     for name, placed, where in _placements(graph):
         if placed.target not in discover.targets():
@@ -32,10 +32,10 @@ def placed_devices(graph: Graph) -> dict[str, Placement]:
 
 
 def live_devices(graph: Graph, target: object) -> dict[str, CommonRuntimeInterface]:
-    """The devices that the user gave as objects, by the names that the graph has for them.
+    """The devices that the user passed as objects, by their names in the graph.
 
-    `target`, what the graph is compiled for, stands for its own name, or for the only one of its
-    kind, unless the graph has an object of that name.
+    If `target` is a device, it is used for its own name, or for the graph's only device of its
+    target, unless the graph has an object of that name.
     """
     given = (
         placed.device
@@ -54,18 +54,20 @@ def live_devices(graph: Graph, target: object) -> dict[str, CommonRuntimeInterfa
 
 
 def by_name(devices: Iterable[CommonRuntimeInterface]) -> dict[str, CommonRuntimeInterface]:
-    """Devices by their names. Raises UserError where two have the same: one of them is closed."""
+    """Devices by name. Raises UserError if two have the same name: one of them is closed."""
     found: dict[str, CommonRuntimeInterface] = {}
     for device in devices:
         if found.setdefault(device.device_name, device) is not device:
-            raise UserError(f"two devices are called {device.device_name}: one of them is closed")
+            raise UserError(
+                f"two devices have the name {device.device_name}: one of them is closed"
+            )
     return found
 
 
 def devices_of(manifest: Manifest, live: Devices) -> dict[str, AcceleratorDevice]:
-    """The device given for each name in the manifest; missing ones are left out.
+    """The given device for each name in the manifest; missing ones are omitted.
 
-    One device alone may stand for the only name. Raises UserError for one that has no memory, or of
+    A single device may replace the only name. Raises UserError for a device without memory or of
     another target.
     """
     wanted = _targets(manifest)
@@ -75,7 +77,7 @@ def devices_of(manifest: Manifest, live: Devices) -> dict[str, AcceleratorDevice
 
 
 def device_targets(manifest: Manifest) -> dict[str, str]:
-    """Names of the devices that an artefact needs, and their targets."""
+    """The targets of an artefact's devices, by device name."""
     return dict(_targets(manifest))
 
 
@@ -84,18 +86,16 @@ def _targets(manifest: Manifest) -> dict[str, str]:
 
 
 def accelerator(name: str, target: str, device: CommonRuntimeInterface) -> AcceleratorDevice:
-    """`device`, which stands for `name`. Raises UserError where it cannot."""
+    """`device`, if it can be used for `name`. Raises UserError otherwise."""
     if not isinstance(device, AcceleratorDevice):
         raise UserError(f"{device.device_name} has no separate memory: nothing can live there")
     if device.target_name != target:
-        raise UserError(
-            f"{device.device_name} cannot stand for {name}, whose code is for '{target}'"
-        )
+        raise UserError(f"{device.device_name} cannot replace {name}, whose code is for '{target}'")
     return device
 
 
 def require_used(given: Iterable[CommonRuntimeInterface], used: Devices, user: str) -> None:
-    """Raise UserError for a device that was given and that `user` does not use."""
+    """Raise UserError for a given device that `user` does not use."""
     for device in given:
         if all(device is not other for other in used.values()):
             names = (

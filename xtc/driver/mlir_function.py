@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function that was written in MLIR: its stages, and what it computes on sample data.
+"""Functions written in MLIR: their stages, and runs on sample data.
 
-The function is in the form of the stage `source`: it takes buffers, and writes results by
-`bufferization.materialize_in_destination`. It may come from anywhere, so what runs it checks first
-that its operations stay within their arrays, and does it in a child process.
+The function has the form of the stage `source`: it takes buffers and writes results with
+`bufferization.materialize_in_destination`. It is untrusted: before it runs, in a child process, its
+operations are checked to stay within their arrays.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class MlirFunction:
     """One function of `module`, to be compiled for `target` with `options`.
 
     Attributes:
-        flops: arithmetic operations of one call; 0 where it is not known.
-        reduction: the largest number of terms that an element is a sum of.
+        flops: arithmetic operations of one call; 0 if it is unknown.
+        reduction: the largest number of terms in an element's sum.
     """
 
     module: Operation
@@ -64,7 +64,7 @@ class MlirFunction:
 
     @property
     def request(self) -> BuildRequest:
-        """What the target needs beside the module."""
+        """The target's inputs besides the module."""
         return BuildRequest(self.name, self.arguments, {}, self.flops)
 
     def stage_text(self, stage: str, runner: PassRunner) -> str:
@@ -79,7 +79,7 @@ class MlirFunction:
         return str(module)
 
     def check(self, reference: MlirFunction, seed: int) -> list[Comparison]:
-        """What this function writes, held against what another one does with the same arrays."""
+        """Compare this function's results with those of `reference` on the same arrays."""
         ours, theirs = ([*self.arrays(seed)] for _ in range(2))
         for function, arrays in ((self, ours), (reference, theirs)):
             with function.loaded(arrays) as (call, _):
@@ -109,9 +109,9 @@ class MlirFunction:
             )
 
     def arrays(self, seed: int) -> list[Array]:
-        """Samples for all arguments: a function may add to what it writes."""
+        """Sample arrays for all arguments, also for outputs: a function may accumulate."""
         if not self.arguments:
-            raise UserError(f"function '{self.name}' takes no arrays: there is nothing to see")
+            raise UserError(f"function '{self.name}' takes no arrays, so it has no results")
         result = []
         for position, argument in enumerate(self.arguments):
             array = aligned_empty(argument.shape, argument.dtype)
@@ -121,9 +121,9 @@ class MlirFunction:
 
     @contextmanager
     def loaded(self, arrays: list[Array]) -> Iterator[tuple[Call, CommonRuntimeInterface]]:
-        """The compiled function as a call on these arrays, and what runs it, inside the block.
+        """A call of the compiled function on these arrays, and its runtime, inside the block.
 
-        Raises UserError for operations that may touch anything.
+        Raises UserError for operations with unbounded memory accesses.
         """
         from xtc.ir.mlir import copied
 
@@ -140,7 +140,7 @@ class MlirFunction:
 
 
 def find_function(module: Operation, name: str | None) -> Operation:
-    """The function called `name`, or the only one. Raises UserError where there is none such."""
+    """The function called `name`, or the only one. Raises UserError if it does not exist."""
     from xtc.ir.mlir import all_operations
 
     found = {name_of(op): op for op in all_operations(module) if op.name == "func.func"}
@@ -157,9 +157,9 @@ def find_function(module: Operation, name: str | None) -> Operation:
 
 
 def arguments_of(function: Operation) -> tuple[Argument, ...]:
-    """The arguments of a function of the stage `source`. Raises UserError for types without name.
+    """The arguments of a `source` stage function. Raises UserError for unsupported types.
 
-    One that is read as well as written is an output.
+    An argument that is both read and written is an output.
     """
     block = function.regions[0].blocks[0]
     written = [op.operation.operands[1] for op in block.operations if op.operation.name == _WRITE]
@@ -174,7 +174,7 @@ def _argument(value: Value, position: int, *, is_output: bool) -> Argument:
 
     type, name = value.type, f"argument{position}"
     if not isinstance(type, MemRefType):
-        raise UserError(f"{name} is {type}, which is no array")
+        raise UserError(f"{name} is {type}, not an array")
     names = {element.mlir: key for key, element in ELEMENT_TYPES.items() if element.signed}
     element = str(type.element_type)
     if element not in names:
@@ -183,11 +183,11 @@ def _argument(value: Value, position: int, *, is_output: bool) -> Argument:
 
 
 def check_bounded(module: Operation) -> None:
-    """Raise UserError unless all that `module` does stays within its arrays, whatever is in them.
+    """Raise UserError unless `module` accesses only its arrays, whatever their contents.
 
-    What linalg operations on arrays of known sizes access, MLIR has verified; but for indices that
-    wrap around, of which it looks at both ends alone. A `tensor.extract` in their bodies has
-    indices that the loops, and the conditions of `scf.if` around it, keep inside.
+    MLIR verifies the accesses of linalg operations on arrays of known sizes, except for indices
+    that wrap around, for which it checks only both ends. The indices of a `tensor.extract` in their
+    bodies must be bounded by the loops and by the conditions of enclosing `scf.if` operations.
     """
     from xtc.ir.analysis.ranges import stays_inside
     from xtc.ir.mlir import all_operations
@@ -197,7 +197,7 @@ def check_bounded(module: Operation) -> None:
         known = dialect in _DIALECTS or op.name in _OPERATIONS
         if not known or op.name in ("func.call", "func.call_indirect"):
             raise UserError(
-                f"{op.name} is not run: it cannot be told what it would touch",
+                f"{op.name} is not run: its memory accesses are unknown",
                 hints=[f"write the function with {', '.join(_DIALECTS[2:])} and tensor.empty"],
             )
         if op.name == "tensor.extract" and not stays_inside(op):

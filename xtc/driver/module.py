@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A compiled graph: call it, check it, measure it, look at it, save it."""
+"""Compiled modules: call, check, measure, inspect and save them."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from xtc.driver.arguments import (
 )
 from xtc.driver.default_schedules import schedule_in_use
 from xtc.driver.device_counters import count, device_of
+from xtc.driver.direct_arguments import DirectArguments
 from xtc.driver.folders import new_folder, separate_copy
 from xtc.driver.in_flight_calls import InFlightCalls
 from xtc.driver.live_devices import by_name, device_targets, devices_of, require_used
@@ -52,21 +53,20 @@ Array = np.ndarray[Any, Any]
 
 
 class Module(Closing):
-    """A function on arrays; a context manager.
+    """A compiled function on arrays; a context manager.
 
-    `module(a, b)` takes the graph's inputs by position or name and returns its outputs as new
-    arrays (one, or a tuple), or writes them to `out=`. The memory of results that nobody holds any
-    more is used for those of later calls.
+    `module(a, b)` takes the graph's inputs by position or name. It returns the outputs as new
+    arrays (one, or a tuple), or writes them to `out=`. Memory of released results is reused.
 
     Attributes:
         artifact: the files or objects, with their manifest.
-        host: what runs the program.
-        devices: what runs its kernels, by the names that the graph has for them.
-        compile_seconds: wall time in seconds by stage, and by "stage/pass" where asked for; "cache"
-            is what the cache took, all there is for a module that comes from it; empty for one
-            that was loaded.
-        cached: whether the artefact was built before and comes from the cache.
-        state: arrays by name that stay between calls, and that calls update.
+        host: the runtime of the program.
+        devices: the devices that run its kernels, by their names in the graph.
+        compile_seconds: wall time in seconds by stage, and by "stage/pass" with `time_passes`;
+            "cache" is the time of the cache, the only entry of a cached module; empty for a
+            module from `load`.
+        cached: whether the artefact comes from the cache.
+        state: the module's states: arrays by name, which calls update.
     """
 
     def __init__(
@@ -80,9 +80,9 @@ class Module(Closing):
         cached: bool = False,
         cache: bool = True,
     ) -> None:
-        """Load `artifact`; takes over `resources`, what to release when the module is closed.
+        """Load `artifact`; takes ownership of `resources`, which `close` releases.
 
-        `cache` is whether what is built for this module later may come from the cache.
+        `cache` is whether later builds for this module may use the cache.
         """
         self._compilation = compilation
         self._cache = cache
@@ -92,14 +92,15 @@ class Module(Closing):
         self.cached = cached
         self.compile_seconds = dict(compilation.runner.seconds) if compilation else {}
         self._loaded, unload = load_artifact(artifact, host, devices)
-        # Also where the user never closes it; the device that it opened may still hold a result.
+        # For modules that are never closed; a result may keep the opened device alive.
         resources.callback(weakref.finalize(self, unload))
         self._results = ResultMemory(artifact.manifest)
         resources.callback(self._results.close)
         self._resources = resources.pop_all()
+        self._direct = DirectArguments.of(artifact.manifest)
         self._calls = InFlightCalls(f"module '{self.name}'")
         self.state = States(artifact.manifest, compilation.initial_states() if compilation else {})
-        self._states_in_use = RLock()  # one call at a time updates states
+        self._states_in_use = RLock()  # serialises calls that update states
 
     @property
     def name(self) -> str:
@@ -108,19 +109,19 @@ class Module(Closing):
 
     @property
     def runtime(self) -> CommonRuntimeInterface:
-        """The only device, or what runs the program where there is none, or several."""
+        """The only device, or the program's runtime if there are none or several."""
         return next(iter(self.devices.values())) if len(self.devices) == 1 else self.host
 
     @property
     def graph(self) -> Graph:
-        """The graph with its dimensions fixed. Raises UserError for a module that was loaded."""
+        """The graph with its dimensions fixed. Raises UserError for a module from `load`."""
         if self._compilation is None:
             raise self._no_graph()
         return self._compilation.graph
 
     @property
     def schedule(self) -> Schedule:
-        """The schedules this module was compiled with. Raises UserError for one that was loaded."""
+        """The schedules of this module. Raises UserError for a module from `load`."""
         if self._compilation is None:
             raise self._no_graph()
         return schedule_in_use(self._compilation)
@@ -132,18 +133,37 @@ class Module(Closing):
         )
 
     def __call__(self, *args: Any, out: Any = None, **arrays: Any) -> Any:
-        """Run on arrays. Raises UserError where they do not fit the graph's inputs.
+        """Run on arrays. Raises UserError if they do not fit the graph's inputs.
 
-        Arguments that live on a device are device arrays, `device.array(values)`, and so are such
-        results; `result.numpy()` copies one to the host. States are updated: the module's, or an
-        array that is given by the name of a state, in place. Calls in several threads take turns
-        where they update states of the module.
+        Arguments and results on a device are device arrays: `device.array(values)` creates one,
+        `result.numpy()` copies one to the host. A call updates states in place: the module's own,
+        or an array passed by the name of a state. Concurrent calls that update the module's states
+        are serialised.
         """
         self._calls.require_open()
+        if self._direct is not None and not arrays:
+            outputs = self._call_directly(self._direct, args, out)
+            if outputs is not None:
+                return outputs
         if all(name in arrays for name in self.state):
             return self._call(args, out, arrays)
         with self._states_in_use:
             return self._call(args, out, arrays)
+
+    def _call_directly(self, direct: DirectArguments, args: Sequence[Any], out: Any) -> Any:
+        """Run on arrays as they are; None if one of them has to be converted or refused."""
+        inputs = direct.inputs(args)
+        if inputs is None:
+            return None
+        results = direct.new_outputs(self._results.empty) if out is None else out
+        outputs = direct.outputs(results, inputs)
+        if outputs is None:
+            return None
+        with self._calls:
+            self._loaded.bind((*inputs, *outputs))()
+        if out is not None:
+            return out
+        return results[0] if len(results) == 1 else tuple(results)
 
     def _call(self, args: Sequence[Any], out: Any, arrays: Mapping[str, Any]) -> Any:
         named = {**arrays, **self.state.of_call(arrays)} if self.state else arrays
@@ -168,13 +188,13 @@ class Module(Closing):
         seed: int = 0,
         **arrays: Any,
     ) -> list[Comparison]:
-        """Compare with the graph's NumPy meaning in float64, on the arrays given or on samples.
+        """Compare with the graph's NumPy reference in float64, on the arrays given or on samples.
 
-        Where samples reach long sums of floats, a second run is on samples of one sign: only a sum
-        that grows shows what its order loses. Kernels of one simulator run once more in a random
-        order, with late transfers and a watch for races. Returns one comparison per output, of the
-        first run, and per state for what it is afterwards; the module's own states are not
-        touched. Raises MismatchError naming the worst element, and DeviceFault.
+        If the graph has long float sums, a second run uses samples of one sign, because only
+        growing sums expose inaccurate summation orders. Kernels on a single simulator run again in
+        random order, with delayed transfers and race detection. Returns a comparison for each
+        output of the first run and for each state after it; the module's own states are unchanged.
+        Raises MismatchError with the worst element, and DeviceFault.
         """
         from xtc.driver import checking
 
@@ -197,7 +217,7 @@ class Module(Closing):
 
     @contextmanager
     def _disturbed(self) -> Iterator[list[Module]]:
-        """This module on a simulator that is as unkind as it may be; none for several devices."""
+        """This module on a simulator with adversarial timing; empty for several devices."""
         found = {name: device.disturbed() for name, device in self.devices.items()}
         if len(found) != 1 or not any(found.values()):
             yield []
@@ -212,7 +232,7 @@ class Module(Closing):
                 yield [module]
 
     def _checked_artifact(self, watched: Collection[str], resources: ExitStack) -> Artifact:
-        """This artefact once more, with code that tells more of itself where there is such code."""
+        """This artefact, rebuilt with simulator checks in its code if the target has them."""
         from xtc.driver.checking import checked_artifact
 
         checked = None
@@ -236,16 +256,16 @@ class Module(Closing):
     ) -> Measurement:
         """Time calls on the arrays given or on samples.
 
-        Argument checks are not in the time, nor transfers of arguments that live on a device.
+        Argument checks and transfers of device arguments are not timed.
 
         Args:
-            repeat: how many samples.
+            repeat: the number of samples.
             number: calls per sample; None chooses it so that a sample lasts `min_repeat_ms`.
-            min_repeat_ms: shortest sample in milliseconds.
-            counters: hardware counters to read, see `xtc.evaluate.available_counters()`; raw
-                events as `r01c2`, names that libpfm4 knows, and those of the module's devices, as
-                `nvgpu.BYTES`: what one call adds to them.
-            seed: of the samples.
+            min_repeat_ms: the shortest sample in milliseconds.
+            counters: hardware counters to read per call: names from
+                `xtc.evaluate.available_counters()`, raw events such as `r01c2`, libpfm4 names, and
+                counters of the module's devices such as `nvgpu.BYTES`.
+            seed: the seed of the samples.
         """
         from xtc.evaluate import measure
 
@@ -254,7 +274,7 @@ class Module(Closing):
         outputs = empty_outputs(self.artifact.manifest)
         manifest = self.artifact.manifest
         dtype = manifest.inputs[0].dtype if manifest.inputs else manifest.outputs[0].dtype
-        # The wall time of a model says nothing, and gives no rate.
+        # The wall time of a simulator is meaningless and gives no rate.
         real = not self._models()
         flops = manifest.flops if real else 0
         nbytes = float(sum(array.nbytes for array in (*inputs, *outputs)))
@@ -278,12 +298,12 @@ class Module(Closing):
         return replace(found, counters={**found.counters, **counted})
 
     def profile(self, *args: Any, repeat: int = 20, seed: int = 0, **arrays: Any) -> Profile:
-        """Where the time of a call goes, on the arrays given or on samples.
+        """Profile calls by operator, on the arrays given or on samples.
 
-        The program is compiled once more so that each operator is a function, with a look at the
-        clock after each; `repeat` calls of it take turns with calls of this module. What runs on
-        devices is recorded without that, each command alone; times of simulators are modelled.
-        Raises UserError for a module that was loaded, and where a target records no times.
+        The program is compiled again with each operator as a function that reads the clock at its
+        end; `repeat` calls of it alternate with calls of this module. On devices, each command is
+        run alone and timed; times of simulators are modelled. Raises UserError for a module from
+        `load`, and if the target records no times.
         """
         from xtc.driver import device_profiling, profiling
 
@@ -310,7 +330,7 @@ class Module(Closing):
         return replace(self._compilation, runner=PassRunner()).stage_text(stage)
 
     def save(self, folder: str | Path) -> None:
-        """Copy the artefact and its states to a new folder, whole or not at all; see `xtc.load`."""
+        """Copy the artefact and its states to a new folder, atomically; see `xtc.load`."""
         source = self.artifact.folder
         if source is None:
             raise UserError(
@@ -322,10 +342,10 @@ class Module(Closing):
                 self.state.save(copy / STATES)
 
     def close(self) -> None:
-        """Release code, temporary files and a device that was opened for this module.
+        """Release the code, temporary files and devices opened for this module.
 
-        Waits for calls in other threads that are under way. A call afterwards raises UserError;
-        closing twice is allowed.
+        Waits for in-flight calls in other threads. Later calls raise UserError; closing twice is
+        allowed.
         """
         self._calls.close()
         self._resources.close()
@@ -347,7 +367,7 @@ class Module(Closing):
         return checking.samples(manifest, seed)
 
     def _modelled(self, call: Callable[[], None]) -> dict[str, float]:
-        """The models' figures for one call, by runtime where there are several."""
+        """Modelled figures of one call, by runtime if there are several."""
         modelled = self._models()
         if not modelled:
             return {}
@@ -360,7 +380,7 @@ class Module(Closing):
         }
 
     def _models(self) -> dict[str, CommonRuntimeInterface]:
-        """The simulated ones among the program's runtime and its devices."""
+        """The simulators among the program's runtime and its devices."""
         runtimes = {self.host.device_name: self.host, **self.devices}
         return {name: runtime for name, runtime in runtimes.items() if runtime.is_modelled}
 
@@ -368,7 +388,7 @@ class Module(Closing):
     def _bound(
         self, inputs: Sequence[Array | DeviceArray], outputs: Sequence[Array | DeviceArray]
     ) -> Iterator[Callable[[], None]]:
-        """A call on these arrays, to be used inside the block."""
+        """A reusable call on these arrays, valid inside the block."""
         with self._addresses(inputs, outputs) as addresses:
             yield self._loaded.bind(addresses)
 
@@ -376,7 +396,7 @@ class Module(Closing):
     def _addresses(
         self, inputs: Sequence[Array | DeviceArray], outputs: Sequence[Array | DeviceArray]
     ) -> Iterator[Sequence[int]]:
-        """The addresses of these arrays where the program expects them, inside the block."""
+        """The addresses of these arrays in the memories that the program expects."""
         arrays = (*inputs, *outputs)
         passed = argument_addresses(self.artifact.manifest, self.devices, arrays)
         with self._calls, passed as addresses:
@@ -384,12 +404,11 @@ class Module(Closing):
 
 
 def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = False) -> Module:
-    """The module that `Module.save` wrote; a program for the host runs in this process.
+    """Load a module that `Module.save` wrote; a host program runs in this process.
 
-    `devices` are those that its kernels run on and its arguments live on, by their names, and the
-    board of a program that runs there; missing ones are opened. Raises UserError where another
-    user could have written the files, unless `trust` says that this is no danger, and
-    ArtifactError for a file that has changed.
+    `devices` are the live devices for its kernels and arguments, matched by name, or the board of a
+    bare-metal program; missing ones are opened. Raises UserError if another user could have written
+    the files, unless `trust` is set, and ArtifactError for a modified file.
     """
     from xtc.core import discover
 
@@ -399,7 +418,7 @@ def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = Fal
     with ExitStack() as resources:
         target = discover.target(artifact.manifest.target)
         if not isinstance(target, ProgramTarget):
-            raise ArtifactError(f"'{target.name}' runs no programs", where=artifact.folder)
+            raise ArtifactError(f"'{target.name}' does not run programs", where=artifact.folder)
         boards = [device for device in devices if isinstance(device, ProgramRuntime)]
         devices = tuple(device for device in devices if device not in boards)
         host = _program_runtime(artifact, boards)
@@ -421,7 +440,7 @@ def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = Fal
 def _program_runtime(
     artifact: Artifact, runtimes: Sequence[ProgramRuntime]
 ) -> ProgramRuntime | None:
-    """The live runtime that was given for the program. Raises UserError for an unusable one."""
+    """The given runtime for the program. Raises UserError if it is unusable."""
     target = artifact.manifest.target
     for runtime in runtimes:
         if runtime.target_name != target or len(runtimes) > 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of a program and its devices: those of each machine, and what connects them."""
+"""Combines the stages of a program with those of its devices."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from xtc_passes.tensor.check_schedules import CheckSchedules
 
 @dataclass(frozen=True)
 class OffloadPipeline:
-    """Puts the stages of a program and of its devices together.
+    """Combines the pipelines of a program and of its devices.
 
-    Tensors become buffers in one go, as bufferization looks at functions and their calls; before
-    and after it each machine's passes see its own part.
+    Bufferization runs once on everything, because it analyses functions and their calls. Before and
+    after it, each machine's passes run on its own part.
     """
 
     program: Pipeline
@@ -52,20 +52,20 @@ class OffloadPipeline:
 
     def _scheduled(self) -> tuple[Step, ...]:
         return (
-            # What belongs to an operator goes where that runs, also what only prepares operands.
+            # Moves all operations of an operator, including operand preparation, to its device.
             PlaceOperations(tuple(self.devices)),
-            # Before anything fuses or moves across the border of a device.
+            # Before anything is fused or moved across device boundaries.
             OutlineDeviceRegions(),
             *self._on_devices("scheduled"),
             PartitionSteps(None, self.program.steps("scheduled")),
-            # Each has followed the schedules of its own operators.
+            # Each device has applied its operators' schedules.
             *self._checks(),
         )
 
     def _bufferized(self) -> tuple[Step, ...]:
         return (
             *TO_MEMREFS,
-            # A device function writes its results where the caller says, each by itself.
+            # Device functions write results to buffers that the caller passes.
             SeparateResults(),
             "buffer-results-to-out-params{hoist-static-allocs=true}",
             "canonicalize",
@@ -76,25 +76,25 @@ class OffloadPipeline:
         split = tuple(name for name, device in self.devices.items() if device.target.splits_kernels)
         allocating = tuple(name for name in split if self.devices[name].target.kernels_allocate)
         return (
-            # Before transfers, which then see what each kernel reads and writes.
+            # Before transfers, which need the operands that each kernel reads and writes.
             SplitKernels(split, allocating),
-            # What a device would fetch to look at it in another shape is left where it is.
+            # Avoids transfers of data that a device only reshapes.
             ForwardReshapes(),
-            # Each kernel is known: how its arguments lie over the memories of its device.
+            # Kernels are final: decide the sharding of their arguments.
             *self._sharding(),
-            # Before buffers: what is read on a device and never changes stays there, parts too.
+            # Before device buffers: read-only data, including parts of it, stays on the device.
             SliceConstants(),
             PlaceConstants(tuple(self.devices)),
-            # Buffers and copies on the devices become explicit; arguments there need neither.
+            # Makes device buffers and copies explicit; device arguments need neither.
             InsertTransfers(tuple(self.devices)),
             "canonicalize",
             # Fewer copies first, then earlier ones.
             ElideCopies(),
             HoistCopies(),
-            # Before it is settled what runs beside what: copies and kernels that share no buffer.
+            # Before scheduling concurrency: copies and kernels that share no buffer may overlap.
             ReuseDeviceBuffers(),
             OverlapCopies(),
-            # Buffers of the host that only copies used are gone now.
+            # Removes host buffers that only copies used.
             "canonicalize",
             SeparateDevices(),
             *self._on_devices("bufferized", "offloaded"),
@@ -105,7 +105,7 @@ class OffloadPipeline:
             *self._on_devices("lowered"),
             LowerDeviceCommands(tuple(self.devices)),
             PartitionSteps(None, self.program.steps("bufferized", "lowered")),
-            # In the program's last dialect: the functions that commands are given by.
+            # In the program's last dialect: calls of the driver's functions.
             PartitionSteps(None, (BindDeviceCommands(),)),
         )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads an artefact: its program in this process, its kernels and constants on its devices."""
+"""Loads an artefact: the program in this process, kernels and constants on devices."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from xtc.runtime import Command, DeviceProgram, DriverDevice
 def load_artifact(
     artifact: Artifact, runtime: ProgramRuntime, devices: Mapping[str, AcceleratorDevice]
 ) -> tuple[LoadedModule, Callable[[], None]]:
-    """The artefact's code on `runtime`, and on the device of each name in its manifest.
+    """Load the artefact's code on `runtime` and on the device of each name in its manifest.
 
-    Returns what can be called, and how to take it back. Where a device is not there, what can be
-    called raises DeviceNotFound: code for another machine is built here, and run there.
+    Returns the loaded module and a function that unloads it. If a device is missing, calls raise
+    DeviceNotFound: code for another machine can be built here and run there.
     """
     if not artifact.manifest.offload.images:
         loaded = runtime.load(artifact)
         return loaded, partial(runtime.unload, loaded)
     if not isinstance(runtime, HostRuntime):
-        raise UserError(f"{runtime.device_name} runs no program that uses devices")
+        raise UserError(f"{runtime.device_name} cannot run a program that uses devices")
     load: Load = partial(_load_offloaded, artifact, runtime, devices)
     try:
         return load()
@@ -56,7 +56,7 @@ def _load_offloaded(
 
 
 class OffloadedModule:
-    """A loaded program, and what it has on devices."""
+    """A loaded program with its kernels and constants on devices."""
 
     def __init__(self, loaded: HostCode, runtime: HostRuntime, program: DeviceProgram) -> None:
         self.artifact = loaded.artifact
@@ -66,15 +66,15 @@ class OffloadedModule:
         loaded.set_address(PROGRAM, program.address)
 
     def bind(self, addresses: Sequence[int]) -> Callable[[], None]:
-        """A call of the entry; it raises the first failure of a command that it gave a device."""
+        """A call of the entry; raises the first error of a device command."""
         return partial(self._program.run, self._loaded.bind(addresses))
 
     def record(self, addresses: Sequence[int]) -> Callable[[], list[Command]]:
-        """As `bind`; a call runs each command alone and returns them with their times."""
+        """Like `bind`; a call runs each command alone and returns the commands with their times."""
         return partial(self._program.record, self._loaded.bind(addresses))
 
     def close(self) -> None:
-        """Take the code out of this process, then off the devices."""
+        """Unload the code from this process, then from the devices."""
         self._runtime.unload(self._loaded)
         self._program.close()
 
@@ -97,10 +97,10 @@ def _driver(
         raise UserError(
             f"no device given is called {name}",
             notes=[f"there are: {', '.join(devices) or 'none'}"],
-            hints=["where a graph uses several devices, give them as objects: device=..."],
+            hints=["if a graph uses several devices, pass them as objects: device=..."],
         )
     if not isinstance(device, DriverDevice):
-        raise UserError(f"{device.device_name} cannot be commanded by compiled code")
+        raise UserError(f"{device.device_name} cannot take commands from compiled code")
     device.check_code(manifest.offload.images[name].toolchain)
     return device
 

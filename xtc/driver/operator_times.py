@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the times of kernels to those of a graph's operators."""
+"""Computes the times of a graph's operators from those of kernels."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def fused_nodes(graph: Graph, kernels: Mapping[str, Collection[str]]) -> dict[str, list[Node]]:
-    """The nodes that each operator computes: those of its kernels, and those that only it needs.
+    """The nodes that each operator computes: those of its kernels, and those fused into it.
 
-    A node that no kernel names is computed where its result is read, or, where nobody has a kernel
-    that reads it, where its operands are.
+    A node that no kernel names belongs to the reader of its result or, if no reader has a kernel,
+    to the producer of its operands.
     """
     home = {node: name for name, nodes in kernels.items() for node in (*nodes, name)}
     readers: dict[str, list[Node]] = {}
@@ -50,7 +50,7 @@ def operator_time(
     schedules: Mapping[str, str],
     executed: int | None = None,
 ) -> OperatorTime:
-    """What `nodes` compute, reading and writing each array once."""
+    """The record of an operator that computes `nodes`; each array is read and written once."""
     results = {node.output for node in nodes}
     outside = {t for node in nodes for t in node.inputs if t not in results}
     read_later = {t for node in graph.nodes if node not in nodes for t in node.inputs}
@@ -70,7 +70,7 @@ def operator_time(
 
 
 def main_type(graph: Graph) -> str:
-    """The element type in which most of a graph's operations compute."""
+    """The element type of most of a graph's arithmetic."""
     flops: dict[str, int] = {}
     for node in graph.nodes:
         if node.inputs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles: the program once more, recording its kernels, beside the program that does not."""
+"""Profiles a program: runs an instrumented copy alternately with the original."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-_FIRST_CALLS = 3  # of which the fastest says how long a call takes
+_FIRST_CALLS = 3  # the fastest of them estimates the time of a call
 
 
 def profile(
@@ -45,19 +45,19 @@ def profile(
     *,
     cache: bool = True,
 ) -> Profile:
-    """Run the recording program `repeat` times on arrays, in turns with the call `plain`.
+    """Run the instrumented program `repeat` times on arrays, alternating with the call `plain`.
 
-    Where a call takes microseconds each of its times is put together of several calls.
+    If a call takes microseconds, each of its profiles combines several calls.
 
-    With `cache` that program may come from the cache, which keeps it then.
-    Raises UserError where the target records no kernels.
+    With `cache`, the instrumented program uses the artefact cache.
+    Raises UserError if the target records no kernels.
     """
     require_calls(repeat)
     with _recording(compilation, arrays, cache) as (host, recorder, call):
         seconds = min(timed(plain) for _ in range(_FIRST_CALLS))
         call()
         if not recorder.kernels:
-            raise UserError(f"'{compilation.graph.name}' has no operators that can be told apart")
+            raise UserError(f"'{compilation.graph.name}' has no operators to profile")
         chosen = windows(len(recorder.kernels), seconds)
         calls = [RecordedCall.of(recorder, call, plain, chosen, number) for number in range(repeat)]
         return _profile(compilation, recorder, host, calls)
@@ -69,7 +69,7 @@ def _profile(
     host: ProgramRuntime,
     calls: Sequence[RecordedCall],
 ) -> Profile:
-    """What calls in the middle half, by their length, have in common; spans of the median one."""
+    """The profile over the middle half of the calls by duration, with spans of the median call."""
     seconds = [call.seconds for call in calls]
     plain_seconds = [call.plain_seconds for call in calls]
     kept = middle_half(seconds)
@@ -100,7 +100,7 @@ def _profile(
 def _recording(
     compilation: Compilation, arrays: Sequence[Array], cache: bool
 ) -> Iterator[tuple[ProgramRuntime, RecordedKernels, Callable[[], None]]]:
-    """The program that records, loaded, and a call of it."""
+    """The instrumented program, loaded, and a call of it."""
     target = compilation.target
     if not hasattr(compilation.options, "profile"):
         raise UserError(
@@ -124,7 +124,7 @@ def _recording(
 
 
 def _renamed(graph: Graph, kernels: Sequence[RecordedKernel]) -> list[RecordedKernel]:
-    """The kernels with the last node of each operator as its name."""
+    """The kernels, each named after its operator's last node."""
     order = {node.name: number for number, node in enumerate(graph.nodes)}
     last: dict[str, str] = {}
     for kernel in kernels:
@@ -137,7 +137,7 @@ def _renamed(graph: Graph, kernels: Sequence[RecordedKernel]) -> list[RecordedKe
 def _operators(
     compilation: Compilation, kernels: Sequence[RecordedKernel], times: Sequence[float]
 ) -> tuple[OperatorTime, ...]:
-    """The kernels by graph node; what is fused into one belongs to it."""
+    """The operators, from kernels by graph node; fused nodes belong to their kernel's operator."""
     graph = compilation.graph
     seconds: dict[str, float] = {}
     calls: dict[str, list[RecordedKernel]] = {}
@@ -157,6 +157,6 @@ def _operators(
 
 
 def _executed(kernels: Sequence[RecordedKernel]) -> int | None:
-    """The operations of all; None where those of one are not known, or all are of integers."""
+    """The total operations; None if those of a kernel are unknown, or there are only integers."""
     found = [kernel.operations for kernel in kernels if kernel.operations is not None]
     return sum(found) or None if len(found) == len(kernels) else None

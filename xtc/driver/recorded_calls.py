@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of a program that records its kernels, next to calls of the program that does not."""
+"""Pairs of calls: of an instrumented program, and of the original program."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import numpy as np
 from xtc.interfaces.runtime import Piece, RecordedKernels
 
 Window = tuple[int, int]
-"""Kernels that a call records: the number of the first one, and how many."""
+"""The kernels that a call records: the number of the first one, and their count."""
 
 _READING_SECONDS = 20e-9
-"""Of one look at the clock, at most twice what the counter of an x86 processor takes."""
+"""Seconds of one clock read; at most twice that of an x86 time-stamp counter."""
 _RECORDING_PART = 0.01
-"""Of a call's time that looks at the clock may take."""
+"""The largest share of a call's time for clock reads."""
 
 
 def windows(kernels: int, seconds: float) -> list[Window]:
-    """Which kernels each call of a round records, where a call takes `seconds`.
+    """The kernels that each call of a round records, if a call takes `seconds`.
 
-    All at once where looks at the clock are a hundredth of a call; those of a call of microseconds
-    would change what they measure, so that each call records some of the kernels.
+    A call records all kernels if clock reads take at most a hundredth of it. In calls of
+    microseconds they would distort the times, so each call records only some kernels.
     """
     looks = int(seconds * _RECORDING_PART / _READING_SECONDS)
     length = min(kernels, max(1, looks - 1))
@@ -36,12 +36,12 @@ def windows(kernels: int, seconds: float) -> list[Window]:
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """A recorded call, and one of the program that records nothing next to it.
+    """A recorded call, paired with a call of the original program.
 
     Attributes:
-        seconds: of the recorded one from outside, and the mean of those that it is put together of.
-        plain_seconds: the same of the other program's.
-        stamps: when its first kernel started and when each ended, in nanoseconds.
+        seconds: its duration from outside; the mean if it combines several calls.
+        plain_seconds: the same for the original program.
+        stamps: the start of its first kernel and the end of each, in nanoseconds.
         pieces: parts of parallel loops, by the same clock.
     """
 
@@ -58,9 +58,9 @@ class RecordedCall:
         chosen: Sequence[Window],
         number: int,
     ) -> RecordedCall:
-        """Make a pair of calls for each window; which is the first one alternates with `number`.
+        """Make a pair of calls for each window; their order alternates with `number`.
 
-        The second one follows a call of its own program that is not counted: caches have the arrays
+        The second call follows an untimed call of the same program, because caches hold the arrays
         of the program that ran last.
         """
         made = []
@@ -91,14 +91,14 @@ class RecordedCall:
 
 
 def timed(call: Callable[[], None]) -> float:
-    """The seconds of a call."""
+    """The duration of a call in seconds."""
     start = perf_counter_ns()
     call()
     return (perf_counter_ns() - start) / 1e9
 
 
 def _joined(calls: Sequence[RecordedCall]) -> RecordedCall:
-    """One call of the kernels that each of these records, one window after another."""
+    """Combines calls of successive windows into one call."""
     if len(calls) == 1:
         return calls[0]
     lengths = [np.diff(call.stamps).tolist() for call in calls]

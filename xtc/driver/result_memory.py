@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory for the results of calls, which is used again once nobody holds a result any more.
+"""Memory for the results of calls, reused once results are released.
 
-Large arrays that NumPy makes for each call are new pages each time, which the system has to clear:
-a call that returns 38 MB takes 9,203 page faults, and more time for these than for some of its
-operators.
+For large arrays NumPy would allocate new pages in each call, which the system has to clear: a call
+that returns 38 MB takes 9,203 page faults, and more time for them than for some of its operators.
 """
 
 from __future__ import annotations
@@ -21,16 +20,15 @@ from xtc.interfaces.artifact import Manifest
 Array = np.ndarray[Any, Any]
 
 SMALLEST = 1 << 15
-"""Bytes from which an array's memory is kept; allocators keep that of smaller ones themselves."""
+"""The smallest array in bytes whose memory is kept; allocators reuse smaller blocks themselves."""
 _CALLS = 2
 
 
 class ResultMemory:
-    """Makes arrays for results; what is left of dead ones is kept for later calls.
+    """Allocates arrays for results and reuses the memory of dead ones.
 
-    No two living arrays share memory: a buffer comes back when the array on it, and all views of
-    that, are gone. At most the results of two calls are kept. Any thread may make arrays, and let
-    them go.
+    Live arrays never share memory: a buffer is returned when its array and all views of it are
+    dead. At most the results of two calls are kept. Thread-safe.
     """
 
     def __init__(self, manifest: Manifest) -> None:
@@ -50,25 +48,25 @@ class ResultMemory:
         if free is None:
             return aligned_empty(shape, dtype)
         try:
-            raw = free.pop()  # what was written last is the likeliest to be in a cache
+            raw = free.pop()  # the most recently written buffer is most likely in a cache
         except IndexError:
             raw = np.empty(size + ALIGNMENT, np.uint8)
         loan = np.asarray(_Loan(self, raw, size))
         return loan.view(element_type(dtype).numpy).reshape(shape)
 
     def take_back(self, raw: Array, size: int) -> None:
-        """Keep a buffer of an array of `size` bytes, to which nothing refers any more."""
+        """Keep the unreferenced buffer of an array of `size` bytes."""
         free = self._free.get(size)
         if free is not None:
             free.append(raw)
 
     def close(self) -> None:
-        """Free what is kept, and keep nothing more; arrays that live stay as they are."""
+        """Free the kept buffers and keep no more; live arrays are not affected."""
         self._free = {}
 
 
 class _Loan:
-    """A buffer while arrays refer to it: what NumPy knows as the owner of their memory."""
+    """A buffer in use: NumPy's owner of the arrays' memory."""
 
     def __init__(self, memory: ResultMemory, raw: Array, size: int) -> None:
         address = raw.ctypes.data

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module with free sizes: compiled for those that calls bring, and kept."""
+"""A module with free sizes, compiled and cached for the sizes of its calls."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from xtc.graph.graph import Graph
 if TYPE_CHECKING:
     from xtc.evaluate.profile import Profile
 
-KEPT = 32  # modules; the one used longest ago is closed for a new one
+KEPT = 32  # modules; the least recently used one is closed for a new one
 Array = np.ndarray[Any, Any]
 Chosen = tuple[Module, Mapping[str, Any], Callable[[Any], Any]]
-"""What runs for a call, its inputs by name, and what makes the call's results of its results."""
+"""The module for a call, its inputs by name, and a function that converts its results."""
 Key = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, bytes, tuple[int, ...]], ...]]
 
 
 def specialised(
     family: GraphFamily, dims: Mapping[str, int], build: Callable[[Graph], Module]
 ) -> SpecialisedModule:
-    """A module for every size of `family`, of which `dims` fix some."""
+    """A module for the free sizes of `family`; `dims` fixes some of them."""
     return SpecialisedModule(family, dims, build)
 
 
 class SpecialisedModule(Closing):
-    """A function on arrays whose sizes differ from call to call; a context manager.
+    """A function on arrays of varying sizes; a context manager.
 
-    A call compiles for sizes that it meets first, or takes what was compiled for them. Inputs whose
-    values shapes depend on count as sizes. `specialise` gives the module for sizes by name.
+    A call with new sizes compiles a module for them, which later calls reuse. Inputs whose values
+    determine shapes count as sizes. `specialise` returns the module for given sizes.
 
     Attributes:
-        family: what is compiled.
-        graph: of the latest call.
+        family: the graph family.
+        graph: the graph of the latest call.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class SpecialisedModule(Closing):
         *,
         kept: int = KEPT,
     ) -> None:
-        """`dims` fix some sizes, `build` compiles a graph; `kept` is how many modules stay open."""
+        """`dims` fixes some sizes, `build` compiles a graph, `kept` limits the open modules."""
         self.family = family
         self._dims = dict(dims)
         self._build = build
@@ -83,15 +83,15 @@ class SpecialisedModule(Closing):
         return self._latest
 
     def specialise(self, **dims: int) -> Module:
-        """The module for sizes by name, compiled now where it was not. Raises UserError."""
+        """The module for sizes by name, compiled if necessary. Raises UserError."""
         return self._module({**self._dims, **dims}, {})
 
     def __call__(self, *args: Any, out: Any = None, **arrays: Any) -> Any:
-        """Run on arrays, and return new ones, or `out` after writing to it as `Module` does.
+        """Run on arrays; returns new arrays, or `out` after writing to it, like `Module`.
 
-        Raises UserError where arrays fit the family's inputs in no size, or `out` the results.
-        Elements of few bits are written as the integers that carry them. Arrays for states are
-        given by the names in `state`.
+        Raises UserError if the arrays do not fit the family's inputs, or `out` the results.
+        Elements of less than a byte are stored in wider integers. Arrays for states are passed by
+        their names in `state`.
         """
         given, states = self._apart(args, arrays)
         module, inputs, finish = self._chosen(args, given)
@@ -104,7 +104,7 @@ class SpecialisedModule(Closing):
     def _apart(
         self, args: Sequence[Any], arrays: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The inputs that are given by name, and what may be states, which graphs alone know."""
+        """Splits named arguments into inputs and candidates for states, which only graphs know."""
         names = [given.name for given in self.family.inputs]
         inputs = {name: value for name, value in arrays.items() if name in names}
         if len(args) + len(inputs) != len(names):
@@ -119,9 +119,9 @@ class SpecialisedModule(Closing):
             )
 
     def profile(self, *args: Any, repeat: int = 20, **arrays: Any) -> Profile:
-        """Where the time of a call on these arrays goes: `Module.profile` of what is run for them.
+        """Profile calls on these arrays: `Module.profile` of the module for their sizes.
 
-        Raises UserError as a call does, and where there are no arrays: sizes are unknown then.
+        Raises UserError like a call, and without arrays, because the sizes are unknown.
         """
         if not args and not arrays:
             raise UserError(
@@ -159,7 +159,7 @@ class SpecialisedModule(Closing):
         return module
 
     def close(self) -> None:
-        """Release all that was compiled; a call afterwards raises UserError."""
+        """Close all compiled modules; a call afterwards raises UserError."""
         with self._lock:
             self._closed = True
             for module in self._modules.values():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The states of a module: arrays that stay between calls, which update them in place."""
+"""The states of a module: arrays that it keeps between calls and that calls update in place."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Array = np.ndarray[Any, Any]
 
 
 class States(Mapping[str, Array]):
-    """States by name: `module.state["cache"]` is the array itself, which the next call updates.
+    """States by name: `module.state["cache"]` is the array that the next call updates.
 
-    `module.state["cache"] = array` sets a state; `reset` makes all of them what they were at first.
+    `module.state["cache"] = array` sets a state; `reset` restores all initial values.
     """
 
     def __init__(self, manifest: Manifest, initial: Mapping[str, Array]) -> None:
-        """`initial` has those that do not begin as zeros."""
+        """`initial` has the non-zero initial values."""
         self._arguments = {argument.name: argument for argument in manifest.states}
         self._arrays = {
             name: aligned_empty(argument.shape, argument.dtype)
@@ -35,21 +35,21 @@ class States(Mapping[str, Array]):
         self.reset()
 
     def reset(self) -> None:
-        """Make every state what it was before the first call."""
+        """Restore every state's initial value."""
         for name, array in self._arrays.items():
             array[...] = self._initial.get(name, 0)
 
     def begin_as_they_are(self) -> None:
-        """Let `reset` come back to what the states are now."""
+        """Make the current values the initial values for `reset`."""
         self._initial = {name: array.copy() for name, array in self._arrays.items()}
 
     def save(self, path: str | Path) -> None:
-        """Write all states to a file of NumPy's, named with .npz at its end."""
+        """Write all states to a NumPy file; the name ends in .npz."""
         arrays: dict[str, Any] = self._raw()
         np.savez(Path(path), **arrays)
 
     def load(self, path: str | Path) -> None:
-        """Read what `save` wrote. Raises ArtifactError where it is not of these states."""
+        """Read a file of `save`. Raises ArtifactError if its states do not match."""
         try:
             with np.load(Path(path), allow_pickle=False) as file:
                 found = {name: file[name] for name in file.files}
@@ -63,11 +63,11 @@ class States(Mapping[str, Array]):
             array[...] = found[name]
 
     def of_call(self, given: Mapping[str, Any]) -> dict[str, Array]:
-        """The arrays that a call reads and updates: those of the caller, and these for the others.
+        """The state arrays of a call: the caller's where given, else the module's.
 
-        Raises UserError where one that is given cannot be updated in place.
+        Raises UserError if a given array cannot be updated in place.
         """
-        hint = "a call updates it in place: pass a dense array, as np.zeros(shape, dtype) makes one"
+        hint = "a call updates it in place: pass a dense array, such as np.zeros(shape, dtype)"
         return {
             name: writable(given[name], argument, f"state '{name}'", hint)
             if name in given
@@ -76,7 +76,7 @@ class States(Mapping[str, Array]):
         }
 
     def _raw(self) -> dict[str, Array]:
-        """The states as bytes: NumPy's files do not have all element types."""
+        """The states as bytes, because NumPy's files do not support all element types."""
         return {name: a.reshape(-1).view(np.uint8) for name, a in self._arrays.items()}
 
     def __getitem__(self, name: str) -> Array:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the best schedule that a search has measured: by graph, target, options and machine.
+"""Looks up the best measured schedule for a graph, target, options and machine.
 
-`xtc.search.store` writes the database; here is all that the driver needs of it.
+`xtc.search.store` writes the database; this file has the queries that the driver needs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from xtc.graph.graph import Graph
 from xtc.interfaces.target import THREADS, ProgramTarget
 
 TUNED = "tuned"
-"""What `schedule=` is for the best schedule found so far."""
+"""The value of `schedule=` for the best schedule found so far."""
 _CPUINFO = Path("/proc/cpuinfo")
 _NAME = re.compile(r"\Agraph [^(]*")
 _BEST = (
@@ -36,14 +36,14 @@ _NEAR = "SELECT DISTINCT target, options, machine FROM tuned WHERE graph = ?"
 
 @dataclass(frozen=True)
 class TuningKey:
-    """What a schedule was measured for.
+    """The key of a measured schedule.
 
     Attributes:
-        graph: SHA-256 of the graph's text without its name; values of constants play no part.
+        graph: SHA-256 of the graph's text without its name and without values of constants.
         target: name of the target.
-        options: the target's options that are not the defaults, as `name=value` words, and how
-            many threads it uses.
-        machine: what it was measured on.
+        options: the target's non-default options, as `name=value` words, and its number of
+            threads.
+        machine: the machine that it was measured on.
     """
 
     graph: str
@@ -53,24 +53,24 @@ class TuningKey:
 
     @staticmethod
     def of(graph: Graph, target: ProgramTarget, options: Any) -> TuningKey:
-        """The key of `graph`, whose dimensions are fixed, for options of a target, here."""
+        """The key of `graph`, which has fixed dimensions, for a target's options here."""
         words = options_text(target, options)
         return TuningKey(graph_hash(graph), target.name, words, machine_name())
 
 
 def database_path() -> Path:
-    """The database in XTC_TUNING_DB or the user's folder for data; nothing is made yet."""
+    """The path of the database: XTC_TUNING_DB, or a file in the user's data folder."""
     chosen = knobs.TUNING_DB.get()
     return chosen or Path(platformdirs.user_data_dir("xtc", appauthor=False), "tuning.db")
 
 
 def graph_hash(graph: Graph) -> str:
-    """SHA-256 of what the graph computes, whatever it is called."""
+    """SHA-256 of the graph without its name."""
     return hashlib.sha256(_NAME.sub("graph ", str(graph)).encode()).hexdigest()
 
 
 def options_text(target: ProgramTarget, options: Any) -> str:
-    """The options that are not the defaults, by name, and the threads: `opt_level=2 threads=1`."""
+    """The non-default options and the number of threads: `opt_level=2 threads=1`."""
     fields = dataclasses.fields(options) if dataclasses.is_dataclass(options) else ()
     values = {field.name: getattr(options, field.name) for field in fields}
     usual = {field.name: field.default for field in fields}
@@ -82,7 +82,7 @@ def options_text(target: ProgramTarget, options: Any) -> str:
 
 
 def machine_name() -> str:
-    """The processor's name, its cores and the system, as the system tells them."""
+    """The processor's name, its core count and the operating system."""
     return f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
 
 
@@ -100,7 +100,7 @@ def tuned_schedule(
 ) -> str:
     """The text of the fastest schedule measured for `graph` on this machine.
 
-    Raises UserError, with how to search for one, where there is none.
+    Raises UserError with a hint to run a search if there is none.
     """
     import sqlite3
 
@@ -129,5 +129,5 @@ def _nothing_tuned(graph: Graph, notes: list[str]) -> UserError:
     return UserError(
         f"no schedule of '{graph.name}' has been tuned on this machine",
         notes=notes,
-        hints=["search for one with `xtc-tune`, or leave schedule='tuned' away"],
+        hints=["search for one with `xtc-tune`, or omit schedule='tuned'"],
     )

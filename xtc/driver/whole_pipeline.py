@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of a program alone, or together with the devices that it uses."""
+"""The stages of a program, alone or combined with its devices' stages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc.ir.pipeline import Pipeline
 
 
 def whole_pipeline(program: Pipeline, devices: Mapping[str, DeviceCode]) -> Pipeline:
-    """The program's own stages where there are no devices, else these with theirs."""
+    """The program's stages; combined with those of its devices, if there are any."""
     if not devices:
         return program
     from xtc.driver.offload_pipeline import OffloadPipeline  # loads MLIR, by its passes

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A graph becomes one MLIR module: a function over memrefs with linalg on tensors inside.
+"""Emits a graph as one MLIR module: a function over memrefs, with linalg on tensors inside.
 
 Arguments are the inputs, then the outputs. `memref.on_device` marks those that live on a device
-when the call starts: a unit attribute where the graph uses one device, the device's name where
-several. Constants are `memref.global` declarations whose bytes travel beside the code; a constant
-of rank 0 is written into the code.
+when the call starts: a unit attribute if the graph uses one device, else the device's name.
+Constants are `memref.global` declarations whose bytes are stored beside the code; constants of rank
+0 are `arith.constant` in the code.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Emission:
 
 
 def main_operations(graph: Graph) -> dict[str, MainOperation]:
-    """What schedules need to know of each node, by name; nodes that only move data are left out."""
+    """The main operation of each node by name, for schedules; data movement nodes have none."""
     emission = _Emission(graph, LinalgBuilder(), {}, False)
     _body(emission)
     return emission.builder.mains
@@ -53,8 +53,8 @@ def module_text(
 ) -> str:
     """The `source` stage of `graph`, whose dimensions are all known, as MLIR text.
 
-    `schedules` has the loop nests of scheduled nodes, by name, as one line of YAML each. Without
-    `locations` the text does not say where the user wrote what.
+    `schedules` has the loop nests of scheduled nodes by name, each as one line of YAML. Without
+    `locations` the text has no locations in the user's source.
     """
     if graph.symbols:
         raise UserError(
@@ -81,7 +81,7 @@ def module_text(
 
 
 def _meshes(graph: Graph, texts: Mapping[str, str]) -> list[str]:
-    """The meshes of a schedule, for each device that runs what is distributed over them."""
+    """The meshes of a schedule, for each device with distributed operators."""
     heads = {key: parse_yaml(text) for key, text in texts.items() if is_head(key)}
     devices = dict.fromkeys(
         str(node.placement) if node.placement else ""
@@ -117,12 +117,12 @@ def device_names(graph: Graph) -> tuple[str, ...]:
 
 
 def stored_constants(graph: Graph) -> tuple[Tensor, ...]:
-    """Constants whose bytes travel beside the code."""
+    """Constants whose bytes are stored beside the code."""
     return tuple(tensor for tensor in graph.constants if not tensor.is_scalar_constant)
 
 
 def constant_symbol(graph: Graph, tensor: Tensor) -> str:
-    """The symbol that carries a constant's bytes."""
+    """The symbol of a constant's bytes."""
     return f"{graph.name}.{tensor.name}"
 
 
@@ -165,10 +165,10 @@ def _body(emission: _Emission) -> list[str]:
 
 
 def _update(emission: _Emission, state: Tensor, result: Tensor) -> None:
-    """Copy a state's next value; nothing is left of it where that was computed in place.
+    """Copy a state's next value; the copy folds away if the value was computed in place.
 
-    A copy of buffers, which stays behind all that reads the state: a destination of tensors would
-    be written as soon as possible.
+    It is a copy of buffers, which stays after all reads of the state: a tensor destination would be
+    written as soon as possible.
     """
     memref, value = state.type.mlir("memref"), emission.values[result]
     argument = f"%arg{emission.graph.inputs.index(state)}"
@@ -200,7 +200,7 @@ def _emit_node(emission: _Emission, node: Node) -> None:
 
 
 def _stored_number(builder: LinalgBuilder, tensor: Tensor) -> Value | None:
-    """A constant of rank 0 that its device writes itself: the host would send it in each call."""
+    """A rank-0 constant that the device materializes: the host would send it in each call."""
     if tensor.const is None or not tensor.is_scalar_constant:
         return None
     number = tensor.const.item()
@@ -229,7 +229,7 @@ def _constant(emission: _Emission, tensor: Tensor) -> Value:
 
 
 def _location(node: Node) -> str:
-    """The node's name, which survives every pass, around the user's line."""
+    """The location of a node: its name, which survives every pass, around the user's line."""
     if node.where is None:
         return f' loc("{node.name}")'
     file = Path(node.where.file).as_posix().replace("\\", "\\\\").replace('"', '\\"')

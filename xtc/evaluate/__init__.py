@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the result right, and how fast was it: written once for all targets."""
+"""Checks results and measures time, for all targets."""
 
 from xtc.evaluate.compare import Comparison, MismatchError, compare
 from xtc.evaluate.counter_names import COUNTERS

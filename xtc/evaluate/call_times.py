@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of calls whose times a busy machine disturbs."""
+"""Statistics for call times on a busy machine."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ number of samples (R. McGill, J. W. Tukey, W. A. Larsen, Variations of Box Plots
 
 
 def middle_half(seconds: Sequence[float]) -> list[int]:
-    """The calls that are neither among the fastest quarter nor among the slowest one.
+    """The calls in neither the fastest nor the slowest quarter.
 
-    Means over these calls sum up, which medians of single operators do not.
+    Means over these calls are additive, unlike medians of single operators.
     """
     order = np.argsort(seconds, kind="stable")
     left_out = len(seconds) // 4
@@ -25,15 +25,15 @@ def middle_half(seconds: Sequence[float]) -> list[int]:
 
 
 def median_ratio(above: Sequence[float], below: Sequence[float]) -> tuple[float, float]:
-    """The median of the ratios of pairs, and how much of it may be noise."""
+    """The median of the ratios of pairs, and its noise."""
     ratios = np.array(above) / np.array(below)
     low, middle, high = np.percentile(ratios, (25, 50, 75))
     return float(middle), float(_NOTCH * (high - low) / np.sqrt(len(ratios)))
 
 
 def require_calls(repeat: object) -> None:
-    """Raise UserError for a number of calls that nobody can make."""
+    """Raise UserError for an invalid number of calls."""
     if not isinstance(repeat, int | np.integer):
-        raise UserError(f"repeat={repeat!r} is no whole number")
+        raise UserError(f"repeat={repeat!r} is not an integer")
     if repeat < 1:
         raise UserError(f"repeat={repeat} is not 1 or more")

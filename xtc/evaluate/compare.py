@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One computed array against its reference: which elements are wrong, and by how much.
+"""Compares a computed array with its reference: which elements are wrong, and by how much.
 
-An element is right where |actual - expected| <= atol + rtol * |expected|; how the two tolerances
-are chosen is told in xtc/evaluate/tolerances.py. Integers and booleans are exact.
+An element is correct if |actual - expected| <= atol + rtol * |expected|; xtc/evaluate/tolerances.py
+documents the default tolerances. Integers and booleans are compared exactly.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ Scalar = bool | int | float
 
 
 class MismatchError(XtcError):
-    """A computed array is not what the reference says."""
+    """A computed array differs from the reference."""
 
 
 @dataclass(frozen=True)
 class Comparison:
     """The outcome of one comparison.
 
-    `index`, `actual`, `expected`, `abs_error` and `rel_error` describe the worst element: the one
-    that exceeds its tolerance most, or comes nearest to it. They are None and 0 where there is none
-    (no elements, or arrays that can not be compared: then `mismatch` says why).
-    `one_sided` counts the elements that are NaN or infinite on one side only.
+    `index`, `actual`, `expected`, `abs_error` and `rel_error` describe the worst element: the
+    largest error relative to its tolerance. They are None and 0 if there is none (no elements, or
+    arrays that cannot be compared, for which `mismatch` has the reason). `one_sided` counts the
+    elements that are NaN or infinite on one side only.
     """
 
     ok: bool
@@ -109,12 +109,12 @@ def compare(
         expected: the reference, of the same shape and kind of number; may be more precise.
         rtol: relative tolerance; None takes the default of xtc.evaluate.tolerances.
         atol: absolute tolerance; None takes the default of xtc.evaluate.tolerances.
-        name: what the array is called in messages.
-        reduction: the largest number of terms that any element is a sum of.
-        scale: the typical size of such a sum where nothing cancels; None estimates it from
-            `expected`, which takes more than a handful of elements to be good.
+        name: the array's name in messages.
+        reduction: the largest number of terms in any element's sum.
+        scale: the typical magnitude of such a sum without cancellation; None estimates it from
+            `expected`, which needs more than a handful of elements.
         noise: added to the default `atol`; see `rounding_noise`.
-        roundoff: unit roundoff of factors that were rounded on purpose.
+        roundoff: unit roundoff of operands that were rounded on purpose.
 
     A NaN equals only a NaN, an infinity only the same infinity, and a value too large for the
     result's type also the infinity it is stored as. Raises UserError for an unusable argument.
@@ -145,7 +145,7 @@ def _validate(rtol: float | None, atol: float | None, reduction: int, scale: flo
 
 
 def _mismatch(actual: Array, expected: Array) -> str | None:
-    """Why the two arrays can not be compared at all, or None."""
+    """The reason why the two arrays cannot be compared, or None."""
     if actual.shape != expected.shape:
         return f"shape {actual.shape} where {expected.shape} was expected"
     if kind_of(actual.dtype) != kind_of(expected.dtype):
@@ -179,7 +179,7 @@ def _compare_elements(
 
 
 def _equal(actual: Array, expected: Array) -> Mask:
-    """Where the two hold the same value: NaN with NaN, overflow with the infinity it becomes."""
+    """The mask of equal elements: NaN equals NaN, overflow equals the infinity it becomes."""
     if kind_of(actual.dtype) != "float":
         return np.asarray(actual == expected)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -190,7 +190,7 @@ def _equal(actual: Array, expected: Array) -> Mask:
 
 
 def _errors(actual: Array, expected: Array) -> Floats:
-    """|actual - expected|; 0 where both are the same infinity or NaN, NaN where only one is NaN."""
+    """|actual - expected|; 0 if both are the same infinity or NaN, NaN where only one is NaN."""
     wide, reference = actual.astype(np.float64), expected.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         errors = np.abs(wide - reference)
@@ -200,7 +200,7 @@ def _errors(actual: Array, expected: Array) -> Floats:
 
 
 def _magnitudes(expected: Array) -> Floats:
-    """|expected|, with 0 for what has no finite size, so that it excuses nothing."""
+    """|expected|, with 0 for non-finite elements, so that they loosen no tolerance."""
     sizes = np.abs(expected.astype(np.float64))
     return np.where(np.isfinite(sizes), sizes, 0.0)
 
@@ -211,7 +211,7 @@ def _one_sided(actual: Array, expected: Array) -> Mask:
 
 
 def _ranks(errors: Floats, tolerances: Floats, wrong: Mask) -> Floats:
-    """How bad each element is: error over tolerance; every wrong one above every right one."""
+    """The rank of each element, error over tolerance; wrong elements rank above correct ones."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ranks = np.where(errors > 0, errors / tolerances, 0.0)
     finite = np.minimum(ranks, np.finfo(np.float64).max)
@@ -226,7 +226,7 @@ def _relative(error: float, size: float) -> float:
 
 
 def _apart(actual: Scalar | None, expected: Scalar | None) -> tuple[str, str]:
-    """Both as text: floats with nine digits, or with all where nine do not tell them apart."""
+    """Both as text: floats with nine digits, or with all digits if nine do not distinguish them."""
     if not (isinstance(actual, float) and isinstance(expected, float)):
         return repr(actual), repr(expected)
     short = f"{actual:.9g}", f"{expected:.9g}"

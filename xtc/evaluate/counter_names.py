@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The counters that Linux offers under one name on every processor, and what each is to the kernel.
+"""The portable counters of Linux, and their encoding for the kernel.
 
-Numbers are those of include/uapi/linux/perf_event.h. Events that only ever happen inside the kernel
-are counted there, which perf_event_paranoid must allow; all others count user mode only.
+Numbers are from include/uapi/linux/perf_event.h. Events that occur only inside the kernel are
+counted there, which perf_event_paranoid must allow; all others count user mode only.
 """
 
 from __future__ import annotations
@@ -55,4 +55,4 @@ COUNTERS: dict[str, Event] = {
 """Every counter by name."""
 
 UNITS = {"task_clock": "ns"}
-"""The units of those counters that are no plain number of events."""
+"""The units of counters that do not count events."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hardware and kernel counters of this process, counted by Linux.
+"""Hardware and kernel counters of this process, through Linux's perf events.
 
 ```python
 with Counters(["cycles", "instructions"]) as counters:
@@ -7,9 +7,9 @@ with Counters(["cycles", "instructions"]) as counters:
 print(counters.values())
 ```
 
-Hardware events are counted in user mode only, which needs no privilege; the kernel's own events are
-counted wherever they happen. Where more events are asked for than the processor has counters, the
-kernel takes turns and a value is scaled by the time it was counted; `estimated` names those.
+Hardware events are counted in user mode only, which needs no privilege; kernel events are counted
+everywhere. If there are more events than hardware counters, the kernel multiplexes them and values
+are scaled by their counting time; `estimated` names those.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
 
 
 class CountersUnavailable(XtcError):  # noqa: N818  the name users read: what happened
-    """This machine does not count that, or does not let this process count it."""
+    """This machine does not support a counter, or does not permit it to this process."""
 
 
 class Counters:
-    """Counts events of this process while its `with` block lasts; may be entered again later.
+    """Counts events of this process during its `with` block; may be entered again.
 
     Args:
         names: keys of COUNTERS, raw events as `r01c2`, or names that libpfm4 knows, each once.
-        all_threads: count every thread that exists when the block is entered; False counts the
-            calling thread alone. Threads born inside the block are not counted: warm a thread pool
-            up before.
+        all_threads: count every thread that exists when the block is entered; False counts only the
+            calling thread. Threads started inside the block are not counted: warm up a thread pool
+            first.
 
     Raises UserError for an unknown or repeated name; on entry CountersUnavailable where the kernel
     refuses, with the counter, the error number, perf_event_paranoid and what to do.
@@ -102,10 +102,10 @@ class Counters:
                 self._open_thread(thread, stack)
             except ProcessLookupError:
                 if thread == own:
-                    raise  # only other threads may have ended meanwhile
+                    raise  # other threads may have ended meanwhile
 
     def _open_thread(self, thread: int, stack: ExitStack) -> None:
-        """Open every event for one thread, in as few groups as the hardware takes."""
+        """Open every event for one thread, in as few groups as the hardware allows."""
         for hardware in (True, False):
             names = [n for n in self.names if (event_of(n).type != TYPE_SOFTWARE) == hardware]
             while names:
@@ -132,7 +132,7 @@ class Counters:
 
 
 def available_counters() -> dict[str, str | None]:
-    """For every counter None where this process can count it now, else the reason why not."""
+    """All counters: None if this process can count it now, else the reason why not."""
     return {name: _reason(name) for name in COUNTERS}
 
 
@@ -145,14 +145,14 @@ def _reason(name: str) -> str | None:
 
 
 def _thread_ids() -> list[int]:
-    """Every thread of this process, those that Python did not start included."""
+    """All threads of this process, including those that Python did not start."""
     if perf_event.unsupported_reason() is not None:
         return [threading.get_native_id()]
     return sorted(int(entry.name) for entry in Path("/proc/self/task").iterdir())
 
 
 def _fill(group: Group, names: Sequence[str]) -> int:
-    """Open the events in order until the group is full; returns how many it took."""
+    """Open the events in order until the group is full; returns the number opened."""
     reason = perf_event.unsupported_reason()
     if reason is not None:
         raise CountersUnavailable(f"counter '{names[0]}' is not available: {reason}")
@@ -205,7 +205,7 @@ def _advice(number: int) -> list[str]:
 
 def _never_counted(names: Sequence[str]) -> CountersUnavailable:
     return CountersUnavailable(
-        f"no time to count was given to {', '.join(names)}",
+        f"the kernel never counted {', '.join(names)}",
         notes=["other programs, or the kernel's watchdog, hold the processor's counters"],
         hints=["ask for fewer counters, measure longer, or stop other profilers"],
     )

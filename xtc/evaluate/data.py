@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deterministic input data for validation: data that hides no mistake and overflows by no accident.
+"""Deterministic input data for validation, which exposes mistakes and avoids accidental overflow.
 
 Floating point, of either sign with equal chance:
 
 - most values have a magnitude of 2^k m, k uniform in -6..2 and m uniform in [1, 2): from 1/64 to 8,
   every size equally frequent, with full mantissas;
-- among them stand special values: zeros of both signs, ones, the neighbours of one, thirds,
+- some are special values: zeros of both signs, ones, the neighbours of one, thirds,
   +-2^-12, and the limits +-8.
 
-So exp(x) stays below 2981, finite even in float16; products stay below 64 and a sum of n products
-of two samples is about 5 sqrt(n) large, finite in float16 up to some million terms.
+Therefore exp(x) stays below 2981, finite even in float16; products stay below 64, and a sum of n
+products of two samples has a magnitude of about 5 sqrt(n), finite in float16 up to some million
+terms.
 
 Integers are uniform in -m..m (0..m where unsigned), m = 2^(bits/4) but at most 127, both limits and
 zero included: sums of products then fit the type over at least 7 terms (int8), 127 (int16) and
 130 thousand (int32). `full_range` takes every value of the type instead.
 
-Booleans are true with chance one half. An array of two elements or more holds special values in up
-to half of its places, in random places; a seed gives the same array again.
+Booleans are true with probability one half. Arrays of two or more elements have special values at
+up to half of their positions, chosen at random; equal seeds give equal arrays.
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ def sample(
         shape: extents, each 0 or more.
         dtype: boolean, integer or floating element type, ml_dtypes' included.
         seed: 0 or more; equal seeds give equal arrays.
-        full_range: integers from the type's least to its greatest value; others are as without.
-        of_one_sign: floats are positive, and at most 1, so that sums of them grow; others are as
-            without.
+        full_range: draw integers from the type's whole range; no effect on other types.
+        of_one_sign: draw floats that are positive and at most 1, so that sums of them grow; no
+            effect on other types.
 
     Raises UserError for an impossible shape, an unknown element type or a negative seed.
     """
@@ -118,7 +119,7 @@ def _ints(
 
 
 def _scatter(rng: np.random.Generator, values: Array, special: Sequence[object]) -> None:
-    """Put the special values, or as many as fit half of the array, in distinct random places."""
+    """Put special values at distinct random positions, at most half of the array."""
     count = min(len(special), values.size // 2)
     chosen = rng.permutation(values.size)[:count]
     values[chosen] = np.asarray(special, dtype=values.dtype)[:count]

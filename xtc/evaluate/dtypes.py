@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kind of number an element type holds, ml_dtypes' types included."""
+"""The kinds of element types, including those of ml_dtypes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Kind = Literal["bool", "int", "float"]
 
 
 def as_dtype(dtype: npt.DTypeLike) -> np.dtype[np.generic]:
-    """`dtype` as NumPy's object. Raises UserError where NumPy and ml_dtypes know no such type."""
+    """`dtype` as a NumPy dtype. Raises UserError if neither NumPy nor ml_dtypes knows it."""
     try:
         return np.dtype(dtype)
     except TypeError:
@@ -26,7 +26,7 @@ def as_dtype(dtype: npt.DTypeLike) -> np.dtype[np.generic]:
 
 
 def kind_of(dtype: np.dtype[np.generic]) -> Kind:
-    """The kind of number `dtype` holds. Raises UserError for complex, text, objects and records."""
+    """The kind of `dtype`. Raises UserError for complex, text, object and record types."""
     if dtype.kind == "b":
         return "bool"
     if dtype.kind in "iu" or _is_small_int(dtype):
@@ -40,7 +40,7 @@ def kind_of(dtype: np.dtype[np.generic]) -> Kind:
 
 
 def _is_small_int(dtype: np.dtype[np.generic]) -> bool:
-    """The integers of less than a byte, which NumPy itself calls opaque."""
+    """Whether it is an integer type of less than a byte, which NumPy treats as opaque."""
     try:
         ml_dtypes.iinfo(dtype)
     except ValueError:

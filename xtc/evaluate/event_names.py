@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events by any of their names: one of ours, a raw `r01c2` as perf has it, or one of libpfm's.
+"""Resolves event names: portable ones, raw ones such as perf's `r01c2`, and libpfm4's.
 
-libpfm4 knows the events of each processor by the names in its manual, such as
-`mem_load_retired.l1_miss`; it is used where the system has it.
+libpfm4 knows each processor's events by the names in its manual, such as
+`mem_load_retired.l1_miss`; it is used if it is installed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Encoding(ctypes.Structure):
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Raises UserError for a name that is unknown or written twice, or where there is none."""
+    """Raises UserError for unknown or repeated names, and if there are none."""
     seen: set[str] = set()
     for name in names:
         event_of(name)
@@ -49,7 +49,7 @@ def check_names(names: Iterable[str]) -> None:
 
 @functools.lru_cache(maxsize=256)
 def event_of(name: str) -> Event:
-    """What the kernel is to count. Raises UserError for a name that nobody knows."""
+    """The kernel's event for a name. Raises UserError for an unknown name."""
     if name in COUNTERS:
         return COUNTERS[name]
     raw = _RAW.fullmatch(name)
@@ -59,7 +59,7 @@ def event_of(name: str) -> Event:
     if library is None:
         raise UserError(
             f"unknown counter '{name}'",
-            notes=[f"names of the processor's own events need {_LIBRARY}, which is not here"],
+            notes=[f"names of processor-specific events need {_LIBRARY}, which is not installed"],
             hints=[*did_you_mean(name, COUNTERS), "install libpfm4 (Debian: apt install libpfm4)"],
         )
     return _encoded(library, name)
@@ -84,7 +84,7 @@ def _encoded(library: ctypes.CDLL, name: str) -> Event:
 
 @functools.lru_cache(maxsize=1)
 def _libpfm() -> ctypes.CDLL | None:
-    """The library, ready for use; None where it is missing, or knows no processor of this kind."""
+    """The initialised library; None if it is missing or does not support this processor."""
     try:
         library = ctypes.CDLL(_LIBRARY)
     except OSError:

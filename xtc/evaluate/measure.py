@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time, rates and counters of one call, as one printable record; the same for every device."""
+"""Time, rates and counters of a call as a printable record, for every device."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from xtc.evaluate.counters import Counters
 from xtc.evaluate.timing import Timing, time_calls
 from xtc.evaluate.units import number_text
 
-_COUNTS = 7  # of which the median counts
-_LONG_SECONDS = 0.02  # after which no further count begins
+_COUNTS = 7  # the median of them is reported
+_LONG_SECONDS = 0.02  # no further count begins after this time
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was measured, per call, and what a model says beside it.
+    """Measurements and modelled figures of a call.
 
-    `gflops` and `gbytes_per_s` are taken from the median time; they and `fraction_of_peak` are
-    None where the work or the peak is not known; `modelled_peak` tells that the peak is a model's.
-    `estimated` names the counters that shared the hardware and were scaled up. `modelled` was
-    computed by a model of the machine, not measured.
+    `gflops` and `gbytes_per_s` are computed from the median time; they and `fraction_of_peak` are
+    None if the work or the peak is unknown. `modelled_peak` says whether the peak is modelled.
+    `estimated` names the counters that were multiplexed and scaled. `modelled` has figures that a
+    machine model computed.
     """
 
     timing: Timing
@@ -44,7 +44,7 @@ class Measurement:
         lines = [" · ".join([str(self.timing), *self._rates()])]
         if self.timing.is_disturbed and not self.modelled:
             lines.append(
-                f"  disturbed: other programs took the processor {self.timing.taken} times"
+                f"  disturbed: other programs preempted this one {self.timing.taken} times"
             )
         lines += [self._counter_line(name, value) for name, value in self.counters.items()]
         lines += [f"  modelled {name} {number_text(v)}" for name, v in self.modelled.items()]
@@ -108,20 +108,19 @@ def measure(
     modelled_peak: bool = False,
     modelled: Mapping[str, float] | None = None,
 ) -> Measurement:
-    """Time `call`, then count `counters` over as many calls as one repeat makes.
+    """Time `call`, then count `counters` over the calls of one repeat.
 
     Args:
-        call: the work; it returns when the work is done.
+        call: the work; it returns when the work is complete.
         flops: floating-point operations of one call.
-        bytes_moved: bytes that one call has to move.
-        dtype: the element type that the operations are of, for the text.
+        bytes_moved: the minimal data movement of one call, in bytes.
+        dtype: the element type of the operations, for the text.
         repeat: samples to take; as `number`, `min_repeat_ms` and `warmup`: see time_calls.
         counters: names from xtc.evaluate.COUNTERS, counted apart from the timed calls.
-        peak: gives the FMA peak in FLOP/s to hold `flops` against, 0 where it is not known; asked
-            after timing.
-        peak_again: gives it by another measurement, which is made where the rate is above the peak.
-        modelled_peak: the peak comes from a machine's description and was not measured.
-        modelled: figures of a machine model, carried along and labelled so.
+        peak: returns the FMA peak in FLOP/s, 0 if unknown; called after timing.
+        peak_again: measures the peak again, if the rate is above it.
+        modelled_peak: the peak comes from a machine description.
+        modelled: figures of a machine model, which are labelled as such.
 
     Raises UserError for an unusable argument and CountersUnavailable where counting is refused.
     """
@@ -186,11 +185,10 @@ def _per_second(amount: float | None, timing: Timing, unit: float = 1.0) -> floa
 
 
 def count_calls(call: Callable[[], None], number: int, counting: Counters) -> dict[str, float]:
-    """Counts of one call, without those of starting and stopping the counters and of the loop.
+    """Counts of one call, without the overhead of the counters and the loop.
 
-    Those are counted with as many calls of a function that does nothing and taken off. Both are
-    medians of a few counts, as the first one meets cold caches; long ones are counted
-    once.
+    The overhead is counted with an empty function and subtracted. Both are medians of a few counts,
+    because the first one runs with cold caches; long calls are counted once.
     """
     counted, estimated = _median_counts(call, number, counting)
     overhead, _ = _median_counts(_nothing, number, counting)
@@ -201,7 +199,7 @@ def count_calls(call: Callable[[], None], number: int, counting: Counters) -> di
 def _median_counts(
     call: Callable[[], None], number: int, counting: Counters
 ) -> tuple[dict[str, float], tuple[str, ...]]:
-    """The median of each counter over a few counts of `number` calls, and which are estimates."""
+    """The median of each counter over several counts of `number` calls, and the estimated ones."""
     start = time.perf_counter()
     found = [_counted(call, number, counting)]
     estimated = set(counting.estimated)
@@ -220,4 +218,4 @@ def _counted(call: Callable[[], None], number: int, counting: Counters) -> dict[
 
 
 def _nothing() -> None:
-    """What the overhead of counting is counted with."""
+    """An empty call, to count the overhead."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Linux kernel's counting interface: perf_event_open(2), its structures and its numbers.
+"""The Linux kernel's interface perf_event_open(2): structures and constants.
 
-Constants are those of include/uapi/linux/perf_event.h.
+Constants are from include/uapi/linux/perf_event.h.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 
 
 class Attributes(ctypes.Structure):
-    """struct perf_event_attr up to its version 5 (112 bytes), taken by Linux 4.1 and later."""
+    """struct perf_event_attr up to version 5 (112 bytes), which Linux 4.1 and later accept."""
 
     _fields_ = (
         ("type", ctypes.c_uint32),
@@ -46,9 +46,9 @@ class Attributes(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Event:
-    """What the kernel shall count; `in_kernel` counts what happens there too.
+    """An event to count; `in_kernel` includes kernel mode.
 
-    `extra` are config1 and config2 of the event, where it has them.
+    `extra` has the event's config1 and config2, if any.
     """
 
     type: int
@@ -59,14 +59,14 @@ class Event:
 
 @dataclass(frozen=True)
 class Reading:
-    """The values of a group and the nanoseconds it was wanted and was on the hardware."""
+    """The values of a group, with the nanoseconds it was enabled and running on the hardware."""
 
     values: tuple[int, ...]
     enabled: int
     running: int
 
     def scaled(self) -> tuple[int, ...] | None:
-        """Values for the whole time; None where the group was wanted but never counted."""
+        """Values scaled to the enabled time; None if the group never ran."""
         if self.running == self.enabled:
             return self.values
         if self.running == 0:
@@ -75,7 +75,7 @@ class Reading:
 
 
 def unsupported_reason() -> str | None:
-    """Why this machine has no such interface at all, or None."""
+    """The reason why this machine lacks the interface, or None."""
     if platform.system() != "Linux":
         return f"performance counters are read from the Linux kernel; this is {platform.system()}"
     if platform.machine() not in _SYSCALL:
@@ -120,13 +120,13 @@ def open_event(event: Event, thread: int, leader: int = -1) -> int:
 
 @dataclass
 class Group:
-    """Events of one thread that are put on the hardware together and read together."""
+    """Events of one thread that are scheduled and read together."""
 
     thread: int
     descriptors: list[int] = field(default_factory=list)
 
     def add(self, event: Event) -> bool:
-        """Open `event` here; False where the hardware has no counter left."""
+        """Open `event` in this group; False if the hardware has no free counter."""
         leader = self.descriptors[0] if self.descriptors else -1
         try:
             self.descriptors.append(open_event(event, self.thread, leader))
@@ -153,6 +153,6 @@ class Group:
                 os.close(self.descriptors.pop())
 
     def _control(self, request: int) -> None:
-        import fcntl  # absent outside POSIX systems, where this is never reached
+        import fcntl  # missing on systems other than POSIX, which never get here
 
         fcntl.ioctl(self.descriptors[0], request, _IOCTL_WHOLE_GROUP)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the time of a call goes: by operator, as a table and as a timeline."""
+"""Profiles of calls by operator, as a table and as a timeline."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ CALLER = "caller"
 
 @dataclass(frozen=True)
 class OperatorTime:
-    """One operator as it runs, with what is fused into it.
+    """One operator with the nodes fused into it.
 
     Attributes:
         name: the graph node whose result it computes.
         computes: the operators of the graph that it computes, in order.
-        kernels: the functions that run, the same ones for equal operators.
-        seconds: of one call, the median.
-        flops: arithmetic operations, as the graph has them.
-        nbytes: of the arrays that it reads and writes; what it keeps between them is not counted.
-        schedule: the loop nests that were chosen for it, a line of text each.
-        executed: floating-point operations that its code executes, fewer or more than `flops`; None
-            where these are not known.
-        origins: the names of the operators that a model's file has for it, where it has any.
-        nodes: of the graph that it computes, by name, in order.
+        kernels: the functions that run; equal operators share them.
+        seconds: the median time in one call.
+        flops: arithmetic operations of the graph.
+        nbytes: the size of the arrays that it reads and writes, without intermediate values.
+        schedule: its loop nests, a line of text each.
+        executed: floating-point operations that its code executes, which may differ from `flops`;
+            None if unknown.
+        origins: names of its operators in a model's file, if any.
+        nodes: names of the graph's nodes that it computes, in order.
     """
 
     name: str
@@ -51,12 +51,12 @@ class OperatorTime:
 
     @property
     def work(self) -> int:
-        """The operations that are held against a peak: those executed, or those of the graph."""
+        """The operations to compare with a peak: those executed, or those of the graph."""
         return self.flops if self.executed is None else self.executed
 
     @property
     def flop_rate(self) -> float:
-        """FLOP/s, of the graph's operations."""
+        """FLOP/s of the graph's operations."""
         return self.flops / self.seconds if self.seconds else 0.0
 
     @property
@@ -66,15 +66,15 @@ class OperatorTime:
 
     @property
     def intensity(self) -> float:
-        """FLOP per byte: where the operator stands in a roofline (Williams et al., 2009)."""
+        """FLOP per byte: the arithmetic intensity in a roofline model (Williams et al., 2009)."""
         return self.work / self.nbytes if self.nbytes else 0.0
 
     def of_peak(self, peak_flops: float) -> float:
-        """The part of the peak that it computes at; 0 where that is not known."""
+        """The achieved fraction of the peak; 0 if unknown."""
         return self.work / self.seconds / peak_flops if self.seconds and peak_flops else 0.0
 
     def roofline(self, peak_flops: float, bandwidth: float) -> float:
-        """Its least time by peak and bandwidth, over its time; 0 where these are not known."""
+        """Its minimal time by peak and bandwidth over its time; 0 if these are unknown."""
         if not self.seconds or not peak_flops or not bandwidth:
             return 0.0
         return max(self.work / peak_flops, self.nbytes / bandwidth) / self.seconds
@@ -82,12 +82,12 @@ class OperatorTime:
 
 @dataclass(frozen=True)
 class Span:
-    """Something of the median call: nanoseconds since the first kernel or command started.
+    """An interval of the median call, in nanoseconds since its first kernel or command.
 
     Attributes:
-        name: an operator's, or what a copy does.
+        name: the operator's name, or the direction of a copy.
         kernel: the function that ran; "" for copies.
-        row: who did it: the calling thread, a thread of the pool, or a device by its name.
+        row: the calling thread, a thread of the pool, or a device's name.
     """
 
     name: str
@@ -99,10 +99,10 @@ class Span:
 
 @dataclass(frozen=True)
 class Copies:
-    """What a call copies in one direction: "copy to", "copy from" or "copy within" a device.
+    """The copies of a call in one direction: "copy to", "copy from" or "copy within" a device.
 
     Attributes:
-        seconds: of all of them in one call, the median; 0 where the device's model has no times.
+        seconds: their median total time in one call; 0 if the device's model has no times.
     """
 
     kind: str
@@ -113,15 +113,15 @@ class Copies:
 
 @dataclass(frozen=True)
 class DeviceProfile:
-    """Where the time of a device goes in a call, each command alone.
+    """The profile of a device in a call, with each command run alone.
 
     Attributes:
-        name: the device's.
-        operators: in the order in which they run first.
-        copies: by direction.
-        is_modelled: times are those of a simulator's model, no measurements.
-        peak_flops: FLOP/s; 0 where not known.
-        bandwidth: of its memory, bytes per second; 0 where not known.
+        name: the device's name.
+        operators: its operators in the order of their first run.
+        copies: its copies by direction.
+        is_modelled: whether times come from a simulator's model.
+        peak_flops: its peak in FLOP/s; 0 if unknown.
+        bandwidth: its memory bandwidth in bytes per second; 0 if unknown.
     """
 
     name: str
@@ -133,29 +133,29 @@ class DeviceProfile:
 
     @property
     def operator_seconds(self) -> float:
-        """The operators' times in all."""
+        """The operators' total time."""
         return sum(operator.seconds for operator in self.operators)
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Where the time of a call goes.
+    """The profile of a call.
 
     Attributes:
         program: the compiled function.
-        operators: of the host, in the order in which they run first.
-        spans: the kernels of one call, the median one, and what devices and other threads do.
-        seconds: of a call of the recorded program, from outside.
-        plain_seconds: of a call of the program that records nothing, measured in between.
-        repeat: how many calls of each.
-        threads: that parallel loops use.
-        peak_flops: of the host, measured, FLOP/s of these threads; 0 where not known.
-        bandwidth: of the host, measured, bytes per second that they read; 0 where not known.
-        devices: that the program uses.
-        overhead: the part by which recording makes a call longer.
-        overhead_error: how much of that may be noise.
-        vector_bits: how wide the vectors of the code are; 0 where not known.
-        peaks: of the host, by the bits of vectors, of which `peak_flops` is the highest.
+        operators: the host's operators in the order of their first run.
+        spans: the intervals of the median call, on all threads and devices.
+        seconds: the duration of a call of the instrumented program.
+        plain_seconds: the duration of a call of the original program, measured in between.
+        repeat: the number of calls of each.
+        threads: the number of threads of parallel loops.
+        peak_flops: the host's measured peak in FLOP/s with these threads; 0 if unknown.
+        bandwidth: the host's measured read bandwidth in bytes per second; 0 if unknown.
+        devices: the profiles of the program's devices.
+        overhead: the relative overhead of recording.
+        overhead_error: the noise of the overhead.
+        vector_bits: the vector width of the code in bits; 0 if unknown.
+        peaks: the host's peaks by vector width; `peak_flops` is the highest.
     """
 
     program: str
@@ -175,33 +175,32 @@ class Profile:
 
     @property
     def operator_seconds(self) -> float:
-        """The operators' times on the host in all."""
+        """The operators' total time on the host."""
         return sum(operator.seconds for operator in self.operators)
 
     def slowest(self, count: int = 3) -> list[OperatorTime]:
-        """The operators that take most of the host's time, the slowest first."""
+        """The operators with the longest times on the host, the slowest first."""
         return sorted(self.operators, key=lambda operator: -operator.seconds)[:count]
 
     def roofline(self, operator: OperatorTime) -> float:
-        """Its least time by peak and bandwidth, over its time: 1 is as fast as the host allows.
+        """Its minimal time by peak and bandwidth over its time: 1 is the host's limit.
 
-        Arrays that an earlier operator left in a cache are read faster than main memory is, so it
-        may be above 1. It is 0 where peaks are not known.
+        It may be above 1 if operands are still in a cache. It is 0 if the peaks are unknown.
         """
         return operator.roofline(self.peak_flops, self.bandwidth)
 
     def table(self, limit: int | None = None) -> str:
-        """The operators, the slowest first, and what they sum up to; `limit` is how many."""
+        """The operators, the slowest first, with totals; `limit` is the largest number of rows."""
         return profile_table(self, limit)
 
     def timeline(self) -> dict[str, Any]:
-        """One call in the trace event format that Perfetto and chrome://tracing read."""
+        """One call in the trace event format of Perfetto and chrome://tracing."""
         return timeline(self)
 
     def save_timeline(self, path: str | Path) -> None:
-        """Write the timeline as JSON for Perfetto, or to a file named `.svg` as a picture.
+        """Write the timeline as JSON for Perfetto, or as a picture if the file name ends in `.svg`.
 
-        Raises UserError where that cannot be written.
+        Raises UserError if the file cannot be written.
         """
         is_picture = Path(path).suffix == ".svg"
         try:
@@ -218,9 +217,9 @@ class Profile:
 def spans_of(
     kernels: Sequence[RecordedKernel], stamps: Sequence[int], pieces: Sequence[Piece] = ()
 ) -> tuple[Span, ...]:
-    """The spans between times of one call: each kernel ends where the next one begins.
+    """The spans from the time stamps of one call: each kernel ends where the next one begins.
 
-    `pieces` are the parts of parallel loops; those of the caller are within its own spans.
+    `pieces` are the parts of parallel loops; the caller's are within its own spans.
     """
     start = stamps[0]
     ends = zip(kernels, stamps, stamps[1:], strict=False)

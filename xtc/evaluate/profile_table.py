@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 _HEADINGS = ("time", "share", "GFLOP/s", "of peak", "GB/s", "roofline", "computes")
 _CACHED = "cached"
 _NAMES = 4
-"""Of a model's file that a row has room for: a fused operator may have dozens."""
+"""The number of model names that fit a row: a fused operator may have dozens."""
 _NONE: Mapping[int, float] = MappingProxyType({})
 
 
 def profile_table(profile: Profile, limit: int | None) -> str:
-    """The lines of a profile; `limit` is how many operators are shown of each machine."""
+    """The lines of a profile; `limit` is the largest number of operators for each machine."""
     lines = _device_lines(profile, limit) if profile.devices else _host_lines(profile, limit)
     return "\n".join(lines) + "\n"
 
@@ -93,7 +93,7 @@ def _rows(
     bandwidth: float,
     beyond: str = "",
 ) -> Iterator[str]:
-    """`beyond` stands where arrays were read at more than `bandwidth`."""
+    """The rows; `beyond` marks operators that read arrays faster than `bandwidth`."""
     shown = sorted(operators, key=lambda operator: -operator.seconds)[:limit]
     total = sum(operator.seconds for operator in operators)
     for operator in shown:
@@ -117,7 +117,7 @@ def _rows(
 
 
 def _computed(operator: OperatorTime) -> str:
-    """What an operator computes, and what the file of a model calls that: the first names."""
+    """The nodes of an operator, and the first of its names in a model's file."""
     text = "+".join(operator.computes)
     if not operator.origins:
         return text

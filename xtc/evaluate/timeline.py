@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def timeline(profile: Profile) -> dict[str, Any]:
-    """The spans of one call, as Perfetto and chrome://tracing read them; times in microseconds."""
+    """The spans of one call for Perfetto and chrome://tracing; times are in microseconds."""
     modelled = {device.name for device in profile.devices if device.is_modelled}
     rows = list(dict.fromkeys(span.row for span in profile.spans))
     names = [f"{row} (modelled)" if row in modelled else row for row in rows]

@@ -19,7 +19,7 @@ _TICKS = 5
 
 
 def timeline_picture(profile: Profile) -> str:
-    """SVG of one call, from its first kernel to its end; names stand where bars have room."""
+    """SVG of one call, from its first kernel to its end; bars are labelled if the name fits."""
     spans = [span for span in profile.spans if span.end > span.begin]
     rows = list(dict.fromkeys(span.row for span in spans))
     modelled = {device.name for device in profile.devices if device.is_modelled}
@@ -47,7 +47,7 @@ def timeline_picture(profile: Profile) -> str:
 
 
 def _axis(left: float, total: int, height: float) -> Iterator[str]:
-    """Lines at equal times, with the times below."""
+    """The time axis: vertical lines with labels below."""
     for tick in range(_TICKS + 1):
         x = left + _WIDTH * tick / _TICKS
         yield (

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wall-clock time of a call, repeated: written once for every device.
+"""Measures the wall-clock time of repeated calls, for every device.
 
-Each repeat times a run of consecutive calls and divides; the garbage collector is off meanwhile.
-What a Python loop adds to each call (some 20 ns) is not taken off.
+Each repeat times a series of consecutive calls and divides by their number, with the garbage
+collector off. The overhead of the Python loop (some 20 ns per call) is not subtracted.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from xtc.evaluate.units import time_unit
 
 _GROWTH = 10
 _MARGIN = 1.1
-_HOUSEKEEPING = 20  # times a second that a quiet system takes a core for its own work, at most
+_HOUSEKEEPING = 20  # the most preemptions of a core per second on a quiet system
 _MOST_CALLS = 10**7
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds per call, one sample for each repeat of `number` calls.
+    """Seconds per call, with a sample for each repeat of `number` calls.
 
-    `taken` is how often the kernel gave the processor to another program meanwhile.
+    `taken` is the number of involuntary context switches meanwhile.
     """
 
     samples: tuple[float, ...]
@@ -64,7 +64,7 @@ class Timing:
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether other programs took the processor, more often than housekeeping does."""
+        """Whether other programs preempted this one more often than system housekeeping does."""
         seconds = sum(self.samples) * self.number
         return self.taken > 1 + _HOUSEKEEPING * seconds
 
@@ -86,16 +86,16 @@ def time_calls(
     warmup: int = 1,
     clock: Callable[[], int] = perf_counter_ns,
 ) -> Timing:
-    """Time `fn`; what it raises passes through.
+    """Time `fn`; its exceptions pass through.
 
     Args:
-        fn: the call to time; it returns when its work is done.
-        repeat: how many samples to take, 1 or more.
-        number: calls in each sample; None finds by trial how many last `min_repeat_ms`,
+        fn: the call to time; it returns when its work is complete.
+        repeat: the number of samples, 1 or more.
+        number: calls in each sample; None finds the number that lasts `min_repeat_ms` by trial,
             at least 1.
-        min_repeat_ms: how long a sample lasts at least, in milliseconds.
+        min_repeat_ms: the minimal duration of a sample in milliseconds.
         warmup: calls before the first sample, untimed.
-        clock: nanoseconds from any start, never decreasing.
+        clock: monotonic nanoseconds.
 
     Raises UserError for an unusable argument.
     """
@@ -112,13 +112,13 @@ def time_calls(
 
 
 def _times_taken() -> int:
-    """How often a thread of this process had to leave the processor, though it could run."""
+    """The involuntary context switches of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 @contextmanager
 def garbage_collection_off() -> Iterator[None]:
-    """No collection inside the block; restores what was set before."""
+    """Disable garbage collection inside the block; restores the previous setting."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -129,7 +129,7 @@ def garbage_collection_off() -> Iterator[None]:
 
 
 def _elapsed(fn: Callable[[], None], number: int, clock: Callable[[], int]) -> int:
-    """Nanoseconds that `number` calls take."""
+    """The duration of `number` calls in nanoseconds."""
     calls = itertools.repeat(None, number)
     start = clock()
     for _ in calls:
@@ -138,7 +138,7 @@ def _elapsed(fn: Callable[[], None], number: int, clock: Callable[[], int]) -> i
 
 
 def _calls_that_last(fn: Callable[[], None], nanoseconds: float, clock: Callable[[], int]) -> int:
-    """How many calls take that long: grows a trial run until it does."""
+    """The number of calls that take this long, found by increasing trial runs."""
     number = 1
     while nanoseconds > 0 and (elapsed := _elapsed(fn, number, clock)) < nanoseconds:
         if number >= _MOST_CALLS:

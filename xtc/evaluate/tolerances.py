@@ -1,36 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a right result may lie from its reference.
+"""Default tolerances: how far a correct result may differ from its reference.
 
-For a result of unit roundoff u (half of eps) after reductions of length n, which are formed in
-float32 or wider (unit roundoff v, see xtc/core/types.py) and rounded to the result once; u is that
-of the factors where those were rounded to fewer bits than the result has:
+For a result of unit roundoff u (half of eps) after reductions of length n, which are computed in
+float32 or wider (unit roundoff v, see xtc/core/types.py) and rounded to the result once; if the
+operands were rounded to fewer bits than the result, u is their unit roundoff:
 
     rtol = min(1/4, 4 (4 u + sqrt(n) v))
     atol = rtol * scale + the smallest normal number of the result's type
 
-An element is right where |actual - expected| <= atol + rtol * |expected|.
+An element is correct if |actual - expected| <= atol + rtol * |expected|.
 
 - sqrt(n) v: rounding errors behave as independent with mean zero, so those of n operations grow as
   sqrt(n) v and not as the worst case n v (N. J. Higham, Accuracy and Stability of Numerical
   Algorithms, 2nd ed., SIAM 2002, section 2.8; proved for inner products with high probability by
-  N. J. Higham and T. Mary, SIAM J. Sci. Comput. 41(5), 2019). The factor 4 leaves room: summing n
-  independent terms of mean zero one after the other errs by sqrt(n) v / sqrt(6) of the result's
-  size in the root mean square, a tenth of what is granted.
-- 4 u: the last rounding, elementary functions and the operations around a reduction, which err
-  by a few units each.
-- scale: the error of a sum follows the size of what was added, which a sum that cancels no longer
-  shows. It is estimated by the root mean square of the reference, which stands for the size of the
-  elements of one array, but never by more than 16 times their median, so that a few huge elements
-  do not excuse wrong small ones.
-- 1/4: a looser tolerance would call a half-wrong result right.
+  N. J. Higham and T. Mary, SIAM J. Sci. Comput. 41(5), 2019). The factor 4 is a margin: sequential
+  summation of n independent terms of mean zero has a relative RMS error of sqrt(n) v / sqrt(6), a
+  tenth of the tolerance.
+- 4 u: the last rounding, elementary functions and the operations around a reduction, with errors
+  of a few units each.
+- scale: the error of a sum is proportional to the magnitude of its terms, which cancellation hides.
+  It is estimated by the root mean square of the reference, but by at most 16 times the median of
+  its elements, so that a few huge elements do not hide errors in small ones.
+- 1/4: a looser tolerance would accept a half-wrong result.
 - the smallest normal number: underflow may flush to zero.
-- Instructions that add up pairs of products of bfloat16 need nothing more: a product of two
-  bfloat16 is exact in float32, so each sum is rounded as often as one by fused multiply-adds, or
-  half as often. But they take subnormal factors as zero (Intel, Architecture Instruction Set
-  Extensions Programming Reference, VDPBF16PS), which nothing here excuses: where such factors are
-  multiplied by huge ones, the check says that the result differs.
+- Instructions that sum pairs of bfloat16 products need no extra tolerance: a product of two
+  bfloat16 is exact in float32, so a sum is rounded as often as with fused multiply-adds, or half as
+  often. But they treat subnormal operands as zero (Intel, Architecture Instruction Set Extensions
+  Programming Reference, VDPBF16PS), which the tolerance does not cover: if such operands are
+  multiplied by huge ones, the check reports a difference.
 
-Integers and booleans are exact.
+Integers and booleans are compared exactly.
 """
 
 from __future__ import annotations
@@ -63,8 +62,8 @@ def default_tolerances(
 ) -> tuple[float, float]:
     """(rtol, atol) by the module's formula; (0, 0) for integers and booleans.
 
-    `scale` is the typical size of a sum where nothing cancels; None estimates it from `expected`.
-    `roundoff` is that of factors which were rounded on purpose.
+    `scale` is the typical magnitude of a sum without cancellation; None estimates it from
+    `expected`. `roundoff` is that of operands which were rounded on purpose.
     """
     if kind_of(actual.dtype) != "float":
         return 0.0, 0.0
@@ -77,11 +76,11 @@ def default_tolerances(
 
 
 def rounding_noise(rounded: Array, precise: Array) -> float:
-    """What to add to `atol` for a function that magnifies rounding errors, as exp and casts do.
+    """An addition to `atol` for functions that magnify rounding errors, such as exp and casts.
 
-    Sixteen times the largest difference between the reference computed in the declared types and
-    the one computed in float64: another right evaluation order differs from both as they do from
-    each other, but NumPy sums in blocks, and plain loops lose an order of magnitude to that.
+    It is sixteen times the largest difference between the references in the declared types and in
+    float64. Another correct evaluation order differs from both by a similar amount, but NumPy sums
+    in blocks, to which plain loops lose an order of magnitude.
     """
     with np.errstate(all="ignore"):
         gap = np.abs(rounded.astype(np.float64) - precise.astype(np.float64))
@@ -90,7 +89,7 @@ def rounding_noise(rounded: Array, precise: Array) -> float:
 
 
 def _typical_size(expected: Array) -> float:
-    """The root mean square of the finite elements, at most 16 of their non-zero median."""
+    """The root mean square of the finite elements, at most 16 times their non-zero median."""
     sizes = np.abs(expected.astype(np.float64)).ravel()
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
     if sizes.size == 0:

@@ -27,7 +27,7 @@ _BASE64_COLUMNS = 96
 
 
 def listed(array: Array, element: ElementType) -> Any:
-    """`array` as a number or nested lists of numbers, or None where too many or not exact."""
+    """`array` as a number or nested lists of numbers; None if it is too large or not exact."""
     if array.size > MAX_LISTED:
         return None
     with np.errstate(invalid="ignore"):
@@ -50,7 +50,7 @@ def _shortest(value: Any, element: ElementType) -> bool | int | float | None:
 
 
 def from_list(tree: Tree, type: TensorType) -> Array:
-    """The array that nested lists of numbers spell. Raises UserError where they do not fit."""
+    """The array in nested lists of numbers. Raises UserError if they do not fit `type`."""
     numbers = list(_numbers(tree, type.sizes, type.element))
     return np.stack(numbers).reshape(type.sizes)
 
@@ -84,7 +84,7 @@ def to_base64(array: Array) -> str:
 
 
 def from_base64(text: str, type: TensorType) -> Array:
-    """The array whose bytes `text` holds. Raises UserError for anything but exactly these bytes."""
+    """The array whose bytes `text` encodes. Raises UserError for a wrong number of bytes."""
     try:
         data = base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError) as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An operator's attributes as plain data: what is written down, and what may be read back."""
+"""An operator's attributes as plain data, for writing and for checked reading."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _hint_text(hint: Any) -> str:
 
 
 def _conforms(value: Any, hint: Any) -> bool:
-    """Whether plain data is of type `hint`; a hint that is not about plain data admits anything."""
+    """Whether plain data has type `hint`; other hints accept any value."""
     origin, choices = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return any(_conforms(value, choice) for choice in choices)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gives symbolic dimensions their sizes: a copy of the graph with every type inferred anew."""
+"""Fixes symbolic dimensions: copies the graph and infers every type again."""
 
 from __future__ import annotations
 

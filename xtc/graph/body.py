@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that another graph repeats: a graph of its own, with what it reads from outside."""
+"""The body of a repetition: a separate graph, and the tensors that it captures from outside."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Write = Callable[..., Tensor]
 def body_graph(
     write: Write, types: Sequence[TensorType]
 ) -> tuple[Graph, list[int], tuple[Tensor, ...]]:
-    """The graph of what `write` computes from tensors of `types`, and what that reads.
+    """The graph that `write` builds on tensors of `types`, with the numbers of those it reads.
 
-    The graph's inputs are those of the tensors that are read, whose numbers are returned, then what
-    is read from outside: results of other operators, inputs, and constants of more than one
-    element. Raises UserError where nothing is computed, and what `write` raises.
+    The third result has the captured tensors: results of other operators, inputs, and constants of
+    more than one element. They follow the tensors that are read among the graph's inputs. Raises
+    UserError if nothing is computed; errors of `write` pass through.
     """
     builder = GraphBuilder("body", user_location(), captures=True)
     given = [Tensor(None, type) for type in types]
@@ -50,13 +50,13 @@ def body_graph(
 
 
 def traced(write: Callable[..., Sequence[Tensor]], types: Sequence[TensorType]) -> list[TensorType]:
-    """The types of what `write` computes from tensors of `types`; its operators are dropped."""
+    """The types of the results of `write` on tensors of `types`; its operators are discarded."""
     with GraphBuilder("body", user_location(), captures=True):
         return [tensor.type for tensor in write(*(Tensor(None, type) for type in types))]
 
 
 def _needed(nodes: Sequence[Node], result: Tensor) -> list[Node]:
-    """The nodes that the result depends on."""
+    """The nodes on which the result depends."""
     needed = {result}
     kept = []
     for node in reversed(nodes):
@@ -67,7 +67,7 @@ def _needed(nodes: Sequence[Node], result: Tensor) -> list[Node]:
 
 
 def _copied(nodes: Sequence[Node], copies: dict[Tensor, Tensor]) -> list[Node]:
-    """Nodes that read copies, under names that are made up, where the body's user runs."""
+    """Copies of nodes on copied operands, under generated names."""
     made = []
     for node in nodes:
         inputs = tuple(copies.get(tensor, tensor) for tensor in node.inputs)

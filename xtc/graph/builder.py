@@ -34,10 +34,10 @@ _current: ContextVar[GraphBuilder | None] = ContextVar("graph", default=None)
 
 @dataclass(eq=False)
 class GraphBuilder:
-    """Collects what is written inside `with O.graph(...)`; `graph` holds the result afterwards.
+    """Collects the operators written inside `with O.graph(...)`; `graph` is the finished graph.
 
-    One that `captures` is a body that another graph repeats: its operators may read tensors that
-    are computed elsewhere, and it leaves what it collected in `nodes`.
+    With `captures` it builds the body of a repetition: its operators may read tensors that are
+    computed elsewhere, and `nodes` has the operators afterwards.
     """
 
     name: str
@@ -93,7 +93,7 @@ class GraphBuilder:
             self._graph = _finish(self) if not self.calls else _untyped(self)
 
     def _join(self, outer: GraphBuilder) -> None:
-        """Make what was written here a part of the graph around, and a graph of copies."""
+        """Add these nodes to the enclosing graph; this builder's graph gets copies."""
         before = len(outer.nodes)
         outer.calls += [replace(call, position=before + call.position) for call in self.calls]
         outer.nodes += self.nodes
@@ -131,7 +131,7 @@ class GraphBuilder:
         args: tuple[object, ...],
         keywords: Mapping[str, Any],
     ) -> Tensor:
-        """Note a call whose operands have no types yet, and return what stands for its result."""
+        """Record a call whose operands have no types yet; returns a placeholder for its result."""
         where, name = user_location(), keywords.get("name")
         if name is not None:
             with located(where):
@@ -146,7 +146,7 @@ class GraphBuilder:
         return result
 
     def rewritten(self, known: Mapping[Tensor, Tensor]) -> Graph:
-        """The graph anew, on tensors with types in place of its inputs. Raises UserError."""
+        """The graph rebuilt with typed tensors in place of its inputs. Raises UserError."""
         nodes, copies = copied_nodes(self.nodes)
         tensors = {**known, **copies}
         fresh = GraphBuilder(self.name, self.where)
@@ -171,12 +171,12 @@ class GraphBuilder:
         return _finish(fresh)
 
     def replace(self, nodes: Sequence[Node]) -> None:
-        """Take other nodes, in an order in which they can run, for those written so far."""
+        """Replace the nodes collected so far by others in topological order."""
         self.nodes[:] = nodes
         self._own.update(nodes)
 
     def _in_order(self, tensor: Tensor) -> Tensor:
-        """The tensor, or the transposition of one that lies in memory in another order."""
+        """The tensor; with a layout, the transposition of the tensor that is stored in memory."""
         if tensor.stored is None:
             return tensor
         if tensor not in self._read:
@@ -185,7 +185,7 @@ class GraphBuilder:
         return self._read[tensor]
 
     def _owns(self, node: Node | Tensor) -> bool:
-        """Whether what computes a tensor is of this graph, or of one around it."""
+        """Whether the producer of a tensor belongs to this graph or to an enclosing one."""
         if self.captures or node in self._own:
             return True
         return self._outer is not None and self._outer._owns(node)
@@ -220,20 +220,20 @@ def tensor(
     """Declare a tensor: an input of the graphs that use it, a constant, or a state.
 
     Args:
-        shape: sizes, 1 or more each; the first may be a name (a symbolic dimension). None for those
-            of `const`; without it, the type of the input stays open, and so does the graph, which
-            `graph.typed(...)` makes one that can be compiled.
+        shape: sizes, 1 or more each; the first may be a name (a symbolic dimension). None takes the
+            shape of `const`. An input without a shape has no type yet, and `graph.typed(...)` gives
+            its graph types before it can be compiled.
         dtype: element type, a name such as "float32" or a NumPy type; float32 where None.
-        name: unique in the graph; made up where None.
+        name: unique in the graph; generated if None.
         device: where the tensor lives when a call starts; None is the host.
-        const: the value, for a state the one before the first call, zeros where None; the array is
-            copied, so later changes to it change nothing.
-        state: whether it lives in the module between calls, each of which gives it the value that
-            `O.update` says. Callers do not pass it.
+        const: the value of a constant, or the initial value of a state, whose default is zeros. The
+            array is copied, so later changes to it have no effect.
+        state: whether the module keeps the tensor between calls; `O.update` says its value after a
+            call. Callers do not pass it.
         layout: the order of its dimensions in memory, the outermost first. `(1, 0)` is an input
-            whose array has the dimensions the other way round: its rows are the tensor's columns.
+        whose array is stored transposed: its rows are the tensor's columns.
 
-    Raises UserError naming the caller's line.
+    Raises UserError with the caller's line.
     """
     where = user_location()
     with located(where):
@@ -255,7 +255,7 @@ def tensor(
 
 
 def _declared(tensor: Tensor) -> Tensor:
-    """The tensor, which the open graph knows."""
+    """The tensor, registered in the open graph."""
     builder = _current.get()
     if builder is not None:
         builder.declared.append(tensor if tensor.stored is None else tensor.stored[0])
@@ -263,11 +263,11 @@ def _declared(tensor: Tensor) -> Tensor:
 
 
 def _declared_type(shape: object, dtype: object, const: object) -> TensorType:
-    """The type given; a constant without a shape has that of its value."""
+    """The declared type; a constant without a shape takes that of its value."""
     if shape is not None:
         return tensor_type(shape, "float32" if dtype is None else dtype)
     if isinstance(const, bool):
-        raise UserError("const of a tensor is its value, and its shape is needed")
+        raise UserError("const of a tensor is its value; a bool needs a shape")
     array = as_array(const, "the constant")
     return tensor_type(array.shape, array.dtype if dtype is None else dtype)
 
@@ -279,15 +279,15 @@ def _check_open(state: bool, layout: object) -> None:
 
 
 def _stored(tensor: Tensor, layout: Sequence[int]) -> tuple[Tensor, tuple[int, ...]]:
-    """The input that lies in memory in the order `layout`, and the order that makes the tensor."""
+    """The input as stored in the order `layout`, and the permutation that gives the tensor."""
     given = tuple(layout) if isinstance(layout, Iterable) else (layout,)
     rank = tensor.type.rank
     if sorted(map(str, given)) != sorted(map(str, range(rank))):
-        raise UserError(f"layout={layout!r} is no order of {rank} dimensions")
+        raise UserError(f"layout={layout!r} does not permute {rank} dimensions")
     if tensor.state:
-        raise UserError("a state has no layout", hints=["declare it in the order wanted"])
+        raise UserError("a state has no layout", hints=["declare it in its order in memory"])
     if tensor.const is not None:
-        raise UserError("a constant has no layout", hints=["pass its array in the order wanted"])
+        raise UserError("a constant has no layout", hints=["pass its array in that order"])
     type = tensor.type.with_shape(tuple(tensor.type.shape[axis] for axis in given))
     back = tuple(given.index(axis) for axis in range(rank))
     return replace(tensor, type=type), back
@@ -308,20 +308,20 @@ def inputs(*tensors: Tensor) -> None:
 
 
 def outputs(*tensors: Tensor) -> None:
-    """Say what the graph gives back; without it, every result that no operator uses."""
+    """Choose the graph's outputs; by default every result that no operator uses."""
     builder = _open_builder("O.outputs")
     builder.outputs = _listed(tensors, "O.outputs", builder.outputs)
 
 
 def update(state: Tensor, value: Tensor) -> None:
-    """Say what a state is after a call; within the call it stays as it was.
+    """Set the value of a state after a call; within the call it keeps its old value.
 
-    Where nothing reads the old value afterwards, it is overwritten in place. Raises UserError where
-    `value` is of another type, or no result of this graph.
+    It is overwritten in place if nothing reads the old value afterwards. Raises UserError if
+    `value` has another type or is not a result of this graph.
     """
     builder = _open_builder("O.update")
     with located(user_location()):
-        if not isinstance(value, UntypedTensor):  # which waits to be checked
+        if not isinstance(value, UntypedTensor):  # an untyped tensor is checked later
             value = checked_update(state, value, builder.updates)
         builder.updates[state] = value
 
@@ -353,7 +353,7 @@ def apply(
 
 
 def open_graph() -> GraphBuilder:
-    """What operators are being added to. Raises UserError outside of a graph."""
+    """The builder to which operators are added. Raises UserError outside a graph."""
     return _open_builder("an operator")
 
 
@@ -363,7 +363,7 @@ def wait(
     args: tuple[object, ...],
     keywords: Mapping[str, object],
 ) -> Tensor:
-    """Note a call of an operator's function in the open graph until its operands have types."""
+    """Record a call of an operator's function in the open graph until its operands have types."""
     return _open_builder(f"O.{operator}").wait(operator, function, args, keywords)
 
 
@@ -416,7 +416,7 @@ def _const(value: object, type: TensorType) -> np.ndarray | None:
 
 
 def _is_immutable(array: np.ndarray) -> bool:
-    """Whether an array is a view of Python's bytes in row-major order: nothing can change it."""
+    """Whether an array is a row-major view of Python's bytes, which cannot change."""
     base: object = array
     while isinstance(base, np.ndarray):
         if base.flags.writeable:
@@ -477,7 +477,7 @@ def _finish(builder: GraphBuilder) -> Graph:
 
 
 def _untyped(builder: GraphBuilder) -> UntypedGraph:
-    """The graph so far: its inputs are what is read and computed nowhere in it."""
+    """The graph so far: its inputs are the tensors that it reads and does not compute."""
     made = {call.result for call in builder.calls} | {node.output for node in builder.nodes}
     operands = [tensor for call in builder.calls for tensor in call.operands()]
     operands += [tensor for node in builder.nodes for tensor in node.inputs]

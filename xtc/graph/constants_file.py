@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Large constants of a graph, in a `.npz` file beside its YAML file.
 
-Any NumPy reads it; bfloat16, which NumPy's format does not know, is stored as its bits in uint16.
-The YAML file records the SHA-256 of the file. Reading trusts nothing: plain arrays only, stored
-without compression, of exactly the names, types and sizes that the YAML file declares.
+Plain NumPy reads it; bfloat16, which NumPy's format lacks, is stored as its bits in uint16. The
+YAML file records the SHA-256 of the file. The reader accepts only uncompressed plain arrays of
+exactly the names, types and sizes that the YAML file declares.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def file_sha256(file: IO[bytes]) -> str:
 
 
 def check_file_name(name: str) -> str:
-    """`name` if it is a plain file name, which cannot lead out of its folder."""
+    """`name` if it is a plain file name, which cannot leave its folder. Raises UserError."""
     if _PLAIN_NAME.fullmatch(name) is None or name in (".", ".."):
         raise UserError(
             f"{name!r} is not a plain file name",
@@ -60,7 +60,7 @@ def check_file_name(name: str) -> str:
 
 
 def read_constants(path: Path, sha256: str, types: Mapping[str, TensorType]) -> dict[str, Array]:
-    """The arrays of `path` by name. Raises UserError unless it is exactly what is declared."""
+    """The arrays of `path` by name. Raises UserError unless the file matches the declarations."""
     if not path.is_file():
         raise UserError(f"the constants file '{path.name}' is missing", notes=[str(path)])
     try:
@@ -120,7 +120,7 @@ def _read_one(archive: zipfile.ZipFile, info: zipfile.ZipInfo, type: TensorType)
 
 
 def _header(type: TensorType) -> str:
-    """The header of the only array that may be there: it is compared, not parsed."""
+    """The header that the array must have: it is compared, not parsed."""
     descr = _stored_dtype(type.element).str
     return f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {type.sizes}, }}"
 

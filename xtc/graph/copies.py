@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes of one graph as those of another, whose inputs are what the first computed elsewhere."""
+"""Copies nodes into another graph; tensors computed by other nodes become its inputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xtc.graph.tensor import Tensor
 def copied_nodes(nodes: Sequence[Node]) -> tuple[list[Node], dict[Tensor, Tensor]]:
     """Copies of nodes that read copies; a tensor that other nodes compute becomes an input.
 
-    Returns the copies, and the copy of each tensor that is not the tensor itself.
+    Returns the copies, and a mapping from each copied tensor to its copy.
     """
     copies: dict[Tensor, Tensor] = {}
     made = []

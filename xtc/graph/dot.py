@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A graph as Graphviz text, for those who want to lay it out themselves: `dot -Tpdf`."""
+"""A graph as Graphviz text, for `dot -Tpdf` and other layout programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHAPES = {
 
 
 def dot_text(graph: Graph) -> str:
-    """Graphviz text of `graph`: shapes tell inputs, constants, operators and outputs apart."""
+    """Graphviz text of `graph`: shapes distinguish inputs, constants, operators and outputs."""
     drawing = drawing_of(graph)
     colours = device_colours(drawing.devices)
     lines = [

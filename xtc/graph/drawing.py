@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a drawing of a graph shows: its boxes with their texts, the lines between them, the devices.
+"""The contents of a drawing of a graph: boxes with texts, lines between them, and devices.
 
-A constant is drawn above each operator that reads it, so that a shared one ties no knots.
+A constant is drawn above each operator that reads it, so that shared constants tangle no edges.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ HOST = "the host"
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """One box: its heading, lines of detail below it, and all that is known of it as a tooltip.
+    """One box: a heading, lines of detail below it, and the full description as a tooltip.
 
-    `device` is a device's name, None for what lives or runs on the host.
+    `device` is a device's name, or None for the host.
     """
 
     kind: Kind
@@ -55,7 +55,7 @@ class Drawing:
 
 
 def drawing_of(graph: Graph) -> Drawing:
-    """Everything to draw of `graph`."""
+    """The drawing of `graph`."""
     boxes: list[Box] = []
     lines: list[Line] = []
     number_of: dict[Tensor, int] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has a graph for each choice of its free sizes, as a model from a file has."""
+"""A family of graphs, one for each choice of free sizes, such as a model from a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 
 class FamilyInput(Protocol):
-    """An input: its name, and its shape, in which a text is the name of a free size."""
+    """An input: its name and its shape, in which texts name free sizes."""
 
     @property
     def name(self) -> str: ...
@@ -29,7 +29,7 @@ class GraphFamily(Protocol):
 
     Attributes:
         name: of the compiled function.
-        inputs: in order, those included that only some of the graphs have.
+        inputs: in order, including those that only some of the graphs have.
         symbols: names of the free sizes.
     """
 
@@ -45,21 +45,21 @@ class GraphFamily(Protocol):
     def bind(
         self, dims: Mapping[str, int] | None = None, values: Mapping[str, Any] | None = None
     ) -> Graph:
-        """The graph for sizes, and for values of the inputs that shapes depend on."""
+        """The graph for these sizes, and for values of the inputs on which shapes depend."""
         ...
 
     def sizes_of(self, arrays: Mapping[str, Array]) -> tuple[dict[str, int], dict[str, Array]]:
-        """The sizes and values that the arrays of a call, by input name, fix."""
+        """The sizes and values that the arrays of a call determine; arrays are by input name."""
         ...
 
     def input_names(self, graph: Graph) -> dict[str, str]:
-        """The family's names of a graph's inputs, by the graph's own."""
+        """The family's name of each input of a graph, by the graph's name."""
         ...
 
     def carried(self, array: Array) -> Array:
-        """An argument as graphs take it."""
+        """An argument in the form that graphs take."""
         ...
 
     def results(self, arrays: Any) -> Any:
-        """What a graph gives, an array or a tuple of them, as callers get it."""
+        """A graph's results, an array or a tuple of arrays, in the form that callers get."""
         ...

@@ -35,7 +35,7 @@ def finish_graph(
     outputs: Sequence[Tensor] | None,
     updates: Mapping[Tensor, Tensor] | None = None,
 ) -> FinishedGraph:
-    """The graph of `nodes`, in the order written. Raises UserError where it is not sound."""
+    """The graph of `nodes`, in the order written. Raises UserError if it is invalid."""
     with located(where):
         check_function_name(name)
         if not nodes:
@@ -70,7 +70,7 @@ def _is_input(tensor: Tensor) -> bool:
 
 
 def _choose_inputs(used: Iterable[Tensor], inputs: Sequence[Tensor] | None) -> tuple[Tensor, ...]:
-    """The inputs as given, else in the order in which they were declared; states come last."""
+    """The inputs as given, else in the order of their declaration; states come last."""
     leaves = sorted(filter(_is_input, used), key=lambda tensor: tensor.number)
     needed = tuple(tensor for tensor in leaves if not tensor.state)
     states = tuple(tensor for tensor in leaves if tensor.state)
@@ -131,9 +131,9 @@ def _check_used(declared: Iterable[Tensor], used: Container[Tensor]) -> None:
 
 
 def _name_tensors(tensors: Iterable[Tensor]) -> dict[Tensor, Tensor]:
-    """Each tensor under a unique name: the user's own where given, else one made up in graph order.
+    """Each tensor under a unique name: the user's name, or one generated in graph order.
 
-    An input or constant without a name is copied, for the user may use it in other graphs too.
+    An unnamed input or constant is copied, because the user may use it in other graphs too.
     """
     all_tensors = list(dict.fromkeys(tensors))
     taken = _user_names(all_tensors)
@@ -169,7 +169,7 @@ def _user_names(tensors: Iterable[Tensor]) -> set[str]:
 
 
 def _stem(tensor: Tensor) -> str:
-    """The made-up name of a tensor without its number."""
+    """The generated name of a tensor without its number."""
     if tensor.producer is not None:
         return tensor.producer.op.name
     return "input" if tensor.const is None else "const"

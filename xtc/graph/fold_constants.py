@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants that the host would rewrite in each call for a device become constants themselves."""
+"""Folds operators on constants whose results the host would send to a device in each call."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from xtc.graph.rewritten import rewritten
 from xtc.graph.tensor import Tensor
 
 VIEWS = frozenset({"reshape", "slice", "transpose"})
-"""Of a constant, they are resident as they are: passes store them, or read the constant itself."""
+"""Applied to a constant they stay: passes store the result on the device or read the constant."""
 MOVEMENT = VIEWS | {"cast", "concat", "expand", "flip", "pad", "pad_mirrored", "tile", "unpad"}
-"""Operators that give the same bits wherever they are computed."""
+"""Operators with bit-identical results on every machine."""
 MAX_GROWTH = 4
-"""How many times as large as its operands a result may be; small ones may be larger."""
+"""The largest ratio of a result's size to that of its operands; small results are exempt."""
 SMALL_BYTES = 1 << 16
 
 
 def fold_constants(graph: Graph, kept: Collection[str] = ()) -> Graph:
-    """The graph with casts, pads, concatenations and such of constants computed now.
+    """The graph with casts, pads, concatenations and similar operators on constants evaluated.
 
-    It is done where the host computes them and a device reads them: each call would send them.
-    `kept` are names of nodes that stay, as those with a schedule.
+    Only results that the host computes and a device reads are folded: each call would send them.
+    `kept` names nodes that stay, such as those with a schedule.
     """
     folding = _Folding(graph, frozenset(kept))
     folding.evaluate()
@@ -43,14 +43,14 @@ def fold_constants(graph: Graph, kept: Collection[str] = ()) -> Graph:
 
 @dataclass
 class _Folding:
-    """Values of results that are known, by tensor."""
+    """Known values of results, by tensor."""
 
     graph: Graph
     kept: frozenset[str]
     values: dict[Tensor, Array] = field(default_factory=dict)
 
     def evaluate(self) -> None:
-        """Compute what depends on constants alone."""
+        """Evaluate the nodes that depend only on constants."""
         given = {*self.graph.outputs, *(value for _, value in self.graph.updates)}
         for node in self.graph.nodes:
             if node.output not in given and self._is_known(node):
@@ -62,14 +62,14 @@ class _Folding:
                 self.values[node.output] = array
 
     def is_rewritten(self, tensor: Tensor) -> bool:
-        """Whether a value is known that is no plain view of a constant."""
+        """Whether the value is known and is not a plain view of a constant."""
         node = tensor.producer
         if tensor not in self.values or node is None:
             return False
         return node.op.name not in VIEWS or any(t in self.values for t in node.inputs)
 
     def constant(self, tensor: Tensor) -> Tensor:
-        """The constant in place of a result."""
+        """The constant that replaces a result."""
         value = self.values[tensor]
         return Tensor(tensor.name, tensor.type, const=value, where=tensor.where)
 

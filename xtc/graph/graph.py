@@ -29,7 +29,7 @@ class Graph:
         inputs: tensors the caller passes, in order.
         outputs: tensors the caller gets back, in order.
         nodes: operators in topological order.
-        updates: states, which are the last inputs, each with the result that it is after a call.
+        updates: the states, which are the last inputs, each with its value after a call.
     """
 
     name: str
@@ -56,11 +56,11 @@ class Graph:
 
     @property
     def reduction_size(self) -> int:
-        """Terms summed along all nodes; the scale of rounding errors to expect."""
+        """The number of summed terms over all nodes; the scale of expected rounding errors."""
         return sum(node.op.reduction_size(*node.input_types) for node in self.nodes)
 
     def node(self, name: str) -> Node:
-        """The node whose result is called `name`. Raises UserError where there is none."""
+        """The node whose result is called `name`. Raises UserError if it does not exist."""
         for node in self.nodes:
             if node.name == name:
                 return node
@@ -70,19 +70,19 @@ class Graph:
         )
 
     def bind(self, dims: Mapping[str, int] | None = None, **more: int) -> Graph:
-        """This graph with symbolic dimensions fixed, every type inferred anew.
+        """This graph with symbolic dimensions fixed and every type inferred again.
 
         Raises UserError for unknown names and sizes below 1.
         """
         return bind_graph(self, {**(dims or {}), **more})
 
     def typed(self, *types: object, **named: object) -> Graph:
-        """The graph on inputs of these types, given by position or by input name.
+        """The graph with these input types, given by position or by input name.
 
-        A type is a pair of a shape and an element type; a shape, of the element type that the input
-        declares, or float32; or an array that has it. Inputs with a type need none. A graph with
-        inputs that are declared without a shape becomes one that can be compiled. Raises UserError
-        for types that declarations or operators do not take.
+        A type is a pair of a shape and an element type; a shape alone, with the declared element
+        type or float32; or an array of that type. Inputs that have a type need none. Use it for a
+        graph whose inputs were declared without a shape: the result can be compiled. Raises
+        UserError for types that contradict a declaration or that an operator refuses.
         """
         from xtc.graph.input_types import given_types
 
@@ -92,23 +92,23 @@ class Graph:
         return self
 
     def evaluate(self, *args: Any, precise: bool = False, **arrays: Any) -> Any:
-        """The graph's meaning in NumPy on arrays given by position or by input name.
+        """Evaluate the graph with NumPy, on arrays given by position or by input name.
 
-        With `precise`, floats are computed in float64 throughout. Returns the output array, or a
-        dict by name where there are several. Raises UserError for missing or misshapen arrays.
+        With `precise`, all floats are computed in float64. Returns the output array, or a dict by
+        name if there are several. Raises UserError for missing or misshapen arrays.
         """
         results = evaluate_graph(self, args, arrays, precise=precise)
         return results[str(self.outputs[0].name)] if len(self.outputs) == 1 else results
 
     def save(self, path: str | Path) -> None:
-        """Write the graph as YAML, constants included, whole or not at all."""
+        """Write the graph and its constants as YAML; an error leaves no partial file."""
         from xtc.graph.yaml_file import save_graph
 
         save_graph(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Graph:
-        """Read a graph that `save` wrote. Raises UserError on anything else."""
+        """Read a graph that `save` wrote. Raises UserError for other files."""
         from xtc.graph.yaml_file import load_graph
 
         return cls(*load_graph(Path(path)))
@@ -121,7 +121,7 @@ class Graph:
 
     @classmethod
     def from_yaml(cls, text: str, where: str = "<text>") -> Graph:
-        """The graph that `to_yaml` wrote. Raises UserError with locations in `where`."""
+        """Parse the text of `to_yaml`. Errors give locations in `where`, the text's name."""
         from xtc.graph.yaml_file import parse_graph
 
         return cls(*parse_graph(text, where))
@@ -133,13 +133,13 @@ class Graph:
         return dot_text(self)
 
     def to_svg(self) -> str:
-        """An SVG drawing of the graph, laid out here: Graphviz is not needed."""
+        """An SVG drawing of the graph; does not need Graphviz."""
         from xtc.graph.svg import svg_text
 
         return svg_text(self)
 
     def _repr_svg_(self) -> str:
-        """What a notebook shows of the graph."""
+        """The graph as notebooks display it."""
         return self.to_svg()
 
     def __iter__(self) -> Iterator[Node]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types that a caller gives to the inputs of a graph, in any of the forms that say them."""
+"""Parses the input types that a caller gives to a graph, in any accepted form."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def given_types(
     types: Sequence[object],
     named: Mapping[str, object],
 ) -> dict[str, TensorType]:
-    """The type of each input by name. Raises UserError where one misses or contradicts another."""
+    """The type of each input by name. Raises UserError if one is missing or contradictory."""
     names = list(inputs)
     known = {
         name: None
@@ -32,7 +32,7 @@ def given_types(
 
 
 def _checked(name: str, tensor: Tensor, given: object) -> TensorType:
-    """The type given to an input, which its declaration allows. Raises UserError otherwise."""
+    """The type given to an input. Raises UserError if its declaration does not allow it."""
     note = f"it is declared at {tensor.where}"
     if not isinstance(tensor, UntypedTensor):
         type = tensor.type if given is None else _type(given, tensor.dtype)

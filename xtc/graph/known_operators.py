@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators by name: the class of its name in `xtc/ops/<name>.py`, and those of others."""
+"""Finds operators by name: classes in `xtc/ops/<name>.py`, and third-party ones."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _PACKAGE = _GROUP = "xtc.ops"
 
 @cache
 def operators() -> tuple[str, ...]:
-    """Sorted names of the operators: files of `xtc/ops` that define the operator of their name."""
+    """Sorted names of the operators: files of `xtc/ops` that define an operator of that name."""
     return tuple(name for name in modules(_PACKAGE) if _class(name) is not None)
 
 
 def operator(name: str) -> type[Operator]:
-    """The class of the operator called `name`; one of the project's is found without a look at
-    others. Raises UserError where there is none."""
+    """The class of the operator called `name`; the project's own come first. Raises UserError if
+    there is none."""
     found = _find(name) if is_name(name) else None
     if found is None:
         known = sorted({*operators(), *defined(Operator), *entries(_GROUP)})
@@ -30,11 +30,11 @@ def operator(name: str) -> type[Operator]:
 
 
 def require_known(op: Operator) -> None:
-    """Raise UserError unless the name of `op` leads back to its class, as reading a file needs."""
+    """Raise UserError unless the name of `op` finds its class, which reading a file requires."""
     kind = type(op)
     if not (is_name(op.name) and _find(op.name) is kind):
         raise UserError(
-            f"operator '{op.name}' is not known by its name, so nothing could read its graph back",
+            f"operator '{op.name}' is not registered, so its graph could not be read back",
             notes=[f"it is {kind.__module__}.{kind.__qualname__}"],
             hints=["xtc.extend(FILE) with the file of the class, or an entry point of xtc.ops"],
         )

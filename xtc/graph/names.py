@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of graphs and tensors: C identifiers that collide with nothing the generated code uses."""
+"""Names of graphs and tensors: C identifiers that cannot collide with generated code."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ _LIBRARY = frozenset(
 
 
 def check_name(name: object, of_what: str) -> str:
-    """`name` if it can be used. Raises UserError saying why not."""
+    """`name` if it is valid. Raises UserError with the reason otherwise."""
     if not isinstance(name, str) or _IDENTIFIER.fullmatch(name) is None:
         raise UserError(
             f"{name!r} cannot be the name of {of_what}",
@@ -103,11 +103,11 @@ def check_name(name: object, of_what: str) -> str:
 
 
 def check_function_name(name: str) -> str:
-    """`name` if a C function can carry it. Raises UserError for keywords and library functions."""
+    """`name` if it can name a C function. Raises UserError for keywords and library functions."""
     if name in _C_KEYWORDS or name in _LIBRARY or name.startswith("__"):
         raise UserError(
             f"graph name '{name}' is taken by the C language or its library",
-            notes=["the compiled function is called like the graph"],
+            notes=["the compiled function has the graph's name"],
             hints=[f"for example '{name}_graph'"],
         )
     return name

@@ -15,7 +15,7 @@ from xtc.graph.tensor import Tensor
 
 @dataclass(eq=False, repr=False)
 class Node:
-    """An operator, its operands and its only result.
+    """An operator with its operands and its single result.
 
     The node's id in IR and schedules is the result's name.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator must say of itself: its type rule, its meaning, its MLIR, its loop names."""
+"""The contract of operators: type rule, NumPy reference, MLIR emission, loop names."""
 
 from __future__ import annotations
 
@@ -22,40 +22,41 @@ class Operator(ABC):
     """One operator with its attributes, which are the fields of the (frozen) subclass.
 
     Attributes are plain data (numbers, strings, None, tuples of them): they are printed, saved and
-    compared as they stand. A subclass lives in the file of `xtc/ops` that carries its name.
+    compared unchanged. A subclass lives in the file of `xtc/ops` that has its name.
     """
 
     name: ClassVar[str]
 
     @abstractmethod
     def infer(self, *inputs: TensorType) -> TensorType:
-        """The result's type. Raises UserError saying which operand or attribute does not fit.
+        """The result's type. Raises UserError that names the operand or attribute that does not
+        fit.
 
-        The first dimension of an operand may be symbolic; the rule must carry it through or refuse.
+        The first dimension of an operand may be symbolic; the rule must propagate or refuse it.
         """
 
     @abstractmethod
     def reference(self, *arrays: Array) -> Array:
-        """The meaning in NumPy, on arrays of the operands' shapes.
+        """The operator's reference in NumPy, on arrays of the operands' shapes.
 
-        Float operands come in their own type or all in float64; the result is rounded to the
-        declared type by the caller. Intermediate sums use the accumulator of the operand's type.
+        Float operands have the declared type, or all of them float64; the caller rounds the result
+        to the declared type. Intermediate sums use the accumulator of the operand's type.
         """
 
     @abstractmethod
     def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:
-        """Append the linalg operations; `result` is the static type `infer` gave."""
+        """Append the linalg operations; `result` is the static type that `infer` returned."""
 
     @abstractmethod
     def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
-        """Loops of the main operation, outermost first; () where nothing is left to schedule."""
+        """Loops of the main operation, outermost first; () if there is nothing to schedule."""
 
     def flops(self, *inputs: TensorType) -> int:
         """Arithmetic operations, a multiply-add being two; by default one per result element."""
         return self.infer(*inputs).size
 
     def reduction_size(self, *inputs: TensorType) -> int:
-        """How many products or terms one result element sums; scales the tolerance of checks."""
+        """The number of terms in the sum of one result element; scales the tolerance of checks."""
         return 1
 
 

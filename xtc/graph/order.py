@@ -10,9 +10,9 @@ from xtc.core.errors import UserError
 
 
 def topological(needs: Mapping[str, Sequence[str]]) -> list[str]:
-    """The keys so that each comes after what it needs; as they stand where that already holds.
+    """The keys in an order in which each follows those that it needs; stable.
 
-    What is needed but is no key itself counts as there. Raises UserError naming a cycle.
+    Needed names that are not keys count as present. Raises UserError that names a cycle.
     """
     position = {name: number for number, name in enumerate(needs)}
     names = list(needs)
@@ -36,7 +36,7 @@ def topological(needs: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _cyclic(waits: Mapping[str, set[str]], stuck: set[str]) -> UserError:
-    """Every stuck name waits for another stuck one, so following them must come back."""
+    """Finds a cycle: every stuck name waits for another stuck name."""
     path = [min(stuck)]
     while True:
         following = min(name for name in waits[path[-1]] if name in stuck)
@@ -49,7 +49,7 @@ def _cyclic(waits: Mapping[str, set[str]], stuck: set[str]) -> UserError:
 
 
 class CyclicError(UserError):
-    """Nodes that need each other; `cycle` are their names, the first one repeated at the end."""
+    """A cyclic graph; `cycle` has the names along the cycle, the first repeated at the end."""
 
     def __init__(self, cycle: Sequence[str]) -> None:
         self.cycle = tuple(cycle)

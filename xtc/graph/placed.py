@@ -25,7 +25,7 @@ def is_placed(graph: Graph) -> bool:
 
 
 def placed_on(graph: Graph, placed: Placement) -> Graph:
-    """The same graph with every operator and constant on a device; arguments stay on the host."""
+    """The graph with every operator and constant on a device; arguments stay on the host."""
     moved: dict[Tensor, Tensor] = {tensor: tensor for tensor in graph.inputs}
     for tensor in graph.constants:
         moved[tensor] = replace(tensor, placement=None if tensor.is_scalar_constant else placed)

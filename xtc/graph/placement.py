@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a tensor lives or an operator runs, as the graph records it: names, not live devices."""
+"""Placements of tensors and operators, recorded as device names rather than live devices."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _NAME = re.compile(r"(?P<target>[a-z][a-z_]*)(?P<index>[0-9]*)")
 class Placement:
     """A device by target and name, `mppa0`.
 
-    `device` is the live device where the user gave one; it takes no part in equality and is not
-    saved, so that a graph can be read back on a machine without the device.
+    `device` is the live device if the user gave one; equality ignores it and it is not saved, so
+    that a graph can be read back on a machine without the device.
     """
 
     target: str
@@ -29,7 +29,7 @@ class Placement:
 
 
 def placement(device: object) -> Placement | None:
-    """The placement a `device=` argument means: None (the host), a device, or a name like "mppa0".
+    """The placement of a `device=` argument: None (the host), a device, or a name such as "mppa0".
 
     Raises UserError for anything else.
     """

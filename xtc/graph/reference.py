@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a graph's NumPy meaning, node by node: what every target's results are checked against."""
+"""Evaluates a graph with NumPy, node by node: the reference for every target's results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def evaluate_graph(
 def evaluate_step(
     graph: Graph, args: Sequence[Any], arrays: Mapping[str, Any], *, precise: bool
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Outputs by name, and what states are afterwards; those not given begin as at first."""
+    """Outputs and new states by name; states that are not given start at their initial value."""
     begun = {
         str(state.name): initial_value(state)
         for state, _ in graph.updates
@@ -71,14 +71,14 @@ def _evaluated(graph: Graph, given: Mapping[str, Array], precise: bool) -> dict[
 
 
 def compute(nodes: Iterable[Node], values: dict[Tensor, Array], *, precise: bool) -> None:
-    """Add the result of each node to `values`, which has the operands that no node computes."""
+    """Add the result of each node to `values`, which already has inputs and constants."""
     for node in nodes:
         result = node.op.reference(*(values[tensor] for tensor in node.inputs))
         values[node.output] = _as_operand(result, node.output.type, precise)
 
 
 def initial_value(state: Tensor) -> Array:
-    """What a state is before the first call."""
+    """The value of a state before the first call."""
     if state.initial is not None:
         return state.initial
     return np.zeros(state.type.sizes, state.element.numpy)
@@ -92,7 +92,7 @@ def _as_array(value: Any, name: str) -> Array:
 
 
 def checked_array(array: Array, tensor: Tensor) -> Array:
-    """`array`, which has the tensor's shape and element type. Raises UserError otherwise."""
+    """`array` if it has the tensor's shape and element type. Raises UserError otherwise."""
     if array.dtype != tensor.element.numpy:
         raise UserError(
             f"input '{tensor.name}' is {tensor.dtype}, not {array.dtype}",
@@ -107,7 +107,7 @@ def checked_array(array: Array, tensor: Tensor) -> Array:
 
 
 def _sizes_of_symbols(graph: Graph, given: Mapping[str, Array]) -> dict[str, int]:
-    """The sizes that the arrays themselves give to symbolic dimensions."""
+    """The sizes of symbolic dimensions, from the arrays' shapes."""
     sizes: dict[str, int] = {}
     for tensor in graph.inputs:
         shape = given[str(tensor.name)].shape

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A graph with constants in place of some of its tensors."""
+"""Replaces tensors of a graph by constants."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from xtc.graph.tensor import Tensor
 
 
 def rewritten(graph: Graph, constants: Mapping[Tensor, Tensor]) -> Graph:
-    """The graph with these constants in place of tensors.
+    """The graph with tensors replaced by constants.
 
-    Nodes that nothing reads any more are dropped; the others are copies, but for their names.
+    Dead nodes are dropped; the others are copied under the same names.
     """
     if not constants:
         return graph
@@ -37,7 +37,7 @@ def rewritten(graph: Graph, constants: Mapping[Tensor, Tensor]) -> Graph:
 
 
 def _live(graph: Graph, constants: Mapping[Tensor, Tensor]) -> set[Node]:
-    """The nodes whose results are read, or given back."""
+    """The nodes whose results are used or are outputs."""
 
     def needed() -> Iterator[Node]:
         read = {*graph.outputs, *(value for _, value in graph.updates)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers written among an operator's operands: they become constants of rank 0."""
+"""Python numbers as operands: they become constants of rank 0."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_number(value: object) -> TypeGuard[Number]:
 
 
 def number_array(value: Number, element: ElementType) -> np.ndarray[Any, Any]:
-    """`value` as an array of rank 0. Raises UserError where the element type cannot hold it."""
+    """`value` as an array of rank 0. Raises UserError if the element type cannot hold it."""
     if element.is_float:
         return _float_array(value, element)
     if isinstance(value, float | np.floating) and not float(value).is_integer():
@@ -32,7 +32,7 @@ def number_array(value: Number, element: ElementType) -> np.ndarray[Any, Any]:
 
 
 def _float_array(value: Number, element: ElementType) -> np.ndarray[Any, Any]:
-    """Rounded to the nearest number of the type; only an infinity may become one."""
+    """Rounded to the nearest number of the type. Raises UserError if a finite number overflows."""
     try:
         number = float(value)
     except OverflowError:

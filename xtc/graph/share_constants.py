@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants of equal bytes become one constant."""
+"""Merges constants with equal bytes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from xtc.graph.operator import Array
 from xtc.graph.rewritten import rewritten
 from xtc.graph.tensor import Tensor
 
-_SAMPLE_BYTES = 4096  # of a constant at either end, which tell most of them apart
+_SAMPLE_BYTES = 4096  # hashed at either end of a constant: enough to distinguish most
 
 
 def share_constants(graph: Graph) -> Graph:
-    """The graph with one constant for those of the same type, device and bytes.
+    """The graph with constants of the same type, device and bytes merged.
 
-    Models repeat them: a table of embeddings is the last layer's weights as well, masks and scales
-    are those of every layer.
+    Models repeat constants: an embedding table is also the last layer's weights, and layers share
+    masks and scales.
     """
     alike: dict[Hashable, list[Tensor]] = {}
     shared: dict[Tensor, Tensor] = {}
@@ -35,7 +35,7 @@ def share_constants(graph: Graph) -> Graph:
 
 
 def _key(tensor: Tensor) -> Hashable:
-    """What equal constants have in common, and most others do not."""
+    """A key that equal constants share and most other constants do not."""
     content = _bytes(tensor)
     ends = content[:_SAMPLE_BYTES].tobytes(), content[-_SAMPLE_BYTES:].tobytes()
     return tensor.type, tensor.placement, hash(ends)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""States: tensors that live in a module between calls, which update them."""
+"""States: tensors that a module keeps between calls, and that calls update."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
 
 Updates = tuple[tuple[Tensor, Tensor], ...]
-"""States, and what each is after a call."""
+"""States, each with its value after a call."""
 
 
 def make_state(tensor: Tensor, initial: Array | None) -> None:
-    """Make an input a state. Raises UserError for one that lives on a device."""
+    """Make an input a state. Raises UserError if it lives on a device."""
     if tensor.placement is not None:
         raise UserError("a state lives on the host, not on a device")
     tensor.state, tensor.initial = True, initial
 
 
 def checked_update(state: Tensor, value: Tensor, known: Mapping[Tensor, Tensor]) -> Tensor:
-    """`value`, which may follow `state`. Raises UserError otherwise."""
+    """`value`, if it is a valid update of `state`. Raises UserError otherwise."""
     if not isinstance(state, Tensor) or not state.state:
         raise UserError(
-            "O.update takes a state first", hints=["O.tensor(shape, dtype, state=True) is one"]
+            "the first argument of O.update is a state",
+            hints=["O.tensor(shape, dtype, state=True) is one"],
         )
     if not isinstance(value, Tensor) or value.producer is None:
         raise UserError(f"the update of {_label(state)} is not the result of an operator")
@@ -47,7 +48,7 @@ def check_states(tensors: Collection[Tensor], updates: Mapping[Tensor, Tensor]) 
             raise UserError(
                 f"{_label(tensor)} is never updated",
                 where=tensor.where,
-                hints=["O.update(state, value) does it; without, it is an input"],
+                hints=["call O.update(state, value), or declare an input"],
             )
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A graph as an SVG drawing: operators from top to bottom, what flows between them, and where.
+"""A graph as an SVG drawing: operators from top to bottom, the types on edges, and devices.
 
-The drawing has a background card, light or dark as the reader's system is.
+The background is light or dark, following the reader's system.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SWATCH = 11.0
 
 @dataclass(frozen=True)
 class _Page:
-    """Where the graph stands on the card."""
+    """The position of the graph on the page."""
 
     drawing: Drawing
     layout: Layout
@@ -127,7 +127,7 @@ def _layout(drawing: Drawing) -> Layout:
 
 
 def _labels_by_source(drawing: Drawing) -> dict[int, str]:
-    """One label for all edges that leave a box; a constant has its type inside."""
+    """One label for all edges that leave a box; the box of a constant contains its type."""
     return {
         line.source: line.label
         for line in drawing.lines
@@ -143,7 +143,7 @@ def _edges(page: _Page) -> Iterator[str]:
 
 
 def _path(points: Sequence[Point]) -> str:
-    """Straight lines through a layer; from one to the next, curves that start and end upright."""
+    """Straight lines within a layer; between layers, curves with vertical ends."""
     parts = [f"M{_point(points[0])}"]
     for box_number, (start, end) in enumerate(itertools.pairwise(points)):
         if start[1] == end[1]:
@@ -162,14 +162,14 @@ def _point(point: Point) -> str:
 
 
 def _labels(page: _Page) -> Iterator[str]:
-    """Beside the edges just below their box, where they still run straight."""
+    """Labels beside the edges just below their box, where the edges are straight."""
     for box_number, label in _labels_by_source(page.drawing).items():
         x, _ = page.layout.centres[box_number]
         yield text_at(label, "label", x + LABEL_GAP, page.layout.bottoms[box_number] + 13)
 
 
 def _legend_entries(drawing: Drawing) -> list[tuple[str, str, float]]:
-    """Style class, name and width of each entry; none where everything is on the host."""
+    """Style class, name and width of each entry; empty if everything is on the host."""
     if not drawing.devices:
         return []
     names = [(device_class(box_number), name) for box_number, name in enumerate(drawing.devices)]

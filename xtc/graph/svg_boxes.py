@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boxes of an SVG drawing: their size and their shape, one for each kind."""
+"""Boxes of an SVG drawing: their sizes, and a shape for each kind."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ FOLD = 9.0
 
 
 def box_width(box: Box) -> float:
-    """Room for the widest line of text."""
+    """The width that fits the widest line of text."""
     widths = [text_width(box.heading, "heading")]
     widths += [text_width(text, "detail") for text in box.details]
     return max(widths) + 2 * PADDING
 
 
 def box_height(box: Box) -> float:
-    """Room for all lines of text."""
+    """The height that fits all lines of text."""
     return HEADING_LINE + DETAIL_LINE * len(box.details) + 12.0
 
 
 def draw_box(box: Box, centre: Point, devices: Sequence[str]) -> Iterator[str]:
-    """The shape that tells what it is, its texts, and a tooltip."""
+    """The shape of the box's kind, its texts, and a tooltip."""
     x, y = centre
     colour = HOST_CLASS if box.device is None else device_class(devices.index(box.device))
     top = y - box_height(box) / 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A symbolic tensor: what a graph's operators take and give."""
+"""Symbolic tensors: the operands and results of a graph's operators."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Tensor:
         name: unique in its graph; None until the graph names an input that the user did not name.
         type: shape and element type.
         placement: the device on which the tensor lives, None for the host.
-        const: the value, where it is known when the graph is written.
-        producer: the node that computes it, None for inputs and constants.
+        const: the value of a constant, else None.
+        producer: the node that computes it; None for inputs and constants.
         where: the user's line.
-        state: whether an input lives in the module between calls, which update it.
-        initial: what a state is before the first call; None for zeros.
-        stored: of a tensor with a layout, how it lies in memory, and the order of its dimensions
-            there: an input of the permuted shape.
-        number: when it was declared, among all tensors; copies keep it.
+        state: whether an input is a state: the module keeps it between calls, and calls update it.
+        initial: the value of a state before the first call; None for zeros.
+        stored: for a tensor with a layout, the input as it lies in memory, of the permuted shape,
+        and the order of its dimensions there. number: the position of its declaration among all
+        tensors; copies keep it.
     """
 
     name: str | None
@@ -54,9 +54,9 @@ class Tensor:
     number: int = field(default_factory=next_number)
 
     OPERATORS: ClassVar[dict[str, Write]] = {}
-    """What Python's operators and layouts write, by name; the package of operators fills it."""
+    """The functions behind Python's operators and layouts, by name; `xtc.ops` fills it."""
 
-    __array_ufunc__ = None  # NumPy leaves `array + tensor` to the tensor
+    __array_ufunc__ = None  # NumPy then defers `array + tensor` to the tensor
 
     @property
     def shape(self) -> tuple[Dim, ...]:
@@ -75,7 +75,7 @@ class Tensor:
 
     @property
     def is_scalar_constant(self) -> bool:
-        """True for a constant of rank 0, which is written into the code itself."""
+        """True for a constant of rank 0, which the code contains as an immediate."""
         return self.const is not None and self.type.rank == 0
 
     def __repr__(self) -> str:

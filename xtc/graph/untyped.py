@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors without a type yet, and calls of operators on them, which wait until it is known."""
+"""Tensors without a type yet, and operator calls on them, which are deferred."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from xtc.graph.tensor import Tensor, next_number
 
 
 class UntypedTensor(Tensor):
-    """An input declared without a shape, or what an operator computes from such tensors.
+    """An input declared without a shape, or the result of an operator on such tensors.
 
     Reading its type, shape or element type raises UserError.
 
     Attributes:
-        given: its element type, where the declaration says it.
+        given: its element type, if declared.
         operator: the operator that computes it, None for an input.
     """
 
@@ -50,7 +50,7 @@ class UntypedTensor(Tensor):
             notes=[f"{self._origin()} at {self.where}"],
             hints=[
                 "declare inputs with a shape: O.tensor((4, 8), 'float32')",
-                "or finish the graph, and give it types: graph.typed(((4, 8), 'float32'), ...)",
+                "or finish the graph and set the types: graph.typed(((4, 8), 'float32'), ...)",
             ],
         )
 
@@ -72,13 +72,13 @@ class UntypedTensor(Tensor):
 
 @dataclass(frozen=True, eq=False)
 class WaitingCall:
-    """A call of an operator's function on tensors without types.
+    """A deferred call of an operator's function on tensors without types.
 
     Attributes:
         function: the function that the user called.
-        position: how many nodes of the graph were written before.
+        position: the number of nodes of the graph before the call.
         where: the user's line.
-        result: what stands for the result until then.
+        result: the placeholder for the result.
     """
 
     function: Callable[..., Tensor]
@@ -94,7 +94,7 @@ class WaitingCall:
             yield from tensors_in(value)
 
     def again(self, known: Mapping[Tensor, Tensor]) -> Tensor:
-        """The call on tensors that have types. Raises UserError naming the user's line."""
+        """Repeat the call on tensors that have types. Raises UserError with the user's line."""
         args = [_replaced(value, known) for value in self.args]
         keywords = {name: _replaced(value, known) for name, value in self.keywords.items()}
         with written_at(self.where):
@@ -102,7 +102,7 @@ class WaitingCall:
 
 
 def tensors_in(value: object) -> Iterator[Tensor]:
-    """A tensor, or those of a list or tuple."""
+    """The tensor, or the tensors of a list or tuple."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, list | tuple):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A graph with inputs whose types are not known yet; `typed` makes a plain graph of it."""
+"""A graph with inputs of unknown types; `typed` turns it into a plain graph."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from xtc.graph.tensor import Tensor
 from xtc.graph.untyped import UntypedTensor, WaitingCall
 
 Rewrite = Callable[[Mapping[Tensor, Tensor]], Graph]
-"""Writes the graph anew on other inputs."""
+"""Rebuilds the graph on other inputs."""
 
 
 class UntypedGraph(Graph):
-    """What `O.graph` makes where an input has no shape: `typed` and `evaluate` give it types.
+    """The graph that `O.graph` builds if an input has no shape.
 
-    Everything else raises UserError: nothing can be compiled or scheduled before.
+    `typed` and `evaluate` give it types. Other methods raise UserError: it cannot be compiled or
+    scheduled yet.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class UntypedGraph(Graph):
 
     @property
     def symbols(self) -> NoReturn:
-        """Raises UserError, as all that needs types."""
+        """Raises UserError, like every member that needs types."""
         raise self._refusal()
 
     def _refusal(self) -> UserError:
@@ -73,7 +74,7 @@ class UntypedGraph(Graph):
         return self._rewrite(known)
 
     def evaluate(self, *args: Any, precise: bool = False, **arrays: Any) -> Any:
-        """The graph's meaning in NumPy, on inputs of the types that these arrays have."""
+        """Evaluate the graph with NumPy, with input types taken from the arrays."""
         with located(user_location()):
             given = match_names(f"graph '{self.name}'", self._names, args, arrays)
             given = {name: np.asarray(array) for name, array in given.items()}
@@ -100,7 +101,7 @@ class UntypedGraph(Graph):
 
 
 def _input_names(inputs: Sequence[Tensor]) -> list[str]:
-    """The user's names, and made-up ones for the others, as plain graphs have them."""
+    """The user's names, and generated names for other inputs, as in plain graphs."""
     taken = {tensor.name for tensor in inputs if tensor.name}
     free = (name for n in range(2 * len(inputs)) if (name := f"input{n}") not in taken)
     return [tensor.name or next(free) for tensor in inputs]

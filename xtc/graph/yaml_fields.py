@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes a YAML tree apart: checks what must be a mapping, a list, a name, and locates mistakes."""
+"""Accessors for a YAML tree: check mappings, lists and names, with the location of mistakes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fields(
 
 
 def items(tree: Tree | None, what: str) -> list[Tree]:
-    """The values of a list; an absent one is empty."""
+    """The values of a list; None is an empty list."""
     if tree is None:
         return []
     if not isinstance(tree, List):
@@ -46,7 +46,7 @@ def text(tree: Tree, what: str) -> str:
 
 
 def checked_name(tree: Tree, of_what: str) -> str:
-    """The name of a graph or a tensor. Raises UserError where it cannot be one."""
+    """The name of a graph or a tensor. Raises UserError if it is invalid."""
     with located(tree.where):
         return check_name(text(tree, f"the name of {of_what}"), of_what)
 

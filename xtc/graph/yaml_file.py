@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs as YAML files, constants included; large constants lie in a `.npz` file beside it."""
+"""Graphs as YAML files with their constants; large constants are in a `.npz` file beside it."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ MAX_INLINE = 1 << 20
 
 
 def parse_graph(text: str, where: str = "<text>") -> FinishedGraph:
-    """The graph that `text` describes; errors give locations in `where`, the text's name."""
+    """The graph that `text` describes; `where` is the text's name in errors."""
     return read_graph(read_document(text, where), None)
 
 
 def load_graph(path: Path) -> FinishedGraph:
-    """Read a graph that `save_graph` wrote. Raises UserError on anything else."""
+    """Read a graph that `save_graph` wrote. Raises UserError for other files."""
     return read_graph(read_document(_read_text(path), str(path)), path.resolve().parent)
 
 
 def save_graph(graph: Graph, path: Path) -> None:
-    """Write the graph as YAML, whole or not at all.
+    """Write the graph as YAML; an error leaves no partial file.
 
-    Constants that together have more than `MAX_INLINE` bytes go to `<stem>.constants.npz` in the
-    same folder. Raises UserError where the folder cannot be written.
+    Constants of more than `MAX_INLINE` bytes in total go to `<stem>.constants.npz` in the same
+    folder. Raises UserError if the folder is not writable.
     """
     stored = [
         t for t in graph.constants if t.const is not None and listed(t.const, t.element) is None
@@ -69,7 +69,7 @@ def _save_both(graph: Graph, stored: list[Tensor], path: Path) -> None:
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A new file that takes the place of `path` at the end, or vanishes if anything fails."""
+    """A new file that replaces `path` at the end of the block, or is removed on an error."""
     temporary = path.with_name(f".{secrets.token_hex(12)}.tmp")
     try:
         with temporary.open("x+b") as file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a graph's YAML that stand for themselves: types, devices, constants, operators."""
+"""Readers of the independent parts of a graph's YAML: types, devices, constants, operators."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def declared_type(shape: Tree, dtype: Tree) -> TensorType:
-    """A tensor's type. Raises UserError as `tensor_type` does."""
+    """A tensor's type. Raises UserError like `tensor_type`."""
     dims = tuple(scalar(item, "a dimension") for item in items(shape, "shape"))
     with located(dtype.where):
         tensor_type((), text(dtype, "dtype"))
@@ -34,7 +34,7 @@ def declared_type(shape: Tree, dtype: Tree) -> TensorType:
 
 
 def device(tree: Tree | None) -> Placement | None:
-    """The device of a tensor or an operator; None, the host, where there is no such key."""
+    """The device of a tensor or an operator; None, the host, if the key is absent."""
     if tree is None:
         return None
     data = fields(tree, "device", ("target", "name"))
@@ -47,7 +47,7 @@ def device(tree: Tree | None) -> Placement | None:
 
 
 def constant_data(tree: Tree, type: TensorType) -> Array:
-    """A constant written into the file: base64 where it is text, else nested lists of numbers."""
+    """A constant inside the file: base64 if it is text, else nested lists of numbers."""
     with located(tree.where):
         if isinstance(tree, Leaf) and isinstance(tree.value, str):
             return from_base64(tree.value, type)
@@ -57,7 +57,7 @@ def constant_data(tree: Tree, type: TensorType) -> Array:
 def stored_constants(
     tree: Tree, folder: Path | None, types: Mapping[str, TensorType]
 ) -> dict[str, Array]:
-    """The constants that are in a file beside this one, by name."""
+    """The constants in the separate constants file, by name."""
     data = fields(tree, "constants_file", ("name", "sha256"))
     with located(data["name"].where):
         file = check_file_name(text(data["name"], "the name of the constants file"))
@@ -73,7 +73,7 @@ def stored_constants(
 
 
 def operator(op: Tree, attributes: Tree | None) -> Operator:
-    """An operator with its attributes, which have the types that it declares."""
+    """An operator with its attributes, checked against the declared types."""
     with located(op.where):
         op_class: type[Operator] = known_operators.operator(text(op, "op"))
     if attributes is None:

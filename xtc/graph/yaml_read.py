@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A YAML tree becomes a checked graph; every mistake is an error with its place in the file."""
+"""Turns a YAML tree into a checked graph; errors have their location in the file."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from xtc.graph.yaml_parts import (
 from xtc.graph.yaml_write import FORMAT_KEY, FORMAT_VERSION
 
 LIMITS = Limits(text=64 << 20, depth=32, values=1 << 20, scalar=1 << 10)
-"""What a graph file may have at most."""
+"""Upper limits of a graph file."""
 _LONG_KEYS = frozenset({"data", "initial"})
 
 
 def read_document(text: str, file: str) -> Tree:
-    """The document of a graph file. Raises UserError where there is none."""
+    """The document of a graph file. Raises UserError if it is empty."""
     start = SourceLocation(file, 1, 1)
     tree = read_tree(text, start, LIMITS, _LONG_KEYS)
     if tree is None:
@@ -65,7 +65,7 @@ def read_graph(tree: Tree, folder: Path | None) -> FinishedGraph:
 
 
 def _check_version(tree: Tree) -> None:
-    """First of all, for another version may have other keys."""
+    """Checked first, because another version may have other keys."""
     if not isinstance(tree, Map) or FORMAT_KEY not in tree.items:
         return
     version_field = tree.items[FORMAT_KEY]
@@ -227,7 +227,7 @@ def _set_const(tensor: Tensor, array: Array) -> None:
 
 
 def _infer(entry: _Entry, types: tuple[TensorType, ...]) -> TensorType:
-    """The result's type. Whatever a rule does not expect to be written is the user's mistake."""
+    """The result's type. Any exception of a type rule is reported as the user's mistake."""
     operands = ", ".join(map(str, types)) or "none"
     try:
         with located(entry.where):

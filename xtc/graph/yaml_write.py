@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A graph as YAML text: short, stable, readable; everything that `xtc.graph.yaml_read` needs."""
+"""Writes a graph as short, stable, readable YAML, which `xtc.graph.yaml_read` reads."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _list(dumper: yaml.SafeDumper, data: Any) -> yaml.Node:
 
 
 def _text(dumper: yaml.SafeDumper, data: str) -> yaml.Node:
-    """Words as they are, unless YAML reads them as something else; all other text quoted."""
+    """Plain words unquoted, unless YAML would parse them as another type; other text quoted."""
     tag = "tag:yaml.org,2002:str"
     resolved = dumper.resolve(yaml.ScalarNode, data, (True, False))  # type: ignore[no-untyped-call]
     word = _WORD.fullmatch(data) and resolved == tag

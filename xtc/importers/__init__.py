@@ -36,7 +36,7 @@ def from_onnx(
             model, each with the name of the output that it is in the next call.
         device: where all operators run; inputs and outputs live on the host.
 
-    Raises UserError where the package `onnx` is missing, the file is no model, or an input is of a
+    Raises UserError if the package `onnx` is missing, the file is no model, or an input is of a
     type that graphs do not have.
     """
     try:
@@ -80,7 +80,7 @@ def from_torch(
 
     Returns: the graph; or a model, where sizes stay free, which `xtc.compile` takes as it is.
 
-    Raises UserError where the package `torch` is missing, for names and sizes that do not fit, and
+    Raises UserError if the package `torch` is missing, for names and sizes that do not fit, and
     with all operators that are not supported, each with the line of the program that wrote it.
     """
     try:
@@ -106,7 +106,7 @@ def import_tflite(path: str | Path, *, device: object = None) -> Graph:
 
     All operators run on `device`; inputs and outputs live on the host.
 
-    Raises UserError where the package `tflite` is missing, the file is no model, and with all
+    Raises UserError if the package `tflite` is missing, the file is no model, and with all
     operators that are not supported.
     """
     try:

@@ -88,14 +88,14 @@ class FreeSizes:
         return sizes
 
     def of_arrays(self, arrays: Mapping[str, Any]) -> dict[str, int]:
-        """The free sizes that arrays by input name fix. Raises UserError where one does not fit."""
+        """The free sizes that arrays by input name fix. Raises UserError if one does not fit."""
         sizes: dict[str, int] = {}
         for given in self.inputs:
             self._match(given, arrays[given.name], sizes)
         return sizes
 
     def _match(self, given: ModelInput, array: Array, sizes: dict[str, int]) -> None:
-        """Take free sizes from an array. Raises UserError where it is no such input."""
+        """Take free sizes from an array. Raises UserError if it is no such input."""
         fits = array.ndim == len(given.shape)
         for size, found in zip(given.shape, array.shape, strict=False):
             wanted = self.known.get(size, size) if isinstance(size, str) else size

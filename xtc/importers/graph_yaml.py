@@ -85,7 +85,7 @@ class _Reader:
         return self.tensor(_fields(tree, "an output", ("uid",))["uid"])
 
     def tensor(self, tree: Tree) -> Tensor:
-        """The tensor of a uid. Raises UserError where none was read."""
+        """The tensor of a uid. Raises UserError if none was read."""
         uid = str(_plain(tree))
         if uid not in self.tensors:
             raise UserError(f"no tensor before this is called {shown(uid)}", where=tree.where)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a compilation leaves behind: files or objects, and a manifest that says how to call them."""
+"""The result of a compilation: files or objects, and a manifest that says how to call them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xtc.interfaces.memory_map import MemoryMap
 from xtc.interfaces.offload import Offload
 
 VECTOR_BITS = "vector_bits"
-"""The key in a manifest's toolchain of how wide the vectors of the code are."""
+"""The key of the code's vector width in a manifest's toolchain."""
 
 MANIFEST_FILE = "manifest.json"
 FORMAT = 2
@@ -34,13 +34,13 @@ class Argument:
         name: the tensor's name.
         dtype: element type by name.
         shape: sizes.
-        role: whether the function reads or writes it.
+        role: whether the function reads it or writes it.
         device: name of the device on which the caller's buffer lives, None for the host.
-        symbol: of the program, where the array lies at a fixed address; "" where the caller passes
-            the address.
-        state: whether it lives in the module between calls; the function reads and writes it.
-        shards: in how many parts along its first dimension it lies in the device's memories; 0
-            where each of them has all of it.
+        symbol: the program's symbol of an array at a fixed address; "" if the caller passes the
+            address.
+        state: whether the module keeps it between calls; the function reads and writes it.
+        shards: the number of shards along its first dimension, one for each of the device's
+        memories; 0 if it is replicated in each of them.
     """
 
     name: str
@@ -60,19 +60,19 @@ class Argument:
 
 @dataclass(frozen=True)
 class Manifest:
-    """How to call an artefact, and what it was made with.
+    """How to call an artefact, and the toolchain that built it.
 
     Attributes:
         entry: the function `void entry(void *argument0, ...)`, arguments in order.
         target: name of the target that built it.
         arguments: inputs, then outputs.
-        toolchain: versions and options that shaped the code.
-        offload: what it does on devices.
+        toolchain: versions and options that affect the code.
+        offload: its use of devices.
         flops: arithmetic operations of one call.
         files: SHA-256 of each file beside the manifest, by file name.
-        returns_status: whether the entry returns an int instead: 0, or 1 where memory for its
+        returns_status: whether the entry returns an int instead of void: 0, or 1 if memory for its
             temporary arrays was exhausted.
-        memory: where everything is, for a program that owns its machine.
+        memory: the memory map of a bare-metal program.
     """
 
     entry: str
@@ -92,7 +92,7 @@ class Manifest:
 
     @property
     def states(self) -> tuple[Argument, ...]:
-        """Inputs that live in the module between calls."""
+        """Inputs that the module keeps between calls."""
         return tuple(argument for argument in self.inputs if argument.state)
 
     @property
@@ -101,12 +101,12 @@ class Manifest:
         return tuple(argument for argument in self.arguments if argument.role == "output")
 
     def to_json(self) -> str:
-        """The manifest's text, the same for equal manifests."""
+        """The manifest as text; equal manifests have equal texts."""
         return json.dumps({"format": FORMAT, **asdict(self)}, indent=1, sort_keys=True) + "\n"
 
     @staticmethod
     def from_json(text: str, where: Path) -> Manifest:
-        """Read what `to_json` wrote. Raises ArtifactError on anything else."""
+        """Parse the text of `to_json`. Raises ArtifactError for other texts."""
         try:
             data: dict[str, Any] = json.loads(text)
             if data.pop("format") != FORMAT:
@@ -143,21 +143,21 @@ def _argument(data: dict[str, Any]) -> Argument:
 
 @dataclass(frozen=True)
 class Artifact:
-    """Compiled code: a folder of files with their manifest, or relocatable objects in memory."""
+    """Compiled code: a folder of files with a manifest, or relocatable objects in memory."""
 
     manifest: Manifest
     folder: Path | None = None
     objects: tuple[bytes, ...] = ()
 
     def file(self, name: str) -> Path:
-        """The path of a file of this artefact. Raises ArtifactError where it is not listed."""
+        """The path of a file of this artefact. Raises ArtifactError if it is not listed."""
         if self.folder is None or name not in self.manifest.files:
             raise ArtifactError(f"the artefact has no file '{name}'", where=self.folder)
         return self.folder / name
 
     @staticmethod
     def read(folder: Path) -> Artifact:
-        """The artefact in `folder`, every file checked against its hash. Raises ArtifactError."""
+        """The artefact in `folder`, its files checked by their hashes. Raises ArtifactError."""
         path = folder / MANIFEST_FILE
         try:
             manifest = Manifest.from_json(_manifest_text(path), path)
@@ -170,7 +170,7 @@ class Artifact:
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file's bytes. Raises OSError where it cannot be read."""
+    """SHA-256 of a file's bytes. Raises OSError if it cannot be read."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
@@ -179,7 +179,7 @@ def file_hash(path: Path) -> str:
 
 
 def _manifest_text(path: Path) -> str:
-    """The text of a file. Raises OSError for other than a plain file: a pipe may never end."""
+    """The text of a regular file. Raises OSError for others: a pipe may never end."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     if path.stat().st_size > MAX_MANIFEST:
@@ -190,5 +190,5 @@ def _manifest_text(path: Path) -> str:
 def _is_intact(path: Path, expected: str) -> bool:
     try:
         return path.is_file() and file_hash(path) == expected
-    except (OSError, ValueError):  # also a name that no file can have
+    except (OSError, ValueError):  # ValueError: a name that no file can have
         return False

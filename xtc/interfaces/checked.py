@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was read from a file is what it should be, or TypeError is raised."""
+"""Type checks of values read from a file; each raises TypeError."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 
 def texts(values: Any) -> tuple[str, ...]:
-    """`values` as texts."""
+    """`values` as a tuple of texts."""
     return tuple(map(text, values))
 
 
 def text(value: Any) -> str:
-    """`value`, which is a text."""
+    """`value`, if it is a text."""
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is not a text")
     return value
 
 
 def number(value: Any) -> int:
-    """`value`, which is a natural number."""
+    """`value`, if it is a natural number."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise TypeError(f"{value!r} is not a natural number")
     return value

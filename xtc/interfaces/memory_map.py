@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory map of a program that owns its machine: regions, and the symbols that lie in them."""
+"""The memory map of a bare-metal program: memory regions, and the symbols in them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from xtc.interfaces import checked
 
 @dataclass(frozen=True)
 class Region:
-    """A range of addresses that one kind of memory answers, such as flash.
+    """An address range of one kind of memory, such as flash.
 
     Attributes:
-        name: as the machine's documents call it.
+        name: as in the machine's documentation.
         address: of the first byte.
         nbytes: its size.
     """
@@ -30,7 +30,7 @@ class Symbol:
     """A named range of bytes of the program: an argument, a constant, an arena, a function.
 
     Attributes:
-        name: as the image has it.
+        name: the symbol's name in the image.
         region: the name of the region that holds it.
         address: of the first byte.
         nbytes: its size.
@@ -44,13 +44,13 @@ class Symbol:
 
 @dataclass(frozen=True)
 class MemoryMap:
-    """Where everything is once the program is on its machine; all memory is planned at build."""
+    """The addresses of the program's code and data; all memory is planned at build time."""
 
     regions: tuple[Region, ...] = ()
     symbols: tuple[Symbol, ...] = ()
 
     def symbol(self, name: str) -> Symbol:
-        """The symbol called `name`. Raises UserError where there is none."""
+        """The symbol called `name`. Raises UserError if it does not exist."""
         for symbol in self.symbols:
             if symbol.name == name:
                 return symbol
@@ -58,14 +58,14 @@ class MemoryMap:
         raise UserError(f"the program has no symbol '{name}'", hints=did_you_mean(name, names))
 
     def used(self, region: str) -> int:
-        """Bytes from the begin of a region to the end of its last symbol."""
+        """The number of bytes from the start of a region to the end of its last symbol."""
         (found,) = (known for known in self.regions if known.name == region)
         ends = (s.address + s.nbytes for s in self.symbols if s.region == region)
         return max(ends, default=found.address) - found.address
 
     @staticmethod
     def from_data(data: Any) -> MemoryMap:
-        """Read what `dataclasses.asdict` gave. Raises ValueError and its like for anything else."""
+        """Rebuild the result of `dataclasses.asdict`. Raises ValueError or similar otherwise."""
         regions = tuple(Region(**region) for region in data.pop("regions"))
         symbols = tuple(Symbol(**symbol) for symbol in data.pop("symbols"))
         for region in regions:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program does on devices, as its manifest says."""
+"""A program's use of devices, as recorded in its manifest."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 from xtc.interfaces import checked
 
 RESIDENTS = "residents.bin"
-"""The artefact's file with the constants that live on devices."""
+"""The artefact's file with the constants on devices."""
 PROGRAM = "xtc.program"
 """The variable of the program's code through which it reaches its devices."""
 
 
 @dataclass(frozen=True)
 class DeviceImage:
-    """Code for one device of a program.
+    """The code for one device of a program.
 
     Attributes:
-        target: what it was compiled for.
+        target: the target that it was compiled for.
         file: the image, a file of the artefact.
-        toolchain: versions and options that shaped the code.
+        toolchain: versions and options that affect the code.
     """
 
     target: str
@@ -36,13 +36,13 @@ ARGUMENT_TYPES = ("address", "int32", "int64", "float32", "float64")
 
 @dataclass(frozen=True)
 class Kernel:
-    """A function that the program starts.
+    """A device function that the program launches.
 
     Attributes:
         device: the device's name.
-        symbol: of the function in the device's image.
-        types: of its arguments: "address", "int32", "int64", "float32" or "float64".
-        nodes: the graph nodes that it computes; empty where they are not known.
+        symbol: the function's symbol in the device's image.
+        types: the types of its arguments: "address", "int32", "int64", "float32" or "float64".
+        nodes: the graph nodes that it computes; empty if they are unknown.
     """
 
     device: str
@@ -53,13 +53,13 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Resident:
-    """A constant that lives on a device; the file `RESIDENTS` has all of them, in order.
+    """A constant on a device; the file `RESIDENTS` has all of them, in order.
 
     Attributes:
         device: the device's name.
-        symbol: of the constant.
-        nbytes: of all its elements.
-        shard_bytes: of each memory's part; 0 where every memory has all of it.
+        symbol: the constant's symbol.
+        nbytes: its size.
+        shard_bytes: the size of each memory's shard; 0 if every memory has the whole constant.
     """
 
     device: str
@@ -70,12 +70,12 @@ class Resident:
 
 @dataclass(frozen=True)
 class Offload:
-    """What a program does on devices; the code names devices, kernels and constants by number.
+    """A program's use of devices; the code refers to devices, kernels and constants by number.
 
     Attributes:
-        images: code by device name; the code numbers devices in the order of their names.
-        kernels: what it starts.
-        residents: what is uploaded when it is loaded.
+        images: code by device name; devices are numbered in the order of their names.
+        kernels: the functions that it launches.
+        residents: the constants that are uploaded when it is loaded.
     """
 
     images: Mapping[str, DeviceImage] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class Offload:
 
     @staticmethod
     def from_data(data: Any) -> Offload:
-        """Read what `dataclasses.asdict` gave. Raises ValueError and its like for anything else."""
+        """Rebuild the result of `dataclasses.asdict`. Raises ValueError or similar otherwise."""
         images = {
             checked.text(name): DeviceImage(**image) for name, image in data.pop("images").items()
         }
@@ -103,7 +103,7 @@ class Offload:
         for device, symbol in named:
             checked.text(symbol)
             if device not in images:
-                raise ValueError(f"no device {device!r}")
+                raise ValueError(f"unknown device {device!r}")
         for resident in residents:
             checked.number(resident.nbytes)
             checked.number(resident.shard_bytes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of targets: which of them belong to a device, and which of them shape code."""
+"""Options of targets: which ones belong to a device, and which ones affect code."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _MACHINE, _DEVICE = "machine", "device"
 
 
 def of_machine(default: Any) -> Any:
-    """A field of `Options` that a device has and code is compiled for, such as its architecture."""
+    """A field of `Options` that belongs to a device and affects code, such as its architecture."""
     return field(default=default, metadata={_OWNER: _MACHINE})
 
 
 def of_device(default: Any) -> Any:
-    """A field of `Options` that a device has and no code depends on, such as its timeout."""
+    """A field of `Options` that belongs to a device and does not affect code, such as a timeout."""
     return field(default=default, metadata={_OWNER: _DEVICE})
 
 
 def code_options(options: Any) -> Any:
-    """The options with all fields that no code depends on at their defaults.
+    """The options with every field that does not affect code at its default.
 
-    Equal results have equal code, so that the cache compares these.
+    Equal results give equal code, so the cache compares them.
     """
     if not is_dataclass(options) or isinstance(options, type):
         return options
@@ -39,7 +39,7 @@ def code_options(options: Any) -> Any:
 def options_of_device(options: Any, given: Mapping[str, Any], device_name: str) -> Any:
     """Options of code for a live device that was opened with `options`.
 
-    Raises UserError where `given` contradicts a field that the device has.
+    Raises UserError if `given` contradicts a field of the device.
     """
     for each in fields(options):
         here = getattr(options, each.name)
@@ -47,13 +47,13 @@ def options_of_device(options: Any, given: Mapping[str, Any], device_name: str) 
             raise UserError(
                 f"option {each.name}={given[each.name]!r} does not fit {device_name}",
                 notes=[f"it has {each.name}={here!r}"],
-                hints=["omit the option: code is compiled for the device"],
+                hints=["omit the option: the device determines it"],
             )
     return replace(options, **given)
 
 
 def check_left_alone(options: Any, names: tuple[str, ...], platform: str) -> None:
-    """Raise UserError unless the fields `names` have their defaults, as `platform` has none."""
+    """Raise UserError unless the fields `names` have their defaults; `platform` ignores them."""
     defaults = {each.name: _default(each) for each in fields(options)}
     for name in names:
         value = getattr(options, name)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runtime hierarchy: what loads and runs code on the host, an accelerator or a bare board.
+"""The runtime hierarchy: loads and runs code on the host, an accelerator or a bare-metal board.
 
-A runtime is an instance, never a module-wide singleton: two simulators of one machine can live side
-by side. Timing is written once, in `xtc.evaluate`, not here.
+A runtime is an instance, never a module-wide singleton: two simulators of one machine can coexist.
+Timing is implemented once, in `xtc.evaluate`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class LoadedModule(Protocol):
     artifact: Artifact
 
     def bind(self, addresses: Sequence[int]) -> Callable[[], None]:
-        """A call of the entry point on these argument addresses, ready to run again and again.
+        """A reusable call of the entry point on these argument addresses.
 
-        Addresses of arguments on the host are host addresses, those of `memref.on_device` arguments
-        are the device's. The caller keeps the buffers alive.
+        Arguments on the host have host addresses, `memref.on_device` arguments device addresses.
+        The caller keeps the buffers alive.
         """
 
 
@@ -32,11 +32,11 @@ class HostCode(LoadedModule, Protocol):
     """Code in this process."""
 
     def set_address(self, variable: str, address: int) -> None:
-        """Write an address into a variable of the code. Raises ArtifactError where it has none."""
+        """Set a variable of the code to an address. Raises ArtifactError if it does not exist."""
 
 
 class Piece(NamedTuple):
-    """A part of a parallel loop: which thread computed it, 0 being the caller, and when, in ns."""
+    """A part of a parallel loop: its thread (0 is the caller), and its start and end in ns."""
 
     thread: int
     begin: int
@@ -44,13 +44,13 @@ class Piece(NamedTuple):
 
 
 class RecordedKernel(NamedTuple):
-    """A call of a kernel whose end is recorded.
+    """A kernel call with a recorded end.
 
     Attributes:
-        node: the graph node that stands for the operator, the same for all its kernels.
-        function: that runs.
-        nodes: of which it computes a part.
-        operations: of floating point that it executes; None where not known.
+        node: the graph node that represents the operator, the same for all its kernels.
+        function: the function that runs.
+        nodes: the nodes that it computes at least in part.
+        operations: the floating-point operations that it executes; None if unknown.
     """
 
     node: str
@@ -61,49 +61,49 @@ class RecordedKernel(NamedTuple):
 
 @runtime_checkable
 class RecordedKernels(Protocol):
-    """Code that records when its kernels end.
+    """Code that records the end of each kernel.
 
     Attributes:
-        threads: that its parallel loops use.
+        threads: the number of threads of its parallel loops.
     """
 
     threads: int
 
     @property
     def vector_bits(self) -> int:
-        """How wide the vectors of the code are; 0 where not known."""
+        """The vector width of the code in bits; 0 if unknown."""
 
     @property
     def kernels(self) -> Sequence[RecordedKernel]:
-        """The calls of kernels, in their order."""
+        """The kernel calls, in order."""
 
     def stamps(self) -> Sequence[int]:
-        """When the recorded kernels of a call started and when each ended, in nanoseconds."""
+        """The start of a call's recorded kernels, then the end of each, in nanoseconds."""
 
     def record_only(self, first: int, count: int) -> None:
-        """Record `count` kernels from number `first` in the next calls: all of them at first."""
+        """Record `count` kernels from number `first` on in later calls; initially all."""
 
     def pieces(self, call: Callable[[], None]) -> Sequence[Piece]:
-        """Make a call, and return what threads computed meanwhile; the same clock as `stamps`."""
+        """Run `call`; returns the pieces that threads computed, by the clock of `stamps`."""
 
 
 class CommonRuntimeInterface(Closing):
-    """What every runtime offers. Use it as a context manager, or call `close`."""
+    """The common interface of runtimes. Use it as a context manager, or call `close`."""
 
     @property
     @abstractmethod
     def target_name(self) -> str:
-        """The target whose code it runs, for example "host"."""
+        """The name of the target whose code it runs, for example "host"."""
 
     @property
     @abstractmethod
     def device_name(self) -> str:
-        """A name unique in the process: the target and a number, "mppa0"."""
+        """A name that is unique in the process: the target and a number, such as "mppa0"."""
 
     @property
     @abstractmethod
     def device_arch(self) -> str:
-        """The machine's own name for its architecture, such as a CPU name."""
+        """The architecture's name, such as a CPU name."""
 
     @property
     @abstractmethod
@@ -112,58 +112,58 @@ class CommonRuntimeInterface(Closing):
 
     @property
     def is_modelled(self) -> bool:
-        """True for a simulator: its peaks come from a description, and wall time says nothing."""
+        """True for a simulator: its peaks come from a description, and wall time is meaningless."""
         return False
 
     @abstractmethod
     def counters(self) -> Mapping[str, float]:
-        """Counts since the runtime was opened; names of modelled ones begin with "modelled."."""
+        """Counters since the runtime was opened; modelled ones have the prefix "modelled."."""
 
     def modelled_figures(self) -> Mapping[str, float]:
-        """The modelled ones among `counters()` that a measurement reports, without "modelled."."""
+        """The modelled counters that a measurement reports, without the prefix "modelled."."""
         prefix = "modelled."
         found = self.counters().items()
         return {name[len(prefix) :]: value for name, value in found if name.startswith(prefix)}
 
     @abstractmethod
     def peak_flops(self, dtype: str) -> float:
-        """Multiply-add peak in FLOP/s: measured, or from the description; 0 where not known."""
+        """The multiply-add peak in FLOP/s, measured or from the description; 0 if unknown."""
 
     def remeasured_peak_flops(self, dtype: str) -> float:
-        """As `peak_flops`, measured anew where it is measured: for a rate that passed it."""
+        """Like `peak_flops`, but a measured peak is measured again: for rates above it."""
         return self.peak_flops(dtype)
 
     def peaks_by_width(self, dtype: str) -> Mapping[int, float]:
-        """Measured peaks in FLOP/s by the bits of vectors; empty where there is no such choice."""
+        """Measured peaks in FLOP/s by vector width in bits; empty if the width is fixed."""
         return {}
 
     def memory_bandwidth(self) -> float:
-        """The rate of reading main memory in bytes per second, measured; 0 where not known."""
+        """The measured read bandwidth of main memory in bytes per second; 0 if unknown."""
         return 0.0
 
 
 class ProgramRuntime(CommonRuntimeInterface):
-    """What runs whole programs. An accelerator runs kernels, which a program starts."""
+    """A runtime for whole programs. An accelerator runs kernels that a program launches."""
 
     @abstractmethod
     def load(self, artifact: Artifact) -> LoadedModule:
-        """Make code callable. Raises ArtifactError where it is damaged or for another machine."""
+        """Make code callable. Raises ArtifactError if it is damaged or for another machine."""
 
     @abstractmethod
     def unload(self, module: LoadedModule) -> None:
-        """Release what `load` took; calls that were bound must not run afterwards."""
+        """Release a loaded module; its bound calls must not run afterwards."""
 
     @abstractmethod
     def evaluate(self, module: LoadedModule, addresses: Sequence[int]) -> None:
-        """Run the entry point once and wait. Raises a DeviceError where the run fails."""
+        """Run the entry point once and wait. Raises a DeviceError if the run fails."""
 
 
 class HostRuntime(ProgramRuntime):
-    """Runs code in this process; arguments are ordinary memory."""
+    """Runs code in this process; arguments are in ordinary memory."""
 
     @abstractmethod
     def load(self, artifact: Artifact) -> HostCode:
-        """Map code into this process. Raises ArtifactError as `ProgramRuntime.load` does."""
+        """Map code into this process. Raises ArtifactError like `ProgramRuntime.load`."""
 
 
 class Event(Protocol):
@@ -171,15 +171,15 @@ class Event(Protocol):
 
     @property
     def done(self) -> bool:
-        """Whether the queue got there; does not block."""
+        """Whether the queue has reached it; does not block."""
 
 
 class CommandQueue(ABC):
-    """An ordered, asynchronous queue of one device: commands start in the order they were given.
+    """An ordered, asynchronous queue of one device: commands start in the order of submission.
 
-    A command returns the event of its end. The caller leaves the host memory of a copy alone until
-    then. `parallel` lets a command run beside a kernel where the machine can. After a command that
-    failed the queue runs nothing more: each wait for that command or a later one raises its error,
+    Each command returns an event for its completion. Until then, the caller must not touch the host
+    memory of a copy. `parallel` allows a command to overlap with a kernel if the machine can. The
+    queue stops after a failed command: each wait for that command or a later one raises its error,
     which names the command.
     """
 
@@ -197,101 +197,101 @@ class CommandQueue(ABC):
 
     @abstractmethod
     def launch(self, function: Any, arguments: Sequence[Any], grid: Sequence[int] = ()) -> Event:
-        """Start a device function on integers, floats and addresses.
+        """Launch a device function on integers, floats and addresses.
 
-        `grid` is the number of blocks in up to three dimensions; without one the function's own
-        is taken. Machines without grids refuse one.
+        `grid` is the number of blocks in up to three dimensions; the default is the function's own
+        grid. Machines without grids refuse the argument.
         """
 
     @abstractmethod
     def callback(self, function: Callable[[], None], *, parallel: bool = False) -> Event:
-        """Call a host function when the queue gets there."""
+        """Call a host function when the queue reaches this command."""
 
     @abstractmethod
     def after(self, event: Event) -> Event:
-        """Start what is given from now on only after `event`, which may be another queue's."""
+        """Make later commands wait for `event`, which may belong to another queue."""
 
     @abstractmethod
     def event(self) -> Event:
-        """An event that is reached when everything given so far is done."""
+        """An event that completes with all commands submitted so far."""
 
     @abstractmethod
     def wait(self, event: Event | None = None) -> None:
-        """Block until the event, or everything given so far, is done."""
+        """Block until the event, or all commands submitted so far, are complete."""
 
     @abstractmethod
     def close(self) -> None:
-        """Drop what has not started and release the queue; closing twice is allowed."""
+        """Drop commands that have not started and release the queue; closing twice is allowed."""
 
 
 class Streams(Protocol):
-    """Streams of a machine's own library, in which other libraries of the process work, too.
+    """Streams of the vendor's runtime library, which other libraries in the process also use.
 
-    A stream is a number: 0 is the device's, others are handles; CUDA's 1 and 2 are as in DLPack.
-    Nothing but `seconds`, `wait` and `settle` waits. What a kernel did wrong is raised later.
+    A stream is a number: 0 is the device's default, others are handles; CUDA's 1 and 2 are as in
+    DLPack. Only `seconds`, `wait` and `settle` block. Errors of kernels are raised later.
     """
 
     def launch(
         self, stream: int, function: Any, arguments: Sequence[Any], grid: Sequence[int] = ()
     ) -> None:
-        """Start a device function after what the stream was given; see `CommandQueue.launch`."""
+        """Launch a device function in a stream; see `CommandQueue.launch`."""
 
     def fill_zero(self, stream: int, address: int, nbytes: int) -> None:
-        """Set device bytes to zero after what the stream was given."""
+        """Set device bytes to zero, in stream order."""
 
     def copy_within(self, stream: int, destination: int, source: int, nbytes: int) -> None:
-        """Copy device bytes after what the stream was given."""
+        """Copy device bytes, in stream order."""
 
     def after(self, stream: int, other: int) -> None:
-        """Start what a stream is given from now on after what `other` was given so far."""
+        """Make later work of a stream wait for the work submitted to `other` so far."""
 
     def mark(self, stream: int) -> Any:
-        """A point in a stream, of which the device notes when it is reached."""
+        """A point in a stream that the device timestamps."""
 
     def seconds(self, first: Any, second: Any) -> float:
         """The time between two marks by the device's clock, in seconds; waits for the second."""
 
     def wait(self, stream: int) -> None:
-        """Wait for what a stream was given so far."""
+        """Wait for the work submitted to a stream so far."""
 
     def settle(self) -> None:
-        """Wait for all that other libraries gave the device."""
+        """Wait for all work that other libraries submitted to the device."""
 
 
 class AcceleratorDevice(CommonRuntimeInterface):
-    """A device with separate memory, reached from the host by copies and launches.
+    """A device with separate memory, which the host uses through copies and launches.
 
-    Addresses are the device's. Every method but the closing ones raises DeviceLost once the device
-    is closed or gone.
+    Addresses are device addresses. Every method except the closing ones raises DeviceLost once the
+    device is closed or lost.
 
     Attributes:
-        options: what it was opened with, an instance of its target's `Options`.
+        options: the options it was opened with, an instance of its target's `Options`.
     """
 
     options: Any
 
     @property
     def device_chip(self) -> str:
-        """What measured times are of: the machine's name where it has one, else its code's."""
+        """The name of the machine for measured times, or of its architecture if it has no name."""
         return self.device_arch
 
     @property
     def streams(self) -> Streams | None:
-        """Streams of the machine's own library, whose times are measured; None: a simulator."""
+        """Streams of the vendor's runtime library, with measured times; None for a simulator."""
         return None
 
     def callers_streams(self, arrays: Sequence[Any]) -> Sequence[int]:
-        """The streams in which the libraries of these arrays work now; () where none does."""
+        """The current streams of the libraries that own these arrays; () if there are none."""
         return ()
 
     def current_stream(self) -> int:
-        """The stream in which libraries of this process work now; 0 where there are none."""
+        """The current stream of libraries in this process; 0 if there are none."""
         return 0
 
     @classmethod
     @abstractmethod
     def detect_accelerator(cls) -> str | None:
-        """None where such a device can be opened, else the reason why not."""
+        """None if such a device can be opened here, else the reason why not."""
 
     @abstractmethod
     def init_device(self) -> None:
@@ -299,23 +299,23 @@ class AcceleratorDevice(CommonRuntimeInterface):
 
     @abstractmethod
     def deinit_device(self) -> None:
-        """Give the device back, its memory and modules included."""
+        """Release the device with its memory and modules."""
 
     def disturbed(self) -> AcceleratorDevice | None:
-        """A simulator like this one that is as unkind as the machine may be; None for a machine.
+        """A simulator like this one with adversarial timing; None for a real machine.
 
-        What runs at the same time runs in a random order, transfers come as late as they can, and
-        races are faults, as far as the simulator can do that. It is not open yet.
+        It runs concurrent work in random order, delays transfers as long as the machine may, and
+        reports races as faults, as far as the simulator supports this. It is not open yet.
         """
         return None
 
     @abstractmethod
     def load_module(self, image: bytes) -> Any:
-        """Load device code and return a handle. Raises ArtifactError where it is none."""
+        """Load device code and return a handle. Raises ArtifactError for an invalid image."""
 
     @abstractmethod
     def get_module_function(self, module: Any, name: str) -> Any:
-        """A function of a loaded module. Raises LaunchError where there is none of that name."""
+        """A function of a loaded module. Raises LaunchError if it does not exist."""
 
     @abstractmethod
     def unload_module(self, module: Any) -> None:
@@ -323,11 +323,11 @@ class AcceleratorDevice(CommonRuntimeInterface):
 
     @abstractmethod
     def memory_allocate(self, nbytes: int) -> int:
-        """The device address of new memory. Raises DeviceMemoryError saying what is free."""
+        """Allocate memory; returns its device address. Raises DeviceMemoryError."""
 
     @abstractmethod
     def memory_free(self, address: int) -> None:
-        """Release memory. Raises DeviceMemoryError where `address` is not an allocation's."""
+        """Free memory. Raises DeviceMemoryError if `address` is not an allocation's."""
 
     @abstractmethod
     def memory_copy_to(self, destination: int, source: memoryview) -> None:
@@ -343,7 +343,7 @@ class AcceleratorDevice(CommonRuntimeInterface):
 
     @abstractmethod
     def memory_data_pointer(self, address: int) -> int:
-        """The address as kernels see it."""
+        """The address that kernels use."""
 
     @abstractmethod
     def queue(self) -> CommandQueue:
@@ -351,11 +351,11 @@ class AcceleratorDevice(CommonRuntimeInterface):
 
 
 class EmbeddedDevice(ProgramRuntime):
-    """A bare-metal board: an image is flashed, symbols are written, it runs, symbols are read."""
+    """A bare-metal board: flash an image, write symbols, run, read symbols."""
 
     @abstractmethod
     def flash(self, image: bytes) -> None:
-        """Put a whole image on the board. Raises DeviceError where it does not fit."""
+        """Flash a whole image. Raises DeviceError if it does not fit."""
 
     @abstractmethod
     def write(self, symbol: str, data: bytes) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contracts of targets: options, pipeline, build and runtime; compiling needs no hardware."""
+"""The contract of targets: options, pipeline, build and runtime; compiling needs no hardware."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 
 THREADS = "THREADS"
-"""The machine parameter of a target that tells how many threads its code uses."""
+"""The machine parameter with the number of threads that a target's code uses."""
 DEFAULT_TARGET = "host"
-"""What a graph is compiled for where nothing else is said."""
+"""The default target."""
 
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """What a target needs beside the lowered module to write an artefact.
+    """The inputs that a target needs besides the lowered module to write an artefact.
 
     Attributes:
         entry: name of the function to export.
         arguments: its arguments, inputs then outputs.
-        constants: bytes of each `memref.global` symbol.
+        constants: the bytes of each `memref.global` symbol.
         flops: arithmetic operations of one call.
-        offload: what the code does on devices; their images are in the artefact's folder already.
+        offload: the code's use of devices, whose images are already in the artefact's folder.
     """
 
     entry: str
@@ -48,21 +48,21 @@ class BuildRequest:
 
 
 class Target(ABC):
-    """One kind of machine; `TARGET` in `targets/<name>/__init__.py` is an instance."""
+    """A kind of machine; `TARGET` in `targets/<name>/__init__.py` is an instance."""
 
     name: ClassVar[str]
     Options: ClassVar[type[Any]]
     parallel_levels: ClassVar[int] = 1
-    """How many levels of parallel loops a schedule may have: 1 are threads, 2 are blocks and the
-    threads of each."""
+    """The number of levels of parallel loops that a schedule may have: 1 for threads, 2 for blocks
+    of threads."""
 
     def options(self, **given: Any) -> Any:
-        """A checked instance of `Options`. Raises UserError for an option that does not fit."""
+        """A validated instance of `Options`. Raises UserError for an invalid option."""
         self._check(given)
         return self.Options(**given)
 
     def option_values(self, texts: Mapping[str, str]) -> dict[str, Any]:
-        """What texts on a command line mean, for `options`. Raises UserError as it does."""
+        """Options from the texts of a command line, for `options`. Raises UserError likewise."""
         values = {}
         for option, text in texts.items():
             declared = self._option_type(option)
@@ -95,11 +95,11 @@ class Target(ABC):
 
     @abstractmethod
     def pipeline(self, options: Any) -> Pipeline:
-        """Stages from `source` to `lowered`, ordered lists of passes. No files, no processes."""
+        """Stages from `source` to `lowered`, as ordered lists of passes. No files, no processes."""
 
     @abstractmethod
     def toolchain(self, options: Any) -> Mapping[str, str]:
-        """Versions, options and knobs that shape the code, for cache key and manifest."""
+        """Versions, options and knobs that affect the code, for the cache key and the manifest."""
 
     @abstractmethod
     def runtime(self, options: Any) -> CommonRuntimeInterface:
@@ -107,20 +107,20 @@ class Target(ABC):
 
     @abstractmethod
     def unavailable(self) -> str | None:
-        """None where `runtime` would succeed on this machine, else the reason why not."""
+        """None if `runtime` would succeed on this machine, else the reason why not."""
 
 
 class ProgramTarget(Target):
-    """A machine that runs whole programs; other machines may compute for them."""
+    """A machine that runs whole programs; other machines may run kernels for them."""
 
     @abstractmethod
     def runtime(self, options: Any) -> ProgramRuntime:
         """A runtime for code of this target. Raises DeviceNotFound saying what is missing."""
 
     def options_for(self, runtime: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:
-        """Options of code for a live runtime, with those that the user gave. Raises UserError.
+        """The code options for a live runtime, merged with the user's. Raises UserError.
 
-        A board's options follow from the board: its core, memories and clock.
+        A board determines its options: its core, memories and clock.
         """
         return self.options(**given)
 
@@ -128,21 +128,21 @@ class ProgramTarget(Target):
     def build(
         self, lowered: Operation, request: BuildRequest, options: Any, folder: Path
     ) -> Artifact:
-        """Write the artefact's files and manifest into `folder`. Needs no hardware."""
+        """Write the artefact's files and manifest to `folder`. Needs no hardware."""
 
     @abstractmethod
     def code(self, lowered: Operation, request: BuildRequest, options: Any) -> str:
         """The `code` stage as text: assembly, C."""
 
     def check_offload(self, options: Any) -> None:
-        """Raise UserError where code with these options cannot command devices."""
+        """Raise UserError if code with these options cannot use devices."""
 
     def machine_parameters(self, options: Any) -> Mapping[str, int]:
-        """Numbers of the machine that search strategies use by name, as `VECTOR_BYTES`."""
+        """Machine parameters that search strategies use by name, such as `VECTOR_BYTES`."""
         return {}
 
     def build_in_memory(self, lowered: Operation, request: BuildRequest, options: Any) -> Artifact:
-        """An artefact of objects in memory, not linked. Raises UserError where unsupported."""
+        """An artefact of unlinked objects in memory. Raises UserError if unsupported."""
         raise UserError(
             f"target '{self.name}' cannot load code from memory",
             hints=["compile without in_memory=True"],
@@ -150,64 +150,64 @@ class ProgramTarget(Target):
 
 
 class AcceleratorTarget(Target):
-    """A machine that runs kernels, which a program starts.
+    """A machine that runs kernels that a program launches.
 
-    Its pipeline is that of the device's code: a module of functions from outline-device-regions,
-    on tensors up to the stage `scheduled`, on buffers in its memory from `bufferized` on.
+    Its pipeline compiles the device's code: a module of functions from outline-device-regions, on
+    tensors up to the stage `scheduled`, on buffers in its memory from `bufferized` on.
     """
 
     splits_kernels: ClassVar[bool] = True
-    """Whether loop nests that follow each other need a launch each, as they run on many cores that
-    wait for each other only between launches."""
+    """Whether each loop nest needs a separate launch, because the machine's cores synchronize only
+    between launches."""
     kernels_allocate: ClassVar[bool] = True
-    """Whether a kernel can have buffers of its own in the device's memory."""
+    """Whether a kernel can have local buffers in the device's memory."""
 
     @abstractmethod
     def runtime(self, options: Any) -> AcceleratorDevice:
-        """A device that code of this target runs on. Raises DeviceNotFound: what is missing."""
+        """A device that runs code of this target. Raises DeviceNotFound with what is missing."""
 
     def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:
-        """Options of code for this device, with those that the user gave. Raises UserError.
+        """The code options for this device, merged with the user's. Raises UserError.
 
-        The device has the `options` that it was opened with.
+        The device's `options` are those it was opened with.
         """
         if not isinstance(device, AcceleratorDevice) or device.target_name != self.name:
-            raise UserError(f"{device.device_name} runs no code of target '{self.name}'")
+            raise UserError(f"{device.device_name} does not run code of target '{self.name}'")
         self._check(given)
         return options_of_device(device.options, given, device.device_name)
 
     def sharding(self, options: Any) -> tuple[Step, ...]:
-        """Passes that say how the arguments of device functions lie over a device's memories.
+        """Passes that shard the arguments of device functions over a device's memories.
 
-        They see functions on buffers, before these are the device's, and write `xtc.shards`.
+        They run on functions over buffers, before these are device buffers, and set `xtc.shards`.
         """
         return ()
 
     def tiles(self, options: Any) -> TileSupport | None:
-        """What it offers for tile kernels; None where it runs none."""
+        """Its support for tile kernels; None if it has none."""
         return None
 
     def options_holding(self, array: Any) -> Any:
-        """Options of the device in whose memory another library has this array; None: of none."""
+        """Options of the device that holds this array of another library; None if none does."""
         return None
 
     def options_in_use(self) -> Any:
-        """Options of the device that other libraries of this process use now; None: of none."""
+        """Options of the device that other libraries in this process use; None if there is none."""
         return None
 
     def roundoff(self, options: Any) -> float:
-        """Unit roundoff of what float32 is rounded to at the user's wish; 0 where it is not."""
+        """Unit roundoff of the type that an option substitutes for float32; 0 without one."""
         return 0.0
 
     def checked(self, options: Any) -> Any:
-        """Options of code that tells a simulator more of what it does; the same where none does."""
+        """Options for code with more checks on a simulator; the same options if there are none."""
         return options
 
     @abstractmethod
     def build_image(self, lowered: Operation, options: Any, folder: Path, stem: str) -> str:
-        """Write the kernels' code into `folder`, as one file whose name begins with `stem`.
+        """Write the kernels' code to one file in `folder`, whose name begins with `stem`.
 
-        Returns the file's name. Each function of the module is a kernel, found by `kernel_symbol`.
+        Returns the file's name. Each function of the module is a kernel named by `kernel_symbol`.
         """
 
     @abstractmethod
@@ -216,5 +216,5 @@ class AcceleratorTarget(Target):
 
 
 def kernel_symbol(name: str) -> str:
-    """How device code calls the function `name` of the IR: as C can."""
+    """The symbol of the IR function `name` in device code: a C identifier."""
     return name.replace(".", "_")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an accelerator offers that runs tile kernels: an optional part of its contract."""
+"""Support for tile kernels: an optional part of an accelerator's contract."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Resources:
-    """What a kernel needs of a machine, as the machine's assembler says.
+    """A kernel's resource usage, as reported by the machine's assembler.
 
     Attributes:
-        registers: of a thread.
-        spilled_bytes: of a thread, stored and loaded for want of registers.
-        local_bytes: of a thread's memory outside of registers.
-        shared_bytes: of a block.
-        blocks: how many fit on a multiprocessor.
-        warnings: of the assembler.
+        registers: registers per thread.
+        spilled_bytes: bytes per thread that are spilled and reloaded.
+        local_bytes: bytes of local memory per thread.
+        shared_bytes: bytes of shared memory per block.
+        blocks: resident blocks per multiprocessor.
+        warnings: the assembler's warnings.
     """
 
     registers: int
@@ -35,33 +35,34 @@ class Resources:
 
 
 class MachineCode(Protocol):
-    """The code of a real machine, which needs no such machine to be looked at."""
+    """Code generation for the real machine, for inspection without one."""
 
     @property
     def pipeline(self) -> Pipeline:
-        """Stages of a module of tile kernels for the machine itself."""
+        """Stages of a module of tile kernels for the real machine."""
 
     def text(self, lowered: Operation) -> str:
         """The code of a lowered module, such as PTX."""
 
     def disassembly(self, text: str) -> str:
-        """The machine's instructions. Raises ToolError where a vendor's program is missing."""
+        """The machine's instructions. Raises ToolError if a vendor's program is missing."""
 
     def resources(self, text: str, threads: int, shared_bytes: int) -> Resources:
-        """What a kernel of this code needs. Raises ToolError likewise."""
+        """The resource usage of a kernel of this code. Raises ToolError likewise."""
 
 
 @dataclass(frozen=True)
 class TensorMap:
-    """A tensor in a device's memory, and what a bulk copy brings of it.
+    """A tensor in a device's memory, and the box that a bulk copy transfers.
 
     Attributes:
-        address: of its first element.
-        element, element_bytes: MLIR's name of the type, and its size.
-        sizes: of its dimensions, the dense one last.
-        strides: between elements of each dimension, in bytes.
+        address: the address of its first element.
+        element, element_bytes: MLIR's name of the element type, and its size.
+        sizes: the sizes of its dimensions, the contiguous one last.
+        strides: the stride of each dimension, in bytes.
         box: the extent of a copy in each dimension.
-        swizzle: bytes of the pattern in which shared memory has chunks of 16 bytes; 0: in order.
+        swizzle: the span in bytes of the swizzle pattern of 16-byte chunks in shared memory; 0 for
+            none.
         where: the user's line, for errors.
     """
 
@@ -77,23 +78,22 @@ class TensorMap:
 
 @dataclass(frozen=True)
 class TileSupport:
-    """A machine for thread blocks.
+    """A machine that runs thread blocks.
 
     Attributes:
         pipeline: stages of a module of tile kernels, from the dialect `tile` to `lowered`. From the
             stage `pipelined` on, the kernel has the grid and the warps that a launch gives it.
         as_written: the same, but synchronisation stays as the user wrote it.
-        machine_code: of the machine itself, where the pipeline is a simulator's.
-        warp_threads: threads of a warp.
-        max_warps: of a block.
-        shared_bytes: shared memory that a block may have.
-        groups: names of the instruction groups beside the generic instructions.
-        multiprocessors: on which blocks run.
-        cache_bytes: of the last cache before main memory; 0: of none that is known.
-        rates: for the static model: "bytes_per_second" of the main memory, and "macs_per_second" of
-            dot by element type, and "warpgroups": how much faster it is where a kernel's work is
-            divided.
-        tensor_map: the bytes of a map, which a launch puts in the device's memory for each
+        machine_code: code of the real machine, if the pipeline is a simulator's.
+        warp_threads: threads per warp.
+        max_warps: warps per block, at most.
+        shared_bytes: shared memory per block, at most.
+        groups: names of the instruction groups besides the generic instructions.
+        multiprocessors: the number of multiprocessors.
+        cache_bytes: the size of the last-level cache; 0 if unknown.
+        rates: for the static model: "bytes_per_second" of main memory, "macs_per_second" of dot by
+            element type, and "warpgroups": the speedup of dot if a kernel divides its work.
+        tensor_map: the bytes of a tensor map, which a launch writes to the device's memory for each
             `tile.tensor_map` of the stage `bufferized`. Raises UserError.
     """
 

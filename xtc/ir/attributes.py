@@ -157,7 +157,7 @@ KERNEL_NODES = "xtc.kernel_nodes"
 `xtc.kernels`. Written by lower-device-commands, read when images are built, for profiles."""
 
 RESIDENTS = "xtc.residents"
-"""Array of string arrays on the module: device, symbol and bytes of a shard, 0 where it is
+"""Array of string arrays on the module: device, symbol and bytes of a shard, 0 if it is
 replicated, of each constant that stays on a device. Written by lower-device-commands, read when
 images are built."""
 

@@ -19,7 +19,7 @@ def passes() -> dict[str, type[Pass]]:
     """The project's passes by name, sorted.
 
     The pass `tile-for-cache` is the class in `tile_for_cache.py` that bears the name; other files
-    there hold what passes share. Raises XtcError where two passes have one name.
+    there hold what passes share. Raises XtcError if two passes have one name.
     """
     found: dict[str, type[Pass]] = {}
     for package in _packages_of_passes():
@@ -38,7 +38,7 @@ def passes() -> dict[str, type[Pass]]:
 def find(name: str) -> type[Pass] | None:
     """The pass called `name`, the project's or another's, or None.
 
-    Raises XtcError where there are several, or an installed one cannot be imported.
+    Raises XtcError if there are several, or an installed one cannot be imported.
     """
     own, loaded, entry = passes().get(name), defined(Pass).get(name), entries(_GROUP).get(name)
     installed = entry and load_entry(entry, Pass)

@@ -14,7 +14,7 @@ from xtc.ir.upstream_passes import UPSTREAM
 
 
 def parse_step(text: str) -> Step:
-    """The step that prints as `text`, `name{option=value}`. Raises UserError where it is none."""
+    """The step that prints as `text`, `name{option=value}`. Raises UserError if it is none."""
     name = text.partition("{")[0]
     own = known_passes.find(name)
     return check_upstream(text) if own is None else own.parse_options(split_pass(text)[1])

@@ -30,7 +30,7 @@ class Pass(ABC):
 
     @abstractmethod
     def run(self, module: Operation) -> None:
-        """Rewrite `module` in place. Raises CompileError where it cannot."""
+        """Rewrite `module` in place. Raises CompileError if it cannot."""
 
     def __str__(self) -> str:
         options = [
@@ -75,7 +75,7 @@ class SchedulingPass(Pass):
 
 
 def split_pass(text: str) -> tuple[str, str]:
-    """Name and options of `name{options}`. Raises UserError where the text is not of that form."""
+    """Name and options of `name{options}`. Raises UserError if the text is not of that form."""
     match = _TEXT.fullmatch(text.strip())
     if match is None:
         raise UserError(f"{text!r} is not a pass", hints=["name{option=value other=value}"])

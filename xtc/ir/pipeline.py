@@ -59,7 +59,7 @@ class Pipeline:
     stages: tuple[Stage, ...]
 
     def until(self, stage: str) -> Pipeline:
-        """The stages up to and including `stage`. Raises UserError where there is none."""
+        """The stages up to and including `stage`. Raises UserError if there is none."""
         return Pipeline(self.stages[: self._position(stage) + 1])
 
     def after(self, stage: str) -> Pipeline:
@@ -67,11 +67,11 @@ class Pipeline:
         return Pipeline(self.stages[self._position(stage) + 1 :])
 
     def steps(self, *stages: str) -> tuple[Step, ...]:
-        """The steps of these stages, one after the other. Raises UserError where one is missing."""
+        """The steps of these stages, one after the other. Raises UserError if one is missing."""
         return tuple(step for stage in stages for step in self.stages[self._position(stage)].steps)
 
     def extended(self, passes: Mapping[str, Sequence[Step]]) -> Pipeline:
-        """With further steps at the ends of stages, by name. Raises UserError where one is none."""
+        """With further steps at the ends of stages, by name. Raises UserError if one is none."""
         for stage in passes:
             self._position(stage)
         return Pipeline(

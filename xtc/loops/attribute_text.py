@@ -66,7 +66,7 @@ def _standing_for(number: int, value: str) -> str:
 
 
 def _dictionary(text: str, start: int) -> tuple[str | None, int]:
-    """The YAML of what begins at `start`, None where it is something else, and how far it goes."""
+    """The YAML of what begins at `start`, None if it is something else, and how far it goes."""
     pieces, position, depth = [], start, 0
     while match := _TOKEN.match(text, position):
         position = match.end()

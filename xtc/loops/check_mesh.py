@@ -116,7 +116,7 @@ def _check_order(nest: Nest, mesh: Mesh, title: str) -> None:
 
 
 def check_memories(nest: Nest, title: str) -> None:
-    """Raise UserError where two loops over an axis run over memories, which few machines nest."""
+    """Raise UserError if two loops over an axis run over memories, which few machines nest."""
     _check_once(leading_loops(nest), title)
 
 

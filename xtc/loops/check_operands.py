@@ -14,7 +14,7 @@ Boundaries = Mapping[int, tuple[str, str]]
 
 
 def check_operands(nest: Nest, title: str, outer: Boundaries | None = None) -> None:
-    """Raise UserError where an operand is not there, or was dealt with at an outer loop already.
+    """Raise UserError if an operand is not there, or was dealt with at an outer loop already.
 
     `outer` tells what is around a segment; it is for the recursion.
     """
@@ -54,7 +54,7 @@ def _check_numbers(nest: Nest, loop: NestLoop, title: str) -> None:
 
 
 def check_not_vectorized(loop: NestLoop, vector: NestLoop, title: str) -> None:
-    """Raise UserError where something is to be put into a loop that is, or is in, a vector."""
+    """Raise UserError if something is to be put into a loop that is, or is in, a vector."""
     if vector.vectorize and (loop.pack or loop.fuse or loop.buffer or loop.spread or loop.consumer):
         raise UserError(
             f"'{vector.name}' of {title} is vectorized; nothing can be put inside it",

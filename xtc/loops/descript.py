@@ -235,7 +235,7 @@ def _tile(match: re.Match[str], value: Located) -> tuple[int | None, Located]:
 def _by_width(loop: NestLoop, width: int, size: int) -> tuple[bool, list[NestLoop]]:
     """Whether the loop itself becomes vectors of this width, else the loops inside it."""
     if width < 1:
-        raise UserError(f"'{loop.name}' cannot have vectors of {shown(width)} elements")
+        raise UserError(f"'{loop.name}' cannot be vectorized by {shown(width)} elements")
     if width >= size:
         return True, []
     return False, [NestLoop(loop.axis, width, vectorize=True)]

@@ -78,7 +78,7 @@ class Space:
         return next((axis for axis in self.axes if axis.name == name), None)
 
     def size(self, name: str) -> int:
-        """Elements of the axis called `name`; 0 where there is none."""
+        """Elements of the axis called `name`; 0 if there is none."""
         axis = self.axis(name)
         return axis.size if axis else 0
 
@@ -104,7 +104,7 @@ class NestLoop:
         axis: the axis it runs over.
         tile: how many of the axis' elements one run of the loop covers; None is all of them.
         name: how the user refers to it, `i` or `i#4` unless named otherwise.
-        unroll: how many copies of the body are written out; 0 where it stays a loop, `ALL` for as
+        unroll: how many copies of the body are written out; 0 if it stays a loop, `ALL` for as
             many as there are iterations.
         vectorize: the loop becomes vector instructions.
         reassociate: elements along a reduction are combined in another order, for its vectors.

@@ -33,7 +33,7 @@ class Body:
     """One application of the operation, to what the loops around leave.
 
     Attributes:
-        vector: elements of the vector operations it becomes; 0 where it stays scalar.
+        vector: elements of the vector operations it becomes; 0 if it stays scalar.
         external: the function that is called instead, or None.
     """
 
@@ -88,7 +88,7 @@ Plan = Body | Loops | Split
 
 
 def plan_nest(nest: Nest, title: str, *, distributed: bool = False) -> Plan:
-    """The plan of a legal nest. Raises UserError where it has more than `MAX_PARTS` bodies.
+    """The plan of a legal nest. Raises UserError if it has more than `MAX_PARTS` bodies.
 
     Where it is `distributed` but no loop is over the processors of a memory, one of them does what
     is inside of all that is packed.
@@ -106,7 +106,7 @@ def spread_operands(nest: Nest) -> tuple[int, ...]:
 
 
 def first_parallel(nest: Nest) -> str | None:
-    """The first axis of the result; None where there is a single element."""
+    """The first axis of the result; None if there is a single element."""
     return next((axis.name for axis in nest.axes if not axis.reduction), None)
 
 

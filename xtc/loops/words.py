@@ -39,7 +39,7 @@ Words = list[tuple[str, Any]]
 
 
 def read_words(value: Located, loop: str) -> Words:
-    """Words and their arguments, True where there is none. Raises UserError for other words."""
+    """Words and their arguments, True if there is none. Raises UserError for other words."""
     with located(value.where):
         found = [(_SAME.get(word, word), argument) for word, argument in _pairs(value, loop)]
         for word, _ in found:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators a graph is written with, one file each: `import xtc.ops as O`."""
+"""The operators of graphs, one file each: `import xtc.ops as O`."""
 
 from xtc.graph.builder import graph, inputs, outputs, tensor, update
 from xtc.ops import python_operators  # noqa: F401  fills what `a + b` writes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""abs: the size of x without its sign."""
+"""abs: the absolute value of x."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xtc.ops.elementwise import Elementwise
 
 @dataclass(frozen=True)
 class Abs(Elementwise):
-    """|x| of every element; the least integer stays as it is."""
+    """|x| of every element; the least integer is unchanged, as integers wrap."""
 
     name: ClassVar[str] = "abs"
 
@@ -34,7 +34,7 @@ class Abs(Elementwise):
 
 
 def abs(x: Tensor, *, name: str | None = None, device: object = None) -> Tensor:
-    """The size of each element of `x`, of any number type; the least integer stays as it is.
+    """The absolute value of each element of `x`, of any number type; integers wrap.
 
     Raises UserError for bool.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators that sum products share: accumulation types and the multiply-add body.
+"""Shared by contractions: accumulation types and the multiply-add body.
 
 float16 and bfloat16 are accumulated in float32 and rounded once at the end; int8 and int16 are
 accumulated in int32, which is also the type of the result; other types accumulate in themselves.
@@ -22,10 +22,10 @@ def product_element(element: ElementType) -> ElementType:
 
 
 def contraction_element(element: ElementType) -> ElementType:
-    """As `product_element`, for what MLIR's named operations compute.
+    """Like `product_element`, for MLIR's named operations.
 
     Raises UserError for unsigned integers that are narrower than their accumulator: these
-    operations widen every integer as if it had a sign.
+    operations sign-extend every integer.
     """
     if not element.signed and element.bits < element.accumulator.bits:
         raise UserError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""argmax: where along an axis the largest element stands."""
+"""argmax: the position of the largest element along an axis."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""argmin: where along an axis the smallest element stands."""
+"""argmin: the position of the smallest element along an axis."""
 
 from __future__ import annotations
 

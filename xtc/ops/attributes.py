@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of operators' attributes, whatever a user or a loaded file wrote there.
+"""Checks of operators' attributes, from users or from loaded files.
 
-Every check takes the operator's name, the attribute's name and the value, returns the value in its
-canonical form (plain int, float, bool, str or a tuple of ints) and raises UserError otherwise.
+Every check takes the operator's name, the attribute's name and the value. It returns the value in
+canonical form (int, float, bool, str or a tuple of ints), or raises UserError.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LARGEST = 2**31 - 1
 
 
 def user_function(function: Callable[P, R]) -> Callable[P, R]:
-    """Marks a function users call: its UserErrors name the caller's line."""
+    """Decorates a user-facing function: its UserErrors have the caller's line."""
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -41,7 +41,7 @@ def user_function(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def operand_type(op: str, value: object) -> TensorType:
-    """The type of an operand whose rank decides about attributes. Raises UserError otherwise."""
+    """The type of an operand, for attributes that depend on its rank. Raises UserError."""
     if not isinstance(value, Tensor):
         raise UserError(
             f"an operand of {op} is {type(value).__name__}, not a tensor",
@@ -101,10 +101,10 @@ def check_fits(op: str, attribute: str, value: float, element: ElementType) -> N
 
 
 def check_choice(op: str, attribute: str, value: object, choices: Sequence[str]) -> str:
-    """One of a few words."""
+    """One of the texts in `choices`."""
     if not isinstance(value, str) or value not in choices:
         raise UserError(
-            f"{attribute} of {op} is {shown(value)}, which it does not know",
+            f"{attribute} of {op} is {shown(value)}, which is unknown",
             hints=did_you_mean(shown(value), choices),
         )
     return value

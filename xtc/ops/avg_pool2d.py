@@ -87,8 +87,8 @@ def avg_pool2d(
     Window, stride and dilation are one number or (height, width); the stride is the window where
     None. Padding is written as for conv2d and is smaller than the window; its zeros are counted
     only with `count_include_pad`. float16 and bfloat16 are computed in float32 and rounded once;
-    means of int8 are rounded, halves away from zero, as in TensorFlow Lite. Loops are n, h, w, c,
-    r, s. Raises UserError where rank, element type or attributes do not fit.
+    means of int8 are rounded, ties away from zero, as in TensorFlow Lite. Loops are n, h, w, c,
+    r, s. Raises UserError if rank, element type or attributes do not fit.
     """
     attributes = canonical_window("avg_pool2d", x, window, stride, padding, dilation)
     flag = check_flag("avg_pool2d", "count_include_pad", count_include_pad)
@@ -97,7 +97,7 @@ def avg_pool2d(
 
 
 def _mean(body: ScalarBuilder, total: Scalar, count: Scalar) -> Scalar:
-    """total / count; of integers to nearest, halves away from zero."""
+    """total / count; of integers to nearest, ties away from zero."""
     if total.element.is_float:
         return body.div(total, count)
     half = body.shift("right", count, body.constant(1, count.element), inside=True)

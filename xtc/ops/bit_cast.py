@@ -20,7 +20,7 @@ from xtc.ops.elementwise import Elementwise, emit_elementwise
 
 @dataclass(frozen=True)
 class BitCast(Elementwise):
-    """The bits of every element as those of the type called `dtype`, which is as wide."""
+    """The bits of every element, reinterpreted as the equally wide type called `dtype`."""
 
     name: ClassVar[str] = "bit_cast"
     flops_per_element: ClassVar[int] = 0
@@ -33,7 +33,7 @@ class BitCast(Elementwise):
         if x.element != element_type(self.source):
             raise UserError(f"{self.name} of {self.source} cannot take {x.element}")
         if to.bits != x.element.bits or "bool" in (to.kind, x.element.kind):
-            raise UserError(f"bits of {x.element} cannot be those of {to}")
+            raise UserError(f"bits of {x.element} cannot be reinterpreted as {to}")
         return x.with_element(to)
 
     def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
@@ -52,8 +52,8 @@ class BitCast(Elementwise):
 
 @user_function
 def bit_cast(x: Tensor, dtype: object, *, name: str | None = None, device: object = None) -> Tensor:
-    """The bits of `x` as numbers of the element type `dtype`, which has as many; not of bool.
+    """The bits of `x` reinterpreted as the equally wide element type `dtype`; not for bool.
 
-    Raises UserError where the widths differ.
+    Raises UserError if the widths differ.
     """
     return apply(BitCast(element_type(dtype).name, x.dtype), x, name=name, device=device)

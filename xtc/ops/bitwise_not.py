@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bitwise_not: every bit turned around."""
+"""bitwise_not: ~x."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ class BitwiseNot(Elementwise):
 
 
 def bitwise_not(x: Tensor, *, name: str | None = None, device: object = None) -> Tensor:
-    """Every bit of the integers `x` turned around. Raises UserError for floats and bool."""
+    """The bitwise complement of the integers `x`. Raises UserError for floats and bool."""
     return apply(BitwiseNot(), x, name=name, device=device)

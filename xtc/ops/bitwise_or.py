@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bitwise_or: bits that are set in either."""
+"""bitwise_or: a | b."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xtc.ops.elementwise import Elementwise, require_whole
 
 @dataclass(frozen=True)
 class BitwiseOr(Elementwise):
-    """Bits that are set in either."""
+    """a | b of every pair of integers or bools."""
 
     name: ClassVar[str] = "bitwise_or"
     operands: ClassVar[int] = 2
@@ -39,9 +39,9 @@ class BitwiseOr(Elementwise):
 def bitwise_or(
     a: Tensor | float, b: Tensor | float, *, name: str | None = None, device: object = None
 ) -> Tensor:
-    """The bits that are set in either of every pair of integers or bools.
+    """The bitwise OR of every pair of integers or bools.
 
     Operands have one element type and shapes that broadcast as in NumPy; a Python number takes the
-    other operand's element type. Raises UserError where they do not fit, and for floats.
+    other operand's element type. Raises UserError if they do not fit, and for floats.
     """
     return apply(BitwiseOr(), a, b, name=name, device=device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bitwise_xor: bits that differ."""
+"""bitwise_xor: a ^ b."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xtc.ops.elementwise import Elementwise, require_whole
 
 @dataclass(frozen=True)
 class BitwiseXor(Elementwise):
-    """Bits that differ."""
+    """a ^ b of every pair of integers or bools."""
 
     name: ClassVar[str] = "bitwise_xor"
     operands: ClassVar[int] = 2
@@ -39,9 +39,9 @@ class BitwiseXor(Elementwise):
 def bitwise_xor(
     a: Tensor | float, b: Tensor | float, *, name: str | None = None, device: object = None
 ) -> Tensor:
-    """The bits that differ of every pair of integers or bools.
+    """The bitwise XOR of every pair of integers or bools.
 
     Operands have one element type and shapes that broadcast as in NumPy; a Python number takes the
-    other operand's element type. Raises UserError where they do not fit, and for floats.
+    other operand's element type. Raises UserError if they do not fit, and for floats.
     """
     return apply(BitwiseXor(), a, b, name=name, device=device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A border around a tensor, what pad adds and unpad takes away: `(before, after)` per dimension."""
+"""Borders of tensors, which pad adds and unpad removes: `(before, after)` per dimension."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Border = tuple[tuple[int, int], ...]
 
 
 def border_of(op: str, padding: object, type: TensorType) -> Border:
-    """What a user wrote: an entry for each dimension, a number for all, or a mapping for some.
+    """The border from a user's `padding`: an entry per dimension, one number, or a mapping.
 
     An entry is a pair or one number for both ends. A mapping has dimensions as keys, negative ones
     counted from the end; the others have no border.
@@ -31,7 +31,7 @@ def border_of(op: str, padding: object, type: TensorType) -> Border:
 
 
 def _by_dimension(op: str, padding: Mapping[object, object], rank: int) -> list[object]:
-    """The entries of all dimensions, of those of some. Raises UserError for others, and twice."""
+    """The entries of all dimensions, from a mapping. Raises UserError for bad or repeated keys."""
     entries: dict[int, object] = {}
     for key, entry in padding.items():
         axis = check_axis(op, "a key of padding", key, rank) % rank

@@ -9,8 +9,8 @@
 | anything | bool | x != 0, so NaN is true |
 | bool | number | 0 or 1 |
 
-bfloat16 and integers beside half floats convert by way of float32, as in NumPy and ml_dtypes. What
-is too small for a normal bfloat16 may become 0: some processors' conversion does that.
+Conversions from or to bfloat16, and between integers and half floats, go through float32, as in
+NumPy and ml_dtypes. Subnormal bfloat16 results may be flushed to 0, as some processors do.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ceil: the least whole number that is not below x."""
+"""ceil: the smallest integer not less than x."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xtc.ops.elementwise import FloatElementwise, widened
 
 @dataclass(frozen=True)
 class Ceil(FloatElementwise):
-    """The least whole number that is not below x."""
+    """The smallest integer not less than x."""
 
     name: ClassVar[str] = "ceil"
 
@@ -32,7 +32,7 @@ class Ceil(FloatElementwise):
 
 
 def ceil(x: Tensor, *, name: str | None = None, device: object = None) -> Tensor:
-    """The least whole number that is not below each element of `x`, of any float type.
+    """Each element of `x`, of any float type, rounded up to an integer.
 
     Half floats are computed in float32 and rounded once. Raises UserError for integers and bool.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights in codes of 4 or 8 bits, with a scale for each group of rows, from elementwise operators.
+"""Weights in 4-bit or 8-bit codes with group-wise scales, built from elementwise operators.
 
-The host reads the codes as they are stored and computes the numbers in the loops of the contraction
-that needs them.
+The host reads the stored codes and dequantizes them in the loops of the contraction that reads the
+weights.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def coded_weights(
     bits: int = 8,
     name: str | None = None,
 ) -> Tensor:
-    """The float32 weights (k, n) that codes stand for: (code - zero point) * scale.
+    """The float32 weights (k, n) of the codes: (code - zero point) * scale.
 
     Args:
         codes: uint8 of shape (k, n), each below 2**bits.
@@ -39,7 +39,7 @@ def coded_weights(
         bits: 4 or 8. Two codes of 4 bits are stored in a byte.
         name: of the last operator.
 
-    Raises UserError where shapes or codes do not fit, and for groups of an odd number of rows of 4
+    Raises UserError if shapes or codes do not fit, and for groups of an odd number of rows of 4
     bits.
     """
     k, n, groups = _check(codes, scales, bits)
@@ -62,7 +62,7 @@ def _check(codes: Array, scales: Array, bits: int) -> tuple[int, int, int]:
     k, n = codes.shape
     if scales.ndim != 2 or scales.shape[1] != n or not scales.shape[0] or k % scales.shape[0]:
         raise UserError(
-            f"scales {scales.shape} are none of groups of rows of codes {codes.shape}",
+            f"scales {scales.shape} do not match groups of rows of codes {codes.shape}",
             hints=["scales have the shape (groups, columns), and groups divide the rows"],
         )
     groups = scales.shape[0]
@@ -76,18 +76,18 @@ def _by_groups(array: Array) -> Array:
 
 
 def _bytes(codes: Array, zeros: Array | None) -> Tensor:
-    """Codes as numbers without their zero points, a byte each."""
+    """Codes of a byte each, minus their zero points."""
     if zeros is None:
         return cast(_constant((codes ^ 0x80).view(np.int8)), "float32")
     return sub(cast(_constant(codes), "float32"), _constant(zeros))
 
 
 def _halves(codes: Array, zeros: Array | None) -> Tensor:
-    """The same of a byte that has a code of the first half of a group and one of the second."""
+    """The same for bytes with a code of a group's first half and one of its second half."""
     low, high = np.split(codes, 2, axis=2)
     masks = np.array([0x0F, 0xF0], np.uint8).reshape(1, 2, 1, 1)
     found = bitwise_and(_constant(low | high << 4), _constant(masks))
-    # The higher one counts sixteenfold, and so must its zero point; both are taken back exactly.
+    # The high code is scaled by 16, and so is its zero point; the division by 16 is exact.
     times = np.array([1, 16], np.float32).reshape(1, 2, 1, 1)
     middle = np.float32(8) if zeros is None else zeros
     numbers = sub(cast(found, "float32"), _constant(middle * times))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the comparisons share: two operands in order or not, as a bool."""
+"""Shared by the comparisons: a predicate on two operands, as a bool."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""concat: tensors one after another along one dimension."""
+"""concat: tensors joined along one dimension."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xtc.ops.elementwise import require_same_element
 
 @dataclass(frozen=True)
 class Concat(Operator):
-    """The operands one after another along dimension `axis`; all other dimensions are equal."""
+    """The operands joined along dimension `axis`; all other dimensions are equal."""
 
     name: ClassVar[str] = "concat"
     axis: int = 0
@@ -61,9 +61,9 @@ class Concat(Operator):
 
 @user_function
 def concat(*xs: Tensor, axis: int = 0, name: str | None = None, device: object = None) -> Tensor:
-    """Two or more tensors of one element type one after another along dimension `axis`.
+    """Two or more tensors of one element type, joined along dimension `axis`.
 
-    A negative axis counts from the end; a symbolic dimension cannot be the one that grows. Raises
+    A negative axis counts from the end; a symbolic dimension cannot be the axis. Raises
     UserError where ranks or other dimensions differ.
     """
     if not xs:

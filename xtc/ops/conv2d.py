@@ -44,8 +44,8 @@ from xtc.ops.window import (
 class Conv2d(Operator):
     """`y[n, h, w, f] = sum_rsc x[n, h * stride + r * dilation, ..., c] * w[r, s, c, f]`.
 
-    `padding` is ((top, bottom), (left, right)). With groups, channels and filters are split into so
-    many parts, and a filter sees the channels of its own part. Accumulates as matmul does.
+    `padding` is ((top, bottom), (left, right)). `groups` divides channels and filters, and a filter
+    sees the channels of its group. Accumulates like matmul.
     """
 
     name: ClassVar[str] = "conv2d"
@@ -122,7 +122,7 @@ class Conv2d(Operator):
     def _shapes(
         self, form: str, x: TensorType, w: TensorType, out: TensorType
     ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """Operands and result with the group as a separate dimension where the form needs it."""
+        """Shapes of operands and result, with a dimension for the group if the form needs it."""
         (*image, channels), (r, s, part, filters), (*positions, _) = x.sizes, w.sizes, out.sizes
         each = filters // self.groups
         if form == "depthwise":
@@ -196,7 +196,7 @@ def conv2d(
     `groups` splits channels and filters; with groups == c every channel has its filters
     (depthwise). float16 and bfloat16 are summed in float32 and rounded once; int8 and int16 give
     int32. Loops are n, h, w, f, r, s, c; with groups n, h, w, g, f, r, s, c; depthwise n, h, w, c,
-    r, s, and m before r where a channel has several filters. Raises UserError where shapes, element
+    r, s, and m before r where a channel has several filters. Raises UserError if shapes, element
     types or attributes do not fit.
     """
     strides = check_pair("conv2d", "stride", stride, minimum=1)

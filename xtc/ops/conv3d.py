@@ -145,8 +145,8 @@ def conv3d(
     """3-D convolution of `x`, (n, d, h, w, c), with filters `w`, (q, r, s, c / groups, f).
 
     The result is (n, d', h', w', f). Stride and dilation have one number for depth, height and
-    width each, padding a pair (before, after). Sums and groups are as conv2d's. Raises UserError
-    where shapes, element types or attributes do not fit.
+    width each, padding a pair (before, after). Sums and groups are as in conv2d. Raises UserError
+    if shapes, element types or attributes do not fit.
     """
     border = tuple((int(before), int(after)) for before, after in padding)
     op = Conv3d(_triple(stride), border, _triple(dilation), groups)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cumprod: products of all elements up to each along an axis."""
+"""cumprod: cumulative products along an axis."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xtc.ops.prefix import Prefix
 
 @dataclass(frozen=True)
 class Cumprod(Prefix):
-    """The product of all elements up to each along `axis`; integers wrap."""
+    """The cumulative product along `axis`; integers wrap."""
 
     name: ClassVar[str] = "cumprod"
 
@@ -43,9 +43,9 @@ def cumprod(
     name: str | None = None,
     device: object = None,
 ) -> Tensor:
-    """The products of all elements of `x` up to each along `axis`, as NumPy's `cumprod`.
+    """The cumulative products of `x` along `axis`, like NumPy's `cumprod`.
 
-    `exclusive` leaves the element itself out, `reverse` counts from the end. Half floats are
+    `exclusive` excludes the element itself, `reverse` starts from the end. Half floats are
     computed in float32 and rounded once; integers wrap. Raises UserError for bool and for an axis
     that `x` does not have.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cumsum: sums of all elements up to each along an axis."""
+"""cumsum: cumulative sums along an axis."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xtc.ops.prefix import Prefix
 
 @dataclass(frozen=True)
 class Cumsum(Prefix):
-    """The sum of all elements up to each along `axis`; integers wrap."""
+    """The cumulative sum along `axis`; integers wrap."""
 
     name: ClassVar[str] = "cumsum"
 
@@ -43,9 +43,9 @@ def cumsum(
     name: str | None = None,
     device: object = None,
 ) -> Tensor:
-    """The sums of all elements of `x` up to each along `axis`, as NumPy's `cumsum`.
+    """The cumulative sums of `x` along `axis`, like NumPy's `cumsum`.
 
-    `exclusive` leaves the element itself out, `reverse` counts from the end. Half floats are
+    `exclusive` excludes the element itself, `reverse` starts from the end. Half floats are
     computed in float32 and rounded once; integers wrap. Raises UserError for bool and for an axis
     that `x` does not have.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dequantize: integers of a scale with a zero point as floats."""
+"""dequantize: quantized integers as floats."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def dequantize(
 ) -> Tensor:
     """(`x` - `zero_point`) * `scale` as float32, of any integers of up to 32 bits.
 
-    `scale` is a number, or one for each index of the last dimension. Raises UserError where types
+    `scale` is a number, or one for each index of the last dimension. Raises UserError if types
     do not fit.
     """
     factor = tensor(np.shape(scale), "float32", const=np.asarray(scale, np.float32))

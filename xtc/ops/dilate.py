@@ -55,8 +55,8 @@ def dilate(
 ) -> Tensor:
     """`x` with `steps[d] - 1` zeros between neighbours along each dimension d.
 
-    A transposed convolution is one of a dilated image. Raises UserError unless there is one number,
-    1 or more, for each dimension.
+    A transposed convolution is a convolution of a dilated image. Raises UserError unless there is
+    one number, 1 or more, for each dimension.
     """
     rank = operand_type("dilate", x).rank
     counts = check_ints("dilate", "steps", steps, count=rank, minimum=1)

@@ -48,7 +48,7 @@ def div(
     """`a / b` of every pair of elements; x / 0 is an infinity, 0 / 0 is NaN.
 
     Operands have one float type and shapes that broadcast as in NumPy; a Python number takes the
-    other operand's element type. Raises UserError where they do not fit, and for integers, whose
+    other operand's element type. Raises UserError if they do not fit, and for integers, whose
     division by zero would stop the program.
     """
     return apply(Div(), a, b, name=name, device=device)

@@ -27,10 +27,10 @@ _EQUATION = re.compile(r"[A-Za-z]*(,[A-Za-z]*)?->[A-Za-z]*")
 
 @dataclass(frozen=True)
 class Einsum(Operator):
-    """The sum of products that an equation such as "ij,jk->ik" spells out, of one or two operands.
+    """The sum of products given by an equation such as "ij,jk->ik", of one or two operands.
 
-    Letters name dimensions; those that the result lacks are summed over. Accumulates as matmul
-    does. The loops are the letters.
+    Letters name dimensions; letters missing from the result are summed over. Accumulates like
+    matmul. The loops are the letters.
     """
 
     name: ClassVar[str] = "einsum"
@@ -45,7 +45,7 @@ class Einsum(Operator):
         sizes = _sizes(self.equation, terms, inputs)
         unknown = [letter for letter in result if letter not in sizes]
         if unknown or len(set(result)) != len(result):
-            raise UserError(f"the result of equation {self.equation!r} of einsum is not clear")
+            raise UserError(f"the result of equation {self.equation!r} of einsum is ambiguous")
         return TensorType(
             tuple(sizes[letter] for letter in result), product_element(inputs[0].element)
         )
@@ -90,11 +90,11 @@ def einsum(
     name: str | None = None,
     device: object = None,
 ) -> Tensor:
-    """The sum of products that `equation`, such as "bij,bjk->bik", spells out.
+    """The sum of products given by `equation`, such as "bij,bjk->bik".
 
-    Of one or two operands; every dimension has a letter, and the result is written out. float16 and
-    bfloat16 are summed in float32 and rounded once; int8 and int16 give int32. Raises UserError
-    where letters and shapes do not fit.
+    It has one or two operands; every dimension has a letter, and the result is explicit. float16
+    and bfloat16 are summed in float32 and rounded once; int8 and int16 give int32. Raises UserError
+    if letters and shapes do not fit.
     """
     text = "".join(equation.split()) if isinstance(equation, str) else equation
     operands = (a,) if b is None else (a, b)

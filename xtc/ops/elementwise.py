@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What elementwise operators share: NumPy broadcasting and one loop per result dimension.
+"""Shared by elementwise operators: NumPy broadcasting and one loop per result dimension.
 
 float16 and bfloat16 elements are computed in float32 and rounded once; this is the accumulation
 rule of every operator in this family.
@@ -31,8 +31,8 @@ def dim_loops(rank: int) -> tuple[Loop, ...]:
 class Elementwise(Operator):
     """Applies one scalar function to the broadcast elements of its operands.
 
-    `operands` says how many there are, `flops_per_element` how much arithmetic the function is, a
-    mathematical function such as exp being one.
+    `operands` is their number, `flops_per_element` the arithmetic operations of the function, where
+    a mathematical function such as exp counts as one.
     """
 
     operands: ClassVar[int] = 1
@@ -78,7 +78,7 @@ class FloatElementwise(Elementwise):
 
 @dataclass(frozen=True)
 class Test(Elementwise):
-    """An elementwise question: `scalar` gives an i1, the result holds bools."""
+    """An elementwise predicate: `scalar` returns an i1, the result holds bools."""
 
     def infer(self, *inputs: TensorType) -> TensorType:
         return super().infer(*inputs).with_element(ELEMENT_TYPES["bool"])
@@ -96,7 +96,7 @@ class Test(Elementwise):
 
 @dataclass(frozen=True)
 class FloatTest(Test):
-    """A question about real numbers."""
+    """A predicate on real numbers."""
 
     def check_element(self, type: TensorType) -> None:
         require_float(self.name, type)
@@ -132,7 +132,7 @@ def broadcast_operand(
 
 
 def broadcast_shape(name: str, inputs: Sequence[TensorType]) -> tuple[Dim, ...]:
-    """NumPy's broadcast of the operands' shapes. Raises UserError where they do not agree."""
+    """NumPy's broadcast of the operands' shapes. Raises UserError if they do not agree."""
     rank = max(type.rank for type in inputs)
     padded = [(1,) * (rank - type.rank) + type.shape for type in inputs]
     return tuple(_broadcast_dim(name, inputs, dims) for dims in zip(*padded, strict=True))
@@ -198,6 +198,6 @@ def require_whole(name: str, type: TensorType) -> None:
 
 
 def widened(array: Array) -> Array:
-    """The array in the type that its elements are computed in: float32 for the half floats."""
+    """The array in its computation type: float32 for half floats."""
     element = element_type(array.dtype)
     return array.astype(element.accumulator.numpy, copy=False) if element.is_float else array

@@ -56,7 +56,7 @@ def expand(
 ) -> Tensor:
     """`x` broadcast to `shape`, as NumPy's `broadcast_to`.
 
-    Raises UserError where the shape of `x` does not broadcast to it.
+    Raises UserError if the shape of `x` does not broadcast to it.
     """
     sizes = check_ints("expand", "shape", shape, minimum=1)
     return apply(Expand(sizes), x, name=name, device=device)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of fixed-point numbers in int32, for tables that are computed with the graph.
+"""Functions on fixed-point numbers in int32, for tables computed at graph construction.
 
 The rules are those of gemmlowp's fixedpoint.h (github.com/google/gemmlowp, fixedpoint), which
-TensorFlow Lite's reference kernels use. Numbers are int64 arrays of values that fit int32; a number
-with i integer bits stands for raw / 2^(31 - i).
+TensorFlow Lite's reference kernels use. Numbers are int64 arrays of values that fit int32; with i
+integer bits, raw represents raw / 2^(31 - i).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _POWERS = (  # exp(-2^n) for n from -2
 
 
 def product(a: Any, b: Any) -> Raw:
-    """a * b / 2^31 to nearest, halves up; saturated."""
+    """a * b / 2^31 to nearest, ties up; saturated."""
     whole = np.asarray(a, np.int64) * np.asarray(b, np.int64)
     result: Raw = np.minimum((whole + (1 << 30)) >> 31, GREATEST)
     return result
 
 
 def divided(x: Any, exponent: int) -> Raw:
-    """x / 2^exponent to nearest, halves away from zero."""
+    """x / 2^exponent to nearest, ties away from zero."""
     wide = np.asarray(x, np.int64)
     mask = (1 << exponent) - 1
     result: Raw = (wide >> exponent) + ((wide & mask) > (mask >> 1) + (wide < 0))
@@ -110,5 +110,5 @@ def tanh(x: Any, integer_bits: int) -> Raw:
 
 
 def radius(integer_bits: int, left_shift: int) -> int:
-    """The largest integer that `left_shift` and a multiplier bring within the integer bits."""
+    """The largest integer that fits the integer bits after `left_shift` and a multiplier."""
     return (((1 << integer_bits) - 1) << (31 - integer_bits)) >> left_shift

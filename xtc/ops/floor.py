@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""floor: the largest whole number that is not above x."""
+"""floor: the largest integer not greater than x."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xtc.ops.elementwise import FloatElementwise, widened
 
 @dataclass(frozen=True)
 class Floor(FloatElementwise):
-    """The largest whole number that is not above x."""
+    """The largest integer not greater than x."""
 
     name: ClassVar[str] = "floor"
 
@@ -32,7 +32,7 @@ class Floor(FloatElementwise):
 
 
 def floor(x: Tensor, *, name: str | None = None, device: object = None) -> Tensor:
-    """The largest whole number that is not above each element of `x`, of any float type.
+    """Each element of `x`, of any float type, rounded down to an integer.
 
     Half floats are computed in float32 and rounded once. Raises UserError for integers and bool.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fmod: what is left of a after whole multiples of b, of a's sign."""
+"""fmod: the remainder of a / b truncated toward zero, with a's sign."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xtc.ops.elementwise import Elementwise, widened
 
 @dataclass(frozen=True)
 class Fmod(Elementwise):
-    """a - b * trunc(a / b), of a's sign; for integers 0 where b is 0."""
+    """a - b * trunc(a / b), with a's sign; for integers 0 if b is 0."""
 
     name: ClassVar[str] = "fmod"
     operands: ClassVar[int] = 2
@@ -35,10 +35,10 @@ class Fmod(Elementwise):
 def fmod(
     a: Tensor | float, b: Tensor | float, *, name: str | None = None, device: object = None
 ) -> Tensor:
-    """The rest of `a` divided by `b` toward 0, of a's sign, as C's fmod and % of integers.
+    """The remainder of `a / b` truncated toward zero, with a's sign, like C's fmod and integer %.
 
-    For integers 0 where b is 0. Operands have one number type and shapes that broadcast as in
-    NumPy. Half floats are computed in float32 and rounded once. Raises UserError where they do not
+    For integers 0 if b is 0. Operands have one number type and shapes that broadcast as in
+    NumPy. Half floats are computed in float32 and rounded once. Raises UserError if they do not
     fit.
     """
     return apply(Fmod(), a, b, name=name, device=device)

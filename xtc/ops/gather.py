@@ -22,9 +22,9 @@ from xtc.ops.gathering import emit_gather, from_end, from_end_reference, require
 
 @dataclass(frozen=True)
 class Gather(Operator):
-    """`x[..., indices, ...]`: dimension `axis` of x gives way to the dimensions of the indices.
+    """`x[..., indices, ...]`: the dimensions of the indices replace dimension `axis` of x.
 
-    Negative indices count from the end; an index beyond either end is taken as the nearest.
+    Negative indices count from the end; out-of-range indices are clamped.
     """
 
     name: ClassVar[str] = "gather"
@@ -63,12 +63,12 @@ class Gather(Operator):
 def gather(
     x: Tensor, indices: Tensor, *, axis: int = 0, name: str | None = None, device: object = None
 ) -> Tensor:
-    """The slices of `x` along `axis` that the integers `indices` name, as NumPy's `take`.
+    """The slices of `x` along `axis` at the integers `indices`, like NumPy's `take`.
 
-    The result has the shape of `x` with that of `indices` in the place of dimension `axis`: an
+    The result has the shape of `x` with that of `indices` in place of dimension `axis`: an
     embedding is `gather(table, tokens)`. Negative indices count from the end; an index beyond
-    either end gives the nearest slice, so nothing outside of `x` is ever read. Raises UserError
-    where axis or types do not fit.
+    either end gives the nearest slice, so reads stay inside `x`. Raises UserError
+    if axis or types do not fit.
     """
     rank = operand_type("gather", x).rank
     op = Gather(check_axis("gather", "axis", axis, rank))

@@ -28,9 +28,9 @@ from xtc.ops.gathering import (
 
 @dataclass(frozen=True)
 class GatherElements(Operator):
-    """`x[i, indices[i, j, k], k]` for axis 1: every index chooses along `axis` in its own place.
+    """`x[i, indices[i, j, k], k]` for axis 1: each index selects along `axis` at its own position.
 
-    Negative indices count from the end; an index beyond either end is taken as the nearest.
+    Negative indices count from the end; out-of-range indices are clamped.
     """
 
     name: ClassVar[str] = "gather_elements"
@@ -75,11 +75,11 @@ class GatherElements(Operator):
 def gather_elements(
     x: Tensor, indices: Tensor, *, axis: int = 0, name: str | None = None, device: object = None
 ) -> Tensor:
-    """The elements of `x` that `indices` choose along `axis`, as NumPy's `take_along_axis`.
+    """The elements of `x` that `indices` select along `axis`, like NumPy's `take_along_axis`.
 
-    The result has the shape of `indices`, which is of the rank of `x` and, but along `axis`, no
-    larger. Negative indices count from the end; an index beyond either end gives the nearest
-    element, so nothing outside of `x` is ever read. Raises UserError where they do not fit.
+    The result has the shape of `indices`, which has the rank of `x` and, except along `axis`, no
+    larger sizes. Negative indices count from the end; an index beyond either end gives the nearest
+    element, so reads stay inside `x`. Raises UserError if they do not fit.
     """
     rank = operand_type("gather_elements", x).rank
     op = GatherElements(check_axis("gather_elements", "axis", axis, rank))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gather_nd: elements or slices of x at positions that rows of indices spell out."""
+"""gather_nd: elements or slices of x at positions given by rows of indices."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from xtc.ops.gathering import INDEX, emit_gather, from_end, from_end_reference, 
 class GatherNd(Operator):
     """`x[tuple(row)]` for every row in the last dimension of the indices.
 
-    The first `batch` dimensions of x and of the indices are walked together. Negative indices count
-    from the end; an index beyond either end is taken as the nearest.
+    The first `batch` dimensions of x and of the indices are shared. Negative indices count from the
+    end; out-of-range indices are clamped.
     """
 
     name: ClassVar[str] = "gather_nd"
@@ -93,7 +93,7 @@ def gather_nd(
 
     A row of k integers is a position in the dimensions of `x` that follow the first `batch`, which
     both operands share. Negative indices count from the end; an index beyond either end gives the
-    nearest element, so nothing outside of `x` is ever read. Raises UserError where shapes do not
+    nearest element, so reads stay inside `x`. Raises UserError if shapes do not
     fit.
     """
     op = GatherNd(check_int("gather_nd", "batch", batch, minimum=0))

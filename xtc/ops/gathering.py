@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators share whose every result element is read at a computed position of an operand.
+"""Shared by operators that read each result element at a computed position of an operand.
 
-The operation is a linalg.generic over the result, with loops i, j, k, ...; its body computes the
-position from the numbers of its iteration (`ScalarBuilder.index`) and from index operands that
-follow the loops, and reads the element there (`ScalarBuilder.read`).
+The operation is a linalg.generic over the result, with loops i, j, k, .... Its body computes the
+position from the iteration indices (`ScalarBuilder.index`) and from index operands mapped to the
+loops, and reads the element there (`ScalarBuilder.read`).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ INDEX = ELEMENT_TYPES["int64"]
 
 @dataclass(frozen=True)
 class Rearrangement(Operator):
-    """Every element of the result is an element of the only operand, in another place."""
+    """A rearrangement: every result element is an element of the single operand."""
 
     @abstractmethod
     def source(
         self, body: ScalarBuilder, x: TensorType, position: Sequence[Scalar]
     ) -> list[Scalar]:
-        """Where in `x` the element stands that goes to `position`, both as int64 indices."""
+        """The position in `x` of the element for `position`, both as int64 indices."""
 
     def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
         return dim_loops(self.infer(*inputs).rank)
@@ -57,10 +57,10 @@ def emit_gather(
     position: Position,
     indices: Sequence[tuple[Value, Sequence[str]]] = (),
 ) -> Value:
-    """Every element of `result` read from `source` where `position(body, *elements)` says.
+    """Read every element of `result` from `source` at `position(body, *elements)`.
 
     `elements` are those of `indices`, operands with their index maps in the result's loops. The
-    position, an int64 for each dimension of the source, must lie inside of it.
+    position, an int64 for each dimension of the source, must be in range.
     """
 
     def body(scalars: ScalarBuilder, *elements: Scalar) -> Scalar:
@@ -72,9 +72,9 @@ def emit_gather(
 
 
 def from_end(body: ScalarBuilder, index: Scalar, size: int) -> Scalar:
-    """An index of any integer type as an int64 inside of 0 ... size - 1.
+    """An index of any integer type as an int64 in 0 ... size - 1.
 
-    A negative one counts from the end; beyond either end it is the nearest.
+    Negative indices count from the end; out-of-range indices are clamped.
     """
     wide = body.cast(index, INDEX)
     if index.element.signed:
@@ -101,7 +101,7 @@ def require_indices(name: str, type: TensorType) -> None:
 
 
 def check_within(name: str, what: str, given: TensorType, x: TensorType, axis: int) -> None:
-    """Raise UserError unless `given` has the rank of `x` and, but along `axis`, fits inside."""
+    """Raise UserError unless `given` has the rank of `x` and, except along `axis`, fits inside."""
     fits = given.rank == x.rank and all(
         d == axis or size <= limit
         for d, (size, limit) in enumerate(zip(given.sizes, x.sizes, strict=True))
@@ -109,5 +109,5 @@ def check_within(name: str, what: str, given: TensorType, x: TensorType, axis: i
     if not fits:
         raise UserError(
             f"the {what} of {name} have shape {given.shape}, the operand {x.shape}",
-            notes=[f"ranks are equal; but along axis {axis}, no size is larger"],
+            notes=[f"ranks are equal; except along axis {axis}, no size is larger"],
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gelu: x times the probability that a normal variable is below x.
+"""gelu: x times the probability that a standard normal variable is below x.
 
 D. Hendrycks and K. Gimpel, "Gaussian Error Linear Units", arXiv 1606.08415, equations 1 and 2.
 """

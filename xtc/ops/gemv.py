@@ -82,7 +82,7 @@ def gemv(
     """Matrix-vector product `(i, k) @ (k) -> (i)`.
 
     With `transpose` the matrix is given as `(k, i)`. float16 and bfloat16 are summed in float32 and
-    rounded once; int8 and int16 give int32. Raises UserError where shapes or element types do not
+    rounded once; int8 and int16 give int32. Raises UserError if shapes or element types do not
     fit.
     """
     op = Gemv(check_flag("gemv", "transpose", transpose))

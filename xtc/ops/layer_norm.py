@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""layer_norm: each row moved to mean 0 and variance 1, then scaled and shifted.
+"""layer_norm: each row normalised to mean 0 and variance 1, then scaled and shifted.
 
 J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer Normalization", arXiv 1607.06450. Mean and variance
-are formed in two passes, so a large mean does not cancel the variance away. Where the mean is not
-held in a wider type than the elements, the mean of what is left after it was subtracted corrects
-both, as in the corrected two-pass algorithm of T. F. Chan, G. H. Golub and R. J. LeVeque,
+are computed in two passes, so that a large mean does not cancel the variance. If the mean is not
+held in a wider type than the elements, the mean of the residuals corrects both, as in the corrected
+two-pass algorithm of T. F. Chan, G. H. Golub and R. J. LeVeque,
 "Algorithms for Computing the Sample Variance", The American Statistician 37(3), 1983.
 """
 
@@ -50,7 +50,7 @@ class LayerNorm(Operator):
 
     `gamma` and `beta` say which of those operands follow x. Half floats are computed in float32 and
     rounded once. The steps are "sum", "mean", "squares" and "scale", with "rest.sum", "rest" and
-    "shift" for what rounding left of the mean; the main operation runs over x.
+    "shift" for the correction of the mean; the main operation runs over x.
     """
 
     name: ClassVar[str] = "layer_norm"
@@ -112,7 +112,7 @@ class LayerNorm(Operator):
         last = len(wide) - self.gamma - self.beta - 1
         y, (mean, scale, *shifts), parameters = wide[0], wide[1 : last + 1], wide[last + 1 :]
         y = body.mul(body.sub(y, mean), scale)
-        for shift in shifts:  # one instruction with the multiplication
+        for shift in shifts:  # fused with the multiplication
             y = body.add(y, shift)
         if self.gamma:
             y = body.mul(y, parameters[0])
@@ -144,7 +144,7 @@ def layer_norm(
 
     `x` is of any float type, `gamma` and `beta` of the same one and of shape `x.shape[axis:]`;
     without them nothing is scaled or shifted. Half floats are computed in float32 and rounded once.
-    Raises UserError where types, shapes, `axis` or `eps` (0 or more) do not fit.
+    Raises UserError if types, shapes, `axis` or `eps` (0 or more) do not fit.
     """
     rank = operand_type("layer_norm", x).rank
     op = LayerNorm(
@@ -179,7 +179,7 @@ def _statistics(builder: LinalgBuilder, x: Value, axes: Sequence[int], eps: floa
     if wide != x.type.element:
         squares = _over_rows(builder, x, mean, axes, square, "squares")
         return [mean, _scale(builder, x, squares, [], axes, eps)]
-    # Next to the squares, with which it shares a loop.
+    # Next to the squares, to share their loop.
     left = _over_rows(builder, x, mean, axes, rest, "rest.sum")
     squares = _over_rows(builder, x, mean, axes, square, "squares")
     correction = emit_elementwise(builder, [left], left.type, divided, step="rest")

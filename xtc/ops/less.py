@@ -32,6 +32,6 @@ def less(
     """Whether `a < b`, for every pair of elements, as a bool; false where either is NaN.
 
     Operands have one element type, any, and shapes that broadcast as in NumPy; a Python number
-    takes the other operand's element type. Raises UserError where they do not fit.
+    takes the other operand's element type. Raises UserError if they do not fit.
     """
     return apply(Less(), a, b, name=name, device=device)

@@ -36,5 +36,5 @@ class LogicalNot(Elementwise):
 
 
 def logical_not(x: Tensor, *, name: str | None = None, device: object = None) -> Tensor:
-    """True where the bool `x` is false, of any shape. Raises UserError for numbers."""
+    """True if the bool `x` is false, of any shape. Raises UserError for numbers."""
     return apply(LogicalNot(), x, name=name, device=device)

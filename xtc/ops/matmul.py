@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""matmul: matrix product, transposed and batched forms included."""
+"""matmul: the matrix product, including transposed and batched forms."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Matmul(Operator):
         loops: Sequence[Loop],
         maps: Sequence[tuple[str, ...]],
     ) -> Value:
-        """Several leading dimensions, or some of size 1 that are broadcast."""
+        """The form with several leading dimensions, or with broadcast ones of size 1."""
         operands = []
         for value, names in zip(inputs, maps[:2], strict=True):
             sizes = value.type.sizes
@@ -141,7 +141,7 @@ def matmul(
     """Matrix product `(..., i, k) @ (..., k, j) -> (..., i, j)`.
 
     With `transpose_a` the first operand is `(..., k, i)`, with `transpose_b` the second one
-    `(..., j, k)`. Leading dimensions broadcast. int8 and int16 give int32. Raises UserError where
+    `(..., j, k)`. Leading dimensions broadcast. int8 and int16 give int32. Raises UserError if
     shapes or element types do not fit.
     """
     op = Matmul(

@@ -56,14 +56,14 @@ def max_pool2d(
 
     Window, stride and dilation are one number or (height, width); the stride is the window where
     None. Padding is written as for conv2d and never wins; it is smaller than the window. Loops are
-    n, h, w, c, r, s. Raises UserError where rank or attributes do not fit.
+    n, h, w, c, r, s. Raises UserError if rank or attributes do not fit.
     """
     attributes = canonical_window("max_pool2d", x, window, stride, padding, dilation)
     return apply(MaxPool2d(**attributes), x, name=name, device=device)
 
 
 def _lowest(dtype: np.dtype[np.generic]) -> Number:
-    """What no element is below."""
+    """The lowest value of the type."""
     if element_type(dtype).is_float:
         return float("-inf")
     return int(np.iinfo(dtype).min)  # type: ignore[type-var]

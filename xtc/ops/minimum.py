@@ -42,6 +42,6 @@ def minimum(
     """The smaller of every pair of elements; NaN if either is NaN; for bool a logical and.
 
     Operands have one element type and shapes that broadcast as in NumPy; a Python number takes the
-    other operand's element type. Raises UserError where they do not fit.
+    other operand's element type. Raises UserError if they do not fit.
     """
     return apply(Minimum(), a, b, name=name, device=device)

@@ -26,8 +26,8 @@ MODES = ("reflect", "edge", "wrap")
 class PadMirrored(Rearrangement):
     """Dimension d grows by `padding[d] = (before, after)` elements of x itself.
 
-    They are the nearest one ("edge"), those on the other side of it ("reflect"), or those from the
-    other end ("wrap"), again and again where the border is wide.
+    They repeat the edge element ("edge"), mirror at it ("reflect") or continue from the other end
+    ("wrap"), periodically if the border is wide.
     """
 
     name: ClassVar[str] = "pad_mirrored"
@@ -54,7 +54,7 @@ class PadMirrored(Rearrangement):
         if self.mode == "edge" or size == 1:
             return body.clamp(moved, size)
         period = size if self.mode == "wrap" else 2 * (size - 1)
-        # Enough periods to be above zero, where remainders need no correction.
+        # Adds enough periods to be positive, so that remainders need no correction.
         lifted = body.add(moved, body.constant(-(-before // period) * period, INDEX))
         rest = body.remainder(lifted, body.constant(period, INDEX))
         if self.mode == "wrap":

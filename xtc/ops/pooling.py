@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What max_pool2d and avg_pool2d share: a window over the height and width of each channel."""
+"""Shared by max_pool2d and avg_pool2d: a window over the height and width of each channel."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Pool2d(Operator):
     def reduce(
         self, builder: LinalgBuilder, name: str, x: Value, result: TensorType, start: Number
     ) -> Value:
-        """The linalg operation `name` on `x` padded with `start`, which is also where it starts."""
+        """The linalg operation `name` on `x` padded with `start`, its initial value."""
         padded = emit_pad(builder, x, image_border(self.padding), start)
         shape = builder.empty(x.type.with_shape(self.window))
         init = builder.fill(start, result)
@@ -119,7 +119,7 @@ class Pool2d(Operator):
 def canonical_window(
     op: str, x: object, window: object, stride: object, padding: object, dilation: object
 ) -> WindowAttributes:
-    """What a user wrote, checked; a stride of None is the window."""
+    """A user's window attributes, checked; a stride of None is the window."""
     sizes = image_sizes(op, operand_type(op, x))
     taps = check_pair(op, "window", window, minimum=1)
     strides = taps if stride is None else check_pair(op, "stride", stride, minimum=1)

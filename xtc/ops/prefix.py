@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cumsum and cumprod share: each element combined with all before it along one axis.
+"""Shared by cumsum and cumprod: a prefix scan along one axis.
 
 Each step combines an element with the total that ends `distance` before it, and the distance
 doubles from step to step (W. D. Hillis and G. L. Steele, "Data parallel algorithms", CACM 29(12),
@@ -27,7 +27,7 @@ from xtc.ops.gathering import INDEX
 class Prefix(Operator):
     """The totals of all elements up to each along `axis`.
 
-    `exclusive` leaves the element itself out, `reverse` counts from the end. The steps are "by1",
+    `exclusive` excludes the element itself, `reverse` starts from the end. The steps are "by1",
     "by2", "by4", ...; the last one is the main operation.
     """
 
@@ -37,7 +37,7 @@ class Prefix(Operator):
 
     @abstractmethod
     def combine(self, body: ScalarBuilder, a: Scalar, b: Scalar) -> Scalar:
-        """The total of two."""
+        """The combination of two totals."""
 
     @abstractmethod
     def accumulated(self, x: Array) -> Array:
@@ -92,7 +92,7 @@ class Prefix(Operator):
         return emit_elementwise(builder, [value], result, body, step=f"by{distance}")
 
     def _last(self, builder: LinalgBuilder, value: Value, result: TensorType) -> Value:
-        """Rounded to the result's type; moved by one place where the element is left out."""
+        """Rounded to the result's type; shifted by one position for `exclusive`."""
 
         def body(scalars: ScalarBuilder, x: Scalar, _old: Scalar) -> Scalar:
             if not self.exclusive:
@@ -104,7 +104,7 @@ class Prefix(Operator):
         return emit_elementwise(builder, [value], result, body)
 
     def _before(self, body: ScalarBuilder, value: Value, distance: int) -> tuple[Scalar, Scalar]:
-        """The element `distance` places before, or some other, and whether there is one."""
+        """The element `distance` positions before, and whether it exists; otherwise any element."""
         size = value.type.sizes[self.axis]
         indices = [body.index(d) for d in range(value.type.rank)]
         step = body.constant(distance if self.reverse else -distance, INDEX)

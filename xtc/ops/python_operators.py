@@ -57,8 +57,8 @@ def _bounds(entry: object, size: int) -> tuple[int | None, int | None, int | Non
         return entry.start, entry.stop, entry.step
     if isinstance(entry, bool) or not isinstance(entry, int | np.integer):
         raise UserError(
-            f"{shown(entry)} is no index of a tensor",
-            hints=["O.gather(x, indices) takes those that a tensor holds"],
+            f"{shown(entry)} is not an index of a tensor",
+            hints=["O.gather(x, indices) takes a tensor of indices"],
         )
     if not -size <= entry < size:
         raise UserError(f"index {entry} of a dimension of size {size}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums, products and means of quantised tensors, from operators on integers.
+"""Sums, products and means of quantised tensors, built from integer operators.
 
 The rules are those of TensorFlow Lite's reference kernels for int8 (reference_ops/integer_ops:
 add.h, mul.h, mean.h in tensorflow/lite/kernels/internal): exact integer arithmetic.
@@ -29,7 +29,7 @@ from xtc.ops.sub import sub
 from xtc.ops.trunc_div import trunc_div
 from xtc.ops.where import where
 
-_LEFT = 20  # bits that operands of a sum are moved to the left, so that rounding loses little
+_LEFT = 20  # left shift of a sum's operands, to limit the rounding error
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def quantized_mean(
 def _divided(
     total: Tensor, count: int, scale: float, zero_point: int, dtype: str, name: str | None
 ) -> Tensor:
-    """total * scale / count, where the multiplier is divided."""
+    """total * scale / count, with the multiplier divided by the count."""
     multiplier, left, right = fixed_point(scale)
     shift = min(count.bit_length() - 1, 32, 31 + left - right)
     multiplier = (multiplier << shift) // count
@@ -135,7 +135,7 @@ def _divided(
 
 @user_function
 def lookup(x: Tensor, table: Array, *, name: str | None = None) -> Tensor:
-    """`table[x + 128]` of `x`, int8: any function of 256 numbers. Raises UserError."""
+    """`table[x + 128]` of an int8 `x`: any function of 256 values. Raises UserError."""
     if x.dtype != "int8" or np.shape(table) != (256,):
         raise UserError(
             f"lookup takes int8 and 256 values, not {x.dtype} and shape {np.shape(table)}"
@@ -147,7 +147,7 @@ def lookup(x: Tensor, table: Array, *, name: str | None = None) -> Tensor:
 def _aligned(
     a: Tensor, b: Tensor, quantizations: tuple[Quantization, Quantization, Quantization]
 ) -> tuple[list[Tensor], float]:
-    """Both operands in a common scale, and what takes it to that of the result."""
+    """Both operands in a common scale, and its ratio to the result's scale."""
     qa, qb, qy = quantizations
     twice = 2 * max(qa.scale, qb.scale)
     parts = [

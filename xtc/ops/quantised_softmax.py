@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""quantized_softmax: softmax of int8 in integers, as TensorFlow Lite's reference kernel has it.
+"""quantized_softmax: softmax of int8 in integers, as in TensorFlow Lite's reference kernel.
 
 The differences to the largest element of a row are 0 to 255: their exponentials are a table. The
 rules are in tensorflow/lite/kernels/internal/reference/softmax.h and in `xtc.ops.fixed_point`.
@@ -30,9 +30,9 @@ _DIFFERENCE_BITS = 5  # integer bits of differences
 
 
 def powers(scale: float) -> Array:
-    """exp(-d * scale) for d from 0 to 255, without integer bits; 0 where it does not count.
+    """exp(-d * scale) for d from 0 to 255, without integer bits; 0 if it is negligible.
 
-    Raises UserError where the scale is not positive, or so small that nothing differs.
+    Raises UserError if the scale is not positive, or so small that nothing differs.
     """
     real = min(scale * (1 << (31 - _DIFFERENCE_BITS)), 2.0**31 - 1)
     multiplier, left, right = fixed_point(real)
@@ -51,8 +51,8 @@ def quantized_softmax(
 ) -> Tensor:
     """exp(beta * x) / sum along the last dimension of `x`, int8 of `scale`, in exact integers.
 
-    The result is int8 with scale 1/256 and zero point -128. Raises UserError where type or scale do
-    not fit, and where a row has more than 4095 elements, whose sum has no room.
+    The result is int8 with scale 1/256 and zero point -128. Raises UserError if type or scale do
+    not fit, and for rows of more than 4095 elements, whose sum would overflow.
     """
     if x.dtype != "int8":
         raise UserError(f"quantized_softmax takes int8, not {x.dtype}")

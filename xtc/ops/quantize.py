@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""quantize: floats as integers of a scale with a zero point."""
+"""quantize: floats as quantized integers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Quantize(Elementwise):
 
 
 def _half_away(x: Array) -> Array:
-    """To nearest, halves away from zero, as C's round."""
+    """To nearest, ties away from zero, as C's round."""
     whole = np.trunc(x)
     result: Array = whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1, x), 0)
     return result
@@ -94,7 +94,7 @@ def quantize(
     """round(`x` / `scale`) + `zero_point`, saturated to `dtype`: int8, uint8, int16 or uint16.
 
     `scale` is a number, or one for each index of the last dimension of `x`. Halves are rounded to
-    the "even" integer as in ONNX, or "away" from zero as in TensorFlow Lite. Raises UserError where
+    the "even" integer as in ONNX, or "away" from zero as in TensorFlow Lite. Raises UserError if
     types do not fit.
     """
     scales = np.asarray(scale, np.float64)

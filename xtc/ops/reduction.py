@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reductions share: which axes, which shape comes out, and the linalg that does it.
+"""Shared by reductions: axes, result shape and linalg emission.
 
 The main operation runs over the operand's dimensions, so its loops are i, j, k, ... of the operand,
-the reduced ones marked. It is a linalg.generic, which an elementwise operand fuses into;
-linalg.reduce does not take part in that. Floats are reduced in their accumulator's type and rounded
-once.
+the reduced ones marked. It is a linalg.generic, into which an elementwise operand can be fused,
+unlike linalg.reduce. Floats are reduced in their accumulator's type and rounded once.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Reduction(Operator):
 
     @abstractmethod
     def combine(self, body: ScalarBuilder, total: Scalar, element: Scalar) -> Scalar:
-        """The new total, both values being of the total's type."""
+        """The new total; both values have the total's type."""
 
     @abstractmethod
     def start(self, element: ElementType) -> float | int | bool:
@@ -52,7 +51,7 @@ class Reduction(Operator):
         return element.accumulator if element.is_float else self.result_element(element)
 
     def reduced(self, type: TensorType) -> tuple[int, ...]:
-        """The reduced axes in ascending order. Raises UserError where they do not fit."""
+        """The reduced axes in ascending order. Raises UserError if they do not fit."""
         return tuple(sorted(check_axes(self.name, "axes", self.axes, type.rank)))
 
     def infer(self, *inputs: TensorType) -> TensorType:
@@ -104,7 +103,7 @@ def reduce(
 
 
 def reduction_loops(rank: int, axes: Sequence[int]) -> tuple[Loop, ...]:
-    """One loop for each dimension, those of `axes` reducing."""
+    """A loop for each dimension; those of `axes` are reductions."""
     return tuple(Loop(DIM_NAMES[axis], reduction=axis in axes) for axis in range(rank))
 
 
@@ -123,6 +122,6 @@ def reduced_shape(shape: Sequence[Dim], axes: Sequence[int], *, keepdims: bool) 
 def reduction_attributes(
     op: str, x: Tensor, axes: object, keepdims: object
 ) -> tuple[tuple[int, ...], bool]:
-    """A user's axes, ascending and from 0, and keepdims. Raises UserError where they do not fit."""
+    """A user's axes, ascending and non-negative, and keepdims. Raises UserError if invalid."""
     chosen = check_axes(op, "axes", axes, operand_type(op, x).rank)
     return tuple(sorted(chosen)), check_flag(op, "keepdims", keepdims)

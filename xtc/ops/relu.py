@@ -54,6 +54,6 @@ def relu(
 ) -> Tensor:
     """The larger of `x` and `threshold`, of any shape and any number type; NaN stays NaN.
 
-    Raises UserError for a threshold that is no finite number of the element type.
+    Raises UserError for a threshold that is not a finite number of the element type.
     """
     return apply(Relu(threshold), x, name=name, device=device)

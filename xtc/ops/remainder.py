@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""remainder: what is left of a after whole multiples of b."""
+"""remainder: the remainder of a / b rounded down, with b's sign."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xtc.ops.elementwise import Elementwise, widened
 
 @dataclass(frozen=True)
 class Remainder(Elementwise):
-    """a - b * floor(a / b), of b's sign; for integers 0 where b is 0."""
+    """a - b * floor(a / b), with b's sign; for integers 0 if b is 0."""
 
     name: ClassVar[str] = "remainder"
     operands: ClassVar[int] = 2
@@ -42,10 +42,10 @@ class Remainder(Elementwise):
 def remainder(
     a: Tensor | float, b: Tensor | float, *, name: str | None = None, device: object = None
 ) -> Tensor:
-    """The rest of `a` divided by `b` toward -infinity, of b's sign, as Python's % and NumPy's.
+    """The remainder of `a / b` rounded down, with b's sign, like % in Python and NumPy.
 
-    For integers 0 where b is 0. Operands have one number type and shapes that broadcast as in
-    NumPy. Half floats are computed in float32 and rounded once. Raises UserError where they do not
+    For integers 0 if b is 0. Operands have one number type and shapes that broadcast as in
+    NumPy. Half floats are computed in float32 and rounded once. Raises UserError if they do not
     fit.
     """
     return apply(Remainder(), a, b, name=name, device=device)

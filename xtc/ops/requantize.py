@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""requantize: sums in int32 as narrow integers of another scale, in exact integer arithmetic.
+"""requantize: int32 sums as narrow integers of another scale, in exact integer arithmetic.
 
 A scale is a multiplier of 31 bits and a shift, as in TensorFlow Lite's reference kernels
 (tensorflow/lite/kernels/internal/common.h, MultiplyByQuantizedMultiplier):
 
 | rounding | of x * multiplier * 2^(left - right - 31) |
 |---|---|
-| double | x * 2^left * multiplier / 2^31, halves up; then that / 2^right, halves away from zero |
-| single | once, halves up |
+| double | x * 2^left * multiplier / 2^31, ties up; then that / 2^right, ties away from zero |
+| single | once, ties up |
 
-With `double`, x * 2^left wraps unless it is less than 2^30 in size, as sums of int8 products are.
+With `double`, x * 2^left wraps unless its magnitude is below 2^30, as for sums of int8 products.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _INT32, _INT64 = ELEMENT_TYPES["int32"], ELEMENT_TYPES["int64"]
 class Requantize(Elementwise):
     """Operands x, multiplier, left and right shift, int32; see the table in this file.
 
-    `zero_point` is added, and the result limited to `low` ... `high` of the type `dtype`. The
-    multiplier is not negative; shifts are 0 to 31, with `single` 30 to the left at most. `divides`
-    promises that shifts to the right are 1 or more, which spares a test of each number.
+    `zero_point` is added, and the result clamped to `low` ... `high` of the type `dtype`. The
+    multiplier is not negative; shifts are 0 to 31, left shifts with `single` at most 30. `divides`
+    promises that right shifts are 1 or more, which saves a test for each number.
     """
 
     name: ClassVar[str] = "requantize"
@@ -116,13 +116,13 @@ def _double(
     body: ScalarBuilder, x: Scalar, factor: Scalar, left: Scalar, right: Scalar, *, divides: bool
 ) -> Scalar:
     unit, last = body.constant(1, _INT32), body.constant(31, _INT32)
-    # Twice the number: then the half is a bit that machines' products of high words round by.
+    # Twice the number, so that the half is the bit by which high-word products round.
     twice = body.shift("left", body.shift("left", x, left, inside=True), unit, inside=True)
     product = body.mul(body.cast(twice, _INT64), body.cast(factor, _INT64))
     up = body.add(product, body.constant(1 << _BITS, _INT64))
     high = body.shift("right", up, body.constant(_BITS + 1, _INT64), inside=True)
     narrow = body.cast(high, _INT32)
-    # -1 for what is negative and is divided, so that halves go away from zero.
+    # -1 for negative numbers that are divided, so that ties round away from zero.
     down = narrow if divides else body.bits("and", narrow, body.neg(right))
     sign = body.shift("right", down, last, inside=True)
     power = body.shift("left", unit, right, inside=True)
@@ -144,8 +144,8 @@ def fixed_point(scale: float) -> tuple[int, int, int]:
     """A positive scale as multiplier, left and right shift.
 
     The multiplier has 31 bits; scales below 2^-31 become 0 (QuantizeMultiplier in
-    tensorflow/lite/kernels/internal/quantization_util.cc). Raises UserError for what is no
-    positive number, or 2^31 and more.
+    tensorflow/lite/kernels/internal/quantization_util.cc). Raises UserError unless it is positive
+    and below 2^31.
     """
     if not 0 < scale < 2.0**_BITS:
         raise UserError(f"the scale {scale!r} of requantize is not between 0 and 2^31")
@@ -159,7 +159,7 @@ def fixed_point(scale: float) -> tuple[int, int, int]:
 
 
 def _constant(part: Array) -> Tensor:
-    """A constant, of no dimensions where all elements are equal: code then has the number."""
+    """A constant; of rank 0 if all elements are equal, so that it becomes an immediate."""
     if part.size and (part == part.flat[0]).all():
         part = part.flat[0].reshape(())
     return tensor(part.shape, "int32", const=part)
@@ -181,8 +181,8 @@ def requantize(
     """`x`, int32, times `scale`, rounded, plus `zero_point`, saturated to `dtype`.
 
     `scale` is a positive number, or one for each index of the last dimension. `low` and `high`
-    limit the result more than `dtype` does: an activation. `rounding` is "double" or "single", as
-    the table in `xtc.ops.requantize` says. Raises UserError where types or scales do not fit.
+    clamp the result further than `dtype`, for an activation. `rounding` is "double" or "single", as
+    the table in `xtc.ops.requantize` says. Raises UserError if types or scales do not fit.
     """
     scales = np.asarray(scale, np.float64)
     if scales.ndim > 1:
@@ -203,6 +203,6 @@ def by_parts(
     name: str | None = None,
     device: object = None,
 ) -> Tensor:
-    """`x` by multipliers, left and right shifts, the rows of `parts`, each of a shape."""
+    """Requantize `x` by the rows of `parts`: multipliers, left shifts and right shifts."""
     constants = [_constant(part.reshape(shape)) for part in np.asarray(parts, np.int32)]
     return apply(op, x, *constants, name=name, device=device)

@@ -100,7 +100,7 @@ def resample(
 
     `indices`, integers, and `weights`, of the float type of `x`, are (taps, size of the result):
     linear interpolation has two taps, cubic four. Negative indices count from the end; an index
-    beyond either end gives the nearest slice. Raises UserError where they do not fit.
+    beyond either end gives the nearest slice. Raises UserError if they do not fit.
     """
     rank = operand_type("resample", x).rank
     op = Resample(check_axis("resample", "axis", axis, rank))

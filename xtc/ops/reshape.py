@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""reshape: the same elements in row-major order in another shape."""
+"""reshape: the same elements in row-major order, with another shape."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from xtc.ops.attributes import check_ints, check_operands, operand_type, user_fu
 
 @dataclass(frozen=True)
 class Reshape(Operator):
-    """Elements in row-major order in the shape `shape`, in which one size may be -1: what is left.
+    """Elements in row-major order with the shape `shape`, in which one size may be -1 (inferred).
 
-    The symbolic first dimension of an operand is that -1, so the attribute is the same once its
-    size is known.
+    A symbolic first dimension is written as -1, so the attribute stays the same once its size is
+    known.
     """
 
     name: ClassVar[str] = "reshape"
@@ -53,15 +53,15 @@ class Reshape(Operator):
 def reshape(x: Tensor, shape: object, *, name: str | None = None, device: object = None) -> Tensor:
     """The elements of `x` in row-major order in another shape; nothing is computed.
 
-    One size may be -1: it takes what is left. A symbolic first dimension stays first: write
-    its name or -1. Raises UserError where the numbers of elements differ.
+    One size may be -1, which is inferred. A symbolic first dimension stays first: write its name or
+    -1. Raises UserError if the numbers of elements differ.
     """
     type = operand_type("reshape", x)
     return apply(Reshape(_canonical(shape, type)), x, name=name, device=device)
 
 
 def _canonical(shape: object, type: TensorType) -> tuple[int, ...]:
-    """Sizes as numbers, where only a symbolic dimension is left as the leading -1."""
+    """Sizes as numbers; only a symbolic dimension remains, as a leading -1."""
     if isinstance(shape, int | np.integer):
         shape = (shape,)
     if not isinstance(shape, Sequence) or not shape or not isinstance(shape[0], str):
@@ -69,7 +69,7 @@ def _canonical(shape: object, type: TensorType) -> tuple[int, ...]:
         return Reshape(sizes).infer(type).sizes if type.is_static else sizes
     if shape[0] not in type.shape[:1]:
         raise UserError(
-            f"shape of reshape starts with {shown(shape[0])}, which is no dimension of the operand",
+            f"shape of reshape starts with {shown(shape[0])}, which the operand does not have",
             notes=[f"the operand has shape {type.shape}"],
         )
     sizes = check_ints("reshape", "shape", (-1, *shape[1:]), minimum=-1)
@@ -77,7 +77,7 @@ def _canonical(shape: object, type: TensorType) -> tuple[int, ...]:
 
 
 def _filled(sizes: tuple[int, ...], wanted: int) -> tuple[int, ...]:
-    """Sizes that multiply to `wanted` where one -1 can be found that does so."""
+    """Sizes with a -1 replaced so that their product is `wanted`, if possible."""
     known = math.prod(size for size in sizes if size != -1)
     if sizes.count(-1) != 1 or known == 0 or wanted % known:
         return sizes
@@ -88,7 +88,7 @@ def _static(x: TensorType, shape: tuple[int, ...]) -> tuple[Dim, ...]:
     if 0 in shape or shape.count(-1) > 1:
         raise UserError(
             f"shape of reshape is {shown(shape)}",
-            notes=["sizes are 1 or more; at most one is -1 and takes what is left"],
+            notes=["sizes are 1 or more; at most one is -1, which is inferred"],
         )
     filled = _filled(shape, x.size)
     if -1 in filled or math.prod(filled) != x.size:

@@ -87,7 +87,7 @@ def reverse_sequence(
 ) -> Tensor:
     """`x` with the first `lengths[b]` elements along time in reverse order, for each sequence b.
 
-    `lengths` are integers, at most the size of the time axis. Raises UserError where axes or shapes
+    `lengths` are integers, at most the size of the time axis. Raises UserError if axes or shapes
     do not fit.
     """
     rank = operand_type("reverse_sequence", x).rank

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""round: the nearest whole number, the even one of two."""
+"""round: the nearest integer, ties to even."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xtc.ops.elementwise import FloatElementwise, widened
 
 @dataclass(frozen=True)
 class Round(FloatElementwise):
-    """The nearest whole number, the even one of two."""
+    """The nearest integer, ties to even."""
 
     name: ClassVar[str] = "round"
 
@@ -32,7 +32,7 @@ class Round(FloatElementwise):
 
 
 def round(x: Tensor, *, name: str | None = None, device: object = None) -> Tensor:
-    """The whole number nearest to each element of `x`, of any float type; the even one of two.
+    """Each element of `x`, of any float type, rounded to the nearest integer, ties to even.
 
     Half floats are computed in float32 and rounded once. Raises UserError for integers and bool.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scan: a body of operators run once for each row of its operands, on what it computed before."""
+"""scan: a body of operators applied to each row of its operands and a carried state."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from xtc.ops.attributes import check_flag, check_int, operand_type, user_functio
 
 @dataclass(frozen=True)
 class Scan(Operator):
-    """A state that `body` computes anew from each row of some operands; all states are the result.
+    """A state that `body` updates from each row of some operands; the result has all states.
 
-    Operands are the first state, `rows` tensors of which each iteration reads one row, then tensors
-    that each iteration reads whole. The body is a graph as lines of YAML, of inputs in the same
-    order. The iterations are one loop in the IR, whatever their number; on a device they are
-    written out.
+    Operands are the initial state, then `rows` tensors of which each iteration reads one row, then
+    tensors that each iteration reads whole. The body is a graph as lines of YAML, with inputs in
+    the same order. The iterations are one loop in the IR, whatever their number; on a device they
+    are unrolled.
     """
 
     name: ClassVar[str] = "scan"
@@ -54,7 +54,7 @@ class Scan(Operator):
             raise UserError(
                 f"the body of scan takes {_listed(wanted)} and computes "
                 f"{_listed([tensor.type for tensor in body.outputs])}",
-                notes=[f"it is given {_listed(given)}, and computes the first of these anew"],
+                notes=[f"it is given {_listed(given)}, and updates the first of these"],
             )
         return state.with_shape((count + 1, *state.shape))
 
@@ -90,7 +90,7 @@ class Scan(Operator):
 
         if builder.device is None:
             return builder.repeat(count, states, iteration)
-        for number in range(count):  # a device's kernels take buffers, no numbers of iterations
+        for number in range(count):  # device kernels take buffers, not iteration indices
             states = iteration(str(number), states)
         return states
 
@@ -113,17 +113,17 @@ def scan(
     name: str | None = None,
     device: object = None,
 ) -> Tensor:
-    """The states that `write(state, *row)` computes, one after the other, from `initial` on.
+    """The successive states of `write(state, *row)`, beginning with `initial`.
 
-    Each call of it stands for one iteration, which reads one row of each of `rows`: the part at one
-    index of the first dimension. It is called once, writes operators on tensors, and returns the
-    next state, of the type of `initial`. It may read other tensors of the graph.
+    `write` is called once to build the body of an iteration, which reads one row of each of `rows`:
+    the part at one index of the first dimension. It returns the next state, of the type of
+    `initial`, and may read other tensors of the graph.
 
     The result has `initial`, then the states after each iteration, along a new first dimension;
     with `reverse` the last row is read first, and `initial` comes last. The loop is one in the IR,
     so that compile time does not depend on how many rows there are.
 
-    Raises UserError where rows differ in number, or the body does not fit.
+    Raises UserError if rows differ in number, or the body does not fit.
     """
     types = [operand_type("scan", x) for x in (initial, *rows)]
     count = _count(types[1:])
@@ -138,16 +138,16 @@ def scan(
 
 @lru_cache(maxsize=256)
 def _graph(lines: tuple[str, ...]) -> Graph:
-    """The body. Raises UserError for lines that are none."""
+    """The body. Raises UserError for invalid lines."""
     return Graph.from_yaml("\n".join(map(str, lines)), "the body of scan")
 
 
 def _count(rows: Sequence[TensorType]) -> int:
-    """How many rows there are. Raises UserError where that is not the same everywhere."""
+    """The number of rows. Raises UserError if it differs between operands."""
     counts = {type.sizes[0] if type.rank else 0 for type in rows}
     if len(counts) != 1 or counts == {0}:
         raise UserError(
-            "the operands of scan have no rows, or not equally many",
+            "the operands of scan have no rows, or different numbers of rows",
             notes=[f"they are {_listed(rows)}"],
         )
     return int(counts.pop())
@@ -170,7 +170,7 @@ def _step(body: Graph, given: Sequence[Array], precise: bool) -> Array:
 
 
 def _emitted(builder: LinalgBuilder, body: Graph, given: Sequence[Value]) -> Value:
-    """The operations of the body's nodes, which are steps of the node being emitted."""
+    """Emit the body's nodes, as steps of the current node."""
     values = dict(zip(body.inputs, given, strict=True))
     for tensor in body.constants:
         values[tensor] = builder.splat(np.asarray(tensor.const).item(), tensor.type)

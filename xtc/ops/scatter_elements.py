@@ -85,11 +85,11 @@ def scatter_elements(
     name: str | None = None,
     device: object = None,
 ) -> Tensor:
-    """`x` with `updates` written along `axis` where `indices` say, as NumPy's `put_along_axis`.
+    """`x` with `updates` written along `axis` at `indices`, like NumPy's `put_along_axis`.
 
-    `indices` and `updates` have one shape, of the rank of `x` and, but along `axis`, no larger.
-    `reduction` is "none", "add", "mul", "max" or "min" with what is there. Of equal positions the
-    last update stays; an index beyond either end changes nothing. Raises UserError where types or
+    `indices` and `updates` have one shape, of the rank of `x` and, except along `axis`, no larger.
+    `reduction` is "none", or "add", "mul", "max" or "min" with the old element. For equal positions
+    the last update wins; out-of-range indices are ignored. Raises UserError if types or
     shapes do not fit.
     """
     rank = operand_type("scatter_elements", x).rank

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scatter_nd: x with elements or slices replaced at positions that rows of indices spell out."""
+"""scatter_nd: x with elements or slices replaced at positions given by rows of indices."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ def scatter_nd(
     """`x` with `updates` written at the positions in the last dimension of `indices`.
 
     A row of k integers is a position in the first k dimensions of `x`; `updates` has the other
-    dimensions of `indices`, then those of `x`. `reduction` is "none", "add", "mul", "max" or "min"
-    with what is there. Of equal positions the last update stays; an index beyond either end changes
-    nothing. Raises UserError where types or shapes do not fit.
+    dimensions of `indices`, then those of `x`. `reduction` is "none", or "add", "mul", "max" or
+    "min" with the old element. For equal positions the last update wins; out-of-range indices are
+    ignored. Raises UserError if types or shapes do not fit.
     """
     op = ScatterNd(check_choice("scatter_nd", "reduction", reduction, REDUCTIONS))
     return apply(op, x, indices, updates, name=name, device=device)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scatters share: elements written at computed positions, one after the other.
+"""Shared by the scatters: elements written at computed positions, in order.
 
-Positions may repeat, so the updates happen in the order of their rows: the last one stays, and sums
-are formed in that order.
+Positions may repeat, so updates are applied in the order of their rows: the last one wins, and sums
+are computed in that order.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minim
 def emit_scatter(
     builder: LinalgBuilder, x: Value, updates: Value, target: Target, reduction: str
 ) -> Value:
-    """`x` with each element of `updates` stored where `target(body, place)` says.
+    """`x` with each element of `updates` stored at `target(body, place)`.
 
-    The target is an int64 index for each dimension of x, with the size of that dimension where it
-    may lie outside of it: negative ones count from the end, and an element whose target lies
-    outside is not stored.
+    The target is an int64 index for each dimension of x, with the dimension's size if the index may
+    be out of range: negative indices count from the end, and elements with an out-of-range target
+    are not stored.
     """
 
     def body(
@@ -57,7 +57,7 @@ def emit_scatter(
 
 
 def _positive(body: ScalarBuilder, index: Scalar, size: int) -> tuple[Scalar, Scalar]:
-    """An index counted from the start, moved inside, and whether it was there."""
+    """A non-negative index, clamped, and whether it was in range."""
     zero, count = body.constant(0, INDEX), body.constant(size, INDEX)
     negative = body.compare("lt", index, zero)
     counted = body.select(negative, body.add(index, count), index)
@@ -73,7 +73,7 @@ def _combined(body: ScalarBuilder, old: Scalar, new: Scalar, reduction: str) -> 
 
 
 def scattered(x: Array, updates: Array, indices: Sequence[Array], reduction: str) -> Array:
-    """The meaning in NumPy; one array of indices, each as `updates`, for each dimension of x."""
+    """The NumPy reference; takes an index array of the shape of `updates` per dimension of x."""
     result = np.array(x)
     for position in np.ndindex(updates.shape):
         at = tuple(int(index[position]) for index in indices)

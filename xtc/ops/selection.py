@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What argmax and argmin share: the position of an extreme element along one axis."""
+"""Shared by argmax and argmin: the position of an extreme element along one axis."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Selection(Operator):
 
     @abstractmethod
     def start(self, element: ElementType) -> float | int | bool:
-        """What no element is less extreme than."""
+        """The least extreme value of the type."""
 
     @abstractmethod
     def positions(self, x: Array) -> Array:

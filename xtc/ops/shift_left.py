@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""shift_left: a moved to higher places by b bits."""
+"""shift_left: a << b."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xtc.ops.elementwise import Elementwise, require_integer
 
 @dataclass(frozen=True)
 class ShiftLeft(Elementwise):
-    """A moved to higher places by b bits; beyond all of them nothing is left."""
+    """a << b; 0 if b is out of range."""
 
     name: ClassVar[str] = "shift_left"
     operands: ClassVar[int] = 2
@@ -41,9 +41,9 @@ class ShiftLeft(Elementwise):
 def shift_left(
     a: Tensor | float, b: Tensor | float, *, name: str | None = None, device: object = None
 ) -> Tensor:
-    """`a` with its bits moved to higher places by `b`, of integers.
+    """The integers `a` shifted left by `b` bits.
 
-    Where `b` is negative or all bits or more, nothing of `a` is left but its sign. Operands have
-    one element type and shapes that broadcast as in NumPy. Raises UserError where they do not fit.
+    If `b` is negative or not less than the number of bits, the result is 0. Operands have
+    one element type and shapes that broadcast as in NumPy. Raises UserError if they do not fit.
     """
     return apply(ShiftLeft(), a, b, name=name, device=device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""shift_right: a moved to lower places by b bits."""
+"""shift_right: a >> b."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xtc.ops.elementwise import Elementwise, require_integer
 
 @dataclass(frozen=True)
 class ShiftRight(Elementwise):
-    """A moved to lower places by b bits; beyond all of them nothing is left."""
+    """a >> b; only the sign is left if b is out of range."""
 
     name: ClassVar[str] = "shift_right"
     operands: ClassVar[int] = 2
@@ -42,9 +42,10 @@ class ShiftRight(Elementwise):
 def shift_right(
     a: Tensor | float, b: Tensor | float, *, name: str | None = None, device: object = None
 ) -> Tensor:
-    """`a` with its bits moved to lower places, its sign kept by `b`, of integers.
+    """The integers `a` shifted right by `b` bits, arithmetically for signed types.
 
-    Where `b` is negative or all bits or more, nothing of `a` is left but its sign. Operands have
-    one element type and shapes that broadcast as in NumPy. Raises UserError where they do not fit.
+    If `b` is negative or not less than the number of bits, the result is 0, or -1 for negative `a`.
+    Operands have one element type and shapes that broadcast as in NumPy. Raises UserError if they
+    do not fit.
     """
     return apply(ShiftRight(), a, b, name=name, device=device)

@@ -66,7 +66,7 @@ def slice(
 
     One entry for each dimension. Negative positions count from the end, None is the start or the
     end, positions beyond the end are the end; steps are 1 or more. A symbolic dimension is taken
-    whole. Raises UserError where an entry is missing or nothing would be left.
+    whole. Raises UserError if an entry is missing or nothing would be left.
     """
     type = operand_type("slice", x)
     columns = (

@@ -61,7 +61,7 @@ class Softmax(Operator):
             return body.math("exp", distance, at_most_zero=True)
 
         def share(body: ScalarBuilder, value: Scalar, total: Scalar, _old: Scalar) -> Scalar:
-            # From 1, the largest power, to the number of elements; or NaN.
+            # From 1, the largest exponential, to the number of elements; or NaN.
             return body.cast(body.div(value, total, by_reciprocal=True), result.element)
 
         def total(of: Value, start: float, combine: Combine, step: str) -> tuple[Value, IndexMap]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""softmax_share: the last step of softmax in integers, a power over the sum of a row."""
+"""softmax_share: the last step of integer softmax: an exponential over the sum of its row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SoftmaxShare(Elementwise):
     """power / total in units of 1/256, less 128: int8.
 
     Operands are int32: a power from 0 to 1 without integer bits, and a sum of powers, 1 or more,
-    with 12. The reciprocal of the sum has 31 bits, by three iterations of Newton's.
+    with 12. The reciprocal of the sum has 31 bits, by three Newton iterations.
     """
 
     name: ClassVar[str] = "softmax_share"
@@ -58,7 +58,7 @@ class SoftmaxShare(Elementwise):
         exponent = body.sub(_int(body, SUM_BITS + 31 - 8), zeros)
         unit = _int(body, 1)
         half = body.shift("left", unit, body.sub(exponent, unit), inside=True)
-        # Of what is not negative: halves go up. The sum is below 2^32.
+        # Rounds non-negative numbers, ties up. The sum is below 2^32.
         wide = body.add(body.cast(steps, _INT64), body.cast(half, _INT64))
         down = body.shift("right", wide, body.cast(exponent, _INT64), inside=True)
         moved = body.add(body.cast(down, _INT32), _int(body, _LEAST))
@@ -78,9 +78,9 @@ def _int(body: ScalarBuilder, value: int) -> Scalar:
 
 
 def _normalised(body: ScalarBuilder, total: Scalar) -> tuple[Scalar, Scalar]:
-    """The zeros in front of a positive number, and the number without its first bit, below 2^31.
+    """The leading zeros of a positive number, and the number without its first bit, below 2^31.
 
-    By halves of its bits: not all cores have an instruction for it.
+    A binary search over its bits: not all cores have an instruction for it.
     """
     zeros, rest = _int(body, 0), total
     for bits in (16, 8, 4, 2, 1):
@@ -88,13 +88,13 @@ def _normalised(body: ScalarBuilder, total: Scalar) -> tuple[Scalar, Scalar]:
         moved = body.shift("left", rest, _int(body, bits), inside=True)
         rest = body.select(small, moved, rest)
         zeros = body.select(small, body.add(zeros, _int(body, bits)), zeros)
-    # The sign is no part of it: `rest` has its first bit at 30 now.
+    # Excludes the sign bit: the first bit of `rest` is now at 30.
     shifted = body.shift("left", rest, _int(body, 1), inside=True)
     return body.add(zeros, _int(body, 1)), body.bits("and", shifted, _int(body, fixed.GREATEST))
 
 
 def _doubling_product(body: ScalarBuilder, a: Scalar, b: Scalar) -> Scalar:
-    """a * b / 2^31 to nearest, in int32; not both are the least number."""
+    """a * b / 2^31 to nearest, in int32; at most one of them is the least number."""
     whole = body.mul(body.cast(a, _INT64), body.cast(b, _INT64))
     up = body.add(whole, body.constant(1 << 30, _INT64))
     return body.cast(body.shift("right", up, body.constant(31, _INT64), inside=True), _INT32)

@@ -38,6 +38,6 @@ def sub(
     """`a - b` of every pair of elements; integers wrap.
 
     Operands have one element type, any but bool, and shapes that broadcast as in NumPy; a Python
-    number takes the other operand's element type. Raises UserError where they do not fit.
+    number takes the other operand's element type. Raises UserError if they do not fit.
     """
     return apply(Sub(), a, b, name=name, device=device)

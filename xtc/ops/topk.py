@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""topk: where along an axis the largest elements stand, in order."""
+"""topk: the positions of the largest elements along an axis, in order."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Topk(Operator):
         return check_axis(self.name, "axis", self.axis, x.type.rank)
 
     def _ranks(self, builder: LinalgBuilder, x: Value) -> Value:
-        """How many elements along the axis come before each."""
+        """The rank of each element: the number of elements that precede it along the axis."""
         rank, axis = x.type.rank, self._axis(x)
         names = DIM_NAMES[:rank]
         other = tuple(DIM_NAMES[rank] if d == axis else name for d, name in enumerate(names))
@@ -135,8 +135,8 @@ def topk(
 ) -> Tensor:
     """The int64 positions of the `count` largest, or smallest, elements of `x` along `axis`.
 
-    In order, the most extreme first; of equal elements the first. `O.gather_elements` reads the
-    elements themselves. Raises UserError where axis or count do not fit.
+    They are sorted, the most extreme first, equal elements by position. `O.gather_elements` reads
+    the elements themselves. Raises UserError if axis or count do not fit.
     """
     rank = operand_type("topk", x).rank
     op = Topk(count, check_axis("topk", "axis", axis, rank), largest)
@@ -144,6 +144,6 @@ def topk(
 
 
 def _stable_reverse(row: list[int], values: Array, missing: Array) -> list[int]:
-    """Descending, equal elements still in ascending places."""
+    """Descending order, with equal elements in ascending positions."""
     groups = itertools.groupby(row, key=lambda n: (bool(missing[n]), values[n]))
     return [n for group in reversed([list(group) for _, group in groups]) for n in group]

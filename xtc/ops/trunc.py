@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""trunc: x without its fraction."""
+"""trunc: x rounded toward zero."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xtc.ops.elementwise import FloatElementwise, widened
 
 @dataclass(frozen=True)
 class Trunc(FloatElementwise):
-    """X without its fraction."""
+    """x rounded toward zero."""
 
     name: ClassVar[str] = "trunc"
 
@@ -32,7 +32,7 @@ class Trunc(FloatElementwise):
 
 
 def trunc(x: Tensor, *, name: str | None = None, device: object = None) -> Tensor:
-    """Each element of `x`, of any float type, without its fraction.
+    """Each element of `x`, of any float type, rounded toward zero to an integer.
 
     Half floats are computed in float32 and rounded once. Raises UserError for integers and bool.
     """

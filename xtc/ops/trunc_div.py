@@ -18,7 +18,7 @@ from xtc.ops.elementwise import Elementwise, require_integer
 
 @dataclass(frozen=True)
 class TruncDiv(Elementwise):
-    """trunc(a / b) of every pair of integers; 0 where b is 0, and the least one / -1 wraps."""
+    """trunc(a / b) of every pair of integers; 0 if b is 0, and the least integer / -1 wraps."""
 
     name: ClassVar[str] = "trunc_div"
     operands: ClassVar[int] = 2
@@ -42,10 +42,10 @@ class TruncDiv(Elementwise):
 def trunc_div(
     a: Tensor | float, b: Tensor | float, *, name: str | None = None, device: object = None
 ) -> Tensor:
-    """The whole part of `a` / `b` of every pair of integers; 0 where b is 0.
+    """The quotient `a / b` truncated toward zero, of every pair of integers; 0 if b is 0.
 
     Operands have one integer type and shapes that broadcast as in NumPy; a Python number takes the
-    other operand's element type. The least integer divided by -1 is itself. Raises UserError where
+    other operand's element type. The least integer divided by -1 is itself. Raises UserError if
     they do not fit, and for floats: `div` divides those.
     """
     return apply(TruncDiv(), a, b, name=name, device=device)

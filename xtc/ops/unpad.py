@@ -61,7 +61,7 @@ def unpad(x: Tensor, padding: object, *, name: str | None = None, device: object
     """`x` without `padding[d] = (before, after)` elements at the ends of each dimension d.
 
     `padding` is written as that of `pad`. A symbolic dimension is not cropped. Raises UserError for
-    negative or missing entries and where nothing would be left.
+    negative or missing entries, and if a dimension would become empty.
     """
     type = operand_type("unpad", x)
     return apply(Unpad(border_of("unpad", padding, type)), x, name=name, device=device)

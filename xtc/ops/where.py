@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""where: elements of a or of b, as a condition says."""
+"""where: elements of a or b, selected by a condition."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from xtc.ops.elementwise import (
 
 @dataclass(frozen=True)
 class Where(Elementwise):
-    """The element of `a` where the condition holds, else the one of `b`; all three broadcast."""
+    """The element of `a` where the condition holds, else that of `b`; all three broadcast."""
 
     name: ClassVar[str] = "where"
     flops_per_element: ClassVar[int] = 0
@@ -69,7 +69,7 @@ def where(
     """`a` where the bool `condition` holds, else `b`; all three broadcast as in NumPy.
 
     `a` and `b` have one element type, any; one of them may be a Python number, which takes the
-    other one's. Raises UserError where they do not fit.
+    other one's. Raises UserError if they do not fit.
     """
     like = next((value for value in (a, b) if isinstance(value, Tensor)), None)
     if like is None:

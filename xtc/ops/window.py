@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows that slide over the two middle dimensions of an image (n, h, w, c): sizes and checks."""
+"""Sliding windows over the height and width of an image (n, h, w, c): sizes and checks."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ class Slide:
 
     @property
     def extent(self) -> int:
-        """Distance from the first to the last tap, both included."""
+        """The distance from the first to the last tap, both included."""
         return (self.window - 1) * self.dilation + 1
 
     @property
     def padded(self) -> int:
-        """Elements with padding."""
+        """The number of elements with padding."""
         return self.before + self.size + self.after
 
     @property
     def output(self) -> int:
-        """Positions of the window inside the padded dimension; below 1 where it does not fit."""
+        """The number of window positions in the padded dimension; below 1 if it does not fit."""
         return (self.padded - self.extent) // self.stride + 1
 
     def counts(self) -> Array:
-        """How many taps hit an element rather than padding, at each position of the window."""
+        """The number of taps on elements rather than padding, at each window position."""
         starts = np.arange(self.output) * self.stride - self.before
         first = np.maximum(-(starts // self.dilation), 0)
         last = np.minimum((self.size - 1 - starts) // self.dilation, self.window - 1)
@@ -68,9 +68,9 @@ def image_sizes(op: str, type: TensorType) -> Pair:
 
 
 def image_type(type: TensorType, slides: Sequence[Slide], channels: int) -> TensorType:
-    """The image that windows give, one element per position and channel.
+    """The result type: one element per window position and channel.
 
-    Raises UserError where it or the padded image is too large for a tensor.
+    Raises UserError if it or the padded image is too large for a tensor.
     """
     batch, *_, depth = type.shape
     tensor_type((batch, *(slide.padded for slide in slides), depth), type.element.name)
@@ -105,7 +105,7 @@ def make_slides(
 def canonical_padding(
     op: str, padding: object, sizes: Pair, window: Pair, stride: Pair, dilation: Pair
 ) -> Border:
-    """((top, bottom), (left, right)) of what a user wrote.
+    """((top, bottom), (left, right)) from a user's `padding`.
 
     `padding` is one number, a pair (height, width), both ends of both, "valid" for none, or "same"
     for ceil(size / stride) positions, the odd element at the end (ONNX calls it SAME_UPPER).
@@ -128,7 +128,7 @@ def _same(slide: Slide) -> Pair:
 
 
 def _check_border(op: str, padding: object) -> tuple[Pair, Pair]:
-    """((top, bottom), (left, right)), and nothing else."""
+    """Check that `padding` is ((top, bottom), (left, right))."""
     if isinstance(padding, str) or not isinstance(padding, Sequence) or len(padding) != 2:
         raise UserError(
             f"padding of {op} is {shown(padding)}, not ((top, bottom), (left, right))",

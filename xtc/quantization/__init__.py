@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Post-training quantisation: a graph of float32 as one of int8, by sample inputs."""
+"""Post-training quantisation: converts a float32 graph to int8, calibrated on sample inputs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ __all__ = ["OperatorError", "QuantizedGraph", "quantize"]
 
 
 def quantize(graph: Graph, samples: Iterable[Any], *, int8_io: bool = False) -> QuantizedGraph:
-    """`graph` with its operators in int8, as far as they have such a form; the rest stays float32.
+    """`graph` with its operators in int8 if they have an int8 form; others stay float32.
 
-    Weights have a scale for each filter or column and no zero point, sums are int32 with the bias
-    folded in, and each result has a scale and a zero point from its range over the samples. ReLUs
-    and clamps join the requantisation before them. Other functions of one tensor are tables of 256
-    elements. Rounding is that of TensorFlow Lite's reference kernels.
+    Weights have a scale for each filter or column and no zero point. Sums are int32 and include the
+    bias. Each result has a scale and a zero point from its range over the samples. ReLUs and clamps
+    are fused into the preceding requantisation. Other functions of one tensor become lookup tables
+    of 256 elements. Rounding is that of TensorFlow Lite's reference kernels.
 
     Args:
         graph: its inputs and outputs are float32; symbolic sizes stay.
-        samples: some inputs as the network will see them: arrays, or for several inputs tuples in
-            their order or dicts by name. Some dozens are enough.
+        samples: representative inputs: arrays, or for several inputs tuples in their order or
+            dicts by name. Some dozens are enough.
         int8_io: whether inputs and outputs become int8; `quantizations` has their scales.
 
-    Raises UserError for samples that do not fit, none, or results that are not finite.
+    Raises UserError for missing or unfit samples, and for results that are not finite.
     """
     arrays = list(samples)
     ranges = observed(graph, arrays)

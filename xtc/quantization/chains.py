@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that become one: a contraction or a sum with its bias and its activation."""
+"""Chains of operators to fuse: a contraction or a sum with its bias and its activation."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _BEGIN = (*CONTRACTIONS, "add", "sub", "mul")
 
 @dataclass(frozen=True)
 class Chain:
-    """Nodes of which each but the last is used by the next alone.
+    """Nodes of which each except the last is used only by the next.
 
     Attributes:
         nodes: in order.
         bias: the constant summand of a contraction.
-        low, high: what the activation limits to.
+        low, high: the limits of the activation.
     """
 
     nodes: tuple[Node, ...]
@@ -32,18 +32,18 @@ class Chain:
 
     @property
     def result(self) -> Tensor:
-        """Of the last node."""
+        """The result of the last node."""
         return self.nodes[-1].output
 
 
 def chains_of(graph: Graph) -> Iterator[Chain]:
-    """The chains of a graph; each node is in one at most."""
+    """The chains of a graph; each node is in at most one."""
     users: dict[Tensor, list[Node]] = {}
     for node in graph.nodes:
         for tensor in node.inputs:
             users.setdefault(tensor, []).append(node)
     for tensor in graph.outputs:
-        users.setdefault(tensor, []).extend(graph.nodes[:2])  # never alone
+        users.setdefault(tensor, []).extend(graph.nodes[:2])  # an output never has a single user
     taken: set[Node] = set()
     for node in graph.nodes:
         if node.op.name in _BEGIN and node not in taken:
@@ -85,7 +85,7 @@ def _bias(first: Node, user: Node, sums: Tensor) -> Tensor | None:
 
 
 def _limits(user: Node, x: Tensor) -> tuple[float, float] | None:
-    """What an activation limits its operand to."""
+    """The limits of an activation."""
     if user.op.name == "relu":
         return 0.0, math.inf
     if user.op.name not in ("maximum", "minimum"):

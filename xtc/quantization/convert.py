@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a graph of float32 anew, each operator in int8 where it has such a form."""
+"""Rewrites a float32 graph, with each operator in int8 if it has an int8 form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Converted:
     """The new graph.
 
     Attributes:
-        results: for results of the old graph the tensor of the new one, and how it is quantised.
+        results: the new tensor for each result of the old graph, and its quantisation.
         inputs: quantisations of inputs by name.
     """
 
@@ -32,7 +32,7 @@ class Converted:
 
 
 def converted(graph: Graph, ranges: Mapping[Tensor, Range], int8_io: bool) -> Converted:
-    """The graph in int8. Raises UserError where it has states."""
+    """The graph in int8. Raises UserError if it has states."""
     if graph.updates:
         raise UserError(f"graph '{graph.name}' has states", notes=["they are not quantised"])
     with O.graph(name=graph.name) as builder:
@@ -69,7 +69,7 @@ def _input(writer: Writer, tensor: Tensor, int8_io: bool) -> Tensor:
 
 
 def _free(writer: Writer, tensor: Tensor) -> None:
-    """Takes the name of an output from what is not it, such as its form in int8."""
+    """Frees the name of an output that another tensor has, such as its int8 form."""
     for found in (writer.whole.get(tensor, (None,))[0], writer.real.get(tensor)):
         if found is not None and found.name == tensor.name and found.producer is not None:
             found.name = None

@@ -15,7 +15,7 @@ from xtc.graph.tensor import Tensor
 from xtc.ops.quantised import Quantization
 
 LEAST, GREATEST = -128, 127
-_SMALLEST = 1e-6  # a range that is narrower has no digits to lose
+_SMALLEST = 1e-6  # narrower ranges are widened to this
 
 Range = tuple[float, float]
 
@@ -59,7 +59,7 @@ def _wider(known: Range, array: Any, tensor: Tensor) -> Range:
 
 
 def fitting(range: Range) -> Quantization:
-    """The quantisation by int8 in which a range has its 256 numbers, and 0 is exact."""
+    """The int8 quantisation that covers a range with 256 numbers and represents 0 exactly."""
     low, high = range
     scale = float(np.float32(max(high - low, _SMALLEST) / (GREATEST - LEAST)))
     zero_point = round(LEAST - low / scale)

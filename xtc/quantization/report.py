@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What quantisation costs: the error of each operator over the samples."""
+"""Quantisation errors of each operator over the samples."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from xtc.quantization.ranges import by_name, steps
 
 @dataclass(frozen=True)
 class OperatorError:
-    """The result of an operator beside that of the float graph, over all samples.
+    """The error of an operator's result against the float graph, over all samples.
 
     Attributes:
-        name: of the result in the float graph.
-        operator: what computes it there.
+        name: the result's name in the float graph.
+        operator: its operator there.
         form: "int8" or "float32".
-        relative: root of the mean square of the error over that of the result.
+        relative: the RMS error over the RMS of the result.
         largest: the largest error.
-        scale: of the int8 result; 0 in float32.
+        scale: the scale of the int8 result; 0 in float32.
     """
 
     name: str
@@ -40,11 +40,11 @@ class OperatorError:
 
 @dataclass(eq=False)
 class QuantizedGraph(Graph):
-    """A graph of int8 operators, with what it lost.
+    """A graph of int8 operators, with its errors.
 
     Attributes:
-        errors: of each operator that is left, in order; those within others are not listed.
-        quantizations: of the int8 results, and of inputs and outputs, by name.
+        errors: the error of each remaining operator, in order; fused ones are not listed.
+        quantizations: the quantisations of int8 results, inputs and outputs, by name.
     """
 
     errors: tuple[OperatorError, ...] = field(default=(), repr=False)

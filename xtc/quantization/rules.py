@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table: an operator of float32 -> function that writes its int8 form, or says no."""
+"""Conversion rules: for each float32 operator, a function that writes its int8 form or declines."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Marks the function for the operators of these names; it says whether it wrote the node."""
+    """Registers a rule for operators of these names; a rule returns whether it wrote the node."""
 
     def register(write: Rule) -> Rule:
         RULES.update(dict.fromkeys(names, write))
@@ -73,7 +73,7 @@ def contraction(writer: Writer, node: Node) -> bool:
 
 
 def _is_plain(node: Node) -> bool:
-    """Whether filters are last and each element of weights belongs to one."""
+    """Whether filters are the last dimension and each weight belongs to one."""
     op = node.op
     if isinstance(op, Matmul):
         return not op.transpose_a and node.inputs[1].type.rank == 2
@@ -90,7 +90,7 @@ def _sums(node: Node, x: Tensor, weights: Tensor, q: Quantization) -> Tensor:
 
 
 def _each(writer: Writer, chain: Chain) -> bool:
-    """The nodes of a chain one by one, in float32."""
+    """Write the nodes of a chain separately, in float32."""
     for node in chain.nodes:
         writer.plain(node)
     return True
@@ -115,7 +115,7 @@ def binary(writer: Writer, node: Node) -> bool:
 
 
 def _operand(writer: Writer, x: Tensor) -> tuple[Tensor, Quantization] | None:
-    """An operand as int8; a constant in the scale of its largest element."""
+    """An operand as int8; a constant is scaled by its largest element."""
     if x.const is None:
         return (writer.int8(x), writer.quantization(x)) if writer.can(x) else None
     largest = float(np.abs(x.const).max(initial=0)) or 1.0
@@ -124,7 +124,7 @@ def _operand(writer: Writer, x: Tensor) -> tuple[Tensor, Quantization] | None:
 
 
 def _is_unary(writer: Writer, node: Node) -> bool:
-    """Whether a node is a function of the elements of one tensor that may be int8."""
+    """Whether a node is an elementwise function of one tensor that may be int8."""
     tensors = {x for x in node.inputs if x.const is None}
     if not isinstance(node.op, Elementwise) or len(tensors) != 1:
         return False
@@ -134,7 +134,7 @@ def _is_unary(writer: Writer, node: Node) -> bool:
 
 
 def table(writer: Writer, node: Node) -> bool:
-    """A function of one tensor: its value for each of 256 numbers."""
+    """A function of one tensor as a table of its 256 values."""
     if node.output.dtype != "float32" or not _is_unary(writer, node):
         return False
     x = next(y for y in node.inputs if y.const is None)
@@ -149,7 +149,7 @@ def table(writer: Writer, node: Node) -> bool:
 
 
 def _keeps(writer: Writer, node: Node, write: Callable[[Tensor, Quantization], Tensor]) -> bool:
-    """An operator whose result has the scale of its only operand."""
+    """An operator whose result has the scale of its single operand."""
     (x,) = node.inputs
     if not writer.can(x):
         return False

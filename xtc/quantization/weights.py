@@ -11,7 +11,7 @@ import numpy as np
 from xtc.ops.quantised import Quantization
 
 _MOST = 127
-_LARGEST_BIAS = 1 << 29  # leaves room for the products
+_LARGEST_BIAS = 1 << 29  # leaves headroom for the products
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Weights:
 
     Attributes:
         values: int8.
-        bias: int32, less what the zero point of the operand adds.
-        scales: of the sums, one for each filter.
+        bias: int32, corrected for the zero point of the operand.
+        scales: scales of the sums, one for each filter.
     """
 
     values: Any
@@ -30,7 +30,7 @@ class Weights:
 
 
 def rounded(weights: Any, bias: Any, x: Quantization) -> Weights:
-    """Weights (..., f) and a bias (f,) of float32, for an operand that is quantised as `x`."""
+    """Quantise float32 weights (..., f) and a bias (f,) for an operand quantised as `x`."""
     filters = weights.shape[-1]
     rows = weights.reshape(-1, filters).astype(np.float64)
     scales = np.abs(rows).max(axis=0) / _MOST

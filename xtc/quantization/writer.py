@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quantised graph while it is written."""
+"""The quantised graph under construction."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from xtc.quantization.ranges import Range, fitting
 
 @dataclass
 class Writer:
-    """The new graph while it is written: each tensor of the old one as int8, float32, or both.
+    """The new graph under construction: each tensor of the old graph as int8, float32, or both.
 
     Attributes:
-        ranges: of the old graph's tensors.
-        results: what stands for a result of the old graph, in the form that computes it.
-        inner: outputs that are written.
-        chains: of its operators, by the result of the last.
+        ranges: the ranges of the old graph's tensors.
+        results: the new tensor for each result of the old graph, in its computed form.
+        inner: the outputs written so far.
+        chains: the chains of its operators, by the last result.
     """
 
     builder: GraphBuilder
@@ -35,7 +35,7 @@ class Writer:
     inner: set[Tensor] = field(default_factory=set)
 
     def quantization(self, x: Tensor) -> Quantization:
-        """How a tensor of the old graph is quantised: as it is, or as its range asks for."""
+        """The quantisation of a tensor of the old graph: its current one, or one for its range."""
         return self.whole[x][1] if x in self.whole else fitting(self.ranges[x])
 
     def int8(self, x: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ class Writer:
         return self.whole[x][0]
 
     def float32(self, x: Tensor) -> Tensor:
-        """A tensor of the old graph as it was."""
+        """A tensor of the old graph as float32."""
         if x.const is not None:
             return x
         if x not in self.real:
@@ -60,13 +60,13 @@ class Writer:
         return x.const is None and x.dtype == "float32" and x in self.ranges
 
     def keep(self, x: Tensor) -> None:
-        """Notes what stands for a result of the old graph, and calls it as that was called."""
+        """Records the new tensor for a result of the old graph, under the same name."""
         found, q = self.whole[x] if x in self.whole else (self.real[x], None)
         self.results[x] = found, q
         if found.name is None and found.producer is not None:
             found.name = x.name
 
     def plain(self, node: Node) -> None:
-        """The operator as it was."""
+        """Writes the operator unchanged."""
         result = apply(node.op, *(self.float32(x) for x in node.inputs))
         self.real[node.output] = result

@@ -56,7 +56,7 @@ class Board(EmbeddedDevice):
 
     @abstractmethod
     def check_code(self, artifact: Artifact) -> None:
-        """Raise ArtifactError where `artifact` is for another machine, before it is flashed."""
+        """Raise ArtifactError if `artifact` is for another machine, before it is flashed."""
 
     def load(self, artifact: Artifact) -> BoardModule:
         self.require_open()
@@ -77,7 +77,7 @@ class Board(EmbeddedDevice):
         module.bind(addresses)()
 
     def require_flashed(self, module: BoardModule) -> None:
-        """Raise DeviceLost where the board holds another program by now, or none, or is closed."""
+        """Raise DeviceLost if the board holds another program by now, or none, or is closed."""
         self.require_open()
         if self._flashed is not module:
             raise DeviceLost(
@@ -92,7 +92,7 @@ class Board(EmbeddedDevice):
             raise DeviceLost(f"{self.device_name} is closed")
 
     def running(self, program: Entry | None) -> Entry:
-        """The program on the board. Raises DeviceLost where there is none, or it is closed."""
+        """The program on the board. Raises DeviceLost if there is none, or it is closed."""
         self.require_open()
         if program is None:
             raise DeviceLost(f"{self.device_name} has no program", hints=["flash one first"])
@@ -100,14 +100,14 @@ class Board(EmbeddedDevice):
 
 
 def symbol_of(name: str, known: Mapping[str, Entry]) -> Entry:
-    """What an image knows of a symbol. Raises UserError where it has none of that name."""
+    """What an image knows of a symbol. Raises UserError if it has none of that name."""
     if name not in known:
         raise UserError(f"the program has no symbol '{name}'", hints=did_you_mean(name, known))
     return known[name]
 
 
 def check_size(symbol: str, nbytes: int, data: bytes) -> None:
-    """Raise UserError where `data` does not fill a symbol."""
+    """Raise UserError if `data` does not fill a symbol."""
     if len(data) != nbytes:
         raise UserError(f"'{symbol}' has {nbytes} bytes, not {len(data)}")
 

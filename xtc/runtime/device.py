@@ -83,7 +83,7 @@ class DriverDevice(AcceleratorDevice):
 
     @abstractmethod
     def check_code(self, toolchain: Mapping[str, str]) -> None:
-        """Raise ArtifactError where code that was made with this toolchain cannot run here."""
+        """Raise ArtifactError if code that was made with this toolchain cannot run here."""
 
     @property
     def target_name(self) -> str:
@@ -148,7 +148,7 @@ class DriverDevice(AcceleratorDevice):
         )
 
     def get_module_data(self, module: Any, name: str) -> DeviceData:
-        """Data of a loaded module, for copies. Raises LaunchError where there is none."""
+        """Data of a loaded module, for copies. Raises LaunchError if there is none."""
         image = self._loaded(module)
         address, nbytes = self.opened().two_numbers("data", image.number, name.encode())
         return DeviceData(image, name, address, nbytes)

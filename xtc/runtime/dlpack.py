@@ -48,7 +48,7 @@ class DlTensor(ctypes.Structure):
 
     @property
     def element_strides(self) -> tuple[int, ...] | None:
-        """Elements from one index to the next in each dimension; None where it is dense."""
+        """Elements from one index to the next in each dimension; None if it is dense."""
         return tuple(self.strides[: self.rank]) if self.strides else None
 
     @property

@@ -48,7 +48,7 @@ class Driver:
 
     `ends_kernels` says that closing a device ends what runs there, as simulators do.
 
-    Raises DeviceNotFound where the library cannot be loaded, or has another version.
+    Raises DeviceNotFound if the library cannot be loaded, or has another version.
     """
 
     def __init__(self, library: Path, *, ends_kernels: bool = False) -> None:

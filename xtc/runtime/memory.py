@@ -32,7 +32,7 @@ def address_of(view: memoryview) -> int:
 
 
 def writable(destination: object) -> memoryview:
-    """The flat bytes of a copy's destination. Raises UserError where they cannot be written."""
+    """The flat bytes of a copy's destination. Raises UserError if they cannot be written."""
     view = flat(destination)
     if view.readonly:
         raise UserError("the destination of a copy is read-only")

@@ -125,7 +125,7 @@ class DeviceProgram:
         """Make a call of the program's code, then raise the first failure of its commands.
 
         Calls from several threads wait for each other, as they share the queues. Raises DeviceLost
-        where a device was closed since the program was loaded. Where a handler of signals raises,
+        if a device was closed since the program was loaded. Where a handler of signals raises,
         simulators whose kernels do not end soon are closed.
         """
         if all(opened.driver.ends_kernels for opened in self._opened.values()):

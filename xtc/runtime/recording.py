@@ -36,7 +36,7 @@ class Command:
         nbytes: of a copy; 0 for launches.
         begin: when it was given, nanoseconds of the host's clock.
         end: when it was done.
-        modelled: its seconds by the device's model; None where the device has no model of time.
+        modelled: its seconds by the device's model; None if the device has no model of time.
     """
 
     kind: str

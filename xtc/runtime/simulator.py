@@ -68,7 +68,7 @@ def simulator_units(
 
 
 def simulator_unavailable() -> str | None:
-    """Why this machine cannot run simulators, None where it can."""
+    """Why this machine cannot run simulators, None if it can."""
     if sys.platform != "linux":
         return f"the simulator runs on Linux, not on {sys.platform}"
     return None

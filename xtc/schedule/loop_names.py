@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that users give to loops."""
+"""Rules for the names of loops."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ MAX_NAME = 64
 
 
 def is_loop_name(name: str) -> bool:
-    """Whether a loop can have that name; loops of data also have `#` and `.` in theirs."""
+    """Whether a loop can have that name; names in the data form also contain `#` and `.`."""
     return len(name) <= MAX_NAME and re.sub(r"#[0-9]+(\.[0-9]+)?$", "", name).isidentifier()
 
 
 def check_loop_name(name: str, node: str) -> None:
-    """Raise UserError where a loop of `node` cannot have that name."""
+    """Raise UserError if `name` is not a valid loop name; `node` is the operator in the message."""
     if not name.isidentifier() or len(name) > MAX_NAME:
         raise UserError(
-            f"{shown(name)} cannot be the name of a loop of {node}",
+            f"{shown(name)} is not a valid name for a loop of {node}",
             hints=[f"letters, digits and _, at most {MAX_NAME}"],
         )

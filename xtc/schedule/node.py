@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the loops of one operator run: the scheduling primitives, each with its before and after.
+"""The scheduling primitives of one operator, each with its loops before and after.
 
-Calls come in any order: tiles, their order and what is done to loops are a set. A mistake that no
-other call can mend is refused at once; the rest is checked when the schedule is used.
+The order of calls does not matter: a schedule is a set of tiles, a loop order and annotations. A
+mistake that no later call can repair raises at once; other checks happen when the schedule is used.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from xtc.schedule.values import MAX_MAGNITUDE, files, integer, integers, joined,
 
 @dataclass(eq=False)
 class NodeSchedule(NodeState):
-    """The loop nest of one operator, or of one segment of it, written by scheduling primitives."""
+    """The loop nest of one operator, or of a segment of it, built by scheduling primitives."""
 
     @property
     def data(self) -> str:
-        """The nest as one line of YAML, under the operator's own names of axes."""
+        """The loop nest as one line of YAML, with the operator's original axis names."""
         return nest_data(self.nest.renamed(self._own))
 
     def set_dims(self, names: Sequence[str]) -> Self:
-        """Rename the axes, in the operator's own order; loops over whole axes are renamed too."""
+        """Rename the axes, in the operator's order; loops over whole axes are renamed too."""
 
         def change() -> None:
             given = texts(names, "set_dims", "names")
             if len(given) != len(self.axes) or len(set(given)) != len(given):
                 raise UserError(
-                    f"set_dims of {self.node} takes {len(self.axes)} different names",
+                    f"set_dims of {self.node} takes {len(self.axes)} distinct names",
                     notes=[f"its axes are {', '.join(self.dims)}"],
                 )
             if self._parent or self._parts or any(loop.tile is not None for loop in self._loops):
-                raise UserError(f"the axes of {self.node} are renamed after they were scheduled")
+                raise UserError(f"set_dims of {self.node} comes after other scheduling calls")
             for name in given:
                 check_loop_name(name, self.node)
             new = dict(zip(self.dims, given, strict=True))
@@ -56,7 +56,7 @@ class NodeSchedule(NodeState):
         return self._checked(change)
 
     def strip_mine(self, dim: str, tiles: Mapping[str, int]) -> Self:
-        """Put loops over tiles of `dim` innermost, larger tiles first.
+        """Tile `dim`: add loops over its tiles innermost, larger tiles first.
 
         for i in 0..512              for i in 0..512 step 4
           for j in 0..512      ->      for j in 0..512
@@ -66,17 +66,17 @@ class NodeSchedule(NodeState):
         return self._tile("strip_mine", dim, tiles)
 
     def tile(self, dim: str, tiles: Mapping[str, int]) -> Self:
-        """The same as `strip_mine`; XTC's other name for it."""
+        """An alias of `strip_mine`."""
         return self._tile("tile", dim, tiles)
 
     def split(self, dim: str, segments: Mapping[str, int]) -> dict[str, NodeSchedule]:
-        """Cut `dim` into segments that begin where `segments` says; each gets its own schedule.
+        """Split `dim` into separately scheduled segments that begin at the offsets in `segments`.
 
             for i in 0..512      ->      i[0:500]:   for i in 0..500
               body                       i[500:512]: for i in 0..12
 
-        Loops inside the one over `dim` move into every segment. Where `dim` is a tile, its elements
-        are divided in each tile. Returns the schedules by name:
+        Loops inside the loop over `dim` move into every segment. If `dim` is a tile loop, each tile
+        is split. Returns the schedules by name:
         `low, high = op.split("i", {"low": 0, "high": 500}).values()`.
         """
         children: dict[str, NodeSchedule] = {}
@@ -86,7 +86,7 @@ class NodeSchedule(NodeState):
             if not starts:
                 raise UserError(f"split of '{dim}' of {self.node} names no segment")
             if self._parts:
-                raise UserError(f"{self.node} is split already", hints=["split its segments"])
+                raise UserError(f"{self.node} is already split", hints=["split its segments"])
             loop = self._divided(dim)
             position = self._loops.index(loop)
             inner, self._loops = self._loops[position:], self._loops[:position]
@@ -110,7 +110,7 @@ class NodeSchedule(NodeState):
         return children
 
     def _divided(self, dim: object) -> NestLoop:
-        """The loop that segments are to divide: that over an axis, or over a tile of it."""
+        """The loop to split: over an axis, or over a tile of it."""
         for loop in self._loops:
             if loop.name == dim:
                 return loop
@@ -118,7 +118,7 @@ class NodeSchedule(NodeState):
         return next(loop for loop in self._loops if loop.axis == axis)
 
     def interchange(self, order: Sequence[str]) -> Self:
-        """Order the loops, from the outermost to the innermost; all of them are named.
+        """Reorder the loops, from the outermost to the innermost; `order` names all of them.
 
         for i in 0..512              for j in 0..512
           for j in 0..512      ->      for i in 0..512          interchange(["j", "i"])
@@ -138,7 +138,7 @@ class NodeSchedule(NodeState):
         return self._checked(change)
 
     def _reorder(self, order: tuple[str, ...]) -> None:
-        """Put loops in this order; those that were not there when it was given stay innermost."""
+        """Put the loops in this order; loops created since then stay innermost."""
         by_name = {loop.name: loop for loop in self._loops}
         later = [loop for loop in self._loops if loop.name not in order]  # or made by vectorize
         self._loops = [*(by_name[name] for name in order), *later]
@@ -151,11 +151,11 @@ class NodeSchedule(NodeState):
         for j1 in 0..16              vector over j1
           c[j1] += a * b[j1]   ->      c[0:16] += a * b[0:16]      vectorize(["j1"])
 
-        A mapping says how many elements a vector has; what it does not divide gets a shorter one.
-        `vectorize({"j": 16})` is a tile of 16 elements inside `j`, innermost, and its vectors.
+        A mapping gives the vector length in elements; a remainder gets a shorter vector.
+        `vectorize({"j": 16})` tiles `j` by 16, innermost, and vectorizes the tile.
 
-        Where `loops` is over a reduction, its vectors hold partial sums; `reassociate` allows this
-        for floats, whose sums depend on the order.
+        If a loop is over a reduction dimension, its vectors hold partial sums; `reassociate` allows
+        this for floats, whose sums depend on the order of additions.
         """
         change_loop = partial(replace, vectorize=True, reassociate=reassociate)
         if not isinstance(loops, Mapping):
@@ -175,7 +175,7 @@ class NodeSchedule(NodeState):
         return self._checked(change)
 
     def _by_width(self, name: str, width: int, change: Callable[[NestLoop], NestLoop]) -> None:
-        """Vectors of `size` elements: a tile of the loop, or the loop."""
+        """Vectorize with `width` elements: a tile of the loop, or the whole loop."""
         loop = self._loop(name)
         if 0 < width < (loop.tile or self.space.size(loop.axis)):
             vector = f"{name}_{width}"
@@ -184,25 +184,25 @@ class NodeSchedule(NodeState):
             self._loops.append(change(NestLoop(loop.axis, width, vector, where=where)))
             self._vectors.add(vector)
         elif width < 1:
-            raise UserError(f"'{name}' of {self.node} cannot have vectors of {width} elements")
+            raise UserError(f"'{name}' of {self.node} cannot be vectorized by {width} elements")
         else:
             self._replace(name, change)
 
     def parallelize(self, loops: Sequence[str]) -> Self:
-        """Run iterations of the outermost `loops` on several threads.
+        """Run the iterations of the outermost `loops` on several threads.
 
         for i in 0..512      ->      parallel for i in 0..512      parallelize(["i"])
         """
         return self._annotate(loops, "parallelize", partial(replace, parallelize=True))
 
     def unroll(self, factors: Mapping[str, int | bool]) -> Self:
-        """Write out copies of loop bodies.
+        """Unroll loops: replicate their bodies.
 
         for k1 in 0..2               body(0)
           body(k1)             ->    body(1)                       unroll({"k1": 2})
 
-        A factor of 0 takes back what was asked for: the loop is not unrolled. True stands for all
-        iterations, False for 0.
+        A factor of 0 cancels an earlier call: the loop is not unrolled. True unrolls completely,
+        False means 0.
         """
 
         def change() -> None:
@@ -217,7 +217,7 @@ class NodeSchedule(NodeState):
         return self._checked(change)
 
     def buffer_at(self, loop: str) -> Self:
-        """Compute the result's tile inside `loop` in a buffer, copied in before and out after.
+        """Compute the result's tile inside `loop` in a local buffer, with copies in and out.
 
         for i                        for i
           for k                        buffer = c[i]
@@ -228,7 +228,7 @@ class NodeSchedule(NodeState):
         return self._annotate([loop], "buffer_at", partial(replace, buffer=True))
 
     def pack_at(self, loop: str, operand: int) -> Self:
-        """Copy the operand's tile inside `loop` to a dense buffer first; operands count from 0.
+        """Pack the operand's tile into a dense buffer inside `loop`; operands are numbered from 0.
 
         for j                        for j
           for k                        packed = b[:, j]
@@ -242,7 +242,7 @@ class NodeSchedule(NodeState):
         return self._annotate([loop], "pack_at", packed)
 
     def fuse_producer_at(self, loop: str, operand: int) -> Self:
-        """Compute the operand inside `loop`, tile by tile, where it was computed whole before.
+        """Fuse the producer of an operand into `loop`: compute it tile by tile instead of whole.
 
         for i: p[i] = f(i)           for i
         for i: c[i] = g(p[i])  ->      p = f(i)
@@ -255,36 +255,36 @@ class NodeSchedule(NodeState):
         return self._annotate([loop], "fuse_producer_at", fused)
 
     def fuse_consumer_at(self, loop: str) -> Self:
-        """Compute what reads the result inside `loop`, tile by tile, when a tile is complete.
+        """Fuse the consumer of the result into `loop`: compute it for each complete tile.
 
         for i: c[i] = f(i)           for i
         for i: r[i] = g(c[i])  ->      c[i] = f(i)
                                        r[i] = g(c[i])              fuse_consumer_at("i")
 
-        The only reader, elementwise, without a schedule. Loops outside are over axes of
-        the result.
+        The consumer is the only one, elementwise and without a schedule. The loops outside `loop`
+        are over axes of the result.
         """
         return self._annotate([loop], "fuse_consumer_at", partial(replace, consumer=True))
 
     def external_at(
         self, loop: str, function: str, *, sources: object = (), flags: Sequence[str] = ()
     ) -> Self:
-        """Let a C function compute what is inside `loop`, once in each of its iterations.
+        """Replace the body of `loop` by a call of a C function in each iteration.
 
         for k1                       for k1
           for i1                       f(&c[i, j], &a[i, k], &b[k, j],
             for j1             ->        extents, strides)
               c += a * b                                           external_at("k1", "f")
 
-        `sources` are files in C or assembly that define it, `flags` the compiler's for them. Its
-        signature, for loops inside over i and j and a product of float32:
+        `sources` are C or assembly files that define it, `flags` the compiler's options for them.
+        Its signature, for loops inside over i and j and a float32 matmul:
 
             int32_t f(float *c, const float *a, const float *b, int64_t extent_i, int64_t extent_j,
                       int64_t c_stride_i, int64_t c_stride_j, int64_t a_stride_i, ...)
 
-        It does what the operator does on this tile, so adds to `c` where the operator reduces.
-        Axes are in the operator's order, strides in elements, 0 where an axis does not index an
-        operand. It returns 0; another status makes the call fail.
+        It computes the operator on this tile, and so accumulates into `c` for a reduction. Axes are
+        in the operator's order. Strides are in elements, 0 if an axis does not index an operand. It
+        returns 0; any other status makes the call fail.
         """
 
         def change() -> None:
@@ -296,14 +296,14 @@ class NodeSchedule(NodeState):
         return self._checked(change)
 
     def distribute(self, loops: Mapping[str, str] | str, processor_axis: str | None = None) -> Self:
-        """Share the iterations of loops between processors along axes of the processor mesh.
+        """Distribute the iterations of loops over processors along axes of the processor mesh.
 
-        for i in 0..4 step 2         for i in 0..4 step 2, one iteration on each place of psx
-          for j in 0..8        ->      for j in 0..8, one iteration on each place of psy
+        for i in 0..4 step 2         for i in 0..4 step 2, one iteration per index of psx
+          for j in 0..8        ->      for j in 0..8, one iteration per index of psy
             body                         body          distribute({"i": "psx", "j": "psy"})
 
-        Loops over axes that run over memories are outermost; those over the processors of one
-        memory are neighbours. `distribute("i", "px")` does one loop.
+        Loops over mesh axes that cross memories are outermost; loops over the processors of one
+        memory are adjacent. `distribute("i", "px")` distributes one loop.
         """
 
         def change() -> None:
@@ -320,15 +320,15 @@ class NodeSchedule(NodeState):
         return self._checked(change)
 
     def distributed_buffer_at(self, loop: str, operand: int, axes: Sequence[str]) -> Self:
-        """Cut an operand between the memories of the memory mesh, each part copied there once.
+        """Shard an operand over the memories of the memory mesh; each shard is copied there once.
 
-        for i, over px               b's rows i are copied to the memory of place i
+        for i, over px               b's rows i are copied to memory i
           for j                ->    for i, over px
             ... b[i, j]                for j
                                          ... b[i, j]   distributed_buffer_at("i", 1, ["mx", "*"])
 
-        `axes` has an axis of the memory mesh for each dimension of the operand, or "*" where it is
-        not cut. The loop is one outside of those over the processors of one memory.
+        `axes` has an axis of the memory mesh for each dimension of the operand, or "*" for one that
+        is not sharded. The loop encloses the loops over the processors of one memory.
         """
 
         def change() -> None:
@@ -341,7 +341,7 @@ class NodeSchedule(NodeState):
     def _distributed(self, axis: str, old: NestLoop) -> NestLoop:
         if old.distribute not in ("", axis):
             raise UserError(
-                f"'{old.name}' of {self.node} is distributed over '{old.distribute}' already"
+                f"'{old.name}' of {self.node} is already distributed over '{old.distribute}'"
             )
         return replace(old, distribute=axis)
 
@@ -367,7 +367,7 @@ class NodeSchedule(NodeState):
         return self._checked(change)
 
     def _inside(self) -> int:
-        """Where the next loop goes: innermost, but outside of vectors that have a width."""
+        """The position of the next loop: innermost, but outside vectors with a given width."""
         return next(
             (at for at, loop in enumerate(self._loops) if loop.name in self._vectors),
             len(self._loops),
@@ -383,7 +383,7 @@ class NodeSchedule(NodeState):
         return self._checked(change_all)
 
     def _operand(self, operand: object, word: str, loop: str) -> int:
-        """The number of an operand that is there. Raises UserError."""
+        """The number of an existing operand. Raises UserError otherwise."""
         number = integer(operand, f"the operand of {word}_at")
         check_number(self.space, number, word, loop, self.node)
         return number

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loop nest that calls make in any order: what is there, what waits, and what is checked when."""
+"""The state of a loop nest under construction: its loops, deferred calls, and checks."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from xtc.schedule.values import text
 
 @dataclass(frozen=True)
 class _Waiting:
-    """A call that names loops which are not there yet.
+    """A deferred call: it names loops that do not exist yet.
 
     Attributes:
-        names: loops that it needs.
-        what: does it.
-        where: the call, for messages.
+        names: the loops that it needs.
+        what: performs the call.
+        where: the location of the call, for messages.
     """
 
     names: tuple[str, ...]
@@ -38,7 +38,7 @@ class NodeState:
 
     Attributes:
         node: the operator's name in the graph.
-        space: what it runs over; inside a segment, what the loops around it leave of that.
+        space: the iteration space; inside a segment, the part that the enclosing loops leave.
     """
 
     node: str
@@ -66,12 +66,12 @@ class NodeState:
 
     @property
     def operands(self) -> int:
-        """How many operands the operator reads."""
+        """The number of operands."""
         return self.space.operands
 
     @property
     def dims(self) -> tuple[str, ...]:
-        """Names of the axes, in the operator's own order."""
+        """Names of the axes, in the operator's order."""
         return self.space.names
 
     @property
@@ -81,7 +81,7 @@ class NodeState:
 
     @property
     def nest(self) -> Nest:
-        """The legal loop nest, with notes on what came to nothing. Raises UserError."""
+        """The legal loop nest, with notes on annotations that have no effect. Raises UserError."""
         root = self._root()
         with located(user_location()), about(self.node):
             root._check_settled()
@@ -89,14 +89,14 @@ class NodeState:
         return normalized(self._written())
 
     def _written(self) -> Nest:
-        """The nest as it was asked for."""
+        """The loop nest as requested."""
         segments = tuple(
             Segment(axis, start, stop, child._written()) for axis, start, stop, child in self._parts
         )
         return Nest(self.space, tuple(self._loops), segments, self._notes)
 
     def _check_settled(self) -> None:
-        """Raise UserError where a call names a loop that never came."""
+        """Raise UserError if a deferred call names a loop that was never created."""
         for waiting in self._waiting:
             with located(waiting.where):
                 for name in waiting.names:
@@ -105,7 +105,7 @@ class NodeState:
             child._check_settled()
 
     def _replace(self, name: str, change: Callable[[NestLoop], NestLoop]) -> None:
-        """Put another loop in the place of that called `name`, when it is there."""
+        """Change the loop called `name`, once it exists."""
         where = user_location()
 
         def apply() -> None:
@@ -115,7 +115,7 @@ class NodeState:
         self._when_there((name,), apply)
 
     def _when_there(self, names: tuple[str, ...], what: Callable[[], None]) -> None:
-        """Do it now where these loops are there, else when they are."""
+        """Perform a call now if these loops exist, else defer it until they do."""
         for name in names:
             if not is_loop_name(name):
                 self._loop(name)
@@ -125,7 +125,7 @@ class NodeState:
             self._waiting.append(_Waiting(names, what, user_location()))
 
     def _settle(self) -> None:
-        """Do what waited for loops that are there now."""
+        """Perform the deferred calls whose loops exist now."""
         waiting, self._waiting = self._waiting, []
         for request in waiting:
             if all(name in self.loops for name in request.names):
@@ -134,7 +134,7 @@ class NodeState:
                 self._waiting.append(request)
 
     def _checked(self, change: Callable[[], None]) -> Self:
-        """Apply `change`; where no other call can make that legal, nothing has changed."""
+        """Apply `change`; undo it and raise UserError if no later call can make it legal."""
         root = self._root()
         before = list(self._loops), list(self._parts), self.space, self._own, list(self._waiting)
         with located(user_location()), about(self.node):
@@ -155,14 +155,14 @@ class NodeState:
         return self if self._parent is None else self._parent._root()
 
     def _refit(self) -> None:
-        """Tell the segments what the loops around them leave."""
+        """Update the iteration spaces of the segments."""
         nest = self._written()
         for segment, (*_, child) in zip(nest.segments, self._parts, strict=True):
             child.space = nest.inside(segment)
             child._refit()
 
     def _axis(self, name: object) -> str:
-        """The axis called `name`, or that of the loop called so. Raises UserError."""
+        """The axis called `name`, or the axis of the loop with that name. Raises UserError."""
         axis = next((loop.axis for loop in self._loops if loop.name == name), text(name))
         if self.space.axis(axis) is None:
             hints = did_you_mean(axis, self.dims)
@@ -184,4 +184,4 @@ class NodeState:
     def _check_new(self, name: str) -> None:
         check_loop_name(name, self.node)
         if name in self.loops:
-            raise UserError(f"{self.node} has a loop '{name}' already")
+            raise UserError(f"{self.node} already has a loop '{name}'")

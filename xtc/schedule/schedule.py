@@ -27,15 +27,14 @@ from xtc.schedule.node import NodeSchedule
 from xtc.schedule.values import integers, text
 
 MAX_NAME = 256
-"""Characters of an operator's name; graphs allow fewer."""
+"""The longest name of an operator, in characters; graphs allow fewer."""
 
 
 class Schedule:
     """How operators of a graph run: `schedule["C"]` is the loop nest of the operator named C.
 
-    Every dimension of the graph is known: bind symbolic ones first. `target`, a name or a device,
-    is what the graph will be compiled for, where operators name no device: it decides how many
-    levels of parallel loops there may be.
+    Bind the graph's symbolic dimensions first. `target`, a name or a device, is what the graph will
+    be compiled for, if its operators name no device; it limits the levels of parallel loops.
     """
 
     def __init__(self, graph: Graph | GraphBuilder, target: object = None) -> None:
@@ -57,11 +56,11 @@ class Schedule:
 
     @cached_property
     def _mains(self) -> dict[str, MainOperation]:
-        """What is known of each operator; to know it the graph is emitted."""
+        """The main operation of each node, from emitting the graph."""
         return main_operations(self.graph)
 
     def __getitem__(self, name: str) -> NodeSchedule:
-        """The schedule of one operator. Raises UserError where it has no loops."""
+        """The schedule of one operator. Raises UserError if it has no loops."""
         with located(user_location()):
             if text(name) not in self._nodes:
                 self._nodes[name] = NodeSchedule(name, self._space(name))
@@ -70,11 +69,11 @@ class Schedule:
     def define_memory_mesh(self, name: str, axes: Mapping[str, int]) -> Mesh:
         """Name the grid of the device's local memories: `{"mx": 1, "my": 5}`, outermost first.
 
-        Raises UserError for names and sizes that cannot be, and where there is one already.
+        Raises UserError for invalid names and sizes, and if a memory mesh is already defined.
         """
         with located(user_location()):
             if self._memory is not None:
-                raise UserError(f"there is a memory mesh already, '{self._memory.name}'")
+                raise UserError(f"a memory mesh is already defined: '{self._memory.name}'")
             sizes = integers(axes, "define_memory_mesh", "sizes by axis")
             self._memory = memory_mesh(self._mesh_name(name), sizes)
             return self._memory
@@ -82,13 +81,14 @@ class Schedule:
     def define_processor_mesh(self, name: str, axes: Mapping[str, int], memory: Mesh) -> Mesh:
         """Name the grid of the device's processors, for `distribute`.
 
-        Its first axes run over the memories of the memory mesh, so have the same sizes; processors
-        along the others share one memory: `{"px": 1, "py": 5, "psx": 2, "psy": 8}` are 16 for each
-        of five. Raises UserError where that does not fit, or there is one already.
+        Its first axes are those of the memory mesh and have the same sizes; processors along the
+        other axes share one memory: `{"px": 1, "py": 5, "psx": 2, "psy": 8}` has 16 for each of
+        five memories. Raises UserError for invalid sizes, and if a processor mesh is already
+        defined.
         """
         with located(user_location()):
             if self._processors is not None:
-                raise UserError(f"there is a processor mesh already, '{self._processors.name}'")
+                raise UserError(f"a processor mesh is already defined: '{self._processors.name}'")
             if not isinstance(memory, Mesh) or memory is not self._memory:
                 raise UserError(
                     f"processor mesh {shown(name)} is over {shown(memory)}, which is not this "
@@ -103,23 +103,23 @@ class Schedule:
             return self._processors
 
     def _mesh_name(self, name: object) -> str:
-        """The name of a new mesh, which nothing else in the program has. Raises UserError."""
+        """The name of a new mesh. Raises UserError if it is taken."""
         if name in (self.graph.name, *(mesh.name for mesh in self.meshes)):
             taken = "graph" if name == self.graph.name else "other mesh"
-            raise UserError(f"a mesh is called {shown(name)}, like the {taken}")
+            raise UserError(f"a mesh has the name {shown(name)} of the {taken}")
         return text(name)
 
     @property
     def meshes(self) -> tuple[Mesh, ...]:
-        """The meshes that are defined, that of the memories first."""
+        """The defined meshes, the memory mesh first."""
         return tuple(mesh for mesh in (self._memory, self._processors) if mesh is not None)
 
     @staticmethod
     def of(graph: Graph | GraphBuilder, data: object, target: object = None) -> Schedule:
-        """The schedule that `data` describes: nests by operator name.
+        """The schedule that `data` describes: loop nests by operator name.
 
         `data` is a Schedule, a mapping, YAML text, or the path of a YAML file. Raises UserError,
-        with line and column where it is text.
+        with line and column if it is text.
         """
         if isinstance(data, Schedule):
             return data
@@ -143,7 +143,7 @@ class Schedule:
         return {mesh.head: mesh.data for mesh in self.meshes} | nodes
 
     def notes(self) -> dict[str, tuple[str, ...]]:
-        """By operator, what came to nothing, with the loops' names in the data form."""
+        """Annotations without effect, by operator, with loop names of the data form."""
         found = {}
         for name, node in self._nodes.items():
             written = node._written().renamed(node._own)
@@ -152,7 +152,7 @@ class Schedule:
         return found
 
     def noted(self, notes: Mapping[str, tuple[str, ...]]) -> Schedule:
-        """This schedule, which says what came to nothing when it was written."""
+        """This schedule with notes from its source on annotations without effect."""
         for name, node in self._nodes.items():
             node._notes = notes.get(name, ())
         return self
@@ -188,7 +188,7 @@ class Schedule:
         )
 
     def _levels(self, name: str) -> int:
-        """Levels of parallel loops of what runs an operator."""
+        """The levels of parallel loops on the device that runs an operator."""
         runs_on = self.graph.node(name).placement or self._target
         return 1 if runs_on is None else int(discover.target(runs_on.target).parallel_levels)
 
@@ -201,7 +201,7 @@ class Schedule:
         self._nodes[name] = _from_nest(name, nest)
 
     def _load_mesh(self, key: str, data: Located) -> None:
-        """A mesh, of its key and its axes."""
+        """Add a mesh from its key and its axes."""
         name, memory = parse_head(key)
         tree = parse_yaml(data.value) if isinstance(data.value, str) else data
         if not isinstance(tree.value, dict):
@@ -233,7 +233,7 @@ def _entries(data: object) -> list[tuple[Located, Located]]:
         return [_entry(name, nest) for name, nest in data.items()]
     else:
         raise UserError(
-            f"schedule={shown(data)} is no schedule",
+            f"schedule={shown(data)} is not a schedule",
             hints=["pass an xtc.Schedule, a mapping, YAML text or a Path"],
         )
     if tree.value is None:
@@ -245,7 +245,7 @@ def _entries(data: object) -> list[tuple[Located, Located]]:
 
 def _entry(name: object, nest: object) -> tuple[Located, Located]:
     if not isinstance(name, str):
-        raise UserError(f"a schedule is of an operator's name, not of {shown(name)}")
+        raise UserError(f"a key of a schedule is an operator's name, not {shown(name)}")
     with about(name):
         return Located(name), plain(nest)
 
@@ -264,13 +264,13 @@ def _from_nest(name: str, nest: Nest, parent: NodeSchedule | None = None) -> Nod
 def schedule_texts(graph: Graph, data: Any, *, trusted: bool = True) -> dict[str, str]:
     """The schedules of `data` as `emit.module_text` takes them; {} for None.
 
-    Raises UserError as `Schedule.of` does, and for a function of C in data that is not trusted.
+    Raises UserError like `Schedule.of`, and for a C function in untrusted data.
     """
     return given_schedule(graph, data, trusted=trusted).texts()
 
 
 def given_schedule(graph: Graph, data: Any, *, trusted: bool = True) -> Schedule:
-    """The schedule of `data`, of no operator for None. Raises UserError like `schedule_texts`."""
+    """The schedule of `data`, empty for None. Raises UserError like `schedule_texts`."""
     schedule = Schedule.of(graph, {} if data is None else data)
     if data is not None and not trusted:
         _check_calls_nothing(schedule)
@@ -278,7 +278,7 @@ def given_schedule(graph: Graph, data: Any, *, trusted: bool = True) -> Schedule
 
 
 def _check_calls_nothing(schedule: Schedule) -> None:
-    """Raise UserError where a loop calls a function, whose sources would be compiled and run."""
+    """Raise UserError if a loop calls a function, whose sources would be compiled and run."""
     for name, node in schedule._nodes.items():
         for loop in (loop for nest in node.nest.walk() for loop in nest.loops):
             if loop.external is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users hand to scheduling primitives, checked and in plain types."""
+"""Checks the arguments of scheduling primitives and converts them to plain types."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from typing import SupportsIndex
 from xtc.core.errors import UserError, shown
 
 MAX_MAGNITUDE = 1 << 62
-"""Beyond any size there is, and within what compilers store."""
+"""Above every real size, and within compilers' integer types."""
 MAX_COUNT = 1024
 
 
 def integer(value: object, what: str) -> int:
-    """`value` as an int. Raises UserError where it is not integral, or absurdly large."""
+    """`value` as an int. Raises UserError if it is not integral, or absurdly large."""
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise UserError(f"{what} is {shown(value)}, not an integer")
     number = operator.index(value)
     if abs(number) > MAX_MAGNITUDE:
-        raise UserError(f"{what} is {shown(number)}, beyond any size")
+        raise UserError(f"{what} is {shown(number)}, which is out of range")
     return number
 
 
 def integers(
     value: object, primitive: str, what: str, words: Mapping[bool, int] | None = None
 ) -> dict[str, int]:
-    """A mapping from names to integers; `words` are those that True and False stand for.
+    """A mapping from names to integers; `words` has the integers for True and False.
 
-    Raises UserError for anything else.
+    Raises UserError for other values.
     """
     if not isinstance(value, Mapping):
         raise UserError(f"{primitive} takes {what}, not {shown(value)}")
@@ -44,7 +44,7 @@ def integers(
 
 
 def texts(value: object, primitive: str, what: str) -> tuple[str, ...]:
-    """Several names. Raises UserError for anything else."""
+    """A list of names. Raises UserError for other values."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise UserError(f"{primitive} takes a list of {what}, not {shown(value)}")
     found = []
@@ -55,7 +55,7 @@ def texts(value: object, primitive: str, what: str) -> tuple[str, ...]:
 
 
 def files(value: object, primitive: str) -> tuple[str, ...]:
-    """Paths of files, one or several. Raises UserError for anything else, and where none is."""
+    """Paths of existing files, one or several. Raises UserError for other values."""
     given = [value] if isinstance(value, str | Path) else value
     if isinstance(given, bytes | Mapping) or not isinstance(given, Iterable):
         raise UserError(f"{primitive} takes a list of files, not {shown(value)}")
@@ -72,7 +72,7 @@ def files(value: object, primitive: str) -> tuple[str, ...]:
 
 
 def text(value: object) -> str:
-    """A name. Raises UserError for anything else."""
+    """A name. Raises UserError for other values."""
     if not isinstance(value, str):
         raise UserError(f"{shown(value)} is not a name")
     return value
@@ -84,5 +84,5 @@ def _check_count(count: int, primitive: str) -> None:
 
 
 def joined(numbers: tuple[int, ...], number: int) -> tuple[int, ...]:
-    """The numbers and `number`, which is added where it is not among them."""
+    """The numbers with `number` appended if it is missing."""
     return numbers if number in numbers else (*numbers, number)

@@ -121,7 +121,7 @@ class Bench:
             self._compare(expected, expected.values)
 
     def _check(self, module: Module) -> float:
-        """Seconds of a first call. Raises MismatchError where it is wrong."""
+        """Seconds of a first call. Raises MismatchError if it is wrong."""
         start = time.perf_counter()
         results = module(*self._inputs)
         seconds = time.perf_counter() - start

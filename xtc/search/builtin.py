@@ -153,7 +153,7 @@ def builtin(
 ) -> Strategy:
     """The strategy called `name` for an operator of that kind, which has so much to do.
 
-    Raises UserError for an unknown name, and where the strategy has nothing for these axes.
+    Raises UserError for an unknown name, and if the strategy has nothing for these axes.
     """
     full = scheme_of(name)
     if name not in NAMES and full is None:

@@ -40,7 +40,7 @@ _ATTEMPTS = 3  # how often a candidate whose workers are lost is given out
 def cluster(workers: str) -> Iterator[Any]:
     """A client of the cluster at `dask://host:port`, or of a number of new local processes.
 
-    Raises UserError where there is none, or Dask is not installed.
+    Raises UserError if there is none, or Dask is not installed.
     """
     try:
         from distributed import Client, LocalCluster
@@ -79,7 +79,7 @@ class ClusterEvaluator(Evaluator):
     def __init__(
         self, client: Any, problem: Problem, compile_limits: Limits, run_limits: Limits
     ) -> None:
-        """Raises UserError where there are no workers, or their machines differ."""
+        """Raises UserError if there are no workers, or their machines differ."""
         self._client = client
         self._outcomes: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._futures: dict[Any, Candidate] = {}

@@ -51,7 +51,7 @@ class Domain:
         return frozenset(name for part in parts if part is not None for name in part.names)
 
     def values(self, known: Values) -> tuple[int, ...]:
-        """The values, ascending, each once, all 1 or more. Raises UserError where there is none."""
+        """The values, ascending, each once, all 1 or more. Raises UserError if there is none."""
         numbers = [_bounded(number, known) for number in self.numbers]
         low = 1 if self.low is None else _bounded(self.low, known)
         high = None if self.high is None else _bounded(self.high, known)

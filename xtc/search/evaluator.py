@@ -31,7 +31,7 @@ class Evaluator(Closing):
 
     @abstractmethod
     def next(self, seconds: float) -> Outcome | None:
-        """An outcome that was not given back yet, None where there is none within the time."""
+        """An outcome that was not given back yet, None if there is none within the time."""
 
     @abstractmethod
     def close(self) -> None:

@@ -55,7 +55,7 @@ def nest_items(
     """A nest with numbers for parameters, as `xtc.Schedule.of` takes it.
 
     A tile that covers the loop around it takes that loop's place: the outer one would run once.
-    What is buffered there is then buffered in the next loop further out; where there is none, an
+    What is buffered there is then buffered in the next loop further out; if there is none, an
     operand is one block altogether, and is not copied. What would be unrolled by one is not
     unrolled.
     """

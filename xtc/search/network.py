@@ -64,7 +64,7 @@ class Found:
     Attributes:
         kind: the operators.
         nest: the schedule as a line of YAML; "" where the default is the best.
-        default: seconds of one operator by default; None where that is not right.
+        default: seconds of one operator by default; None if that is not right.
         best: seconds with the schedule.
     """
 
@@ -130,7 +130,7 @@ def tune_network(
 
     The network's run has two results: without a schedule, and with all that was found; where they
     are slower together, with those that save most. `report` is told of the search under way, `done`
-    what became of each kind. Raises UserError where the graph has nothing to tune.
+    what became of each kind. Raises UserError if the graph has nothing to tune.
     """
     start = time.monotonic()
     chosen = _shares(session)
@@ -218,7 +218,7 @@ def _compared(session: Session, schedule: str) -> list[Result]:
 def _compiled(
     session: Session, schedule: str | None, resources: ExitStack
 ) -> tuple[Module | None, Result]:
-    """The network with a schedule, and how long it took to compile; None where it cannot be."""
+    """The network with a schedule, and how long it took to compile; None if it cannot be."""
     began = time.monotonic()
     text = schedule or ""
     try:

@@ -29,7 +29,7 @@ def make_space(
         strategy: the name of a built-in one, the path of a file, or strategies.
         operator: tune this operator alone; None chooses those with most of the work.
 
-    Raises UserError where nothing fits.
+    Raises UserError if nothing fits.
     """
     graph = compilation.graph
     machine_parameters = compilation.target.machine_parameters(compilation.options)
@@ -80,7 +80,7 @@ def _fitting(graph: Graph, schedule: Schedule, strategy: Strategy) -> str:
 
 
 def _heavy(graph: Graph, schedule: Schedule) -> list[str]:
-    """The products with most of the work; where there is none, the operator with most work, of
+    """The products with most of the work; if there is none, the operator with most work, of
     several the last: the others are computed inside of it."""
     names = schedule.names
     if not names:

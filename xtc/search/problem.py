@@ -42,7 +42,7 @@ class Problem:
     ) -> Problem:
         """The problem of `graph`, whose dimensions are fixed, written to the empty `folder`.
 
-        Raises UserError where the program cannot be measured in a child process.
+        Raises UserError if the program cannot be measured in a child process.
         """
         problem = Problem(str(folder), target, dict(options), seed)
         compilation = prepare(graph, target, **options)

@@ -33,11 +33,11 @@ class Run:
         space: the strategy as YAML: what `xtc-tune --strategy FILE` reads.
         sampler: its name.
         seed: of the sampler.
-        budget: seconds asked for; None where the number of candidates alone was limited.
-        flops: floating-point operations of one call, 0 where there are none.
+        budget: seconds asked for; None if the number of candidates alone was limited.
+        flops: floating-point operations of one call, 0 if there are none.
         nbytes: bytes of all arguments.
         dtype: element type of the first argument.
-        peak: FMA peak in FLOP/s, measured in the same run; None where it is not known.
+        peak: FMA peak in FLOP/s, measured in the same run; None if it is unknown.
         bandwidth: rate of reading memory in bytes per second, measured likewise.
         started: when, UTC, ISO 8601.
         seconds: how long it ran so far, over all resumptions, in seconds.

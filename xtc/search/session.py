@@ -219,7 +219,7 @@ class Session:
         return run if again is None else self.store.raise_peak(run.number, again)
 
     def _peak(self, dtype: str, *, again: bool = False) -> float | None:
-        """The FMA peak of the threads, None where nothing here measures it."""
+        """The FMA peak of the threads, None if nothing here measures it."""
         compilation = self.compilation
         try:
             with compilation.target.runtime(compilation.options) as runtime:
@@ -229,7 +229,7 @@ class Session:
             return None
 
     def _bandwidth(self) -> float | None:
-        """The rate of reading memory, None where nothing here measures it."""
+        """The rate of reading memory, None if nothing here measures it."""
         compilation = self.compilation
         try:
             with compilation.target.runtime(compilation.options) as runtime:
@@ -239,7 +239,7 @@ class Session:
 
     @contextmanager
     def _same_machine(self, run: Run) -> Iterator[Evaluator]:
-        """What measures for a run. Raises UserError where that would be on another machine."""
+        """What measures for a run. Raises UserError if that would be on another machine."""
         with self._evaluator(run.seed) as (evaluator, machine):
             if machine != run.machine:
                 raise UserError(
@@ -291,7 +291,7 @@ def tune(
         options: of the target.
         settings: see `Settings`: `budget=60`, `strategy="auto"`, `seed=0` and so on.
 
-    Raises UserError for what does not fit, and XtcError where no candidate is right.
+    Raises UserError for what does not fit, and XtcError if no candidate is right.
     """
     with Store(database) as store:
         session = Session(graph, store, Settings(**settings), target, dict(options or {}))

@@ -47,7 +47,7 @@ class OperatorSpace:
         machine_parameters: Mapping[str, int],
         prefix: str = "",
     ) -> OperatorSpace:
-        """The strategy on an operator. Raises UserError where it does not fit its axes."""
+        """The strategy on an operator. Raises UserError if it does not fit its axes."""
         sizes = {axis.name: axis.size for axis in space.axes}
         for name in sorted(strategy.axes - set(sizes)):
             raise UserError(
@@ -109,7 +109,7 @@ class SearchSpace:
     """The points of one or several operators."""
 
     def __init__(self, operators: Sequence[OperatorSpace]) -> None:
-        """Raises UserError where nothing is to be chosen."""
+        """Raises UserError if nothing is to be chosen."""
         self.operators = tuple(operators)
         self.values: dict[str, tuple[int, ...]] = {
             each.prefix + name: values for each in operators for name, values in each.values.items()
@@ -151,7 +151,7 @@ class SearchSpace:
         return result
 
     def random_point(self, rng: random.Random) -> Point | None:
-        """A point drawn at random, or None where none was found in many draws."""
+        """A point drawn at random, or None if none was found in many draws."""
         for _ in range(_TRIES):
             drawn = {name: rng.choice(values) for name, values in self.values.items()}
             point = self.canonical(drawn)

@@ -35,7 +35,7 @@ class Store(Closing):
     def __init__(self, path: Path | None = None, *, create: bool = True) -> None:
         """Open the database at `path`, the user's own where it is None.
 
-        Raises UserError where there is none and `create` is false, where it cannot be opened, and
+        Raises UserError if there is none and `create` is false, where it cannot be opened, and
         for a file that is something else.
         """
         self.path = path or database_path()

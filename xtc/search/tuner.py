@@ -33,7 +33,7 @@ class Progress:
         seconds: of the run so far.
         compile_seconds: of all compilations together.
         budget: seconds that the search takes from its beginning, or from where it was resumed;
-            None where unknown.
+            None if unknown.
     """
 
     best: Result | None = None
@@ -139,7 +139,7 @@ class Tuner:
             self._take(_WAIT)
 
     def _submit_next(self) -> bool:
-        """Begin with another point; False where there is none, or there were enough."""
+        """Begin with another point; False if there is none, or there were enough."""
         if self._trials is not None and self._searched >= self._trials:
             return False
         point = self._new_point()

@@ -23,7 +23,7 @@ _SECONDS = 600.0
 
 
 def command() -> list[str]:
-    """The program and its arguments. Raises UserError where XTC_CC is not a command."""
+    """The program and its arguments. Raises UserError if XTC_CC is not a command."""
     text = knobs.CC.get()
     try:
         words = shlex.split(text)
@@ -54,7 +54,7 @@ class CCompiler:
     def configured() -> CCompiler:
         """The compiler that XTC_CC names, asked once in a process what it is.
 
-        Raises UserError where that is no command, ToolError where the program is missing.
+        Raises UserError if that is no command, ToolError where the program is missing.
         """
         words = tuple(command())
         return _identified(words, shutil.which(words[0]) or words[0])

@@ -12,7 +12,7 @@ _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def foreign_reason(info: os.stat_result, *, allow_root: bool = False) -> str | None:
-    """Why another user may have written what `info` describes, None where none can have.
+    """Why another user may have written what `info` describes, None if none can have.
 
     With `allow_root` the administrator's files count as the user's own.
     """

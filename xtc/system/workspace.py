@@ -42,7 +42,7 @@ class _Claim:
         return self.folder.with_name(self.folder.name + _LOCK)
 
     def holds(self) -> bool:
-        """False where something, such as a cleaner of old files, removed folder or lock."""
+        """False if something, such as a cleaner of old files, removed folder or lock."""
         return _is_at(self.descriptor, self.lock) and self.folder.is_dir()
 
     def release(self) -> None:
@@ -63,7 +63,7 @@ class Workspace:
     root: Path
 
     def folder(self, prefix: str = "") -> tempfile.TemporaryDirectory[str]:
-        """A new, empty folder for the caller alone. Raises OSError where it cannot be made."""
+        """A new, empty folder for the caller alone. Raises OSError if it cannot be made."""
         with _guard:
             claim = _claims.get(self.root)
             if claim is None or not claim.holds():
@@ -137,7 +137,7 @@ def _claim_folder(root: Path) -> _Claim:
 
 
 def _lock_new(descriptor: int, lock: Path) -> bool:
-    """False where a sweeping process saw the new file before it was locked, and took it."""
+    """False if a sweeping process saw the new file before it was locked, and took it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pool of threads that look for the next loop for some time, and sleep then.
+// A pool of threads that spin for some time while they wait for the next loop, then sleep.
 //
-// A loop is cut into as many chunks of equal length as there are threads, and each chunk into
-// pieces. A thread begins with the chunk that has its number, so that a part of an array stays in
-// one core's cache from loop to loop, and goes on with pieces that nobody has begun, from the ends
-// of the other chunks: the caller waits for pieces that are being computed, never for a thread that
-// wakes late.
+// A loop is divided into one chunk per thread, of equal length, and each chunk into pieces. A
+// thread begins with the chunk of its own number, so that a part of an array stays in one core's
+// cache from loop to loop. It then steals pieces from the ends of the other chunks. So the caller
+// waits only for pieces that are being computed, never for a thread that wakes late.
 //
-// To put a thread to sleep and to wake it takes longer than many a loop. So it stays awake for a
-// while; soon a worker offers its core to others each time it looks. Who waits sleeps at once where
-// others took the core, or where there are fewer cores than threads.
+// Putting a thread to sleep and waking it takes longer than many loops. So threads spin for a
+// while; after a short time a worker yields its core in each iteration of the spin loop. A waiting
+// thread sleeps at once if other programs take its core, or if there are fewer cores than threads.
 //
-// The system likes to wake a thread on the core of who wakes it; there it would run only when the
-// caller waits, when all is done. So workers may run on all cores but that of the caller.
+// The system tends to wake a thread on the core of the waker. There it could run only when the
+// caller waits, after all work is done. So workers may run on all cores except the caller's.
 
 #define _GNU_SOURCE // sched_getaffinity, sched_getcpu
 
@@ -30,41 +29,41 @@
 enum {
   MAX_THREADS = 1024, // with the caller
   PIECES = 4, // of a chunk
-  EAGER_NS = 20000, // how long a thread that looks keeps its core for itself
-  TAKEN_NS = 100000, // between two looks: others had the core
-  CACHE_LINE = 64, // bytes that cores take from each other
-  STACK_BYTES = 8 << 20, // as much as the caller's thread usually has
+  EAGER_NS = 20000, // a spinning thread does not yield its core for this long
+  TAKEN_NS = 100000, // between two checks: another program had the core
+  CACHE_LINE = 64, // bytes, the unit of coherence between cores
+  STACK_BYTES = 8 << 20, // the usual stack size of the caller's thread
 };
 
 static struct {
-  pthread_mutex_t owner; // held by the caller whose loop has the pool
+  pthread_mutex_t owner; // held by the caller whose loop is running
   pthread_t workers[MAX_THREADS]; // 1 to `started`; the caller is number 0
-  int64_t started; // workers that exist; the owner's
-  int avoided; // the core on which they do not run; -1 where they may run on all
+  int64_t started; // existing workers; accessed by the owner only
+  int avoided; // the core on which workers do not run; -1 for none
 
-  atomic_int_fast64_t spin_ns; // how long a thread stays awake for what it waits for
+  atomic_int_fast64_t spin_ns; // how long a waiting thread spins before it sleeps
   atomic_bool is_crowded; // there are fewer cores than threads
-  // Workers that the loop still takes, times WANTED, and those inside.
+  // Workers that may still join the loop, times WANTED, plus workers inside.
   _Alignas(CACHE_LINE) atomic_uint_fast64_t state;
   atomic_bool stopping;
 
-  _Alignas(CACHE_LINE) pthread_mutex_t lock; // of who sleeps
+  _Alignas(CACHE_LINE) pthread_mutex_t lock; // for sleeping and waking
   pthread_cond_t work, done;
-  atomic_int_fast64_t sleeping; // workers that wait for `work`
-  atomic_bool caller_sleeps; // for `done`
+  atomic_int_fast64_t sleeping; // number of workers that wait for `work`
+  atomic_bool caller_sleeps; // the caller waits for `done`
 
   // The loop: constant while a worker is inside.
   xtc_loop *loop;
   void *context;
   int64_t count, chunks;
-  int64_t number; // of loops so far
+  int64_t number; // number of loops so far
 
-  // Where parts are written down, if somebody wants to know, and how many were.
+  // The buffer for recorded parts, if recording is on, and their number.
   struct xtc_parallel_part *parts;
   int64_t capacity;
   atomic_int_fast64_t recorded;
 
-  atomic_int_fast64_t begun[MAX_THREADS * PIECES]; // the last loop in which somebody began the piece
+  atomic_int_fast64_t begun[MAX_THREADS * PIECES]; // the last loop in which the piece was begun
 } pool = {
     .avoided = -1,
     .spin_ns = XTC_PARALLEL_SPIN_US * INT64_C(1000),
@@ -96,7 +95,7 @@ static bool has_work(void) {
 
 static bool is_done(void) { return atomic_load(&pool.state) == 0; }
 
-// Stay awake for a while, until something holds; `offers` the core to others soon.
+// Spin for a while, until a condition holds; `offers` makes it yield the core soon.
 static void spin_until(bool (*holds)(void), bool offers) {
   int64_t spin = atomic_load(&pool.is_crowded) ? 0 : atomic_load(&pool.spin_ns);
   int64_t start = now(), before = start, time = start;
@@ -130,7 +129,7 @@ static bool run_piece(int64_t chunk, int64_t piece) {
   return is_ours;
 }
 
-// Returns whether there was any left to compute.
+// Returns whether there was a piece left to compute.
 static bool run_pieces(int64_t thread) {
   bool has_run = false;
   for (int64_t piece = 0; piece < PIECES; ++piece)
@@ -141,8 +140,8 @@ static bool run_pieces(int64_t thread) {
   return has_run;
 }
 
-// A thread's part of the loop; the clock is read twice in a part, not in each of its pieces, since
-// a loop may be over in microseconds.
+// A thread's part of the loop. The clock is read twice per part, not per piece, because a loop may
+// take only microseconds.
 static void run_part(int64_t thread) {
   if (!pool.parts) {
     run_pieces(thread);
@@ -157,7 +156,7 @@ static void run_part(int64_t thread) {
     pool.parts[number] = part;
 }
 
-// Become one of the workers that the loop wants, if it wants more.
+// Join the loop as a worker, if it takes more.
 static bool enter_loop(void) {
   uint_fast64_t state = atomic_load(&pool.state);
   while (state >= WANTED)
@@ -174,7 +173,7 @@ static void leave_loop(void) {
   }
 }
 
-// Who is woken stays awake again: a loop may be over by then, but another may follow it.
+// A woken thread spins again: the loop may be over, but another may follow.
 static void sleep_until_woken(void) {
   pthread_mutex_lock(&pool.lock);
   atomic_fetch_add(&pool.sleeping, 1);
@@ -197,7 +196,7 @@ static void *work(void *thread) {
   return NULL;
 }
 
-// In a child process only the thread that forked is left, and what others held stays locked.
+// In a child process only the forking thread exists, and locks that others held stay locked.
 static void forget_workers(void) {
   pool.owner = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   pool.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -212,7 +211,7 @@ static void forget_workers(void) {
 
 static void prepare_for_forks(void) { pthread_atfork(NULL, NULL, forget_workers); }
 
-// Signals are for the program's own threads, but for those that report a fault of this one.
+// Signals go to the program's own threads, except those that report a fault of this thread.
 static void block_signals(sigset_t *before) {
   static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
   sigset_t blocked;
@@ -232,7 +231,7 @@ static int64_t cores(void) {
   return sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-// Have up to `workers` workers: fewer where the system gives no more threads, which then do all.
+// Start up to `workers` workers; if the system refuses more threads, fewer do all the work.
 static void start_workers(int64_t workers) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, prepare_for_forks);
@@ -252,7 +251,7 @@ static void start_workers(int64_t workers) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-// Keep workers off the caller's core, where enough others are left of those that it may use.
+// Keep workers off the caller's core, if enough other cores may be used.
 static void avoid_callers_core(void) {
 #ifdef __linux__
   int core = sched_getcpu();
@@ -290,8 +289,8 @@ static void open_loop(xtc_loop *loop, void *context, int64_t count, int64_t chun
     wake(wanted - awake);
 }
 
-// Every piece was begun; wait for those that are not done yet. The caller keeps its core meanwhile: a
-// neighbour to whom it offers the core may keep that for milliseconds, long after the last piece.
+// Every piece was begun; wait for the unfinished ones. The caller does not yield its core: another
+// program could keep it for milliseconds, long after the last piece.
 static void close_loop(void) {
   atomic_fetch_and(&pool.state, WANTED - 1);
   spin_until(is_done, false);

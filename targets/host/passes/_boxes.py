@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The elements of a dense buffer that a view has, as ranges of the buffer's indices."""
+"""The elements of a dense buffer that a view covers, as ranges of the buffer's indices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SUBVIEW, _CAST = "memref.subview", "memref.reinterpret_cast"
 
 @dataclass(frozen=True)
 class Loop:
-    """A counter of a loop with known numbers: `start`, `start + step`, ..."""
+    """The index of a loop with known bounds: `start`, `start + step`, ..."""
 
     start: int
     step: int
@@ -26,13 +26,13 @@ class Loop:
 
 @dataclass
 class Offset:
-    """A sum of loop counters with factors, and a constant, in elements."""
+    """An affine offset in elements: a constant, and loop indices with factors."""
 
     constant: int = 0
     factors: dict[Value, int] = field(default_factory=dict)
 
     def add(self, value: Value | int, factor: int) -> None:
-        """Add `factor` times a number or a value, as a sum of what it is computed from."""
+        """Add `factor` times a number, or a value that is expanded to loop indices."""
         if isinstance(value, int):
             self.constant += factor * value
             return
@@ -55,18 +55,18 @@ class Offset:
 
 @dataclass(frozen=True)
 class Box:
-    """A range of each index of a buffer, and how far it moves with the counters of loops.
+    """A range of each index of a buffer, and its movement with the iterations of loops.
 
     Attributes:
         ranges: the first index and the last, for each dimension.
-        moves: by counter, the dimension that moves and by how many indices in an iteration.
+        moves: by loop index, the dimension that moves, and by how many indices per iteration.
     """
 
     ranges: tuple[tuple[int, int], ...]
     moves: Mapping[Value, tuple[int, int]]
 
     def is_apart(self, other: Box) -> bool:
-        """Whether the two never meet, in any iterations."""
+        """Whether the two are disjoint in all iterations."""
         moved = {dim for dim, _ in (*self.moves.values(), *other.moves.values())}
         return any(
             dim not in moved and (last < begin or end < first)
@@ -76,17 +76,17 @@ class Box:
         )
 
     def meets(self, other: Box) -> bool:
-        """Whether the two may have elements in common in one iteration of common loops."""
+        """Whether the two may overlap within one iteration of the common loops."""
         return all(
             begin <= last and first <= end
             for (first, last), (begin, end) in zip(self.ranges, other.ranges, strict=True)
         )
 
     def stays(self, other: Box, loops: Mapping[Value, Loop]) -> bool:
-        """Whether no iteration of the loops has elements, in either, of another iteration.
+        """Whether the two are disjoint across different iterations of the loops.
 
-        Both move alike, and in each dimension a loop moves them beyond all that loops of shorter
-        moves reach.
+        Both must move alike, and in each dimension a loop must move them past everything that loops
+        with shorter moves reach.
         """
         if self.moves != other.moves:
             return False
@@ -105,10 +105,10 @@ class Box:
 
 
 def box_of(view: Value, shape: Sequence[int], loops: Mapping[Value, Loop]) -> Box | None:
-    """The box of `view` in a dense buffer of `shape`; None where it is none.
+    """The box of `view` in a dense buffer of `shape`; None if it is not a box.
 
-    `loops` has the loops around: the counters of those whose iterations are told apart stay, as
-    moves; of all others the box has all iterations, and a Loop is known for each.
+    `loops` has the surrounding loops. Loops whose iterations are distinguished stay as moves; for
+    each other loop a Loop is given, and the box covers all of its iterations.
     """
     offset = offset_of(view)
     if offset is None:
@@ -150,7 +150,7 @@ def _box(
         if dim is None or not _extend(most, trips, step, shape, strides, may_split=False):
             return None
         moves[value] = (dim, step // strides[dim])
-    # Beyond the end of a dimension are elements of the next one.
+    # Elements past the end of a dimension belong to the next index.
     if any(end >= size for end, size in zip(most, shape, strict=True)):
         return None
     return Box(tuple(zip(begin, last, strict=True)), moves)
@@ -165,7 +165,7 @@ def _extend(
     *,
     may_split: bool = True,
 ) -> bool:
-    """Let the ends of ranges reach `size` steps on; False where that is no range of indices."""
+    """Extend the ranges by `size` steps; False if the result is not a range of indices."""
     while size > 1 and step:
         dim = _dimension(step, strides)
         if dim is None:
@@ -180,13 +180,13 @@ def _extend(
 
 
 def _dimension(step: int, strides: Sequence[int]) -> int | None:
-    """The outermost dimension of which a step is a multiple; None for one that is of none."""
+    """The outermost dimension whose stride divides a step; None if there is none."""
     found = [dim for dim, stride in enumerate(strides) if stride <= step and step % stride == 0]
     return next((dim for dim in found if dim == 0 or strides[dim - 1] > step), None)
 
 
 def offset_of(view: Value) -> Offset | None:
-    """Where a view begins in its buffer; None where that is not known."""
+    """The offset of a view in its buffer; None if it is unknown."""
     if not isinstance(view, OpResult) or view.owner.name not in (*RESHAPES, _SUBVIEW, _CAST):
         return Offset()
     op = view.owner
@@ -201,7 +201,7 @@ def offset_of(view: Value) -> Offset | None:
 
 
 def loop_of(counter: Value) -> Loop | None:
-    """The loop of a counter; None where its numbers are not known, and for other values."""
+    """The loop of a loop index; None if its bounds are unknown, and for other values."""
     if not isinstance(counter, BlockArgument):
         return None
     op = counter.owner.owner.operation

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The elements of a constant that a tensor has, as a strided view and its first offsets."""
+"""The tiles of a constant that a tensor in loops consists of."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _LINKS = (_SLICE, _TRANSPOSE, _COLLAPSE)
 
 @dataclass(frozen=True)
 class Window:
-    """Places along one dimension where a tile can begin: multiples of `step`.
+    """The possible offsets of a tile along one dimension: multiples of `step`.
 
     Attributes:
-        offset: the place.
-        step: how far it is to the next one, in elements.
-        count: how many there are.
-        stride: from one element to the next in memory.
+        offset: the offset in the loops.
+        step: the distance between offsets, in elements.
+        count: the number of offsets.
+        stride: the distance between elements in memory.
     """
 
     offset: Value
@@ -45,16 +45,16 @@ class Window:
 
 @dataclass(frozen=True)
 class Tiles:
-    """The tiles of a constant that a tensor in loops is.
+    """The tiles of a constant that a tensor in loops takes in turn.
 
     Attributes:
         symbol: of the constant.
-        loaded: the tensor that it is.
-        windows: where a tile begins, in dimensions where that is not always the same place; those
-            that outer loops move come first, so that tiles are read in the order of memory.
-        start: of the first tile, in elements.
-        shape: of a tile.
-        strides: of a tile's elements in the constant.
+        loaded: the constant as a tensor.
+        windows: the offsets of tiles in the dimensions where they vary; those that outer loops move
+            come first, so that tiles are read in the order of memory.
+        start: offset of the first tile, in elements.
+        shape: shape of a tile.
+        strides: strides of a tile in the constant.
     """
 
     symbol: str
@@ -66,13 +66,13 @@ class Tiles:
 
     @property
     def type(self) -> MemRefType:
-        """All tiles, one after the other."""
+        """The type of all tiles, one after the other."""
         counts = [window.count for window in self.windows]
         return MemRefType.get([*counts, *self.shape], self.loaded.type.element_type)
 
     @property
     def origin(self) -> Attribute:
-        """The constant, and the view of it that is copied."""
+        """The constant and the view of it that is copied, as an attribute."""
         steps = [window.step * window.stride for window in self.windows]
         layout = StridedLayoutAttr.get(self.start, [*steps, *self.strides])
         view = MemRefType.get(self.type.shape, self.type.element_type, layout)
@@ -80,9 +80,9 @@ class Tiles:
 
 
 def tiles_of(value: Value, symbols: Collection[str]) -> Tiles | None:
-    """What a tensor is of one of these constants, through slices and transposes; else None.
+    """The tiles of one of these constants that a tensor is, by slices and transposes, or None.
 
-    Reshapes may drop dimensions of one element.
+    Reshapes may drop dimensions of size 1.
     """
     links = []
     while (producer := owner(value)) is not None and producer.name in _LINKS:
@@ -98,7 +98,7 @@ def tiles_of(value: Value, symbols: Collection[str]) -> Tiles | None:
 
 
 def _view(symbol: str, loaded: Value, links: list[Operation]) -> Tiles | None:
-    """The part of a constant that slices of transposes of it are, the first one first."""
+    """The part of a constant that a chain of slices and transposes selects."""
     tiles: Tiles | None = Tiles(symbol, loaded, (), 0, shape_of(loaded), _row_major(loaded))
     for link in links:
         if tiles is not None:
@@ -107,7 +107,7 @@ def _view(symbol: str, loaded: Value, links: list[Operation]) -> Tiles | None:
 
 
 def _collapse(tiles: Tiles, op: Operation) -> Tiles | None:
-    """The tiles without dimensions of one element; None where others are joined."""
+    """The tiles without dimensions of size 1; None if the reshape joins other dimensions."""
     kept = [
         (size, stride) for size, stride in zip(tiles.shape, tiles.strides, strict=True) if size != 1
     ]
@@ -152,7 +152,7 @@ def _slice(tiles: Tiles, op: Operation) -> Tiles | None:
 
 
 def _depth(value: Value) -> int:
-    """How many regions the innermost of the loop counters is in that an index is computed from."""
+    """The nesting depth of the innermost loop on which an index depends."""
     producer = owner(value)
     if producer is not None:
         return max((_depth(operand) for operand in producer.operands), default=0)

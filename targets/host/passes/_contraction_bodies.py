@@ -30,7 +30,7 @@ class BodyWriter:
         return InsertionPoint(self.block)
 
     def op(self, make: Constructor, *operands: Value | Type) -> Value:
-        """Append an operation, made by a constructor such as `arith.addf`; returns its result."""
+        """Append an operation, built by a constructor such as `arith.addf`; returns its result."""
         return make(*operands, ip=self.end)
 
     def finish(self, value: Value) -> None:
@@ -39,7 +39,7 @@ class BodyWriter:
 
 
 def write_multiply_add(op: Operation, widenings: Sequence[Constructor] = ()) -> None:
-    """Compute `c + a * b`, with a and b widened by these operations where they are given."""
+    """Compute `c + a * b`, with a and b widened by the operations in `widenings`."""
     write = BodyWriter.of(op)
     *operands, total = write.block.arguments
     type = total.type

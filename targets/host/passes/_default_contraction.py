@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The default schedule of contractions: matmul in all forms, and convolution.
 
-The register tile is some rows of a few vectors of the result; rows are those of a matmul, and the
-pixels of a convolution, along whichever loop gives enough of them. Around it run blocks of the sum,
-so that a panel of the operand that has the vectors stays in the second-level cache and its part
-under the register tile in the first; the panel is copied where it is read often enough to pay, so
-that neighbouring rows are neighbours in memory. Panels of a constant are copied before there is any
-call (`pack-constants`), and each is fetched from memory while the one before is read
-(`prefetch-panels`). Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM
-TOMS 34(3), 2008, has the same blocks with both operands copied. Where few rows share a large panel,
-as in a vector times a matrix, memory is the limit: long parts of some rows of the panel are then
-read side by side, and nothing twice.
-A panel that is computed from fewer bytes, such as weights of few bits, is computed block by block
-in the loops that read it, so that memory is read as narrow as it is; where few rows read it, in
-registers (`inline-producers`).
+The register tile has several rows of a few vectors of the result. Its rows are the rows of a
+matmul, or the pixels of a convolution along whichever loop has enough of them. The loops around it
+block the reduction: a panel of the vectorized operand stays in the second-level cache, and the part
+that a register tile reads stays in the first. The panel is packed if it is read often enough to
+pay; its rows are then contiguous in memory. Panels of a constant are packed at build time
+(`pack-constants`), and each is prefetched while the previous one is read (`prefetch-panels`). Goto
+and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008, use the
+same blocks with both operands packed. If few rows share a large panel, as in a vector times a
+matrix, memory bandwidth is the limit: long parts of several rows of the panel are then read side by
+side, each once. A panel that is computed from fewer bytes, such as quantized weights, is computed
+block by block in the loops that read it, so that only the narrow data is read from memory. If few
+rows read it, it is computed in registers (`inline-producers`).
 """
 
 from __future__ import annotations
@@ -31,21 +30,21 @@ from xtc.loops import ALL, NestLoop
 from xtc_targets.host.passes._register_tiles import Processor, rows_side_by_side
 from xtc_targets.host.passes._unpacked import is_unpacked
 
-_VECTORS = 2  # of a row of the register tile at least
-_WIDE = (_VECTORS, 3, 4)  # where many rows share them: fewer loads for as many multiply-adds
-_ACCUMULATORS = 8  # vectors of the register tile at least: multiply-adds in flight
-_ENOUGH_ROWS = 6  # of a register tile: a vector of the panel is then read for six multiply-adds
-_SHARING_ROWS = 8  # that read a vector of a computed panel from registers, at most
-_FEW_TILES = 4  # register tiles along the rows below which a copy of the panel does not pay
+_VECTORS = 2  # least width of the register tile
+_WIDE = (_VECTORS, 3, 4)  # widths if many rows share a panel: fewer loads per multiply-add
+_ACCUMULATORS = 8  # least vectors of the register tile: multiply-adds in flight
+_ENOUGH_ROWS = 6  # of a register tile: each vector of the panel then serves six multiply-adds
+_SHARING_ROWS = 8  # most rows that read a computed panel from registers
+_FEW_TILES = 4  # with fewer register tiles along the rows, packing does not pay
 _STREAMS = 16  # rows of a large panel that are read side by side
-_STREAM_BYTES = 2048  # of a row that are read at a stretch, where nothing else limits them
-_MANY_ROWS = 512  # that share a panel: its copy costs nothing beside the multiply-adds
-_SMALL_WORK = 16384  # multiply-adds below which loops as they are do as well
-_PANEL_VECTORS = 8  # of a row of the panel that is copied: so long a row is read at full speed
-_PARALLEL_WORK = 1 << 20  # multiply-adds that are worth waking threads for
-_PARALLEL_BYTES = 1 << 20  # of a panel that few rows read, which takes memory as long
-PARTIAL_SUM = 4096  # terms of a long contraction that are added up one after the other
-_MANY_PARTS = 8  # parallel iterations that share out well among a few threads
+_STREAM_BYTES = 2048  # most bytes of a row that are read at a stretch
+_MANY_ROWS = 512  # of a panel: its packing is then negligible beside the multiply-adds
+_SMALL_WORK = 16384  # multiply-adds; smaller contractions gain nothing by a schedule
+_PANEL_VECTORS = 8  # of a row of a packed panel: rows of this length are read at full speed
+_PARALLEL_WORK = 1 << 20  # multiply-adds from which on threads pay
+_PARALLEL_BYTES = 1 << 20  # of a panel that few rows read: reading it takes as long as that work
+PARTIAL_SUM = 4096  # elements of a long reduction that are accumulated in sequence
+_MANY_PARTS = 8  # parallel iterations that balance the load of a few threads
 
 
 @dataclass(frozen=True)
@@ -53,19 +52,19 @@ class ContractionShape:
     """One contraction: result[batch, row, column] += panel[batch, k, column] * other.
 
     Attributes:
-        names: of the loops.
-        extents: of the loops.
-        batch: loops of the result that the panel has too, outermost first.
-        rows: loops that the panel does not have, outermost first, without the next.
-        row: the one of them along which a register tile has rows; None where there is one row.
-        column: the loop along neighbouring elements of the result and of the panel.
-        reduction: loops that are summed over, outermost first.
-        panel: the number of the operand with the vectors.
-        bytes: of what one column has of it in one iteration of the reduction.
-        row_bytes: from what a row reads of the other operand to what the next one reads.
-        is_copied: whether the panel is copied in any case, at best where it is read.
-        is_constant: whether the panel's values are known, so that copying it costs nothing.
-        is_computed: whether the panel is computed from fewer bytes, at best where it is read.
+        names: names of the loops.
+        extents: extents of the loops.
+        batch: loops that index both the result and the panel, outermost first.
+        rows: loops of the result that do not index the panel, outermost first, without `row`.
+        row: the loop over the rows of a register tile; None if there is a single row.
+        column: the loop over contiguous elements of the result and of the panel.
+        reduction: reduction loops, outermost first.
+        panel: the number of the vectorized operand.
+        bytes: bytes of the panel per column and iteration of the reduction.
+        row_bytes: distance in bytes between consecutive rows of the other operand.
+        is_copied: whether the panel is copied in any case, best in the loop that reads it.
+        is_constant: whether the panel is a constant, which is packed at build time.
+        is_computed: whether the panel is computed from fewer bytes, best in the loop that reads it.
     """
 
     names: tuple[str, ...]
@@ -84,26 +83,26 @@ class ContractionShape:
 
     @property
     def columns(self) -> int:
-        """Columns of the result."""
+        """Number of columns of the result."""
         return self.extents[self.column]
 
     @property
     def height(self) -> int:
-        """Rows along the loop that a register tile has rows of."""
+        """Extent of the loop over the rows of a register tile."""
         return 1 if self.row is None else self.extents[self.row]
 
     @property
     def shared(self) -> int:
-        """Rows that read the same panel."""
+        """Number of rows that read the same panel."""
         return self.height * self.size(self.rows)
 
     @property
     def held(self) -> int:
-        """Bytes of all of the operand with the vectors that rows share."""
+        """Bytes of the vectorized operand that the rows share."""
         return self.size((*self.reduction, self.column)) * self.bytes
 
     def size(self, loops: Sequence[int]) -> int:
-        """How many iterations the loops have together."""
+        """The product of the extents of these loops."""
         return math.prod(self.extents[loop] for loop in loops)
 
 
@@ -150,22 +149,21 @@ def _is_float(nest: Structured) -> bool:
 
 
 def loop_names(nest: Structured) -> tuple[str, ...]:
-    """What the loops of an operation are called."""
+    """The names of the loops of an operation."""
     return tuple(StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_DIMS]))
 
 
 @dataclass(frozen=True)
 class _Blocks:
-    """Sizes of the blocks.
+    """The block sizes of a contraction.
 
     Attributes:
-        rows: of the register tile.
+        rows: rows of the register tile.
         width: columns of the register tile.
-        columns: of a panel that all rows read in turn; 0 where each row reads all columns.
-        is_copied: whether the operand with the vectors is copied.
-        outer: loops of the sum around the panel.
-        depth: iterations of the last loop in `outer` in a panel; 0 where all reduction loops are
-            whole.
+        columns: columns of a panel that all rows read in turn; 0 if each row reads all columns.
+        is_copied: whether the vectorized operand is packed.
+        outer: reduction loops around the panel.
+        depth: iterations of the last loop of `outer` per panel; 0 if no reduction loop is blocked.
     """
 
     rows: int
@@ -186,12 +184,14 @@ def _blocks(shape: ContractionShape, processor: Processor) -> _Blocks:
         return _Blocks(rows, width, width, False, *_split_reduction(shape, _STREAMS))
     if shape.is_constant and shape.columns > width:
         is_small = shape.held <= processor.l2_bytes // 8
-        return _Blocks(rows, width, 0 if is_small else width, True, (), 0)
+        depth = _panel_depth(shape, width, processor)
+        outer = shape.reduction if depth else ()
+        return _Blocks(rows, width, 0 if is_small else width, True, outer, depth)
     parts = _MANY_PARTS if processor.parallel else 1
     if _pays_to_copy(shape, rows, width, processor):
         panel = processor.l2_bytes // 4 // shape.bytes
         most = min(_PANEL_VECTORS * lanes, shape.columns // max(parts, 2))
-        # A panel with the whole reduction leaves finished sums in registers.
+        # With the whole reduction in one panel, accumulators never leave registers.
         whole = panel // shape.size(shape.reduction)
         columns = max(width, (min(most, whole) if whole >= 2 * width else most) // width * width)
         deepest = min(max(1, panel // columns), PARTIAL_SUM)
@@ -205,7 +205,7 @@ def _blocks(shape: ContractionShape, processor: Processor) -> _Blocks:
 
 
 def _vectors(shape: ContractionShape, processor: Processor) -> list[int]:
-    """How many vectors a row of the register tile may have."""
+    """The possible widths of the register tile, in vectors."""
     lanes = processor.lanes(8 * shape.bytes)
     if shape.columns <= _VECTORS * lanes:
         return [-(-shape.columns // lanes)]
@@ -213,19 +213,39 @@ def _vectors(shape: ContractionShape, processor: Processor) -> list[int]:
         return [min(-(-shape.columns // lanes), _ACCUMULATORS // shape.shared)]
     even = [count for count in _WIDE if shape.columns % (count * lanes) == 0]
     least = _MANY_PARTS if processor.parallel else 1
-    column = shape.size(shape.reduction) * shape.bytes
     shared = [
         count
         for count in even
         if shape.columns >= least * count * lanes
-        # A panel, and the next one, which is fetched meanwhile, stay in the second-level cache.
-        and (not shape.is_constant or column * count * lanes <= processor.l2_bytes // 3)
+        and (not shape.is_constant or _fits(shape, count * lanes, processor))
     ]
     return shared or [_VECTORS]
 
 
+def _fits(shape: ContractionShape, width: int, processor: Processor) -> bool:
+    """Whether a panel, and the next one, which is prefetched, stay in the second-level cache."""
+    depth = _panel_depth(shape, width, processor) or shape.size(shape.reduction)
+    return depth * width * shape.bytes <= processor.l2_bytes // 3
+
+
+def _panel_depth(shape: ContractionShape, width: int, processor: Processor) -> int:
+    """The iterations of K in a panel of a constant; 0 where a panel has all of them.
+
+    Every register tile along the rows reads the panel again, while the next panel is prefetched. If
+    the panel exceeds a quarter of the second-level cache, parts of it are read from behind that
+    cache each time: on an Intel Xeon (family 6, model 207) 128 x 2048 x 8192 reached 111 GFLOP/s,
+    and 157 in panels of 1,024 iterations.
+    """
+    row, extent = width * shape.bytes, shape.size(shape.reduction)
+    is_one_loop = extent == shape.size(shape.reduction[-1:])
+    if not is_one_loop or extent * row <= processor.l2_bytes // 4:
+        return 0
+    depth = even_part(extent, min(processor.l2_bytes // 8 // row, PARTIAL_SUM))
+    return depth if extent % depth == 0 else 0
+
+
 def _can_double(shape: ContractionShape, columns: int) -> bool:
-    """Whether parts of rows that are twice as long suit two threads, and leave no rest."""
+    """Whether parts of twice the length suit two threads, without a remainder."""
     longest = min(_STREAM_BYTES // shape.bytes, shape.columns // 2)
     return 2 * columns <= longest and shape.columns % (2 * columns) == 0
 
@@ -236,7 +256,7 @@ def _pays_to_copy(shape: ContractionShape, rows: int, width: int, processor: Pro
         return False
     if shape.is_computed or shape.held > processor.l2_bytes // 2:
         return True
-    # In the first-level cache, rows that are far apart would displace each other.
+    # Rows that are far apart would evict each other from the first-level cache.
     far = shape.columns > 2 * width
     return shape.held > processor.l1_bytes and far and shape.shared >= _MANY_ROWS
 
@@ -272,7 +292,7 @@ def contraction_items(shape: ContractionShape, processor: Processor) -> list[Nes
 def _around(
     shape: ContractionShape, blocks: _Blocks, processor: Processor, *, shared: bool
 ) -> list[NestLoop]:
-    """The loops around a panel, and those over rows where there is none for them to share."""
+    """The loops around a panel, and the loops over rows if they share no panel."""
     numbers = list(shape.batch) if blocks.columns else _by_rows(shape, processor)
     loops = _whole(shape, numbers, shared=shared)
     if shape.columns > (blocks.columns or blocks.width):
@@ -281,10 +301,10 @@ def _around(
 
 
 def _by_rows(shape: ContractionShape, processor: Processor) -> list[int]:
-    """All loops of the result around a register tile, without the one along its rows.
+    """All loops of the result around a register tile, except the one over its rows.
 
-    Groups of a convolution are parts of the same pixels: those of a row follow each other where the
-    filters of all of them stay in the second-level cache.
+    The groups of a convolution read parts of the same pixels. All groups of a row are computed in
+    turn if all their filters fit into the second-level cache.
     """
     filters = shape.held * shape.size(shape.batch)
     if filters <= processor.l2_bytes // 4:
@@ -293,7 +313,7 @@ def _by_rows(shape: ContractionShape, processor: Processor) -> list[int]:
 
 
 def _inside(shape: ContractionShape, blocks: _Blocks) -> list[NestLoop]:
-    """The loops around a register tile, and the tile."""
+    """The loops directly around a register tile, and those of the tile."""
     loops = []
     if shape.row is not None and shape.height > blocks.rows:
         loops.append(NestLoop(shape.names[shape.row]))
@@ -310,13 +330,13 @@ def _inside(shape: ContractionShape, blocks: _Blocks) -> list[NestLoop]:
 
 
 def _tile(shape: ContractionShape, loop: int, size: int) -> NestLoop:
-    """A tile of a loop, or the whole loop where it has no more iterations."""
+    """A tile of a loop, or the whole loop if it has at most `size` iterations."""
     return NestLoop(shape.names[loop], None if shape.extents[loop] <= size else size)
 
 
 def _whole(
     shape: ContractionShape, loops: Sequence[int], *, shared: bool = False
 ) -> list[NestLoop]:
-    """Loops over all iterations, without those of one."""
+    """Loops over whole axes, except those of one iteration."""
     names = [shape.names[loop] for loop in loops if shape.extents[loop] > 1]
     return [NestLoop(name, parallelize=shared) for name in names]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The default schedule of contractions whose operands are widened.
 
-Where an instruction reduces a group of neighbouring elements of K, the loops treat a group as a
-word: they are those of a contraction of words, with the elements of a word innermost. Other floats
-are widened first. Both copy the panel, best in the loop that reads it.
+If an instruction reduces a group of consecutive elements of K, the schedule treats a group as one
+word: it is the schedule of a contraction of words, with the elements of a word innermost. Other
+narrow floats are widened first. In both cases the panel is copied, best in the loop that reads it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def narrow_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None
 
 
 def _items(contraction: NarrowContraction, group: int, processor: Processor) -> list[NestLoop]:
-    """The loops where `group` elements of K are a word."""
+    """The loops if `group` elements of K form a word."""
     nest, names = contraction.nest, loop_names(contraction.nest)
     extents = list(nest.extents)
     extents[contraction.k] = -(-contraction.k_extent // group)

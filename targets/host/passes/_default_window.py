@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The default schedule of poolings and depthwise convolutions.
 
-Vectors are along the channels, which neighbour each other in memory. A register tile has as many
-positions of the window along a row of the image as there are accumulators, for these share filters
-and what they read: eight positions of a row of seven taps read 21 vectors for 56 multiplications,
-two positions of four vectors read 60. A pooling has no filters to share, and reads long runs of
-memory faster. All channels of a position come before the next one, so that memory is read in order,
-unless the filters of all channels would push each other out of the first-level cache.
+Vectors run along the channels, which are contiguous in memory. A register tile has one accumulator
+for each of several positions of the window along a row of the image, because these share filters
+and input: eight positions with a row of seven taps read 21 vectors for 56 multiplications, two
+positions of four vectors read 60. A pooling has no filters to share, and reads long runs of memory
+faster. All channels of a position come before the next position, so that memory is read in order,
+unless the filters of all channels would not fit into the first-level cache.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from xtc.loops import ALL, NestLoop
 from xtc_targets.host.passes._register_tiles import Processor
 
 _ACCUMULATORS = 8  # vectors of the register tile
-_RUN = 4  # vectors along the channels of several positions without filters
-_FEW_TAPS = 9  # of a row of the window: up to these are unrolled, and share what they read
-_SMALL_WORK = 16384  # taps of all positions below which loops as they are do as well
-_PARALLEL_WORK = 1 << 20  # taps that are worth waking threads for
+_RUN = 4  # vectors along the channels, for several positions of a pooling
+_FEW_TAPS = 9  # most taps of a window row that are unrolled, and share their input
+_SMALL_WORK = 16384  # taps of all positions; smaller operations gain nothing by a schedule
+_PARALLEL_WORK = 1 << 20  # taps of all positions from which on threads pay
 
 
 def window_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None:
@@ -39,7 +39,7 @@ def window_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None
 
 
 def _slides_over_channels(nest: Structured, channel: int) -> bool:
-    """True where all that is read changes with the channel, and is read by windows."""
+    """Whether all operands are indexed by the channel and read through windows."""
     bits = {element_bits(nest.op.operands[number]) for number in range(len(nest.indices))}
     if bits not in ({32}, {64}):
         return False
@@ -51,7 +51,7 @@ def _slides_over_channels(nest: Structured, channel: int) -> bool:
 
 
 def _slides(nest: Structured, loop: int) -> bool:
-    """True for a loop over positions: it shares an index with a loop over taps."""
+    """Whether it is a loop over positions: it shares an index with a loop over taps."""
     return any(
         index.factor(loop) and any(index.factor(tap) for tap in nest.reductions)
         for row in nest.indices[:-1]
@@ -84,7 +84,7 @@ def _items(nest: Structured, processor: Processor, channel: int, slide: int) -> 
 
 
 def _run(channels: int, lanes: int, most: int) -> int:
-    """Vectors along the channels: without a remainder where whole vectors have none."""
+    """The vectors along the channels, without a remainder if the channels are whole vectors."""
     count = -(-channels // lanes)
     if count <= most or channels % lanes:
         return min(count, most)
@@ -92,7 +92,7 @@ def _run(channels: int, lanes: int, most: int) -> int:
 
 
 def _filters(nest: Structured, slide: int) -> int:
-    """Bytes of what every position reads."""
+    """Bytes of the operands that every position reads."""
     used = (n for n in range(nest.destination) if is_used(nest.body.arguments[n]))
     still = [n for n in used if not nest.uses_loop(n, slide)]
     return sum(nest.touched_bytes(number, ()) for number in still)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Instructions that add dot products of short narrow vectors to the lanes of a wide vector.
 
-Lane n of the result is `sum[n] + a[n][0] * b[n][0] + ... + a[n][T-1] * b[n][T-1]`. What each does
-to rounding and to signs: Intel, Architecture Instruction Set Extensions Programming Reference,
-VDPBF16PS, VPDPBUSD, VPDPWSSD; Arm, A-profile A64 instruction set, BFDOT and SDOT (vector).
+Lane n of the result is `sum[n] + a[n][0] * b[n][0] + ... + a[n][T-1] * b[n][T-1]`. For rounding and
+signs see Intel, Architecture Instruction Set Extensions Programming Reference, VDPBF16PS, VPDPBUSD,
+VPDPWSSD; Arm, A-profile A64 instruction set, BFDOT and SDOT (vector).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from xtc.core.errors import UserError, did_you_mean
 
-_WIDER = {"i8": "i16"}  # where no instruction is for the one, one for the other does
+_WIDER = {"i8": "i16"}  # an element without an instruction is widened for another's
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,12 @@ class Dot:
     """One instruction, for vectors of several lengths.
 
     Attributes:
-        element: of both factors, in MLIR's spelling.
-        total: the type of the sums.
-        group: how many neighbouring iterations of K it adds up.
-        offset: whether the first factors are unsigned and the second ones signed.
-        intrinsics: LLVM's names, by the number of sums.
-        adds: whether it adds to a sum; if not, what it gives is added by another instruction.
+        element: element type of both operands, in MLIR's spelling.
+        total: type of the accumulators.
+        group: number of consecutive elements of K that it reduces.
+        offset: whether the first operand is unsigned and the second one signed.
+        intrinsics: LLVM's names, by the number of accumulators.
+        adds: whether it adds to an accumulator; if not, a separate addition follows.
     """
 
     element: str
@@ -60,13 +60,13 @@ DOTS: dict[str, tuple[Dot, ...]] = {
     "bf16": (Dot("bf16", "f32", 2, False, {4: "llvm.aarch64.neon.bfdot.v4f32.v8bf16"}),),
     "dotprod": (Dot("i8", "i32", 4, False, {4: "llvm.aarch64.neon.sdot.v4i32.v16i8"}),),
 }
-"""The instructions by the feature, in LLVM's spelling, of the processors that have them."""
+"""The instructions by processor feature, in LLVM's spelling."""
 
 
 def dot_for(features: Sequence[str], element: str) -> Dot | None:
-    """The instruction for factors of this type, which may be widened first; None without one.
+    """The instruction for operands of this type, which may be widened first, or None.
 
-    Raises UserError for a feature that is not among DOTS.
+    Raises UserError for a feature that is not in DOTS.
     """
     for feature in features:
         if feature not in DOTS:

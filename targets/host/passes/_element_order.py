@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether one buffer is done with, element by element, before another one is begun."""
+"""Whether, element by element, all uses of one buffer precede all uses of another."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Use:
 
     @property
     def view(self) -> Value:
-        """What it reads or writes."""
+        """The view that the operation reads or writes."""
         return self.op.operands[self.number]
 
     @property
@@ -48,7 +48,7 @@ class Use:
 
 
 def uses_of(buffer: Value) -> Iterator[Use]:
-    """What uses a buffer or a view of it; views do not."""
+    """The uses of a buffer and of its views, except by views."""
     for use in buffer.uses:
         op = use.owner.operation
         if op.name in VIEWS:
@@ -65,8 +65,8 @@ def is_known(use: Use) -> bool:
 def come_before(first: Sequence[Use], later: Sequence[Use], shape: Sequence[int]) -> bool:
     """Whether all uses of one buffer come before those of another, for each element.
 
-    Both are dense, have elements of equal size, and `shape` has as many elements as each. Where
-    they were the same memory, no use of the first would see what a use of the other has written.
+    Both are dense, with elements of equal size, and `shape` has as many elements as each. If the
+    two shared memory, no use of the first would see a value that a use of the other has written.
     """
     return all(_comes_before(use, other, shape) for use in first for other in later)
 
@@ -104,7 +104,7 @@ def _common_ancestors(op: Operation, other: Operation) -> list[Operation]:
 
 
 def _loops(around: Sequence[Operation]) -> dict[Value, Loop] | None:
-    """The counters of loops; None where some are not known, or there is anything but loops."""
+    """The indices of loops; None if one has unknown bounds, or if another operation is around."""
     found: dict[Value, Loop] = {}
     for op in around:
         if op.name not in _LOOPS:
@@ -120,13 +120,13 @@ def _loops(around: Sequence[Operation]) -> dict[Value, Loop] | None:
 
 
 def _is_earlier(op: Operation, other: Operation, depth: int) -> bool:
-    """Whether `op` runs first in an iteration of the `depth` loops around both."""
+    """Whether `op` precedes `other` in an iteration of the `depth` loops around both."""
     first, second = ([*_ancestors(of), of][depth] for of in (op, other))
     return bool(first.block == second.block and first.is_before_in_block(second))
 
 
 def _is_elementwise(use: Use, other: Use) -> bool:
-    """Whether an operation reads each element of both views only where it writes it."""
+    """Whether an operation reads each element only in the iteration that writes it."""
     if not use.op.name.startswith("linalg.") or not _is_same_view(use.view, other.view):
         return False
     maps = _maps(use.op)
@@ -134,12 +134,12 @@ def _is_elementwise(use: Use, other: Use) -> bool:
 
 
 def _maps(op: Operation) -> list[AffineMap]:
-    """How a linalg operation indexes its operands."""
+    """The indexing maps of a linalg operation."""
     return [AffineMapAttr(found).value for found in get_indexing_maps(op)]
 
 
 def _is_same_view(view: Value, other: Value) -> bool:
-    """Whether two views have the elements of the same numbers, each of its buffer, in one order."""
+    """Whether two views cover the same element numbers of their buffers, in the same order."""
     types = [MemRefType(value.type) for value in (view, other)]
     layouts = [(type.shape, type.get_strides_and_offset()[0]) for type in types]
     return layouts[0] == layouts[1] and offset_of(view) == offset_of(other)

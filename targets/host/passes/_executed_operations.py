@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many floating-point operations a function executes, found by walking its loops.
+"""Counts the floating-point operations that a function executes, by walking its loops.
 
-It is at most an upper bound where lanes of vectors are masked: these execute too.
+Masked lanes of vectors count too, so the number may be an upper bound.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from xtc.ir.partition import symbol_of, top_level
 from xtc_targets.host.passes._index_values import Known, index_value
 
 _Work = float | None
-"""Operations, or None where values that only a call knows decide."""
+"""Number of operations, or None if it depends on run-time values."""
 
 _SINGLE = tuple(f"arith.{name}" for name in ("addf", "subf", "mulf", "divf", "remf", "negf"))
 _CHOICES = tuple(f"arith.{name}f" for name in ("maximum", "minimum", "maxnum", "minnum"))
 _FUSED = ("math.fma", "vector.fma")
-_STEPS = 100_000  # loops and branches that are looked at for a function
+_STEPS = 100_000  # most loops and branches that are visited for a function
 
 
 class ExecutedOperations:
-    """The floating-point operations of the functions of a module: a multiply-add is two.
+    """The floating-point operations of the functions of a module; a multiply-add counts as two.
 
-    What else functions of the C library compute is not counted.
+    Operations inside functions of the C library are not counted.
     """
 
     def __init__(self, module: Operation) -> None:
@@ -33,7 +33,7 @@ class ExecutedOperations:
         self._steps = 0
 
     def of_call(self, call: Operation) -> _Work:
-        """Those of a call whose operands are constants where loops depend on them."""
+        """Those of a call; operands on which loops depend must be constants."""
         self._steps = _STEPS
         return self._called(call, _constants(call))
 
@@ -111,7 +111,7 @@ class ExecutedOperations:
 
 
 def _constants(call: Operation) -> dict[Value, int]:
-    """The operands of a call that are constants."""
+    """The constant operands of a call."""
     known: dict[Value, int] = {}
     for operand in call.operands:
         if not isinstance(operand.owner, Block):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules of contractions on operands that were interleaved or widened before."""
+"""Schedules of contractions whose operands are interleaved or widened before the loops."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xtc.loops import Axis, Nest, NestLoop
 
 
 def with_inner_loop(nest: Nest, group: NestLoop, panel: int) -> Nest:
-    """The nest with an additional axis over the elements of `group`, and with a computed panel."""
+    """The loop nest with an inner axis over the elements of `group`, and with a computed panel."""
     size = group.tile or 1
     names = nest.space.names
     inner = next(name for n in range(len(names) + 1) if (name := f"t{n or ''}") not in names)
@@ -31,10 +31,10 @@ def _over_groups(loop: NestLoop, axis: str, size: int) -> NestLoop:
 
 
 def computing(nest: Nest, operand: int) -> Nest:
-    """The nest with an operand computed, in another layout or type, in the loop that packs it.
+    """The loop nest that computes an operand in the loop that packs it, instead of packing it.
 
-    Where that loop runs once, the operand is computed before all loops. Loops further in that pack
-    it too pack what was computed.
+    If that loop has one iteration, the operand is computed before all loops. Inner loops that pack
+    the operand too pack the computed one.
     """
     loops = []
     is_computed = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers that operations on indices give where those of their operands are known."""
+"""Evaluates operations on indices whose operands are known."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _INTEGERS: Mapping[str, Callable[[int, int], int]] = {
     "arith.subi": operator.sub,
     "arith.muli": operator.mul,
     "arith.divui": operator.floordiv,
-    "arith.divsi": operator.floordiv,  # of what is not negative
+    "arith.divsi": operator.floordiv,  # for operands that are not negative
     "arith.remui": operator.mod,
     "arith.minsi": min,
     "arith.minui": min,
@@ -40,11 +40,11 @@ _COMPARISONS: Sequence[Callable[[int, int], bool]] = (
     *(operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge),
     *(operator.lt, operator.le, operator.gt, operator.ge),
 )
-"""By the number of the predicate of `arith.cmpi`; what is compared is not negative."""
+"""By the predicate number of `arith.cmpi`, for operands that are not negative."""
 
 
 def index_value(op: Operation, known: Known) -> int | None:
-    """The number that an operation on indices gives; None where it is not known."""
+    """The result of an operation on indices; None if it is unknown."""
     if op.name == "arith.constant":
         value = op.attributes["value"]
         return int(value.value) if isinstance(value, IntegerAttr) else None
@@ -73,7 +73,7 @@ def _applied(function: Callable[[int, int], int], left: int, right: int) -> int 
 
 
 def _mapped(op: Operation, operands: Sequence[int]) -> int:
-    """The result of an affine map, or the least or the largest of several."""
+    """The result of an affine map, or the minimum or maximum of its results."""
     map = AffineMapAttr(op.attributes["map"]).value
     dims, symbols = operands[: map.n_dims], operands[map.n_dims :]
     results = [_affine(expr, dims, symbols) for expr in map.results]

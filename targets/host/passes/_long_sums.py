@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of floats on buffers: how to recognize them, and the sums of parts of their iterations."""
+"""Float sum reductions on buffers: recognizes them, and sums parts of their iterations."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Range:
 
 @dataclass(frozen=True)
 class FloatSum:
-    """A linalg operation on buffers whose last destination is a sum of floats.
+    """A linalg operation on buffers whose last destination is a float sum reduction.
 
     Attributes:
         nest: the operation.
-        combine: the addition of its body.
+        combine: the addition in its body.
     """
 
     nest: Structured
@@ -39,7 +39,7 @@ class FloatSum:
 
     @staticmethod
     def of(nest: Structured) -> FloatSum | None:
-        """None for an operation of another kind."""
+        """The sum reduction; None for other operations."""
         if not all(isinstance(value.type, MemRefType) for value in _shaped(nest)):
             return None
         if not isinstance(nest.op.operands[nest.destination].type.element_type, FloatType):
@@ -56,17 +56,17 @@ class FloatSum:
 
     @property
     def length(self) -> int:
-        """Elements that are added up for one element of the result."""
+        """The number of elements that are summed per element of the result."""
         return math.prod(self.nest.extents[loop] for loop in self.nest.reductions)
 
     @property
     def destinations(self) -> int:
-        """How many buffers the operation writes."""
+        """The number of buffers that the operation writes."""
         return int(list(self.nest.op.attributes["operandSegmentSizes"])[1])
 
     @property
     def total(self) -> Value:
-        """The buffer to which the elements are added."""
+        """The buffer that the elements are accumulated in."""
         return self.nest.op.operands[self.nest.destination]
 
     @property
@@ -79,7 +79,7 @@ class FloatSum:
     ) -> Operation:
         """Add a part of a reduction's iterations to a dense buffer, or to `total`.
 
-        With `lanes`, the buffer has a last dimension for these iterations, and they are not summed.
+        With `lanes`, the buffer has a last dimension for these iterations, which stay separate.
         """
         nest = self.nest
         operands: list[tuple[Value, Sequence[Index]]] = []
@@ -95,7 +95,7 @@ class FloatSum:
         return op
 
     def _view(self, number: int, loop: int, part: Range, ip: InsertionPoint) -> Value:
-        """What these iterations touch of an operand."""
+        """The part of an operand that these iterations access."""
         nest, value = self.nest, self.nest.op.operands[number]
         if not nest.uses_loop(number, loop):
             return value
@@ -111,7 +111,7 @@ class FloatSum:
 
 
 def add_up(part: Value, total: Value, ip: InsertionPoint) -> None:
-    """Add one buffer to another of its shape, element by element."""
+    """Add a buffer to another of the same shape, element by element."""
     row = _plain(range(len(shape_of(part))))
     op = generic([(part, row), (total, row)], len(row), (), {}, ip)
     element, old = op.regions[0].blocks[0].arguments
@@ -120,7 +120,7 @@ def add_up(part: Value, total: Value, ip: InsertionPoint) -> None:
 
 
 def _shaped(nest: Structured) -> list[Value]:
-    """The operands that have dimensions, and the destination in any case."""
+    """The operands with dimensions, and always the destination."""
     values = list(nest.op.operands)
     return [v for v, row in zip(values, nest.indices, strict=True) if row] + values[-1:]
 

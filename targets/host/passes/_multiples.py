@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The number that always divides an offset."""
+"""Finds a known divisor of an offset."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.ir.mlir import AffineMapAttr, BlockArgument, IntegerAttr, Operation, Va
 
 
 def divisor(offset: Value) -> int:
-    """A number that divides `offset` in every iteration; 0 where it is always 0."""
+    """A number that divides `offset` in every iteration; 0 if the offset is always 0."""
     op = owner(offset)
     if op is None:
         return _of_counter(offset)
@@ -35,7 +35,7 @@ def _of_map(op: Operation) -> int:
 
 
 def _of_counter(value: Value) -> int:
-    """That of a loop counter; 1 for other values."""
+    """The known divisor of a loop index; 1 for other values."""
     block = BlockArgument(value).owner
     loop: Operation = block.owner.operation
     if loop.name != "scf.for" or BlockArgument(value).arg_number != 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contractions of narrow numbers in a wider type, as the host sees them."""
+"""Contractions of narrow operands with wider accumulators."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from xtc.ir.analysis.contractions import narrow_contraction
 from xtc.ir.analysis.structured import Structured, body_operations
 from xtc_targets.host.passes._dot_instructions import Dot
 
-SMALL_WORK = 16384  # multiply-adds below which no copy of an operand is made
-FEW_ROWS = 4  # rows below which a copy of the panel, read once for each, costs more than it saves
-FEW_COLUMNS = 4  # columns below which most lanes of an accumulator would be empty
+SMALL_WORK = 16384  # multiply-adds; smaller contractions read their operands in place
+FEW_ROWS = 4  # with fewer rows, a copy of the panel, read once per row, does not pay
+FEW_COLUMNS = 4  # with fewer columns, most lanes of an accumulator would be empty
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class NarrowContraction:
 
     Attributes:
         nest: the operation.
-        column: the loop along neighbouring elements of the result.
-        k: the loop of the reduction.
+        column: the loop over contiguous elements of the result.
+        k: the reduction loop.
     """
 
     nest: Structured
@@ -31,7 +31,7 @@ class NarrowContraction:
 
     @property
     def pays(self) -> bool:
-        """Whether copies of the operands cost less than they save."""
+        """Whether copies of the operands save more than they cost."""
         extents, panel = self.nest.extents, self.loops(1)
         rows = math.prod(extents[loop] for loop in self.loops(0) if loop not in panel)
         enough = rows >= FEW_ROWS and self.columns >= FEW_COLUMNS
@@ -44,11 +44,11 @@ class NarrowContraction:
 
     @property
     def unsigned(self) -> bool:
-        """Whether a is unsigned; the panel is not."""
+        """Whether a is unsigned; the panel never is."""
         return str(body_operations(self.nest.op)[0].name) == "arith.extui"
 
     def suits(self, dot: Dot) -> bool:
-        """Whether the instruction contracts these elements, as they are or widened first."""
+        """Whether the instruction takes these elements, directly or after widening."""
         takes = not self.unsigned or dot.offset or dot.element != self.element
         return takes and dot.total == self.total
 
@@ -59,12 +59,12 @@ class NarrowContraction:
 
     @property
     def k_extent(self) -> int:
-        """Iterations of K."""
+        """The K extent."""
         return self.nest.extents[self.k]
 
     @property
     def columns(self) -> int:
-        """Elements in a row of the result."""
+        """Number of elements in a row of the result."""
         return self.nest.extents[self.column]
 
     def loops(self, operand: int) -> list[int]:
@@ -73,11 +73,11 @@ class NarrowContraction:
         return [loop for index in rows if (loop := index.loop) is not None]
 
     def inner_last(self, operand: int, *inner: int) -> list[int]:
-        """The loops over an operand's dimensions, those named last."""
+        """The loops over an operand's dimensions, with `inner` last."""
         return [loop for loop in self.loops(operand) if loop not in inner] + list(inner)
 
 
 def host_contraction(nest: Structured) -> NarrowContraction | None:
-    """The operation as a contraction of narrow numbers; None for every other one."""
+    """The operation as a narrow contraction; None for other operations."""
     found = narrow_contraction(nest)
     return None if found is None else NarrowContraction(nest, nest.out[-1], found.roles.k[0])

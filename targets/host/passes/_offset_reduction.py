@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Initial values of contractions whose operand a is offset by 128 and read as unsigned.
 
-The offset adds 128 times the sum of the panel's column to each result. Both wrap around at 32 bits,
-so that the results are exact.
+The offset adds 128 times the sum of the panel's column to each result. Subtracting it is exact,
+because both wrap around at 32 bits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def without_offset(
     accumulated: Value,
     ip: InsertionPoint,
 ) -> Value:
-    """`accumulated` less the contribution of the offset; `loops` index the panel's dimensions."""
+    """`accumulated` minus the contribution of the offset; `loops` index the panel's dimensions."""
     kept = [loop for loop in loops if loop != contraction.k]
     column_sums = _column_sums(contraction, panel, loops, kept, ip)
     out = contraction.loops(2)

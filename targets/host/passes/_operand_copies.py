@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of operands in another layout, type or size, for a contraction to read."""
+"""Copies of a contraction's operands in another layout, type or size."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from xtc_targets.host.passes._contraction_bodies import BodyWriter, Constructor
 
 @dataclass(frozen=True)
 class Body:
-    """What a copy does to each element.
+    """The operation of a copy on each element.
 
     Attributes:
-        make: a constructor such as `arith.extf`, of two operands where there is a constant; None
-            only copies.
-        element: the new type, in MLIR's spelling; "" keeps the old.
+        make: a constructor such as `arith.extf`, with two operands if there is a constant; None for
+            a plain copy.
+        element: the new element type, in MLIR's spelling; "" keeps the old one.
         constant: the second operand.
     """
 
@@ -40,17 +40,17 @@ class Body:
 
 
 def axis(loop: int) -> Index:
-    """An index that is a loop alone."""
+    """An index that is a single loop."""
     return Index(((loop, 1),), 0)
 
 
 def constant(type: Type, number: int, ip: InsertionPoint) -> Value:
-    """A number of this type."""
+    """A constant of this type."""
     return arith.constant(type, float(number) if isinstance(type, FloatType) else number, ip=ip)
 
 
 def split(value: Value, dimension: int, size: int, ip: InsertionPoint) -> Value:
-    """A view in which that dimension is two, the second of `size`."""
+    """A view in which a dimension is split in two, the second of `size`."""
     shape = shape_of(value)
     new = [*shape[:dimension], shape[dimension] // size, size, *shape[dimension + 1 :]]
     groups = [[d + (d > dimension)] for d in range(len(shape))]
@@ -65,7 +65,7 @@ def copied(
     body: Body,
     ip: InsertionPoint,
 ) -> Value:
-    """A copy of a tensor: `loops` walk its dimensions, in the order `wanted` those of the copy."""
+    """A copy of a tensor: `loops` index its dimensions, and `wanted` those of the copy."""
     sizes = dict(zip(loops, shape_of(value), strict=True))
     element = Type.parse(body.element) if body.element else value.type.element_type
     target = tensor.empty([sizes[loop] for loop in wanted], element, ip=ip)
@@ -84,7 +84,7 @@ def copied(
 
 
 def padded(value: Value, sizes: Sequence[int], ip: InsertionPoint) -> Value:
-    """A tensor of these sizes: `value` with zeros after it; `value` itself where it fits."""
+    """A tensor of these sizes: `value` padded with zeros, or `value` itself if it has them."""
     if tuple(sizes) == shape_of(value):
         return value
     around = zeros(sizes, value, ip)
@@ -92,7 +92,7 @@ def padded(value: Value, sizes: Sequence[int], ip: InsertionPoint) -> Value:
 
 
 def zeros(sizes: Sequence[int], like: Value, ip: InsertionPoint) -> Value:
-    """A tensor of zeros, of the elements of `like`."""
+    """A tensor of zeros with the element type of `like`."""
     target = empty(sizes, like, ip)
     op = generic([(target, [axis(n) for n in range(len(sizes))])], len(sizes), (), {}, ip)
     write = BodyWriter.of(op)
@@ -101,7 +101,7 @@ def zeros(sizes: Sequence[int], like: Value, ip: InsertionPoint) -> Value:
 
 
 def untransposed(value: Value, loops: Sequence[int]) -> tuple[Value, list[int]]:
-    """What a transposed tensor was before, and the loops over its dimensions."""
+    """The source of a transposed tensor, and the loops over its dimensions."""
     producer = owner(value)
     if producer is None or producer.name != "linalg.transpose":
         return value, list(loops)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single elements of a constant, read from its packed tiles where these have all of it."""
+"""Reads single elements of a constant from its packed tiles, if these cover all of it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from xtc.ir.mlir import (
 )
 from xtc_targets.host.passes._constant_tiles import Tiles
 
-_FEW = 8  # elements of a table for each one that is read, at least: their addresses cost more
+_FEW = 8  # least table elements per read element: packed addresses cost more
 
 
 @dataclass(frozen=True)
 class Packed:
-    """A packed constant: its symbol, where its tiles are in the old constant, and its type."""
+    """A packed constant: its symbol, the tiles in the original constant, and its type."""
 
     symbol: str
     tiles: Tiles
@@ -37,7 +37,7 @@ class Packed:
 
 @dataclass(frozen=True)
 class _Digit:
-    """A dimension of packed tiles: `index // unit % size` of an index of the constant."""
+    """A dimension of packed tiles: the digit `index // unit % size` of an index of the constant."""
 
     unit: int
     size: int
@@ -45,12 +45,12 @@ class _Digit:
 
 @dataclass(frozen=True)
 class _Box:
-    """The part of a constant that packed tiles have.
+    """The part of a constant that packed tiles cover.
 
     Attributes:
         packed: the tiles.
-        starts, sizes: of the part, by dimension of the constant.
-        digits: for each dimension of the tiles, the dimension of the constant it belongs to.
+        starts, sizes: offsets and sizes of the part, by dimension of the constant.
+        digits: the dimensions of the tiles, each with its dimension of the constant.
     """
 
     packed: Packed
@@ -60,9 +60,9 @@ class _Box:
 
 
 def read_packed(reads: Sequence[Operation], packed: Sequence[Packed]) -> bool:
-    """Let `tensor.extract`s of a constant read its tiles; whether the tiles have all of it.
+    """Let `tensor.extract`s of a constant read its tiles; False if the tiles do not cover it.
 
-    `reads` are all that reads the constant as it is stored; it is stored twice otherwise.
+    `reads` are all readers of the original layout; otherwise the constant is stored twice.
     """
     source = reads[0].operands[0]
     boxes = [box for tiles in packed if (box := _box(tiles, source)) is not None]
@@ -79,7 +79,7 @@ def read_packed(reads: Sequence[Operation], packed: Sequence[Packed]) -> bool:
 
 
 def _times(read: Operation) -> int:
-    """How often an operation in the body of a linalg operation runs."""
+    """The number of executions of an operation in the body of a linalg operation."""
     around = read.parent
     return math.prod(shape_of(around.operands[len(around.operands) - 1]))
 
@@ -109,7 +109,7 @@ def _box(packed: Packed, source: Value) -> _Box | None:
 
 
 def _partition(boxes: list[_Box], shape: Sequence[int]) -> tuple[int, list[_Box]] | None:
-    """Boxes that cut a constant along one dimension, and the dimension."""
+    """Boxes that partition a constant along one dimension, and this dimension."""
     for d in range(len(shape)):
         others = [e for e in range(len(shape)) if e != d]
         wide = [box for box in boxes if all(box.sizes[e] == shape[e] for e in others)]
@@ -126,7 +126,7 @@ def _partition(boxes: list[_Box], shape: Sequence[int]) -> tuple[int, list[_Box]
 
 
 def _element(read: Operation, dimension: int, parts: list[_Box]) -> Value:
-    """What `read` reads: from each part the nearest element, of which one is chosen."""
+    """The element that `read` reads, selected from the nearest element of each part."""
     ip, indices = InsertionPoint(read), list(read.operands)[1:]
     value: Value | None = None
     for part in parts:
@@ -157,7 +157,7 @@ def _read(
 
 
 def _loaded(part: _Box, read: Operation) -> Value:
-    """The packed constant as a tensor, where the old one is."""
+    """The packed constant as a tensor, defined next to the original."""
     loaded = owner(read.operands[0])
     assert loaded is not None  # noqa: S101  constants are loaded
     ip, type = InsertionPoint(loaded), part.packed.type

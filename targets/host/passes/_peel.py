@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Splits a nest into its first loops and the nest that is left in one of their iterations."""
+"""Splits a loop nest into its first loops and the remaining nest inside of them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from xtc.loops.nest import words_of
 
 
 def leading(nest: Nest) -> tuple[NestLoop, ...]:
-    """The first loops, each over all of an axis of the result.
+    """The first loops of a nest, each over a whole axis of the result.
 
-    Where the outermost is shared by threads, those that are shared with it; else plain loops. All
-    but the last have whole tiles only, and buffers and fused operands are inside of the last alone.
-    Loops between that run once, without more, are left where they are.
+    They are parallel loops if the outermost loop is parallel, or else plain loops. All but the last
+    have only whole tiles, and buffers and fused operands are inside of the last. Plain loops of one
+    iteration between them are ignored.
     """
     found: list[NestLoop] = []
     for extent in nest.extents():
@@ -33,15 +33,15 @@ def leading(nest: Nest) -> tuple[NestLoop, ...]:
         found.append(loop)
         if extent.size % extent.step or loop.pack or loop.fuse or loop.buffer:
             break
-    # What computes a fused operand is looked for beside the operation.
+    # The producer of a fused operand must stay next to the operation.
     inner = any(loop.fuse for loop in nest.loops if loop not in found)
     return () if inner or nest.segments else tuple(found)
 
 
 def inside(nest: Nest, peeled: Sequence[NestLoop], sizes: Mapping[str, int]) -> Nest | None:
-    """The nest without these loops, for axes with fewer elements left.
+    """The nest inside of these loops, for axes of the remaining sizes.
 
-    A tile that is now all of its axis becomes the loop over it. None where the rest is not legal.
+    A tile that covers its whole axis becomes the loop over the axis. None if the rest is not legal.
     """
     space = nest.space.resized(lambda axis: sizes[axis.name])
     kept: list[NestLoop] = []
@@ -61,7 +61,7 @@ def inside(nest: Nest, peeled: Sequence[NestLoop], sizes: Mapping[str, int]) -> 
 
 
 def _fewer_copies(nest: Nest) -> Nest:
-    """No loop is unrolled by more than it runs."""
+    """The nest with unroll factors of at most the number of iterations."""
     loops = []
     for extent in nest.extents():
         factor = min(extent.loop.unroll, extent.trips)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processor as default schedules see it, and the register tile that suits it."""
+"""The processor parameters of default schedules, and the choice of a register tile."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-MAX_ROWS = 14  # of a register tile: more make the code long and are no faster
-_LATENCY = 4  # cycles until a fused multiply-add is done, and two begin in each: eight under way
-# What is not hidden behind arithmetic, in cycles. These fit measurements on a core alone, where
-# tiles of 28 and of 24 accumulators are as fast, and on a core that others share, where a 1024-cube
-# reaches 98, 102, 120 and 119 GFLOP/s in tiles of 8 x 2, 12 x 2, 8 x 3 and 6 x 4.
-_OVERHEAD = 0.8  # of one step of a register tile
-_LOAD = 0.25  # of a load from the first-level cache
-_FETCH = 0.35  # of a vector of the panel, which comes from the second-level cache
-_LINE, _SPAN, _WAYS = 64, 4096, 8  # of the first-level cache, in bytes and lines
+MAX_ROWS = 14  # of a register tile: with more, code is longer but not faster
+_LATENCY = 4  # of a fused multiply-add, in cycles; two start per cycle, so eight are in flight
+# Costs that arithmetic does not hide, in cycles. They fit measurements on an idle core, where tiles
+# of 28 and of 24 accumulators are equally fast, and on a shared core, where a 1024-cube reaches 98,
+# 102, 120 and 119 GFLOP/s in tiles of 8 x 2, 12 x 2, 8 x 3 and 6 x 4.
+_OVERHEAD = 0.8  # per iteration of K of a register tile
+_LOAD = 0.25  # per load from the first-level cache
+_FETCH = 0.35  # per vector of the panel, from the second-level cache
+_LINE, _SPAN, _WAYS = 64, 4096, 8  # of the first-level cache: line and set stride in bytes, ways
 
 
 @dataclass(frozen=True)
 class Processor:
-    """A core, as far as loops are concerned.
+    """The parameters of a core that schedules depend on.
 
     Attributes:
         vector_bits: width of a vector register.
-        registers: how many vector registers there are.
+        registers: number of vector registers.
         l1_bytes: first-level data cache of a core.
         l2_bytes: second-level cache of a core.
         parallel: whether several threads may share loops.
-        dots: its features with dot-product instructions.
+        dots: the processor features with dot-product instructions.
     """
 
     vector_bits: int
@@ -43,17 +43,17 @@ class Processor:
         return max(1, self.vector_bits // bits)
 
     def tile(self, extent: int, vectors: Iterable[int], most: int = MAX_ROWS) -> tuple[int, int]:
-        """Rows and vectors of the register tile that finishes `extent` rows soonest.
+        """Rows and vectors of the fastest register tile for `extent` rows.
 
-        Accumulators, a row of the other operand and one factor are in registers. Each step of a
-        tile takes as long as its multiply-adds, but no less than their latency, and a part of its
-        loads. Of the tiles that divide `extent` and are within 3 % of the fastest, the narrowest is
-        chosen, then the one of the fewest rows, whose code is the shortest.
+        Registers hold the accumulators, one row of the panel, and one element of the other operand.
+        An iteration of K takes as long as its multiply-adds, but at least their latency, plus a
+        part of its loads. Among the tiles that divide `extent` and are within 3 % of the fastest,
+        the narrowest is taken, then the one with the fewest rows, whose code is the shortest.
 
         Args:
-            extent: rows in all.
-            vectors: of a row of the tile, to choose from.
-            most: rows that the tile may have.
+            extent: total number of rows.
+            vectors: possible widths of the tile, in vectors.
+            most: most rows of the tile.
         """
         extents = {count: min(extent, most, self._most_rows(count)) for count in vectors}
         choices = [(rows, n) for n, last in extents.items() for rows in range(1, last + 1)]
@@ -68,7 +68,7 @@ class Processor:
 
 
 def rows_side_by_side(step: int) -> int:
-    """How many rows, `step` bytes apart, the first-level cache holds a line of each of.
+    """The number of rows, `step` bytes apart, of which the first-level cache can hold a line each.
 
     Addresses that are multiples of 4 KiB apart share a set, which has eight lines, in caches of 64
     sets of 64-byte lines (AMD, "Software Optimization Guide for the AMD Zen4 Microarchitecture",
@@ -79,7 +79,7 @@ def rows_side_by_side(step: int) -> int:
 
 
 def _cycles(extent: int, rows: int, vectors: int) -> float:
-    """Cycles for one element of K of every row, in tiles of `rows` and a last smaller one."""
+    """Cycles per iteration of K for all rows, in tiles of `rows` and a smaller last one."""
     rest = extent % rows
     return extent // rows * _step(rows, vectors) + (_step(rest, vectors) if rest else 0)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses which operations the host computes together, and how many rows at a time."""
+"""Chooses groups of operations to fuse along rows, and the number of rows per tile."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from xtc.ir.analysis.structured import (
 from xtc_passes.tensor._fusion_planner import FusionLimits, FusionPlanner, Members
 from xtc_passes.tensor._tile import Member, TileGroup
 
-_TILE_WORK = 1024  # iterations of a tile below which the loop around it shows
-_PARALLEL_WORK = 1 << 18  # iterations of all members together that are worth waking threads for
-_MANY_PARTS = 32  # parallel tiles that share out well among threads
+_TILE_WORK = 1024  # iterations of a tile; in smaller tiles the loop overhead shows
+_PARALLEL_WORK = 1 << 18  # iterations of all members from which on threads pay
+_MANY_PARTS = 32  # parallel tiles that balance the load of threads
 _FILL = "linalg.fill"
 
 
 @dataclass(frozen=True)
 class Limits(FusionLimits):
-    """What limits tiles: see FuseRows."""
+    """The limits of tiles: see FuseRows."""
 
     rows: int
     bytes: int
@@ -41,18 +41,18 @@ class Limits(FusionLimits):
         return range(1, len(root.out) + 1)
 
     def admits(self, members: Sequence[Member], weight: int, producer: Member) -> bool:
-        """Whether the operands that all members' tiles read in whole stay in a cache."""
+        """Whether the operands that every tile reads in whole fit into a cache."""
         return not weight or weight + _shared_bytes(producer) <= max(self.shared, weight)
 
     def weight(self, member: Member) -> int:
-        """Bytes of operands that each tile reads in whole."""
+        """Bytes of the operands that each tile reads in whole."""
         return _shared_bytes(member)
 
     def best(self, plans: Sequence[Members]) -> Members:
-        """The group with as few tiled dimensions as its tiles allow.
+        """The group with the fewest tiled dimensions that its tile sizes allow.
 
-        More are tiled where otherwise a member would cross many rows at once, unless that member
-        could then no longer join.
+        More dimensions are tiled if a member would otherwise reduce many rows at once, unless that
+        member could then no longer join.
         """
         fitting = [plan for plan in plans if _row_bytes(plan) <= self.bytes]
         if not fitting:
@@ -68,7 +68,7 @@ class Limits(FusionLimits):
         return next(good, fitting[0])
 
     def sizes(self, members: Members) -> tuple[int, ...]:
-        """Rows of a tile in each tiled dimension; none where tiles gain nothing."""
+        """Rows of a tile in each tiled dimension; empty if tiles gain nothing."""
         root = members[-1]
         extents = [root.nest.extents[loop] for loop in root.loops]
         work = max(math.prod(member.nest.extents) // _rows(member) for member in members)
@@ -76,7 +76,7 @@ class Limits(FusionLimits):
         rows = max(self.rows, lanes, -(-_TILE_WORK // work))
         bytes = self.bytes
         if any(member.nest.runs_along_rows for member in members):
-            # Rows are swept over and over, and stay in the first-level cache meanwhile.
+            # Each operation sweeps over the rows again, which stay in the first-level cache.
             bytes = min(bytes, SMALL_BYTES)
         most = min(rows, extents[-1], max(1, bytes // _row_bytes(members)))
         if math.prod(extents) == most or not _gains(members):
@@ -85,9 +85,9 @@ class Limits(FusionLimits):
 
 
 def row_groups(view: FunctionView, limits: Limits) -> list[TileGroup]:
-    """Groups that share no operation, the last one of the function first.
+    """Disjoint groups, the last one of the function first.
 
-    Those without tile sizes are small enough to be left in one piece.
+    Groups without tile sizes are small enough to stay in one piece.
     """
     planner = FusionPlanner(view, limits)
     found = []
@@ -111,7 +111,7 @@ def _is_large(members: Members) -> bool:
 
 
 def _parts(root: Structured) -> tuple[Members, tuple[int, ...]]:
-    """An operation on its own and the sizes of its parts for threads; none where it is one."""
+    """A single operation and the sizes of its parts for threads; no sizes for a single part."""
     depth, rows = 1, root.extents[root.out[0]]
     while rows < _MANY_PARTS and depth < len(root.out):
         rows *= root.extents[root.out[depth]]
@@ -124,9 +124,9 @@ def _parts(root: Structured) -> tuple[Members, tuple[int, ...]]:
 
 
 def _gains(members: Members) -> bool:
-    """True where tiles are faster.
+    """Whether tiles are faster.
 
-    A member gains alone, or what is between two members, or what several read, is large.
+    They are if a member gains by itself, or if an intermediate result or a shared operand is large.
     """
     if any(map(_gains_alone, members)):
         return True
@@ -135,7 +135,7 @@ def _gains(members: Members) -> bool:
 
 
 def _reread_bytes(members: Members) -> int:
-    """Bytes of the largest operand of which several members read the rows of a tile."""
+    """Bytes of the largest operand whose tile rows several members read."""
     readers = Counter(
         nest.op.operands[number]
         for nest, loops in ((member.nest, member.loops) for member in members)
@@ -147,12 +147,12 @@ def _reread_bytes(members: Members) -> int:
 
 
 def _gains_alone(member: Member) -> bool:
-    """True for a reduction that reads an operand anew for every row, or that sums along rows."""
+    """Whether it is a reduction along rows, or one that rereads an operand for every row."""
     return member.nest.crosses_rows or _shared_bytes(member) > 0
 
 
 def _shared_bytes(member: Member) -> int:
-    """Bytes of a reduction's operands that each of its tiles reads in whole, as of weights."""
+    """Bytes of a reduction's operands, such as weights, that each tile reads in whole."""
     nest = member.nest
     if not nest.reductions:
         return 0
@@ -164,7 +164,7 @@ def _shared_bytes(member: Member) -> int:
 
 
 def _crosses_many_rows(member: Member) -> bool:
-    """True for a sum along rows whose last parallel loop is long, and not tiled."""
+    """Whether it is a reduction along rows whose last parallel loop is long and not tiled."""
     nest = member.nest
     loop = nest.last_parallel_loop
     if loop is None or not nest.crosses_rows:
@@ -173,7 +173,7 @@ def _crosses_many_rows(member: Member) -> bool:
 
 
 def _row_bytes(members: Members) -> int:
-    """Bytes of one row of the largest result between members; of the root's where it is alone."""
+    """Bytes of a row of the largest intermediate result, or of the root's result if it is alone."""
     return max(_bytes(member.nest) // _rows(member) for member in members[:-1] or members)
 
 

@@ -27,13 +27,13 @@ class RowLoop:
     """A loop whose iteration `i` reads rows from `i * factor + offset` on, and no others.
 
     Attributes:
-        op: the `scf.for`, from 0 in steps of 1.
+        op: the `scf.for`, from 0 with step 1.
         trips: its iterations.
-        dimension: which dimension of the tensor its rows are.
-        factor: rows from one iteration to the next.
-        offset: the first row of all.
-        window: rows that an iteration reads.
-        readers: the slices that are taken of the tensor.
+        dimension: the dimension of the tensor that the rows are indexed by.
+        factor: distance between the windows of consecutive iterations, in rows.
+        offset: the first row of the first window.
+        window: number of rows that an iteration reads.
+        readers: the slices of the tensor.
     """
 
     op: Operation
@@ -45,11 +45,11 @@ class RowLoop:
     readers: tuple[Operation, ...]
 
     def rows(self, count: int) -> int:
-        """Rows that consecutive iterations read."""
+        """The number of rows that `count` consecutive iterations read."""
         return (count - 1) * self.factor + self.window
 
     def read_from(self, block: Value, first: Offset) -> None:
-        """Let the slices be of a block that has the rows from `first` on."""
+        """Let the slices read a block that has the rows from `first` on."""
         for reader in self.readers:
             ip = InsertionPoint(reader)
             starts = slice_offsets(reader)
@@ -60,7 +60,7 @@ class RowLoop:
 
 
 def row_loop(padding: Padding) -> RowLoop | None:
-    """The only loop that reads a padded tensor, in the function's own block; None if otherwise."""
+    """The only loop that reads a padded tensor, at the top level of the function, or None."""
     found = {}
     readers = [use.owner.operation for use in padding.result.uses]
     for reader in readers:
@@ -80,7 +80,7 @@ def row_loop(padding: Padding) -> RowLoop | None:
 
 
 def _of_reader(reader: Operation, padding: Padding) -> tuple[Operation, int, int, int, int] | None:
-    """The outermost loop that moves a slice, and how; None for what is no such slice."""
+    """The outermost loop that moves a slice, and its parameters; None for other readers."""
     if reader.name != "tensor.extract_slice" or reader.operands[0] != padding.result:
         return None
     sizes = list(reader.attributes["static_sizes"])
@@ -102,7 +102,7 @@ def _of_reader(reader: Operation, padding: Padding) -> tuple[Operation, int, int
 
 
 def _linear(value: Value) -> tuple[BlockArgument, int, int] | None:
-    """A value as a loop's counter, times a factor, plus an offset."""
+    """A value as a loop index times a factor, plus an offset."""
     if isinstance(value, BlockArgument):
         return value, 1, 0
     producer = owner(value)
@@ -127,7 +127,7 @@ def _number(value: Value) -> int | None:
 
 
 def _trips(loop: Operation) -> int:
-    """Iterations of a loop from 0 in steps of 1 that is not to be written out; 0 for any other."""
+    """Iterations of a loop from 0 with step 1 that is not to be unrolled; 0 for any other."""
     if UNROLL in loop.attributes:
         return 0
     lower, upper, step = (_number(value) for value in list(loop.operands)[:3])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions along rows: how to recognize them, and the vector code of a block of rows."""
+"""Reductions along rows: recognizes them, and writes the vector code of a block of rows."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from xtc.ir.mlir import (
 )
 from xtc_targets.host.passes._square_blocks import computed, runs_on_vectors, transposed
 
-_FEWEST = 4  # rows of a vector
-_NARROWEST = 32  # bits of elements: narrower ones are not computed with as they are
+_FEWEST = 4  # least rows of a vector
+_NARROWEST = 32  # least bits of elements: narrower ones are computed in wider types
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class RowReduction:
 
     Attributes:
         nest: the operation, on buffers.
-        rows: the loop over rows.
-        reduction: the loop of the reduction.
-        lanes: rows that are summed side by side, a power of two.
+        rows: the number of the loop over rows.
+        reduction: the number of the reduction loop.
+        lanes: number of rows that are reduced side by side, a power of two.
     """
 
     nest: Structured
@@ -48,7 +48,7 @@ class RowReduction:
 
 
 def row_reduction(nest: Structured, bits: int) -> RowReduction | None:
-    """The operation as a reduction along rows; None for others, and with few rows or columns."""
+    """The operation as a reduction along rows; None for others, and for few rows or columns."""
     long = [loop for loop in nest.out if nest.extents[loop] > 1]
     if not nest.crosses_rows or len(long) != 1 or len(nest.reductions) != 1:
         return None
@@ -59,7 +59,7 @@ def row_reduction(nest: Structured, bits: int) -> RowReduction | None:
 
 
 def _lanes(nest: Structured, rows: int, reduction: int, bits: int) -> int:
-    """The largest power of two that a register, the rows and the columns have."""
+    """The largest power of two up to the lanes of a register, the rows and the columns."""
     width = element_bits(nest.op.operands[nest.destination])
     most = min(bits // width, nest.extents[rows], nest.extents[reduction])
     return 1 << max(most, 1).bit_length() - 1
@@ -81,7 +81,7 @@ def _is_readable(found: RowReduction, number: int) -> bool:
 
 
 def _is_dense(nest: Structured, number: int, loop: int) -> bool:
-    """True where the loop walks neighbours along the last dimension of a buffer."""
+    """Whether the loop runs over contiguous elements of the last dimension of a buffer."""
     strides, _ = nest.op.operands[number].type.get_strides_and_offset()
     dimension = nest.position(number, loop)
     return dimension == len(strides) - 1 and strides[-1] == 1
@@ -117,7 +117,7 @@ class _Block:
         return body.results[0]
 
     def load(self, number: int) -> Value:
-        """What the rows have of an operand that does not change along them."""
+        """The elements of an operand that has one per row, or a single one, broadcast to lanes."""
         value = self.found.nest.op.operands[number]
         if not isinstance(value.type, MemRefType):
             return broadcast(value, self.found.lanes)
@@ -131,7 +131,7 @@ class _Block:
         vector.store(totals, self.found.nest.op.operands[number], indices)
 
     def _columns(self, number: int, column: Value) -> list[Value]:
-        """Columns from `column` on, each of all rows."""
+        """The columns from `column` on, each as a vector over the rows."""
         lanes = range(self.found.lanes)
         if not self.found.nest.uses_loop(number, self.found.rows):
             return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two buffers that could be one: whether each read still finds what it found before."""
+"""Decides whether two buffers can share memory without changing the result of any read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from xtc_targets.host.passes._strided_views import (
 
 @dataclass(frozen=True)
 class Sharing:
-    """A buffer, all of which `whole` is, that could be `part` of another one."""
+    """A buffer, of which `whole` is a full view, that could become `part` of another buffer."""
 
     whole: Value
     part: Value
@@ -42,7 +42,7 @@ class Sharing:
 
     @staticmethod
     def of(whole: Value, part: Value, function: Operation) -> Sharing | None:
-        """With the strides that the buffer then has; None where it cannot have them."""
+        """The candidate, with the buffer's new strides; None if it cannot have them."""
         buffer, other = root(whole), root(part)
         if buffer == other or not _is_allocated(buffer, function) or not is_whole(whole):
             return None
@@ -60,10 +60,11 @@ class Sharing:
         return Sharing(whole, part, strides, function)
 
     def is_unseen(self) -> bool:
-        """Whether each read finds what it found before, if the two share memory.
+        """Whether no read changes its result if the two share memory.
 
-        The contents of both and of the shared memory are followed as numbers: each operation that
-        may write makes a new one. A buffer that nothing was written to has any contents.
+        The contents of both buffers and of the shared memory are tracked as version numbers: each
+        operation that may write makes a new version. A buffer that was not written has arbitrary
+        contents.
         """
         outlives = not _is_allocated(root(self.part), self.function)
         shared: int | None = 0 if outlives else None
@@ -83,7 +84,7 @@ class Sharing:
         return not outlives or held["part"] == shared
 
     def _events(self) -> Iterator[_Event]:
-        """What happens to both, operation by operation of the function."""
+        """The accesses to both buffers, in the order of the function's operations."""
         accesses = [*self._accesses("whole"), *self._accesses("part")]
         for op, found in itertools.groupby(sorted(accesses, key=_BY_ORDER), lambda at: at.around):
             ends = [(access.end, access.writes) for access in found]
@@ -92,7 +93,7 @@ class Sharing:
             yield _Event(read, written, self._is_same(op))
 
     def _is_same(self, op: Operation) -> bool:
-        """Whether an operation copies between the same elements as the copy that is to go."""
+        """Whether an operation copies between the same elements as the copy to remove."""
         if op.name != "memref.copy":
             return False
         ends = list(op.operands)
@@ -109,7 +110,7 @@ class Sharing:
             yield _Access(around, end, any(view == value for value in written_memrefs(op)))
 
     def apply(self) -> None:
-        """Use the part of the other buffer instead of the buffer."""
+        """Replace the buffer by the part of the other one."""
         buffer, other = root(self.whole), root(self.part)
         first = buffer.owner
         if not isinstance(other, BlockArgument) and first.is_before_in_block(other.owner):
@@ -121,7 +122,7 @@ class Sharing:
 
 @dataclass(frozen=True)
 class _Access:
-    """An operation of the function's block, and the end that it, or one inside it, uses."""
+    """An operation of the function's block, and the buffer that it or a nested one uses."""
 
     around: Operation
     end: str
@@ -139,7 +140,7 @@ _BY_ORDER = functools.cmp_to_key(_compared)
 
 @dataclass(frozen=True)
 class _Event:
-    """What an operation may do to the two ends."""
+    """The accesses of an operation to the two buffers."""
 
     read: frozenset[str]
     written: frozenset[str]
@@ -147,7 +148,7 @@ class _Event:
 
 
 def _is_allocated(buffer: Value, function: Operation) -> bool:
-    """Whether a buffer is allocated by a function's own block, with a known size."""
+    """Whether a buffer is allocated at the top level of a function, with a known size."""
     return (
         isinstance(buffer, OpResult)
         and buffer.owner.name == "memref.alloc"
@@ -157,12 +158,12 @@ def _is_allocated(buffer: Value, function: Operation) -> bool:
 
 
 def _is_beside(other: Value, function: Operation) -> bool:
-    """Whether a buffer is a constant, or allocated by a function's own block."""
+    """Whether a buffer is a constant, or allocated at the top level of a function."""
     return _is_allocated(other, function) or other.owner.name == "memref.get_global"
 
 
 def _uses(buffer: Value) -> Iterator[tuple[Operation, Value]]:
-    """What uses a buffer or a view of it, with the view; views do not."""
+    """The uses of a buffer and of its views, each with the view, except by views."""
     for use in buffer.uses:
         op = use.owner.operation
         if op.name in VIEWS:
@@ -172,14 +173,14 @@ def _uses(buffer: Value) -> Iterator[tuple[Operation, Value]]:
 
 
 def _is_apart(view: Value, part: Value) -> bool:
-    """Whether `view`, or what it is a view of, has no element in common with `part`."""
+    """Whether `view`, or a view that it is taken from, is disjoint from `part`."""
     around = [view, *(op.operands[0] for op in reversed(views_before(view)))]
     inside = [part, *(op.operands[0] for op in reversed(views_before(part)))]
     return any(are_apart(value, other) for value in around for other in inside)
 
 
 def is_same_memory(view: Value, other: Value) -> bool:
-    """Whether two views, whose numbers are all known, look at the same elements in one order."""
+    """Whether two static views cover the same elements in the same order."""
     if root(view) != root(other) or not (is_static(view) and is_static(other)):
         return False
     types = [MemRefType(value.type) for value in (view, other)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Square blocks of words in registers, and what an operation's body computes of vectors."""
+"""Transposes square blocks in registers, and evaluates the bodies of operations on vectors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xtc.ir.mlir import Operation, Value, VectorType, vector
 
 
 def transposed(rows: Sequence[Value]) -> list[Value]:
-    """The columns of a square of words, by as many rounds of perfect shuffles as 2 has powers."""
+    """The columns of a square of words, by log2(side) rounds of perfect shuffles."""
     lanes, half = len(rows), len(rows) // 2
     order = [element for lane in range(lanes) for element in (lane, lanes + lane)]
     masks = [order[:lanes], order[lanes:]]
@@ -24,13 +24,13 @@ def transposed(rows: Sequence[Value]) -> list[Value]:
 
 
 def runs_on_vectors(nest: Structured) -> bool:
-    """Whether each operation of the body is one on vectors as well."""
+    """Whether each operation of the body also works on vectors."""
     *ops, _ = body_operations(nest.op)
     return all(op.name.startswith(("arith.", "math.")) and len(op.results) == 1 for op in ops)
 
 
 def computed(nest: Structured, arguments: Mapping[int, Value], lanes: int) -> Value:
-    """The vector that the body makes of one for each of these operands."""
+    """The result of the body on vectors, with one vector for each of these operands."""
     values = {nest.body.arguments[number]: value for number, value in arguments.items()}
     *ops, end = body_operations(nest.op)
     for op in ops:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Views whose buffer gets other strides: whether there are strides for them, and their types."""
+"""Changes the strides of a buffer: finds valid strides, and updates the types of views."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _ANY_STRIDES = (
     "memref.load",
     "memref.store",
     "memref.dim",
-)  # what reads and writes buffers of any strides
+)  # operations that read and write buffers of any strides
 _Groups = list[list[int]]
 
 
 def views_before(view: Value) -> list[Operation]:
-    """The views between a buffer and `view`, that of the buffer first."""
+    """The chain of views from a buffer to `view`, that of the buffer first."""
     found: list[Operation] = []
     while isinstance(view, OpResult) and view.owner.name in VIEWS:
         found.insert(0, view.owner)
@@ -46,12 +46,12 @@ def views_before(view: Value) -> list[Operation]:
 
 
 def is_whole(view: Value) -> bool:
-    """Whether `view` is a buffer, or all of it in another shape."""
+    """Whether `view` is a whole buffer, possibly reshaped."""
     return all(op.name in _RESHAPES for op in views_before(view))
 
 
 def is_static(view: Value) -> bool:
-    """Whether all numbers of the views between a buffer and `view` are known."""
+    """Whether all offsets, sizes and strides of the views from a buffer to `view` are static."""
     return all(
         op.name in _RESHAPES or (op.name in (_SUBVIEW, _CAST) and len(op.operands) == 1)
         for op in views_before(view)
@@ -66,7 +66,7 @@ def strides_of(view: Value) -> tuple[int, ...]:
 def strides_before(view: Value, strides: Sequence[int]) -> tuple[int, ...] | None:
     """Strides of the whole buffer for which `view`, a reshape of it, has `strides`.
 
-    None where a buffer of such strides has no such reshape.
+    None if no strides of the buffer allow such a reshape.
     """
     for op in reversed(views_before(view)):
         groups = _groups(op)
@@ -82,7 +82,7 @@ def strides_before(view: Value, strides: Sequence[int]) -> tuple[int, ...] | Non
 
 
 def allows_strides(buffer: Value, strides: Sequence[int]) -> bool:
-    """Whether all that uses a buffer can do so with these strides."""
+    """Whether all users of a buffer work with these strides."""
     for use in buffer.uses:
         op = use.owner.operation
         if op.name in VIEWS:
@@ -95,7 +95,7 @@ def allows_strides(buffer: Value, strides: Sequence[int]) -> bool:
 
 
 def _strides_after(view: Operation, strides: Sequence[int]) -> tuple[int, ...] | None:
-    """The strides of a view of a buffer with `strides`; None where there are none."""
+    """The strides of a view of a buffer with `strides`; None if they cannot be expressed."""
     shape = list(MemRefType(view.results[0].type).shape)
     if view.name == _SUBVIEW:
         steps = mixed(view, "static_strides", 3)
@@ -118,7 +118,7 @@ def _groups(reshape: Operation) -> _Groups:
 def _expanded(
     strides: Sequence[int], groups: _Groups, shape: Sequence[int]
 ) -> tuple[int, ...] | None:
-    """The strides of `shape`, whose `groups` of dimensions were one dimension each."""
+    """The strides of `shape` after expanding dimensions into `groups`."""
     if not groups:
         return None
     return tuple(
@@ -131,7 +131,7 @@ def _expanded(
 def _collapsed(
     strides: Sequence[int], groups: _Groups, shape: Sequence[int]
 ) -> tuple[int, ...] | None:
-    """The strides of one dimension for each of `groups` of the dimensions of `shape`."""
+    """The strides after collapsing each of `groups` of the dimensions of `shape`."""
     found: list[int] = []
     for group in groups:
         last = max((d for d in group if shape[d] != 1), default=group[0])
@@ -146,10 +146,10 @@ def _collapsed(
 
 
 def as_buffer(whole: Value, view: Value, strides: Sequence[int], ip: InsertionPoint) -> Value:
-    """`view`, made again at `ip`, in the shape of the buffer of which `whole` is all.
+    """`view`, recreated at `ip` in the shape of the buffer that `whole` covers.
 
-    The buffer's `strides` are those that `strides_before` found. Another shape is given by strides
-    alone: addresses in a reshape are computed by divisions.
+    The buffer's `strides` come from `strides_before`. A reshape is expressed by strides alone,
+    because addresses in a reshape operation are computed by divisions.
     """
     chain = views_before(view)
     value = chain[0].operands[0] if chain else view
@@ -168,7 +168,7 @@ def as_buffer(whole: Value, view: Value, strides: Sequence[int], ip: InsertionPo
 
 
 def _with_layout(source: Value, shape: Sequence[int], strides: Sequence[int] | None) -> MemRefType:
-    """The type of a reshape of `source`; that of a dense buffer is dense."""
+    """The type of a reshape of `source`; a reshape of a dense buffer is dense."""
     type = MemRefType(source.type)
     if type.affine_map == AffineMap.get_identity(type.rank):
         return MemRefType.get(shape, type.element_type, None, type.memory_space)

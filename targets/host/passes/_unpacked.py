@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors that elementwise operations compute from fewer bytes: weights of few bits, as numbers."""
+"""Tensors that are computed elementwise from fewer bytes, such as dequantized weights."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from xtc.ir.mlir import Value
 
 
 def is_unpacked(value: Value) -> bool:
-    """Whether one elementwise operation computes `value`, for one reader, from fewer bytes.
+    """Whether a single elementwise operation computes `value` from fewer bytes, for one reader.
 
-    It must read no element twice but those that are broadcast, and have no schedule.
+    It must read each element once, except broadcast ones, and have no schedule.
     """
     producer = owner(value)
     nest = structured(producer) if producer is not None else None

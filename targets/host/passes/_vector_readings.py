@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The vector that alone reads what an operation computes, through slices in loops."""
+"""Finds the single vector read of an operation's result, through slices in loops."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _READ = "vector.transfer_read"
 
 @dataclass(frozen=True)
 class Reading:
-    """The only reading of a tensor: a vector of a slice.
+    """The only read of a tensor: a vector of a slice.
 
     Attributes:
         op: the `vector.transfer_read`.
-        offsets: of the slice, by dimension of the tensor, each a sum.
-        lanes: the dimension of the tensor that each dimension of the vector is; None where all
-            elements along it are the same.
-        ip: the outermost point where all offsets are known.
-        chain: `op`, and before it the slices.
+        offsets: offsets of the slice, by dimension of the tensor, each as a sum.
+        lanes: for each dimension of the vector, the dimension of the tensor; None if its elements
+            are broadcast.
+        ip: the outermost point at which all offsets are defined.
+        chain: the slices, then `op`.
     """
 
     op: Operation
@@ -44,13 +44,13 @@ class Reading:
     chain: tuple[Operation, ...]
 
     def erase(self) -> None:
-        """Drop what nothing reads any more."""
+        """Erase the operations that nothing reads any more."""
         for op in reversed(self.chain):
             op.erase()
 
 
 def reading_of(producer: Operation) -> Reading | None:
-    """The reading of what `producer` computes, where it is the only one and no part comes twice."""
+    """The only read of the result of `producer`, if it reads no part twice, or None."""
     value, last = producer.results[0], producer
     dims = tuple(range(len(shape_of(value))))
     offsets: list[list[Number]] = [[] for _ in dims]
@@ -86,7 +86,7 @@ def _only_reader(value: Value) -> Operation | None:
 
 
 def _kept(dims: Sequence[int], op: Operation) -> tuple[int, ...]:
-    """The dimensions that a slice has still; those that it drops have one element."""
+    """The dimensions that a slice keeps; it drops dimensions of size 1."""
     left, kept = list(shape_of(op.results[0])), []
     for dim, size in zip(dims, DenseI64ArrayAttr(op.attributes["static_sizes"]), strict=True):
         if left and left[0] == size:
@@ -96,7 +96,7 @@ def _kept(dims: Sequence[int], op: Operation) -> tuple[int, ...]:
 
 
 def _is_whole(op: Operation) -> bool:
-    """Whether a vector begins where its tensor does, has no mask, and does not leave the tensor."""
+    """Whether a vector read starts at the origin, has no mask, and stays in its tensor."""
     masked = list(op.attributes["operandSegmentSizes"])[-1]
     starts = list(op.operands)[1 : len(op.operands) - 1 - masked]
     bounds = all(bound.value for bound in op.attributes["in_bounds"])
@@ -104,7 +104,7 @@ def _is_whole(op: Operation) -> bool:
 
 
 def _is_each_new(last: Operation, producer: Operation, offsets: Sequence[Number]) -> bool:
-    """Whether each loop from `producer` in to `last` moves what is read."""
+    """Whether each loop between `producer` and `last` changes the elements that are read."""
     moved = _sources([number for number in offsets if not isinstance(number, int)])
     loop = last.parent
     while loop != producer.parent:
@@ -117,7 +117,7 @@ def _is_each_new(last: Operation, producer: Operation, offsets: Sequence[Number]
 
 
 def _sources(values: Sequence[Value]) -> set[Value]:
-    """The values, and all that they are computed from."""
+    """The values, and all values that they are computed from."""
     found: set[Value] = set()
     left = list(values)
     while left:

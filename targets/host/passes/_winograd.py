@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Winograd's algorithm F(2x2, 3x3): which convolutions it suits, and its matrices.
+"""Winograd's algorithm F(2x2, 3x3): its matrices, and the convolutions that it suits.
 
-A tile of 2 x 2 results of a 3 x 3 convolution takes 36 multiplications for each pair of channels;
-with tiles of the image and filters transformed it takes 16 (A. Lavin and S. Gray, "Fast Algorithms
-for Convolutional Neural Networks", CVPR 2016). All entries of the transforms of images and results
-are 0, 1 and -1.
+A tile of 2 x 2 results of a 3 x 3 convolution takes 36 multiplications per pair of channels. With
+transformed image tiles and filters it takes 16 (A. Lavin and S. Gray, "Fast Algorithms for
+Convolutional Neural Networks", CVPR 2016). All entries of the transforms of images and results are
+0, 1 and -1.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from xtc.ir.analysis.structured import Structured, shape_of
 from xtc.ir.mlir import F32Type, Operation, Value
 
 TILE = 2  # results along each dimension of a tile
-READ = 4  # what a tile reads along each dimension: products of a tile too
+READ = 4  # elements that a tile reads, and multiplies, along each dimension
 FILTER_ROWS = ((1.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0.0, 0.0, 1.0))
 INPUT_ROWS = ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, 0, -1))
-_FEWEST_CHANNELS = 32  # of the image: with fewer, transforms take longer than they save
-_FEWEST_FEATURES = 16  # as many as a vector has lanes
-_FEWEST_TILES = 9  # with fewer, reading larger filters takes longer than the multiplications did
-_TILES_OF_LARGE_FILTERS = 128  # of a band that reads filters from beyond the second-level cache
+_FEWEST_CHANNELS = 32  # of the image: with fewer, the transforms cost more than they save
+_FEWEST_FEATURES = 16  # the lanes of a vector
+_FEWEST_TILES = 9  # with fewer, reading the larger filters costs more than it saves
+_TILES_OF_LARGE_FILTERS = 128  # of a band whose filters do not fit into the second-level cache
 _BYTES = 4
 
 
@@ -33,7 +33,7 @@ class Convolution:
 
     Attributes:
         nest: the operation.
-        filters: the operation that reads them from memory.
+        filters: the operation that reads the filters from memory.
     """
 
     nest: Structured
@@ -41,7 +41,7 @@ class Convolution:
 
     @property
     def image(self) -> Value:
-        """What it reads, borders included."""
+        """The image that it reads, borders included."""
         value: Value = self.nest.op.operands[0]
         return value
 
@@ -59,7 +59,7 @@ class Convolution:
 
     @property
     def channels(self) -> int:
-        """Of the image."""
+        """Channels of the image."""
         return shape_of(self.image)[3]
 
     @property
@@ -74,20 +74,20 @@ class Convolution:
 
     @property
     def is_even(self) -> bool:
-        """Whether tiles end where the result does."""
+        """Whether the result consists of whole tiles."""
         return self.height % TILE == 0 and self.width % TILE == 0
 
 
 @dataclass(frozen=True)
 class Bands:
-    """How a convolution is divided: bands of `images` images, or of `rows` rows of tiles of one."""
+    """The division of a convolution: bands of `images` images, or of `rows` tile rows of one."""
 
     images: int
     rows: int
 
 
 def convolution(view: FunctionView, nest: Structured) -> Convolution | None:
-    """The convolution that an operation is, where the algorithm can compute it."""
+    """The operation as a convolution, if the algorithm can compute it, or None."""
     op = nest.op
     if op.name != "linalg.conv_2d_nhwc_hwcf" or nest.device is not None:
         return None
@@ -106,10 +106,10 @@ def convolution(view: FunctionView, nest: Structured) -> Convolution | None:
 
 
 def bands(found: Convolution, l2_bytes: int, *, parallel: bool) -> Bands | None:
-    """How to divide a convolution that the algorithm makes faster; None for others.
+    """The division of a convolution that the algorithm makes faster; None for others.
 
-    The transformed tiles of a band stay in the second-level cache. Where the filters do not,
-    bands are long enough to make up for reading them once more.
+    The transformed tiles of a band stay in the second-level cache. If the filters do not, bands are
+    long enough to make up for rereading them.
     """
     if found.channels < _FEWEST_CHANNELS or found.features < _FEWEST_FEATURES:
         return None
@@ -122,7 +122,7 @@ def bands(found: Convolution, l2_bytes: int, *, parallel: bool) -> Bands | None:
 
 
 def _divided(found: Convolution, most: int) -> Bands | None:
-    """Bands of at most so many tiles; None where these are too few, or the last is shorter."""
+    """Bands of at most `most` tiles; None if bands are too small, or the last one is shorter."""
     down, across = found.tiles
     if down * across <= most:
         made = Bands(_divisor(found.batch, most // (down * across)), down)
@@ -134,5 +134,5 @@ def _divided(found: Convolution, most: int) -> Bands | None:
 
 
 def _divisor(of: int, most: int) -> int:
-    """The largest divisor that is no more than `most`."""
+    """The largest divisor of at most `most`."""
     return max(part for part in range(1, min(of, most) + 1) if of % part == 0)

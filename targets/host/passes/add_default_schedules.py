@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""add-default-schedules: contractions and poolings get schedules that suit the processor."""
+"""add-default-schedules: gives contractions and poolings schedules for the processor."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class AddDefaultSchedules(SchedulingPass):
     """Give each contraction and pooling without a schedule the host's default schedule.
 
     Register tile, cache blocks, packing and threads follow from the extents of the loops and from
-    the processor. Small contractions stay as they are. The schedule is the attribute that a user's
-    schedule is, and subject to the same checks.
+    the processor. Small contractions stay unscheduled. The schedule is written to the same
+    attribute as a user's schedule, and undergoes the same checks.
 
     Before:
         linalg.matmul {loop.dims = ["i", "j", "k"]} ...
@@ -82,7 +82,7 @@ class AddDefaultSchedules(SchedulingPass):
         return {
             node: schedule_line(op)
             for op in operations_with(module, LOOP_SCHEDULE)
-            # What is in a loop already is a tile of a node: its schedule is not the node's.
+            # An operation in a loop is a tile of a node: its schedule differs from the node's.
             if op.parent.name == "func.func" and (node := graph_node(op)) is not None
         }
 
@@ -100,9 +100,9 @@ def _choose(nest: Structured, processor: Processor) -> None:
 
 
 def _with_partial_sums(nest: Structured) -> Operation:
-    """The operation, whose additions may be reassociated where they are very many.
+    """The operation; a very long reduction is allowed to be reassociated.
 
-    It is then a generic operation, as those with names show no body.
+    It then becomes a generic operation, because named ones have no body to mark.
     """
     length = math.prod(nest.extents[loop] for loop in nest.reductions)
     combine = combining_operation(nest.op)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""block-reductions: long sums of floats become sums of the sums of blocks."""
+"""block-reductions: sums long reductions of floats in blocks."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from xtc.ir.passes import Pass
 from xtc_targets.host.passes._long_sums import FloatSum, Range, add_up
 
 _ALIGNMENT = 64
-_STACK_BYTES = 4096  # of a buffer that need not be allocated by every call
-_MOST_BLOCKS = 4096  # that are added up one after the other
+_STACK_BYTES = 4096  # most bytes of a buffer on the stack
+_MOST_BLOCKS = 4096  # that are accumulated in sequence
 
 
 @dataclass(frozen=True)
 class BlockReductions(Pass):
-    """Sum blocks of a long reduction on their own, and add up the blocks.
+    """Sum the blocks of a long reduction separately, then add the block sums.
 
-    A sum of n equal numbers, one after the other, loses up to n roundings: 2^25 ones give 2^24 in
-    float32. In blocks of b it loses b + n / b (N. J. Higham, "The Accuracy of Floating Point
-    Summation", SIAM J. Sci. Comput. 14(4), 1993). The order depends on the extents of the
-    reduction alone. A reduction with a schedule keeps the order of its loops.
+    A sequential sum of n numbers accumulates up to n rounding errors: 2^25 ones give 2^24 in
+    float32. In blocks of b it accumulates b + n / b (N. J. Higham, "The Accuracy of Floating Point
+    Summation", SIAM J. Sci. Comput. 14(4), 1993). The order depends only on the extents of the
+    reduction. A reduction with a schedule keeps the order of its loops.
 
     Before:
         linalg.generic ins(%x : memref<65536xf32>) outs(%s : memref<f32>) { s + x }
@@ -57,10 +57,10 @@ class BlockReductions(Pass):
           linalg.generic ins(%part) outs(%s) { s + part } }
 
     Attributes:
-        block: elements that are added up one after the other at most.
-        relaxed: the same where the order is free, so that vectors hold partial sums.
-        lanes: elements that are summed side by side where a reduction is contiguous, so that a
-            compiler makes vectors of them without reordering anything; 1 for none.
+        block: most elements that are accumulated in sequence.
+        relaxed: the same for reductions with a free order, whose vectors hold partial sums.
+        lanes: number of partial sums of a contiguous reduction, which a compiler can vectorize
+            without reordering anything; 1 for none.
     """
 
     name: ClassVar[str] = "block-reductions"
@@ -91,7 +91,7 @@ class BlockReductions(Pass):
                 _sum_side_by_side(found, inner, self.lanes)
 
     def _lanes_loop(self, found: FloatSum) -> int | None:
-        """The innermost loop where that is a contiguous reduction, long enough for lanes."""
+        """The innermost loop if it is a contiguous reduction, long enough for lanes, or None."""
         nest = found.nest
         long = [loop for loop in nest.reductions if nest.extents[loop] > 1]
         if self.lanes == 1 or found.destinations > 1 or not long or not nest.runs_along_rows:
@@ -103,7 +103,7 @@ class BlockReductions(Pass):
 
 
 def _split(found: FloatSum, block: int) -> list[Operation]:
-    """Sum blocks, or blocks of blocks where there are very many; the operations that do."""
+    """Sum blocks, or blocks of blocks if there are very many; returns the new operations."""
     nest, total = found.nest, found.total
     most = block if found.length <= block * _MOST_BLOCKS else block * _MOST_BLOCKS // 4
     number, size = _outermost(found, most)
@@ -121,7 +121,7 @@ def _split(found: FloatSum, block: int) -> list[Operation]:
 
 
 def _outermost(found: FloatSum, most: int) -> tuple[int, int]:
-    """The outermost loop of a reduction, and how many of its iterations have `most` elements."""
+    """The outermost reduction loop, and the number of its iterations with `most` elements."""
     nest = found.nest
     number = next(loop for loop in nest.reductions if nest.extents[loop] > 1)
     inside = found.length // nest.extents[number]
@@ -138,7 +138,7 @@ def _add_block(found: FloatSum, number: int, part: Range, local: Value) -> Opera
 
 
 def _sum_side_by_side(found: FloatSum, inner: int, lanes: int) -> None:
-    """Sum every lane on its own, then halves of the lanes until one is left, then the rest."""
+    """Sum every lane separately, then halve the lanes until one is left, then add the rest."""
     nest, total = found.nest, found.total
     extent = nest.extents[inner]
     whole = extent // lanes * lanes
@@ -158,7 +158,7 @@ def _sum_side_by_side(found: FloatSum, inner: int, lanes: int) -> None:
 
 
 def _lanes(buffer: Value, start: int, count: int, *, dropped: bool = False) -> Value:
-    """Neighbours in the last dimension of a buffer; the dimension may be dropped, if it is one."""
+    """Consecutive elements of the last dimension of a buffer; a single one may drop it."""
     *sizes, _ = shape_of(buffer)
     offsets = [*(0 for _ in sizes), start]
     return subview(buffer, offsets, [*sizes, count], [1] * len(offsets), dropped=dropped)
@@ -170,7 +170,7 @@ def _clear(buffer: Value) -> None:
 
 @contextmanager
 def _buffer(op: Operation, sizes: Sequence[int], like: Value) -> Iterator[Value]:
-    """A buffer before `op`: on the stack where it is small, else freed at the context's end."""
+    """A buffer before `op`: on the stack if small, or else freed at the end of the context."""
     type = MemRefType.get(list(sizes), like.type.element_type)
     alignment = IntegerAttr.get(IntegerType.get_signless(64), _ALIGNMENT)
     if math.prod(sizes) * element_bits(like) // 8 <= _STACK_BYTES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""call-external-functions: tiles that external functions compute become calls of these."""
+"""call-external-functions: replaces tiles by calls of the external functions for them."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ _C_TYPES = {
 
 @dataclass(frozen=True)
 class CallExternalFunctions(Pass):
-    """Call the function that a schedule names for each tile, with the tile's addresses.
+    """Call the function that a schedule names on each tile, with the tile's addresses.
 
     Before:
         linalg.generic {xtc.external = {function = "f", ...}} ins(%a, %b) outs(%c) : (views)
     After:
         func.call @xtc_f_tile0(%c_address, %a_address, %b_address) : (index, index, index) -> ()
 
-    `xtc_f_tile0` is a function in C that calls `f` with the extents and strides of all tiles of one
-    form, and keeps its status; the module's `xtc.externals` has its text.
+    `xtc_f_tile0` is a C function that calls `f` with the extents and strides of one form of tiles,
+    and stores its status. The module's `xtc.externals` has its text.
     """
 
     name: ClassVar[str] = "call-external-functions"
@@ -77,12 +77,12 @@ class CallExternalFunctions(Pass):
 
 @dataclass
 class _Function:
-    """An external function, and what calls it for each form of tile.
+    """An external function, and its callers for the forms of tiles.
 
     Attributes:
-        signature: of all its calls.
-        fields: what the schedule says of it.
-        callers: names of what calls it.
+        signature: the signature of all its calls.
+        fields: its entries in the schedule.
+        callers: names of its callers.
     """
 
     signature: Signature
@@ -90,18 +90,18 @@ class _Function:
     callers: dict[Tile, str] = field(default_factory=dict)
 
     def caller(self, tile: Tile) -> str:
-        """The name of what calls the function for such tiles."""
+        """The name of the caller for such tiles."""
         name = f"xtc_{self.signature.function}_tile{len(self.callers)}"
         return self.callers.setdefault(tile, name)
 
     def declare(self) -> None:
-        """Declare what calls the function."""
+        """Declare the callers of the function."""
         for name in self.callers.values():
             declaration(name, [IndexType.get()] * len(self.signature.types))
 
     @property
     def attribute(self) -> DictAttr:
-        """All that code generation needs to know."""
+        """The function's description for code generators."""
         texts = {
             "function": self.signature.function,
             "declaration": self.signature.declaration,
@@ -112,7 +112,7 @@ class _Function:
 
 
 def _check_names(module: Operation, functions: Collection[str]) -> None:
-    """Raise UserError where a function is called as the module's own."""
+    """Raise UserError if an external function has the name of one of the module's functions."""
     for op in module.regions[0].blocks[0].operations:
         name = StringAttr(op.attributes["sym_name"]).value if "sym_name" in op.attributes else ""
         if name in functions:
@@ -166,13 +166,13 @@ def _strides(nest: Structured, number: int) -> list[int]:
 
 
 def _stride(nest: Structured, number: int, loop: int) -> int:
-    """Elements between those that neighbouring iterations of a loop use of an operand."""
+    """The distance in elements between consecutive iterations of a loop in an operand."""
     pairs = zip(nest.indices[number], _strides(nest, number), strict=True)
     return sum(index.factor(loop) * stride for index, stride in pairs)
 
 
 def _address(nest: Structured, number: int) -> Value:
-    """Where the first element of an operand is in memory."""
+    """The address of the first element of an operand."""
     value = nest.op.operands[number]
     buffer, start = view_offset(value)
     pairs = zip(nest.indices[number], _strides(nest, number), strict=True)
@@ -183,5 +183,5 @@ def _address(nest: Structured, number: int) -> Value:
 
 
 def _result_first(operands: Sequence[_T]) -> list[_T]:
-    """The result, which is the last operand, then those that are read."""
+    """The operands with the result, which is the last one, first."""
     return [operands[-1], *operands[:-1]]

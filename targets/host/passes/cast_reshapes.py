@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cast-reshapes: a buffer that is seen with fewer dimensions is read by its own strides."""
+"""cast-reshapes: reads collapsed views of dense buffers by strides instead of divisions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class CastReshapes(Pass):
-    """Make casts of views that join dimensions of a dense buffer.
+    """Replace views that collapse dimensions of a dense buffer by casts.
 
-    `fold-memref-alias-ops` puts a joined index into the buffer's own dimensions: a quotient and a
-    remainder in each iteration of a loop over it, which took a third of the time of a product that
-    reads the heads of an attention. It leaves casts alone.
+    `fold-memref-alias-ops` expands a collapsed index into the dimensions of the buffer, with a
+    quotient and a remainder in each iteration. This took a third of the time of a contraction that
+    reads the heads of an attention. It does not fold casts.
 
     Before:
         %rows = memref.collapse_shape %heads [[0], [1, 2]]

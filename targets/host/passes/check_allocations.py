@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check-allocations: a function that runs out of memory frees its buffers and returns a status."""
+"""check-allocations: lets functions that run out of memory free their buffers and return."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from xtc.ir.passes import Pass
 OUT_OF_MEMORY = 1
 
 Live = tuple[Value, ...]
-"""Buffers that were allocated and not freed yet, in this order."""
+"""Live allocations, in order."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,11 @@ class CheckAllocations(Pass):
         func.func @f() { %b = memref.alloc() : memref<8xf32> ... return }
     After:
         func.func @f() -> i32 { %b = memref.alloc() ... cf.cond_br %null, ^failed, ^go_on
-          ^go_on: ... return %zero
-          ^failed: (frees the buffers that are allocated here) return %one }
+          ^go_on: ... return %zero ^failed: (frees the live buffers) return %one }
 
-    The pass runs on blocks and branches, after loops are lowered. Functions with results stay as
-    they are. A function with the attribute `xtc.before_failure` calls the function that it names
-    before it frees anything.
+    The pass runs on branches, after loops are lowered. Functions with results stay as they are. A
+    function with the attribute `xtc.before_failure` first calls the function that the attribute
+    names, before it frees anything.
     """
 
     name: ClassVar[str] = "check-allocations"
@@ -88,16 +87,16 @@ def _check(function: Operation, checked: frozenset[str]) -> None:
             op.erase()
     inputs = function.attributes["function_type"].value.inputs
     function.attributes["function_type"] = TypeAttr.get(FunctionType.get(inputs, [status]))
-    for op, live in reversed(points):  # so that each operation moves once
+    for op, live in reversed(points):  # the last first, so that each operation moves once
         with op.location:
             _branch(op, live, function.attributes)
 
 
 def _allocations(function: Operation, checked: frozenset[str]) -> list[tuple[Operation, Live]]:
-    """What may find no memory, each with the buffers that are allocated before it."""
+    """The operations that may run out of memory, each with the live buffers before it."""
     blocks = list(function.regions[0])
     ops = (op.operation for block in blocks for op in block.operations)
-    # What a branch chose to free is not known: after a failure, rather nothing is freed than twice.
+    # A buffer that some branch may have freed is leaked after a failure, rather than freed twice.
     known = all(_is_allocated(op.operands[0]) for op in ops if op.name == "memref.dealloc")
     entry: dict[Block, Live] = {blocks[0]: ()}
     waiting, found = [blocks[0]], []
@@ -125,7 +124,7 @@ def _after(op: Operation, live: Live) -> Live:
 
 
 def _branch(op: Operation, live: Live, described: Mapping[str, Attribute]) -> None:
-    """Go on after `op` only where it found memory."""
+    """Branch after `op` to the failure block if it found no memory."""
     go_on = op.block.create_after()
     following = list(op.block.operations)
     for moved in following[following.index(op.opview) + 1 :]:
@@ -152,7 +151,7 @@ def _is_null(buffer: Value) -> Value:
 
 
 def _has_failed(call: Operation) -> Value:
-    """Whether a call's status is another than 0; the call is made anew, with this result."""
+    """Whether a call's status differs from 0; the call is recreated with this result."""
     made = rebuilt(call, call.operands, [IntegerType.get_signless(32)])
     call.erase()
     return compare("ne", made.results[0], 0)

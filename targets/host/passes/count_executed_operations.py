@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""count-executed-operations: what calls of kernels execute, for a profile."""
+"""count-executed-operations: counts the operations that kernels execute, for profiles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xtc_targets.host.passes._executed_operations import ExecutedOperations
 
 @dataclass(frozen=True)
 class CountExecutedOperations(Pass):
-    """Write at each call of a kernel how many floating-point operations its loops execute.
+    """Annotate each call of a kernel with the number of floating-point operations it executes.
 
     Before:
         call @net.kernel.a(%x) {xtc.node = "a"}
@@ -22,10 +22,10 @@ class CountExecutedOperations(Pass):
     After:
         call @net.kernel.a(%x) {xtc.node = "a", xtc.operations = 2048 : i64}
 
-    A graph counts a convolution by its definition, whatever computes it; here are the
-    multiplications that Winograd's algorithm is left with, the additions of its transforms, the
-    polynomials of an exponential, and what fills up tiles. The pass runs on loops and vectors,
-    while loops are seen. Calls with loops or branches that values decide get no number.
+    The graph counts a convolution by its definition, however it is computed. This count has the
+    multiplications of Winograd's algorithm, the additions of its transforms, the polynomials of an
+    exponential, and the padding of tiles. The pass runs on loops and vectors. Calls whose loops or
+    branches depend on run-time values get no number.
     """
 
     name: ClassVar[str] = "count-executed-operations"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""define-arenas: the functions that take and give the arenas of calls, in the llvm dialect."""
+"""define-arenas: defines the functions that acquire and release arenas, in the llvm dialect."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from xtc.ir.passes import Pass
 from xtc_targets.host.build import RELEASE
 from xtc_targets.host.passes.keep_arenas import GIVE, TAKE
 
-_KEPT = 8  # arenas of calls that were in flight at the same time; more are freed at once
+_KEPT = 8  # most arenas that are kept between calls; others are freed
 _LINE = 64
-_HUGE = 2 << 20  # bytes of a huge page of x86-64 and of AArch64 with pages of 4 KiB
+_HUGE = 2 << 20  # bytes of a huge page on x86-64, and on AArch64 with 4 KiB pages
 _MADV_HUGEPAGE = 14  # <asm-generic/mman-common.h> of Linux
 
 
 @dataclass(frozen=True)
 class DefineArenas(Pass):
-    """Write what keep-arenas declares.
+    """Define the functions that keep-arenas declares.
 
     Before:
         llvm.func @net.arena.take() -> !llvm.ptr
         llvm.func @net.arena.give(!llvm.ptr)
     After:
-        llvm.mlir.global internal @net.arena.kept() : !llvm.array<8 x ptr>
-        llvm.func internal @net.arena.take() -> !llvm.ptr   // a kept one, or a new one, or null
-        llvm.func internal @net.arena.give(%arena: !llvm.ptr)  // keep it where there is room
-        llvm.func @xtc.arenas.release()                     // free those that are kept
+        llvm.mlir.global internal @net.arena.kept() : !llvm.array<8 x ptr> llvm.func internal
+        @net.arena.take() -> !llvm.ptr   // a kept one, or a new one, or null llvm.func internal
+        @net.arena.give(%arena: !llvm.ptr)  // keep it if a slot is free llvm.func
+        @xtc.arenas.release()                     // free the kept ones
 
-    Slots are exchanged atomically: calls in several threads have an arena each. With `huge_pages`,
-    Linux is asked for huge pages where an arena has the size of some.
+    Slots are exchanged atomically, so that concurrent calls have separate arenas. With
+    `huge_pages`, huge pages are requested from Linux for arenas of at least one huge page.
     """
 
     name: ClassVar[str] = "define-arenas"
@@ -135,7 +135,7 @@ llvm.func internal @{owner}.arena.give(%arena: !llvm.ptr) {{
 
 
 def arena_bytes(lowered: Operation) -> tuple[int, int] | None:
-    """Bytes of the arenas of a module, and the least that any plan needs; None without arenas."""
+    """Bytes of a module's arenas, and the lower bound of any plan; None without arenas."""
     for op in (op.operation for op in lowered.regions[0].blocks[0].operations):
         if op.name == "llvm.func" and symbol_of(op) == RELEASE:
             size, least = DenseI64ArrayAttr(op.attributes[ARENA])

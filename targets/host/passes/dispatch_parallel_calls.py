@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dispatch-parallel-calls: threads share the range of a call that outline-parallel-loops made."""
+"""dispatch-parallel-calls: runs the calls of outline-parallel-loops on the thread pool."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ llvm.func internal @{VARIABLE}.serial(%loop: !llvm.ptr, %context: !llvm.ptr, %co
 
 @dataclass(frozen=True)
 class DispatchParallelCalls(Pass):
-    """Run marked calls, in the llvm dialect, through the function that a table names.
+    """Run marked calls, in the llvm dialect, through the function in a table.
 
     Before:
         llvm.call @f.parallel.0(%a, %zero, %count) {xtc.parallel} : (!llvm.ptr, i64, i64) -> ()
@@ -44,9 +44,9 @@ class DispatchParallelCalls(Pass):
         // start calls table.run(@f.parallel.0.chunk, address of {%a}, %count, table.threads)
         // chunk calls @f.parallel.0(%a, %first, %last) for a part of the range
 
-    Where the body returns a status, `start` returns the `or` of the chunks' statuses. The table is
-    the global `xtc.pool`, described in `csrc/parallel.h`. The function with the body is not
-    inlined, so that the aliasing attributes of its arguments hold through all optimizations.
+    If the body returns a status, `start` returns the bitwise or of the chunks' statuses. The table
+    is the global `xtc.pool`, described in `csrc/parallel.h`. The function with the body is not
+    inlined, so that LLVM keeps the aliasing attributes of its arguments.
     """
 
     name: ClassVar[str] = "dispatch-parallel-calls"
@@ -59,7 +59,7 @@ class DispatchParallelCalls(Pass):
         dispatched: set[str] = set()
         for call in calls:
             body = FlatSymbolRefAttr(call.attributes["callee"]).value
-            if body not in dispatched:  # a loop that is unrolled has several calls of one body
+            if body not in dispatched:  # an unrolled loop has several calls of one body
                 types = [str(operand.type) for operand in call.operands][:-2]
                 text = _Dispatched(body, types, has_status=len(call.results) > 0).text()
                 define(module, text, skip=(body, VARIABLE))
@@ -81,9 +81,9 @@ def _symbol(op: Operation) -> str:
 
 @dataclass(frozen=True)
 class _Dispatched:
-    """The functions between a call and a body: they store the arguments and load them again.
+    """The functions between a call and a body, which store the arguments and load them again.
 
-    Behind the arguments is the status of all chunks, where the body returns one.
+    The status of all chunks follows the arguments, if the body returns one.
     """
 
     body: str
@@ -91,7 +91,7 @@ class _Dispatched:
     has_status: bool
 
     def text(self) -> str:
-        """Both functions, with the declarations they need."""
+        """Both functions, with the declarations that they need."""
         declarations = (
             f"llvm.func @{self.body}({self._signature}){self._result}",
             f"llvm.mlir.global external @{VARIABLE}() : {_TABLE_TYPE}",
@@ -151,7 +151,7 @@ class _Dispatched:
         ]
 
     def _chunk(self) -> list[str]:
-        arguments_type = f"!llvm.struct<({', '.join(self.types)})>"  # the context's begin
+        arguments_type = f"!llvm.struct<({', '.join(self.types)})>"  # the head of the context
         unpack = [
             f"{name} = llvm.extractvalue %all[{n}] : {arguments_type}"
             for n, name in enumerate(self._names)

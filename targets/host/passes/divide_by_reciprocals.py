@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""divide-by-reciprocals: quotients that may be products are products."""
+"""divide-by-reciprocals: replaces divisions by multiplications where that is allowed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class DivideByReciprocals(Pass):
-    """Multiply by the reciprocal wherever a division allows that.
+    """Multiply by the reciprocal wherever the division allows it.
 
     Before:
         %q = arith.divf %a, %b fastmath<arcp> : f32
@@ -21,8 +21,9 @@ class DivideByReciprocals(Pass):
         %r = arith.divf %one, %b : f32
         %q = arith.mulf %a, %r : f32
 
-    Compilers take the reciprocal out of a loop over `%a`. LLVM does so by the flag, too, but only
-    where the loop is still one, so that last bits would depend on its extent.
+    Compilers hoist the reciprocal out of a loop over `%a`. LLVM would also transform the division
+    itself, because of the flag, but only if the loop is still a loop: the last bits would then
+    depend on its extent.
     """
 
     name: ClassVar[str] = "divide-by-reciprocals"

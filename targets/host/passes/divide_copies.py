@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""divide-copies: a large copy becomes copies of dense parts, which threads share."""
+"""divide-copies: divides large copies into dense parts, which threads share."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.passes import Pass
 
-_RUN = 4096  # bytes of a dense part that are worth a call of the C library
-_PARTS = 16  # of a copy at most, among which threads share it out
+_RUN = 4096  # least bytes of a dense part for which a call of the C library pays
+_PARTS = 16  # most parts of a copy that threads share
 
 
 @dataclass(frozen=True)
 class DivideCopies(Pass):
-    """Divide copies of strided memory, as of an array into a larger one, into dense ones.
+    """Divide copies of strided memory, such as into a part of a larger array, into dense ones.
 
-    The C library copies what is dense at the speed of memory, and threads each take some parts:
-    the keys and values of earlier tokens, which a step of a language model copies, are a tenth of
-    its bytes.
+    The C library copies dense parts at memory speed, and threads share them. In a step of a
+    language model, copies of the keys and values of earlier tokens are a tenth of all bytes.
 
     Before:
         memref.copy %old, %part
@@ -43,7 +42,7 @@ class DivideCopies(Pass):
 
     Attributes:
         parallel: whether threads may share copies.
-        shared: least bytes of a copy that they do.
+        shared: least bytes of a copy that threads share.
     """
 
     name: ClassVar[str] = "divide-copies"
@@ -73,7 +72,7 @@ class DivideCopies(Pass):
 
 
 def _is_static(copy: Operation) -> bool:
-    """Whether sizes and strides are known of both sides."""
+    """Whether the sizes and strides of both sides are static."""
     types = [MemRefType(operand.type) for operand in copy.operands]
     return all(type.has_static_shape for type in types) and not any(
         stride < 0 for type in types for stride in type.get_strides_and_offset()[0]
@@ -88,7 +87,7 @@ def _is_in_parallel(copy: Operation) -> bool:
 
 
 def _dense_dims(source: Value, target: Value) -> int:
-    """How many of the last dimensions have no gaps on both sides."""
+    """The number of trailing dimensions that are dense on both sides."""
     shape = MemRefType(source.type).shape
     strides = [MemRefType(value.type).get_strides_and_offset()[0] for value in (source, target)]
     elements = 1
@@ -102,7 +101,7 @@ def _dense_dims(source: Value, target: Value) -> int:
 def _shared(
     source: Value, target: Value, ip: InsertionPoint
 ) -> tuple[Value, Value, InsertionPoint]:
-    """Parts of both in a parallel loop over the first dimension that is divided, and its body."""
+    """Parts of both sides in a parallel loop over the first dimension, and its body."""
     shape = MemRefType(source.type).shape
     dim = next((dim for dim, size in enumerate(shape) if size > 1), 0)
     count = _parts(shape[dim])
@@ -113,12 +112,12 @@ def _shared(
 
 
 def _parts(extent: int) -> int:
-    """The most equal parts up to _PARTS, or single elements where there are no equal parts."""
+    """The largest number of equal parts up to _PARTS, or of single elements if there is none."""
     return next((count for count in range(_PARTS, 1, -1) if extent % count == 0), extent)
 
 
 def _copy(source: Value, target: Value, outer: int, ip: InsertionPoint) -> None:
-    """Copy what is dense, in loops over the first `outer` dimensions."""
+    """Copy dense parts, in loops over the first `outer` dimensions."""
     for dim in range(outer):
         size = MemRefType(source.type).shape[dim]
         if size > 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""expand-reductions: a contraction reads computed weights as they were before a reshape."""
+"""expand-reductions: lets contractions read computed weights in their shape before a reshape."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _COLLAPSE = "tensor.collapse_shape"
 
 @dataclass(frozen=True)
 class ExpandReductions(Pass):
-    """Give a contraction a loop for each dimension that a reshape of its weights makes one.
+    """Give a contraction one loop for each dimension that a reshape of its weights collapses.
 
-    Weights with a scale for each group of the reduction are computed group by group, and reshaped
-    then. Without the reshape they can be computed in the loops that read them.
+    Quantized weights with a scale per group of the reduction are computed group by group, then
+    reshaped. Without the reshape they can be computed in the loops that read them.
 
     Before:
         %w = tensor.collapse_shape %parts [[0, 1], [2]] : tensor<4x16x8xf32> into tensor<64x8xf32>
@@ -67,7 +67,7 @@ def _expand(nest: Structured) -> None:
 
 
 def _joins_weights(reshape: Operation) -> bool:
-    """Whether it is of a computed constant, and for one reader."""
+    """Whether the reshape is of a computed constant, and has one reader."""
     if reshape.name != _COLLAPSE or len(list(reshape.results[0].uses)) != 1:
         return False
     computing = owner(reshape.operands[0])
@@ -79,9 +79,9 @@ def _joins_weights(reshape: Operation) -> bool:
 
 
 def _parts(nest: Structured, number: int, reshape: Operation) -> dict[int, tuple[int, ...]]:
-    """The sizes of the loops that each loop over a joined dimension becomes; empty if impossible.
+    """The sizes of the new loops for each loop over a collapsed dimension; empty if impossible.
 
-    Only loops of the reduction can be split, and only where each operand has a dimension for them.
+    Only reduction loops can be split, and only if they index one dimension of each operand.
     """
     source = shape_of(reshape.operands[0])
     groups = [list(group) for group in reshape.attributes["reassociation"]]
@@ -106,7 +106,7 @@ def _parts(nest: Structured, number: int, reshape: Operation) -> dict[int, tuple
 def _rewrite(
     nest: Structured, number: int, source: Value, parts: dict[int, tuple[int, ...]]
 ) -> None:
-    """The contraction with a loop for each part, which come where their loop was."""
+    """The contraction with the new loops in the place of the old ones."""
     loops: dict[int, list[int]] = {}
     names: list[str] = []
     old = [StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_DIMS])]
@@ -141,7 +141,7 @@ def _fresh(name: str, taken: list[str]) -> str:
 
 
 def _indices(index: Index, loops: dict[int, list[int]]) -> list[Index]:
-    """An index for each dimension that one becomes."""
+    """The indices of the expanded dimensions."""
     if index.loop is not None:
         return [Index(((loop, 1),), 0) for loop in loops[index.loop]]
     return [index.renamed([loops[loop][0] for loop in range(len(loops))])]
@@ -150,7 +150,7 @@ def _indices(index: Index, loops: dict[int, list[int]]) -> list[Index]:
 def _expanded(
     nest: Structured, number: int, parts: dict[int, tuple[int, ...]], ip: InsertionPoint
 ) -> Value:
-    """A view of an operand with a dimension for each part."""
+    """A view of an operand with the expanded dimensions."""
     value = nest.op.operands[number]
     sizes = [
         list(parts.get(index.loop, (size,))) if index.loop is not None else [size]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fill-by-vectors: buffers are filled with values other than zero one vector at a time."""
+"""fill-by-vectors: fills buffers with nonzero values one vector at a time."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _ELEMENTS = ("f32", "f64", "i8", "i16", "i32", "i64")
 class FillByVectors(Pass):
     """Lower a `linalg.fill` to loops over contiguous runs of memory, and over vectors in a run.
 
-    LLVM turns loops that store zeros into `memset`. Short inner loops that store other values it
-    unrolls completely, and then scatters elements in the loop around them.
+    LLVM turns loops that store zeros into `memset`. It unrolls short inner loops that store other
+    values completely, and then vectorizes the outer loop with scattered stores.
 
     Before:
         linalg.fill ins(%v : f32) outs(%a : memref<4x24xf32, strided<[32, 1]>>)
@@ -95,7 +95,7 @@ def _is_for_vectors(fill: Operation) -> bool:
 
 
 def _is_zero(value: Value) -> bool:
-    """True for a constant whose bytes are all zero, which minus zero's are not."""
+    """Whether it is a constant whose bytes are all zero; minus zero is not."""
     producer = owner(value)
     if producer is None or producer.name != "arith.constant":
         return False
@@ -107,7 +107,7 @@ def _is_zero(value: Value) -> bool:
 
 
 def _by_runs(target: Value, ip: InsertionPoint) -> Value:
-    """The buffer with the dimensions that are one run of memory as one."""
+    """The buffer with contiguous trailing dimensions collapsed."""
     type = target.type
     strides, offset = type.get_strides_and_offset()
     first = _first_of_run(type.shape, strides)
@@ -123,7 +123,7 @@ def _by_runs(target: Value, ip: InsertionPoint) -> Value:
 
 
 def _first_of_run(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """The first of the last dimensions that are without gaps."""
+    """The first of the contiguous trailing dimensions."""
     first = len(shape) - 1
     while first and strides[first - 1] == strides[first] * shape[first]:
         first -= 1
@@ -131,7 +131,7 @@ def _first_of_run(shape: Sequence[int], strides: Sequence[int]) -> int:
 
 
 def _loop(end: int, step: int, ip: InsertionPoint) -> tuple[Value, InsertionPoint]:
-    """A loop's counter, and where its body is written."""
+    """The index of a new loop, and the insertion point of its body."""
     loop = new_loop(0, end, step, ip=ip)
     inside = InsertionPoint(loop.op.regions[0].blocks[0])
     return loop.index, InsertionPoint(scf.yield_([], ip=inside))

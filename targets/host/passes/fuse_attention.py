@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse-attention: scores, their softmax and the sum of values run some queries at a time."""
+"""fuse-attention: computes attention by tiles of queries."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ from xtc_passes.tensor._overwrite import overwrite_inputs
 from xtc_passes.tensor._scheduled import fused_nodes
 from xtc_passes.tensor._tile import Member, TileGroup
 
-_QUERIES = 64  # of a tile at most: keys and values are read once for as many multiply-adds
-_FEWEST = 16  # queries of a tile below which reading keys again costs more than scores in memory
-_CACHE_PART = 4  # of the second-level cache is for a tile's scores; keys and values need more
+_QUERIES = 64  # most queries of a tile: keys and values are read once per tile
+_FEWEST = 16  # with fewer queries, rereading keys costs more than storing scores
+_CACHE_PART = 4  # the share of the second-level cache for scores; keys and values need more
 _OCTET = 8  # rows of most register tiles
-_PARTS = 8  # tiles that share out well among a few threads
-_PARALLEL_WORK = 1 << 18  # multiply-adds of a contraction that are worth waking threads for
+_PARTS = 8  # tiles that balance the load of a few threads
+_PARALLEL_WORK = 1 << 18  # multiply-adds of a contraction from which on threads pay
 
 
 @dataclass(frozen=True)
 class FuseAttention(Pass):
-    """Compute an attention's two contractions and the softmax between them tile by tile of queries.
+    """Compute the two contractions of an attention and the softmax between by tiles of queries.
 
-    All scores of an attention leave the first caches, to be read again by each pass of the softmax
-    and by the sum of values. Those of up to 64 queries stay in the second-level cache: their rows
-    are whole, so that each sum keeps its order, to the last bit, and no maximum has to be corrected
-    as it grows. Sixteen queries of 8,192 keys take 512 KiB. Longer rows stay as they are, and so do
-    scores of 16 KiB in all, and what has a user's schedule, runs on several devices, or is read
-    elsewhere too.
+    Computed whole, the scores of an attention do not fit into the caches near the core, and each
+    pass of the softmax and the contraction with the values reads them again. The scores of up to 64
+    queries stay in the second-level cache. Their rows are whole, so that each sum keeps its order,
+    to the last bit, and no maximum has to be corrected as it grows. The scores of 16 queries and
+    8,192 keys take 512 KiB. Longer rows stay as they are, as do attentions with at most 16 KiB of
+    scores, with a user's schedule, on several devices, or with intermediate results that other
+    operations read.
 
     Before:
         %s = linalg.generic ins(%q, %kt) { contraction }          // 12x2048x2048
@@ -68,18 +69,18 @@ class FuseAttention(Pass):
 
 
 class _Limits(FusionLimits):
-    """What may run with the contraction of an attention's values."""
+    """The operations that may be fused with the contraction with the values."""
 
     def depths(self, root: Structured) -> Sequence[int]:
-        """None: `reached` is told the loops."""
+        """None: `reached` gets the loops directly."""
         return ()
 
     def best(self, plans: Sequence[Members]) -> Members:
-        """The only one."""
+        """The only plan."""
         return plans[0]
 
     def admits(self, members: Sequence[Member], weight: int, producer: Member) -> bool:
-        """All up to the contraction of the scores, and what that begins with."""
+        """Whether a producer is one up to the contraction of the scores, or its initial value."""
         scores = [m.nest for m in members[1:] if contraction(m.nest) is not None]
         if contraction(producer.nest) is not None:
             return not scores
@@ -111,7 +112,7 @@ def _groups(
 
 
 def _query_loops(view: FunctionView, values: Contraction) -> tuple[int, ...]:
-    """The loops over heads and queries, queries last; none where no operand is a softmax's."""
+    """The loops over heads and queries, queries last; empty if no operand is a softmax."""
     nest = values.nest
     for scores in (values, values.swapped):
         producer = view.nest_of(nest.op.operands[scores.a])
@@ -123,7 +124,7 @@ def _query_loops(view: FunctionView, values: Contraction) -> tuple[int, ...]:
 
 
 def _queries(members: Members, options: FuseAttention) -> int:
-    """Queries of a tile; 0 where the members are no attention, or gain nothing by tiles."""
+    """Queries of a tile; 0 if the members are not an attention, or gain nothing by tiles."""
     inner = [member.nest for member in members[:-1]]
     scores = [nest for nest in inner if contraction(nest) is not None]
     if any(_has_weights(nest) for nest in (*scores, members[-1].nest)):
@@ -143,7 +144,7 @@ def _queries(members: Members, options: FuseAttention) -> int:
 
 
 def _least_rest(extent: int, most: int) -> int:
-    """The number from half of `most` to `most` that leaves the fewest queries, of whole octets."""
+    """The multiple of 8 from half of `most` to `most` that leaves the smallest remainder."""
     if most < 2 * _OCTET:
         return most
     octets = range(most // _OCTET * _OCTET, most // 2 - 1, -_OCTET)
@@ -151,7 +152,7 @@ def _least_rest(extent: int, most: int) -> int:
 
 
 def _has_weights(nest: Structured) -> bool:
-    """Whether this is a linear layer, with a normalisation before it that is no softmax."""
+    """Whether an operand is constant: a linear layer after a normalisation, no attention."""
     return any(map(is_constant, _inputs(nest)))
 
 

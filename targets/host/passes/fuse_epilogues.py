@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse-epilogues: initial values and consumers of a scheduled reduction move into its loops."""
+"""fuse-epilogues: moves initial values and consumers of a scheduled reduction into its loops."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from xtc_passes.tensor._tile_buffers import give_buffers
 from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_targets.host.passes._peel import inside, leading
 
-_LANES = 64  # of a vector of an epilogue: four registers, or more, of any machine
-_VECTOR_MATH = {  # instructions, and what `expand-math` computes by instructions
+_LANES = 64  # lanes of an epilogue's vectors: at least four registers on any machine
+_VECTOR_MATH = {  # functions with instructions, or with an expansion by `expand-math`
     *("math.absf", "math.ceil", "math.copysign", "math.floor", "math.fma", "math.roundeven"),
     *("math.sqrt", "math.trunc", "math.erf", "math.erfc", "math.exp", "math.tanh"),
 }
-_ROWS = 16  # of a register tile, which stays in registers where all of it is written out
+_ROWS = 16  # of a register tile, which stays in registers if it is fully unrolled
 
 
 @dataclass(frozen=True)
 class FuseEpilogues(Pass):
     """Move initial values and elementwise consumers of a scheduled reduction into its outer loops.
 
-    Where a schedule begins with loops over axes of the result, each iteration finishes a part of
-    it. The initial values of that part are computed just before; bias, activation or rounding
-    follow while the part is in a cache or in registers. The rest of the schedule stays with the
-    operation, and its first loops are treated in the same way. The consumer must be elementwise,
-    the only reader, on the same device, and without a schedule.
+    If a schedule begins with loops over axes of the result, each iteration finishes a part of the
+    result. The initial values of that part are computed just before; bias, activation or rounding
+    follow while the part is in a cache or in registers. The operation keeps the rest of its
+    schedule, whose first loops are treated in the same way. The consumer must be elementwise, the
+    only reader, on the same device, and without a schedule.
 
     Before:
         %m = linalg.matmul {loop.schedule = ["i", "k", "i#4=unroll", "j"]} ins(%a, %b) outs(%zero)
@@ -61,21 +61,21 @@ class FuseEpilogues(Pass):
 
 
 def _fuse(module: Operation) -> bool:
-    """Move what is around sums into their first loops; False where there is nothing to move."""
+    """Move producers and consumers into the first loops of reductions; False if none moved."""
     found = ApplySchedules().nests(module)
     kept = fused_nodes(module)
     moved = False
     for view in list(blocks_of(scheduled.op for scheduled in found)):
-        # Found before anything moves: what an operation is known by changes with its operands.
+        # Found before anything moves, because the key of an operation depends on its operands.
         groups = [
             (_group(view, scheduled, kept), scheduled.nest, number)
             for number, scheduled in enumerate(found)
             if scheduled.op in view.positions
         ]
         taken: list[Structured] = []
-        # The last first: what is behind an operation that moves reads something else then.
+        # The last first: operands of later operations change when an earlier one moves.
         for group, nest, number in reversed(groups):
-            # A reader of two results moves to the second of them.
+            # An operation that reads two results moves to the second one.
             if group is not None and group.root not in taken and _is_known(group):
                 taken.append(group.root)
                 _move(group, nest, f"{SCHEDULED_PREFIX}{number}")
@@ -85,7 +85,7 @@ def _fuse(module: Operation) -> bool:
 
 
 def _is_known(group: TileGroup) -> bool:
-    """False where a member reads what has moved: the next round finds it under its new key."""
+    """Whether no member reads a moved operation; otherwise the next round finds it again."""
     return all(member.nest.op in group.view.positions for member in group.members)
 
 
@@ -100,7 +100,7 @@ def _move(group: TileGroup, nest: Nest, mark: str) -> None:
 def _group(
     view: FunctionView, scheduled: Scheduled, kept: set[tuple[str, str]]
 ) -> TileGroup | None:
-    """What is computed in the first loops of a schedule; None where that is nothing more."""
+    """The operations to fuse into the first loops of a schedule; None if there are none."""
     writer = structured(scheduled.op) if scheduled.op in view.positions else None
     peeled = leading(scheduled.nest)
     if writer is None or not peeled or not _is_legal(scheduled.nest, peeled):
@@ -128,7 +128,7 @@ def _group(
 def _producer(
     view: FunctionView, writer: Structured, operand: int, loops: Sequence[int]
 ) -> Member | None:
-    """What computes an operand for this operation alone, element by element, in these loops."""
+    """The elementwise producers of operands that only this operation reads, by these loops."""
     value = writer.op.operands[operand]
     producer = view.nest_of(value)
     if producer is None or producer.reductions or len(view.uses[value]) > 1:
@@ -144,7 +144,7 @@ def _producer(
 def _epilogue(
     view: FunctionView, writer: Structured, numbers: Sequence[int], kept: set[tuple[str, str]]
 ) -> list[Member]:
-    """The only reader of a result, where it can be computed in these places; else nothing."""
+    """The only reader of a result, if it can be fused into these loops; otherwise nothing."""
     uses = view.uses.get(writer.result, [])
     readers = [view.nests.get(op) for op, _ in uses]
     reader = readers[0] if readers else None
@@ -162,9 +162,9 @@ def _epilogue(
 
 
 def _transposes(reader: Structured, loops: Sequence[int]) -> bool:
-    """Whether neighbours that an operation reads are none in its result.
+    """Whether an operation reads contiguous elements that are strided in its result.
 
-    By whole blocks of vectors it writes faster than from the tiles of a sum.
+    On its own it writes whole blocks of vectors, faster than from the tiles of a reduction.
     """
     read, written = (
         [loop for loop in order if reader.extents[loop] > 1] for order in (loops, reader.out)
@@ -173,7 +173,7 @@ def _transposes(reader: Structured, loops: Sequence[int]) -> bool:
 
 
 def _first_values(view: FunctionView, writer: Structured, numbers: Sequence[int]) -> list[Member]:
-    """What computes the initial values for this one operation, element by element."""
+    """The elementwise producers of the initial values that only this operation reads."""
     value = writer.op.operands[writer.destination]
     producer = view.nest_of(value)
     if (
@@ -192,7 +192,7 @@ def _steps(nest: Nest, peeled: Sequence[NestLoop]) -> tuple[int, ...]:
 
 
 def _is_legal(nest: Nest, peeled: Sequence[NestLoop]) -> bool:
-    """Whether what is left of the schedule is, in whole tiles and in the remainder."""
+    """Whether the rest of the schedule is legal, in whole tiles and in the remainder."""
     whole = dict(zip((loop.axis for loop in peeled), _steps(nest, peeled), strict=True))
     last = peeled[-1].axis
     rest = nest.space.size(last) % whole[last]
@@ -204,7 +204,7 @@ def _is_legal(nest: Nest, peeled: Sequence[NestLoop]) -> bool:
 
 
 def _reschedule(ops: Sequence[Operation], nest: Nest) -> None:
-    """Write what is left of the schedule to the operations that came of one, whole and rest."""
+    """Give the copies of an operation, whole tiles and remainder, the rest of its schedule."""
     peeled = leading(nest)
     for op in ops:
         sizes = dict(zip(nest.space.names, linalg.trip_counts(op), strict=True))
@@ -219,14 +219,14 @@ def _has_vectors(nest: Nest) -> bool:
 
 
 def _mark(group: TileGroup) -> None:
-    """Mark what is computed around the sum."""
+    """Mark the operations that were fused with the reduction."""
     for member in group.members:
         if LOOP_SCHEDULE not in member.nest.op.attributes:
             member.nest.op.attributes[NEIGHBOUR] = UnitAttr.get()
 
 
 def _vectorize(module: Operation) -> None:
-    """Let what is before and after the sum, and short now, be vectors along rows of its tile."""
+    """Vectorize the fused operations along the rows of the register tile."""
     for op in linalg.operations_with(module, NEIGHBOUR):
         nest = structured(op)
         if nest is not None:
@@ -246,7 +246,7 @@ def _row_loops(nest: Structured, names: Sequence[str]) -> list[NestLoop]:
 
 
 def _read_in_place(nest: Structured) -> None:
-    """Read what is written over where it is written: loops carry that value, and no other."""
+    """Read an overwritten operand through the destination: loops carry only that value."""
     arguments = nest.body.arguments
     destination = nest.destination
     for number in range(destination):
@@ -256,14 +256,14 @@ def _read_in_place(nest: Structured) -> None:
 
 
 def _unrolled(nest: Structured, loop: int) -> int:
-    """Written out where it is over the rows of a register tile, and few instructions a row."""
+    """The unroll factor: full for the rows of a register tile with few instructions per row."""
     is_last = loop == len(nest.extents) - 2
     short = not any(op.name.startswith("math.") for op in body_operations(nest.op))
     return ALL if short and is_last and 1 < nest.extents[loop] <= _ROWS else 0
 
 
 def _is_row(nest: Structured) -> bool:
-    """Whether all operands are rows along the last loop or stand still, for what vectors have."""
+    """Whether operands are rows along the last loop or invariant, and the body is vectorizable."""
     last = len(nest.extents) - 1
     used = [n for n in range(len(nest.indices)) if nest.uses_loop(n, last)]
     plain = all(_has_vector_form(op) for op in body_operations(nest.op))
@@ -273,7 +273,7 @@ def _is_row(nest: Structured) -> bool:
 
 
 def _has_vector_form(op: Operation) -> bool:
-    """Whether an operation of numbers needs no call for each element of a vector."""
+    """Whether an operation needs no call per element of a vector."""
     if op.name.startswith("math."):
         return bool(op.name in _VECTOR_MATH and isinstance(op.results[0].type, F32Type))
     return bool(op.name.startswith(("arith.", "linalg.yield")))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse-reductions: a reduction along rows runs in the loop that computes its operand."""
+"""fuse-reductions: fuses a row reduction with the producer of its operand."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from xtc.ir.passes import Pass
 class FuseReductions(Pass):
     """Fuse an elementwise operation and a reduction of its result into one with two results.
 
-    The elementwise result has other readers too, as the exponentials of a softmax have; where the
-    reduction is the only reader, `fuse-elementwise` has fused them before. The reduction's order
-    must be free (`relax-reductions`), so that it works on vectors.
+    The elementwise result has other readers too, such as the exponentials of a softmax; if the
+    reduction is the only reader, `fuse-elementwise` has already fused them. The order of the
+    reduction must be free (`relax-reductions`), so that it can run on vectors.
 
     Before:
         %e = linalg.generic ins(%x) outs(%d) { math.exp }
@@ -49,7 +49,7 @@ class FuseReductions(Pass):
 
 
 def _source(total: Structured) -> Structured | None:
-    """The elementwise producer of a reduction's only operand, where the two may become one."""
+    """The elementwise producer of a reduction's only operand, if the two can be fused, or None."""
     combining = combining_operation(total.op)
     if combining is None or not allows(combining, "reassoc") or total.destination != 1:
         return None
@@ -66,7 +66,7 @@ def _source(total: Structured) -> Structured | None:
 
 
 def _is_whole(nest: Structured, number: int) -> bool:
-    """Whether an operand has an element for each iteration, in the order of the loops."""
+    """Whether an operand has one element per iteration, in the order of the loops."""
     loops = [index.loop for index in nest.indices[number]]
     return loops == list(range(len(nest.extents)))
 
@@ -110,15 +110,15 @@ def _fuse(source: Structured, total: Structured) -> None:
 def _is_overwritten(nest: Structured, number: int) -> bool:
     """Whether the result overwrites the operand, element by element.
 
-    It is then read as what the result was before: bufferization would copy an operand that an
-    operation with a reduction also writes.
+    It is then read through the destination: bufferization would copy an operand that an operation
+    with a reduction overwrites.
     """
     value, to = nest.op.operands[number], nest.op.operands[nest.destination]
     return value == to and _is_whole(nest, number)
 
 
 def _moved(nest: Structured, values: Sequence[Value], to: Operation) -> Value:
-    """What the body of `nest` computes of `values`, its operations moved to the end of `to`."""
+    """Move the body of `nest` to the end of `to`; returns its result on `values`."""
     for argument, value in zip(nest.body.arguments, values, strict=True):
         argument.replace_all_uses_with(value)
     *ops, end = body_operations(nest.op)

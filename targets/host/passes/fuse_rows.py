@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse-rows: an operation and the producers that only it reads run a few rows at a time."""
+"""fuse-rows: tiles an operation by rows and fuses its producers into the tiles."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from xtc_targets.host.passes._row_groups import Limits, row_groups
 class FuseRows(Pass):
     """Tile the leading dimensions of a result and fuse the producers that lead to it.
 
-    A producer joins where only members read it, and read it along each tiled dimension with the
-    tile loop itself: every iteration then needs its own rows, and nothing is computed twice. It
-    must run on the same device and have no schedule from the user. A tensor between members shrinks
-    to a tile, or vanishes where its consumer can overwrite it. What several members read, as the
-    sums and the result of a layer normalization do, comes from memory once. A single operation is
-    tiled where every row reads the same operand again, as in a matmul, or where it reduces along
-    rows.
+    A producer joins if only members read it, and if they index each tiled dimension by the tile
+    loop: every iteration then needs distinct rows, and nothing is computed twice. It must run on
+    the same device and have no schedule from the user. An intermediate tensor shrinks to a tile, or
+    vanishes if its consumer can overwrite it. An operand that several members read, as in a layer
+    normalization, is read from memory once. A single operation is tiled if every row reads the same
+    operand again, as in a matmul, or if it reduces along rows.
 
     Before:
         %m = linalg.matmul ins(%a, %b)
@@ -33,13 +32,13 @@ class FuseRows(Pass):
         %r = scf.for %i = 0 to 512 step 8 { linalg.matmul on 8 rows; linalg.generic on 8 rows }
 
     Attributes:
-        rows: rows of a tile, unless they are too short to be worth a loop.
-        bytes: size of a tile between two members at most; where one row is larger, the next
-            dimension is tiled as well.
-        shared: bytes at most of operands that every tile reads in whole, such as the weights of
-            several matmuls; they stay in a second-level cache.
-        parallel: whether threads share the tiles of large tensors, also of a single operation.
-        lanes: rows of a tile at least where it reduces along them: each is a lane of a vector.
+        rows: rows of a tile, unless rows are too short for a loop over tiles to pay.
+        bytes: largest size of an intermediate tile; if one row is larger, the next dimension is
+            tiled as well.
+        shared: most bytes of operands that every tile reads in whole, such as the weights of
+            several matmuls; they stay in the second-level cache.
+        parallel: whether threads share the tiles of large tensors, even of a single operation.
+        lanes: least rows of a tile that reduces along rows: each row is a lane of a vector.
     """
 
     name: ClassVar[str] = "fuse-rows"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hoist-scales: what scales all terms of a sum alike scales the sum."""
+"""hoist-scales: moves a scale that all terms of a sum share out of the loop."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from xtc.ir.passes import Pass
 _CONVERSIONS = ("arith.sitofp", "arith.uitofp")
 _DIFFERENCES = ("arith.addf", "arith.subf")
 _FLOAT_BITS = 32
-_FIRST = 3  # of a loop's operands that it carries, behind its bounds and its step
-_FEW_TERMS = 2  # that share a scaled number: for more, scaling it once costs less than the sums
+_FIRST = 3  # the first loop-carried operand, after the bounds and the step
+_FEW_TERMS = 2  # sums that share a scaled value; with more, scaling the value once is cheaper
 _PURE = ("arith.", "affine.apply", "vector.broadcast", "vector.load", "memref.load")
 
 
 @dataclass(frozen=True)
 class HoistScales(Pass):
-    """Multiply the sum of a loop by the scale of its terms, in place of each term.
+    """Scale the sum of a loop once, instead of each of its terms.
 
-    Weights of few bits are integers with a scale for each group of them. Where a loop adds up a
-    group, its sum starts from zero and is scaled once.
+    Quantized weights are integers with a scale per group. If a loop sums a group, the sum starts
+    from zero and is scaled once.
 
     Before:
         scf.for %k = ... iter_args(%sum = %first) {
@@ -48,9 +48,10 @@ class HoistScales(Pass):
         }
         %total = arith.addf %first, (arith.mulf %last, %scale)
 
-    The terms must be integers that are converted, or differences of these, whose sums stay far from
-    the largest float. `scale` may be read in the loop, if nothing there writes memory. A number
-    that several rows multiply is scaled once for all of them, which costs less than their sums.
+    The terms must be converted integers, or differences of these, whose sums stay far from the
+    largest float. The scale may be loaded in the loop, if nothing there writes memory. A value that
+    several rows share stays scaled in the loop, once for all rows, which is cheaper than scaling
+    their sums.
     """
 
     name: ClassVar[str] = "hoist-scales"
@@ -66,14 +67,14 @@ class HoistScales(Pass):
 
 @dataclass(frozen=True)
 class _ScaledSum:
-    """A sum that a loop carries.
+    """A sum that a loop carries, whose terms have a common scale.
 
     Attributes:
-        number: of the loop's result.
-        addition: of a term.
-        factor: what the integers are multiplied by.
-        integers: the other factor of a term without its scales, as floats.
-        scales: the factors that the loop does not change.
+        number: the number of the loop's result.
+        addition: the addition of a term.
+        factor: the operand that the integers are multiplied by.
+        integers: the other operand without its scales, converted to floats.
+        scales: the loop-invariant factors.
     """
 
     number: int
@@ -97,7 +98,7 @@ def _scaled_sums(loop: Operation) -> Iterator[_ScaledSum]:
 
 
 def _has_range(value: Value) -> bool:
-    """Whether sums of integers are far from the largest float."""
+    """Whether sums of integers stay far from the largest float of the type."""
     return type_bits(value.type) >= _FLOAT_BITS
 
 
@@ -116,7 +117,7 @@ def _scaled_sum(
 
 
 def _split(value: Value, body: Block) -> tuple[Value, tuple[Value, ...]]:
-    """A product as a factor that the loop changes, and those that it does not."""
+    """A product as its varying factor and its loop-invariant ones."""
     product = owner(value)
     if product is None or product.name != "arith.mulf":
         return value, ()
@@ -128,7 +129,7 @@ def _split(value: Value, body: Block) -> tuple[Value, tuple[Value, ...]]:
 
 
 def _is_invariant(value: Value, body: Block) -> bool:
-    """Whether a loop that writes no memory does not change the value."""
+    """Whether a value is invariant in a loop that writes no memory."""
     op = owner(value)
     if op is None:
         return bool(value.owner != body)
@@ -165,7 +166,7 @@ def _hoist(loop: Operation, sum: _ScaledSum) -> None:
 
 
 def _move_before(value: Value, loop: Operation, body: Block) -> None:
-    """Move what computes an invariant value out of the loop."""
+    """Move an invariant value, and its producers, out of the loop."""
     op = owner(value)
     if op is not None and op.block == body:
         for operand in op.operands:

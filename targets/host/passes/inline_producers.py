@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""inline-producers: an elementwise producer is computed on the vectors that read it."""
+"""inline-producers: computes elementwise producers on the vectors that read them."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from xtc_targets.host.passes._vector_readings import Reading, reading_of
 
 @dataclass(frozen=True)
 class InlineProducers(Pass):
-    """Compute an elementwise operation on the vectors that read its result, where each reads anew.
+    """Compute an elementwise operation on the vectors that read its result, each element once.
 
-    The result needs no buffer, and its operands are read as they are stored: weights of few bits
-    become numbers in registers. Nothing is computed twice: each loop between the operation and the
-    vector must read another part of the result.
+    The result needs no buffer, and its operands are read as stored: quantized weights are converted
+    in registers. Nothing is computed twice: each iteration of the loops between the operation and
+    the vector must read a different part of the result.
 
     Before:
         %w = linalg.generic ins(%codes : tensor<16x64xi8>) { arith.sitofp }
@@ -64,7 +64,7 @@ class InlineProducers(Pass):
 
 
 def _suits(nest: Structured) -> bool:
-    """Whether the body does as well on vectors, and each operand has an element for each lane."""
+    """Whether the body works on vectors, and each operand has an element per lane."""
     indices = [index for row in nest.indices for index in row]
     return (
         len(nest.op.results) == 1
@@ -77,7 +77,7 @@ def _suits(nest: Structured) -> bool:
 
 
 def _inline(nest: Structured, reading: Reading) -> None:
-    """Compute the vector that is read, and drop the operation."""
+    """Compute the vector that is read, and erase the operation."""
     vectors = _Vectors(VectorType(reading.op.results[0].type).shape, reading.ip)
     begins = [vectors.sum(row) for row in reading.offsets]
     values = {
@@ -96,7 +96,7 @@ def _inline(nest: Structured, reading: Reading) -> None:
 def _window(
     nest: Structured, number: int, reading: Reading, begins: Sequence[Number]
 ) -> tuple[list[Number], list[int | None]]:
-    """Where the vector begins in an operand, and which of its dimensions the vector's are."""
+    """The offsets of the vector in an operand, and the operand's dimensions along it."""
     dims = {loop: dim for dim, loop in enumerate(nest.out)}
     row = nest.indices[number]
     own = {dims[index.loop]: n for n, index in enumerate(row) if index.loop is not None}
@@ -118,7 +118,7 @@ class _Vectors:
         return total
 
     def read(self, source: Value, starts: Sequence[Number], dims: Sequence[int | None]) -> Value:
-        """From a tensor, along these dimensions of it; its elements repeat along others."""
+        """Read a vector from a tensor along these of its dimensions; None broadcasts."""
         lanes = [AffineConstantExpr.get(0) if d is None else AffineDimExpr.get(d) for d in dims]
         element = source.type.element_type
         return vector.transfer_read(
@@ -132,14 +132,14 @@ class _Vectors:
         )
 
     def compute(self, op: Operation, operands: Sequence[Value]) -> Value:
-        """What an operation of a body computes, for all elements at once."""
+        """The result of an operation of a body on vectors."""
         if not operands:
             return op.clone(ip=self.ip).operation.results[0]
         type = VectorType.get(self.shape, op.results[0].type)
         return rebuilt(op, [self.of(value) for value in operands], [type], ip=self.ip).results[0]
 
     def of(self, value: Value) -> Value:
-        """The vector whose elements are all `value`, if it is none."""
+        """`value` as a vector; a scalar is broadcast."""
         if isinstance(value.type, VectorType):
             return value
         return vector.broadcast(VectorType.get(self.shape, value.type), value, ip=self.ip)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""interleave-operands: operands get the layout that dot-product instructions read."""
+"""interleave-operands: gives operands the layout of dot-product instructions."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ from xtc_targets.host.passes._narrow_contraction import NarrowContraction, host_
 from xtc_targets.host.passes._offset_reduction import OFFSET, without_offset
 from xtc_targets.host.passes._operand_copies import Body, axis, copied, padded, split, untransposed
 
-_LANES = 4  # of the narrowest instruction: rows of the panel are multiples of it
+_LANES = 4  # of the narrowest instruction; rows of the panel are padded to multiples
 _PANEL = 1  # the operand with the columns
 
 
 @dataclass(frozen=True)
 class InterleaveOperands(Pass):
-    """Put the elements of K that one instruction adds up side by side, with a loop over them.
+    """Put the elements of K that one instruction reduces next to each other.
 
-    The pass is for contractions whose schedule vectorizes some iterations of K. Elements of operand
-    a are neighbours already, or a is copied; operand b, the panel, is copied where the schedule
-    packs it. K is padded with zeros to a multiple of the group, and the columns to whole vectors.
-    Where the instruction takes a as unsigned, 128 is added to a signed a, and 128 times the
-    column's sum is subtracted from the initial values.
+    The pass is for contractions whose schedule vectorizes some iterations of K. It adds an
+    innermost loop over the elements of a group. If those elements of operand a are not contiguous,
+    a is copied. Operand b, the panel, is copied in the loop in which the schedule packs it. K is
+    padded with zeros to a multiple of the group, and the columns to whole vectors. If the
+    instruction takes a as unsigned, 128 is added to a signed a, and 128 times the column's sum is
+    subtracted from the initial values.
 
     Before:
         linalg.matmul {loop.schedule = ["j=pack:1", "i", "k", "j#32=vectorize", "k#2=vectorize"]}
@@ -48,7 +49,7 @@ class InterleaveOperands(Pass):
           ["j=fuse:1", "i", "k", "j#32=vectorize", "t=vectorize"]} ins(%a : 8x32x2xbf16, %p)
 
     Attributes:
-        features: the processor's features with such instructions, in LLVM's spelling: the first
+        features: the processor features with such instructions, in LLVM's spelling; the first one
             that suits a contraction is used.
     """
 
@@ -70,7 +71,7 @@ class InterleaveOperands(Pass):
             remove_attributes(module, SCHEDULED_PREFIX)
 
     def _contraction(self, scheduled: Scheduled) -> tuple[NarrowContraction, Dot]:
-        """The contraction and its instruction. Raises UserError where none suits the schedule."""
+        """The contraction and its instruction. Raises UserError if none suits the schedule."""
         nest = structured(scheduled.op)
         contraction = host_contraction(nest) if nest is not None else None
         dot = dot_for(self.features, contraction.element) if contraction is not None else None
@@ -80,7 +81,7 @@ class InterleaveOperands(Pass):
 
 
 def _suits(dot: Dot, contraction: NarrowContraction, loops: Nest) -> bool:
-    """Whether the instruction does what the schedule asks for."""
+    """Whether the instruction implements the schedule's vectors."""
     groups = group_loops(loops)
     tiles = [loop.tile or 0 for loop in loops.loops if loop.axis == groups[0].axis]
     return (
@@ -123,7 +124,7 @@ class _Rewrite:
         return [self._extent(loop) for loop in loops]
 
     def _rows_of_a(self, value: Value) -> Value:
-        """Operand a with the new loop innermost, as a view where that suffices."""
+        """Operand a with the new loop innermost, as a view if that suffices."""
         loops = self.contraction.loops(0)
         position = loops.index(self.contraction.k)
         value = split(padded(value, self._sizes(loops), self.ip), position, self.dot.group, self.ip)
@@ -144,7 +145,7 @@ class _Rewrite:
 
     @property
     def _last(self) -> int:
-        """The new loop, over the elements that one instruction adds up."""
+        """The new loop, over the elements that one instruction reduces."""
         return len(self.contraction.nest.extents)
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""join-loops: loops that walk all operands of an elementwise operation in one go become one."""
+"""join-loops: collapses loops of elementwise operations over contiguous dimensions."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.passes import Pass
 
-_Chains = list[list[int]]  # loops, each chain of which becomes one
+_Chains = list[list[int]]  # chains of loops, each of which becomes a single loop
 
 
 @dataclass(frozen=True)
 class JoinLoops(Pass):
-    """Collapse dimensions that follow each other without a gap in every buffer that has them.
+    """Collapse dimensions that are contiguous in every buffer that has them.
 
-    Rows and columns of an image are such dimensions, wherever its channels are. One loop over 196
-    pixels has twelve whole vectors of 16; fourteen loops over 14 pixels have none.
+    Rows and columns of an image are such dimensions, whatever the position of its channels. A loop
+    over 196 pixels has twelve whole vectors of 16; fourteen loops over 14 pixels have none.
 
     Before:
         linalg.transpose ins(%a : memref<14x14x64xf32>) outs(%b : memref<64x14x14xf32>)
@@ -57,7 +57,7 @@ class JoinLoops(Pass):
 
 
 def _suits(nest: Structured) -> bool:
-    """Whether all loops are parallel, and each dimension of a buffer is walked whole by one."""
+    """Whether all loops are parallel, and one loop runs over each whole dimension of a buffer."""
     return (
         not nest.reductions
         and not any(op.name == "linalg.index" for op in body_operations(nest.op))
@@ -76,7 +76,7 @@ def _is_walked_whole(nest: Structured, number: int) -> bool:
 
 
 def _chains(nest: Structured) -> _Chains:
-    """The loops in the order of the result's dimensions, with those that can be joined together."""
+    """The loops in the order of the result's dimensions, as chains of joinable loops."""
     chains = [[nest.out[0]]] if nest.out else []
     for first, second in itertools.pairwise(nest.out):
         if all(_is_one_run(nest, number, first, second) for number in range(len(nest.indices))):
@@ -87,7 +87,7 @@ def _chains(nest: Structured) -> _Chains:
 
 
 def _is_one_run(nest: Structured, number: int, first: int, second: int) -> bool:
-    """Whether the second loop ends where the first one goes on, if an operand has them at all."""
+    """Whether the two loops are contiguous in an operand, if it has them at all."""
     loops = [index.loop for index in nest.indices[number]]
     if first not in loops and second not in loops:
         return True
@@ -114,7 +114,7 @@ def _rewrite(nest: Structured, chains: _Chains, ip: InsertionPoint) -> None:
 def _collapsed(
     value: Value, row: Sequence[Index], chains: _Chains, ip: InsertionPoint
 ) -> tuple[Value, list[Index]]:
-    """An operand with the dimensions of each chain as one, and their indices."""
+    """An operand with the dimensions of each chain collapsed, and its index."""
     own = [number for number, chain in enumerate(chains) if any(i.loop == chain[0] for i in row)]
     loops = [index.loop for index in row]
     own.sort(key=lambda number: loops.index(chains[number][0]))

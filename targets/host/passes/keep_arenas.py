@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""keep-arenas: a module keeps the arenas of its calls for the next ones."""
+"""keep-arenas: keeps the arenas of a module's calls for later calls."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from xtc.ir.passes import Pass
 
 TAKE = ".arena.take"
 GIVE = ".arena.give"
-"""How the names of the functions end that define-arenas writes."""
+"""The suffixes of the functions that define-arenas defines."""
 
 
 @dataclass(frozen=True)
 class KeepArenas(Pass):
-    """Take arenas from those that earlier calls left, and leave them for later calls.
+    """Reuse the arenas of earlier calls, instead of an allocation per call.
 
     Before:
         %arena = memref.alloc() {xtc.arena = array<i64: 512, 512>} : memref<512xi8>
@@ -29,8 +29,8 @@ class KeepArenas(Pass):
         %arena = call @net.arena.take() : () -> memref<512xi8>
         call @net.arena.give(%arena)
 
-    The functions are only declared here; `define-arenas` writes them in the llvm dialect. The pass
-    runs after check-allocations, which knows what may fail by its name.
+    The functions are only declared here; `define-arenas` defines them in the llvm dialect. The pass
+    runs after check-allocations, which recognizes allocations by their names.
     """
 
     name: ClassVar[str] = "keep-arenas"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""order-loops: the innermost loop of a reduction becomes one that a compiler can vectorise."""
+"""order-loops: moves a loop that compilers can vectorize innermost in reductions."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from xtc.ir.passes import Pass
 class OrderLoops(Pass):
     """Put a parallel loop of unit stride innermost in contractions, convolutions and poolings.
 
-    Neighbouring iterations then write neighbouring elements and read neighbouring or equal
-    elements, and each element is still accumulated in order: vector code needs no freedom to
-    reorder reductions. The parallel loop before it moves into the reductions too, where a large
-    operand would otherwise be read again in each of its iterations. Reductions along rows have no
-    such loop: there a loop over a few rows goes innermost, whose accumulations are independent.
+    Consecutive iterations then write consecutive elements and read consecutive or equal elements,
+    and each element is still accumulated in order: vectorization does not reorder reductions. The
+    parallel loop before it moves into the reductions too, if each of its iterations would otherwise
+    read a large operand again. Reductions along rows have no such loop; there, a loop over a few
+    rows, whose accumulations are independent, moves innermost.
 
     Before:
         linalg.matmul {loop.dims = ["i", "j", "k"]}
@@ -31,7 +31,7 @@ class OrderLoops(Pass):
         linalg.generic {loop.dims = ["k", "i", "j"]}
 
     Attributes:
-        bytes: size of the part of the result that the two innermost loops accumulate at most.
+        bytes: largest part of the result that the two innermost loops accumulate.
     """
 
     name: ClassVar[str] = "order-loops"
@@ -49,7 +49,7 @@ class OrderLoops(Pass):
 
 
 def _order(nest: Structured, bytes: int) -> list[int] | None:
-    """The loops of `nest`, outermost first; None where they are best left alone."""
+    """The best order of the loops of `nest`, outermost first; None to keep the order."""
     inner = nest.last_parallel_loop
     if inner is None or not (nest.vector_loop == inner or _crosses_few_rows(nest, inner)):
         return None
@@ -66,7 +66,7 @@ def _crosses_few_rows(nest: Structured, inner: int) -> bool:
 
 
 def _is_read_again(nest: Structured, loop: int) -> bool:
-    """True where every iteration of `loop` would read the same large operand."""
+    """Whether every iteration of `loop` would read the same large operand."""
     still = nest.out[: nest.out.index(loop) + 1]
     return any(
         not nest.uses_loop(number, loop) and nest.touched_bytes(number, still) > SMALL_BYTES
@@ -75,7 +75,7 @@ def _is_read_again(nest: Structured, loop: int) -> bool:
 
 
 def _interchange(nest: Structured, order: list[int]) -> None:
-    """Rebuild `nest` with loop `order[n]` at place n."""
+    """Rebuild `nest` with loop `order[n]` at position n."""
     positions = [order.index(loop) for loop in range(len(order))]
     rows = [tuple(index.renamed(positions) for index in row) for row in nest.indices]
     attributes = labels(nest.op)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""outline-kernels: the operators of a large function become functions, equal ones a single one."""
+"""outline-kernels: moves operators into functions, which equal operators share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from xtc.ir.passes import Pass
 from xtc_passes.lower._outlined import outlined
 
 _COMPUTING = ("linalg.", "scf.for", "memref.copy")
-# What stands between the operations of an operator and touches no memory.
+# Operations that may stand between those of an operator, and access no memory.
 _PASSIVE = ("arith.constant", "ub.", "memref.alloc", "memref.get_global", "memref.subview")
 _VIEWS = ("memref.collapse_shape", "memref.expand_shape", "memref.cast", "memref.reinterpret_cast")
 _NODE_ID = re.compile(rf"{NODE_ID_PREFIX}[^,}}]*_")
@@ -33,7 +33,7 @@ _NODE_ID = re.compile(rf"{NODE_ID_PREFIX}[^,}}]*_")
 
 @dataclass(frozen=True)
 class OutlineKernels(Pass):
-    """Make a function of the operations of each operator, and one function of equal ones.
+    """Move the operations of each operator into a function, and let equal operators share one.
 
     Before:
         func.func @net(%x) { linalg.fill; linalg.generic {matmul0}; linalg.fill; linalg.generic .. }
@@ -42,16 +42,15 @@ class OutlineKernels(Pass):
                              call @net.kernel.matmul0(%a, %w1, %b) {xtc.node = "matmul1"} }
         func.func private @net.kernel.matmul0(..)
 
-    Arguments are the buffers that a kernel uses, constants too, so that equal layers with other
-    weights share a function. Whole networks have tens of layers and few kinds of them: what follows
-    works on each kind once, and on small functions. LLVM knows that arguments do not overlap, which
-    it cannot know of parts of an arena: a depthwise convolution took twice the time. Functions for
-    devices stay as they are. A call names the operator that its results are for: the padding of a
-    convolution belongs to the loops that compute it together with what follows, and the sum of a
-    mean to what divides it.
+    Arguments are the buffers that a kernel uses, constants included, so that equal layers with
+    different weights share a function. Networks have tens of layers of few kinds: later passes work
+    on each kind once, and on small functions. LLVM can assume that arguments do not overlap, but
+    not that parts of an arena do not: a depthwise convolution took twice the time. Functions for
+    devices stay as they are. A call names the operator that its results belong to: the padding that
+    is fused into a convolution belongs to the convolution, and the sum of a mean to its division.
 
     Attributes:
-        at_least: the fewest operators of a function that is taken apart.
+        at_least: the fewest operators of a function that is outlined.
     """
 
     name: ClassVar[str] = "outline-kernels"
@@ -78,7 +77,7 @@ class _Kernel:
 
     @cached_property
     def nodes(self) -> list[str]:
-        """All that it computes a part of, in the order of the text; those that are known."""
+        """The known graph nodes that it computes a part of, in the order of the IR."""
         inside = (
             node
             for outer in self.ops
@@ -90,7 +89,7 @@ class _Kernel:
 
 
 def _can_be_cut(function: Operation) -> bool:
-    """Whether it has one block, buffers of known sizes, and nothing for a device."""
+    """Whether it has one block, buffers of static sizes, and no device operations."""
     described = str(function.attributes.get("arg_attrs", ""))
     if len(function.regions[0].blocks) != 1 or ON_DEVICE in described:
         return False
@@ -146,7 +145,7 @@ def _outline(module: Operation, around: Operation, kernels: list[_Kernel]) -> No
             caller.attributes["callee"] = FlatSymbolRefAttr.get(known[text])
             made.erase()
         else:
-            while name in known.values():  # an operator whose operations do not follow each other
+            while name in known.values():  # an operator whose operations are not consecutive
                 name += "_"
             made.attributes["sym_name"] = StringAttr.get(name)
             caller.attributes["callee"] = FlatSymbolRefAttr.get(name)
@@ -154,9 +153,9 @@ def _outline(module: Operation, around: Operation, kernels: list[_Kernel]) -> No
 
 
 def _owners(kernels: list[_Kernel]) -> dict[str, str]:
-    """For each node, that of the last kernel that computes a part of it.
+    """For each node, the node of the last kernel that computes a part of it.
 
-    A kernel that computes parts of several nodes brings these together.
+    A kernel that computes parts of several nodes merges these.
     """
     owners: dict[str, str] = {}
     for kernel in (kernel for kernel in kernels if kernel.node):
@@ -168,7 +167,7 @@ def _owners(kernels: list[_Kernel]) -> dict[str, str]:
 
 
 def _alignments(module: Operation) -> dict[str, Attribute]:
-    """How constants are aligned, by symbol."""
+    """The alignments of constants by symbol."""
     found = (op.operation for op in module.regions[0].blocks[0].operations)
     return {
         str(StringAttr(op.attributes["sym_name"]).value): op.attributes["alignment"]
@@ -180,7 +179,7 @@ def _alignments(module: Operation) -> dict[str, Attribute]:
 def _move(
     name: str, ops: list[Operation], around: Operation, alignments: Mapping[str, Attribute]
 ) -> tuple[Operation, Operation]:
-    """A function with these operations, and the call in their place."""
-    # `no_inline` of func.func does not reach LLVM; a profile needs the calls.
+    """Move these operations into a function, and call it in their place."""
+    # `no_inline` of func.func is not passed on to LLVM, and a profile needs the calls.
     attributes = {"passthrough": ArrayAttr.get([StringAttr.get("noinline")])}
     return outlined(name, ops, around, attributes, alignments)

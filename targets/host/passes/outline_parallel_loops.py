@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""outline-parallel-loops: bodies of parallel loops become functions over a range of iterations."""
+"""outline-parallel-loops: moves parallel bodies into functions over a range of iterations."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class OutlineParallelLoops(Pass):
           scf.for %i = %first to %last step %c1 { body(%a, %i) } }
 
     The call runs the whole loop; `dispatch-parallel-calls` then lets threads share it. The
-    arguments are the buffers that the body uses, `llvm.noalias` where they are known not to
-    overlap; a vector that was computed before is in a buffer, too.
+    arguments are the buffers that the body uses, with `llvm.noalias` if they are known not to
+    overlap. Vectors from outside are passed in buffers.
     """
 
     name: ClassVar[str] = "outline-parallel-loops"
@@ -75,7 +75,7 @@ def _is_inside(op: Operation, loops: list[Operation]) -> bool:
 
 
 def _outline(loop: Operation, around: Operation, number: int) -> None:
-    """Move the loop's body to a function before `around`, and call that in the loop's place."""
+    """Move the loop's body to a function before `around`, and call it in place of the loop."""
     name = f"{StringAttr(around.attributes['sym_name']).value}.parallel.{number}"
     counts = [count for _, count, _ in _dimensions(loop)]
     with loop.context, loop.location:
@@ -97,7 +97,7 @@ def _outline(loop: Operation, around: Operation, number: int) -> None:
 
 
 def _function(name: str, values: list[Value]) -> Block:
-    """The entry of an empty function that takes the values and a range of iterations."""
+    """The entry block of a new function that takes the values and a range of iterations."""
     index = IndexType.get()
     types = [*(value.type for value in values), index, index]
     nothing = DictAttr.get({})
@@ -111,7 +111,7 @@ def _function(name: str, values: list[Value]) -> Block:
 
 
 def _move_body(loop: Operation, first: Value, last: Value) -> Operation:
-    """A plain loop over the range with the body of `loop`, which is left empty."""
+    """A plain loop over the range with the body of `loop`, whose own body is left empty."""
     chunk = new_loop(first, last, 1)
     copy_paths(loop, chunk.op)
     source = loop.regions[0].blocks[0]
@@ -125,13 +125,13 @@ def _move_body(loop: Operation, first: Value, last: Value) -> Operation:
 
 
 def copy_paths(source: Operation, target: Operation) -> None:
-    """Let an operation have the paths of the loops that it stands for."""
+    """Copy the paths of the loops that an operation stands for."""
     for name in (name for name in source.attributes if name.startswith(LOOP_PATH)):
         target.attributes[name] = source.attributes[name]
 
 
 def _indices(loop: Operation, iteration: Value) -> list[Value]:
-    """Where an iteration is in each dimension, the last of which runs fastest."""
+    """The index in each dimension of an iteration; the last dimension runs fastest."""
     coordinates: list[Value] = []
     dimensions = _dimensions(loop)
     for position, (start, count, step) in reversed(list(enumerate(dimensions))):
@@ -145,7 +145,7 @@ def _indices(loop: Operation, iteration: Value) -> list[Value]:
 
 
 def _dimensions(loop: Operation) -> list[tuple[int, int, int]]:
-    """Start, number of iterations and step by dimension. Raises CompileError where not constant."""
+    """Start, iterations and step by dimension. Raises CompileError if they are not constant."""
     if loop.operands:
         raise CompileError(
             "a parallel loop's bounds are known only at run time, or it is not on memrefs",

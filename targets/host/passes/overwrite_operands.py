@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""overwrite-operands: results are written over operands that nothing reads any more."""
+"""overwrite-operands: lets results overwrite operands that nothing reads any more."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from xtc_targets.host.passes._element_order import Use, come_before, is_known, u
 
 @dataclass(frozen=True)
 class OverwriteOperands(Pass):
-    """Let a result be in the buffer of an operand that its operation is the last to read.
+    """Put a result into the buffer of an operand that its operation reads last.
 
     Before:
         linalg.generic ins(%x, %y) outs(%sum)    // %sum[i] = %x[i] + %y[i]; %x is not read again
     After:
         linalg.generic ins(%x, %y) outs(%x)
 
-    The operation may be a loop nest, of which each iteration has read its elements of the operand
-    before it writes those of the result: a normalisation by rows, or threads with some rows each.
-    A convolution starts sums in its result before it adds a residual, which stays apart. Buffers
-    are dense and of the same size; one that an argument for a result takes over becomes that
-    argument.
+    The operation may be a loop nest if each iteration reads its elements of the operand before it
+    writes those of the result, as in a row-wise normalisation or in a loop that threads share by
+    rows. A convolution that adds a residual starts its accumulators in the result first, so the
+    residual keeps its buffer. Both buffers are dense and of the same size. If one of them is an
+    argument for a result, the argument is kept.
     """
 
     name: ClassVar[str] = "overwrite-operands"
@@ -51,24 +51,24 @@ class OverwriteOperands(Pass):
 
 @dataclass(frozen=True)
 class _Buffer:
-    """An allocation or an argument, and its uses, with the operations of the function around."""
+    """An allocation or an argument, and its uses by position of the function's operations."""
 
     value: Value
     uses: tuple[tuple[int, Use], ...]
 
     @property
     def first(self) -> int:
-        """The number of the first operation that uses it."""
+        """The position of the first operation that uses it."""
         return min(number for number, _ in self.uses)
 
     @property
     def last(self) -> int:
-        """The number of the last operation that uses it."""
+        """The position of the last operation that uses it."""
         return max(number for number, _ in self.uses)
 
     @property
     def type(self) -> MemRefType:
-        """Its shape and element type."""
+        """Its type: shape and element type."""
         return MemRefType(self.value.type)
 
     def at(self, number: int) -> list[Use]:
@@ -76,13 +76,13 @@ class _Buffer:
         return [use for around, use in self.uses if around == number]
 
     def fits(self, other: _Buffer) -> bool:
-        """Whether it has as many bytes, of elements of the same type."""
+        """Whether it has the same size and element type."""
         same_element = self.type.element_type == other.type.element_type
         return same_element and nbytes(self.type) == nbytes(other.type)
 
 
 def _overwrite(function: Operation) -> None:
-    """Go through results in the order in which they are written."""
+    """Merge buffers, in the order in which results are written."""
     ending: dict[int, list[_Buffer]] = {}
     for result in sorted(_buffers(function), key=lambda buffer: buffer.first):
         at = result.first
@@ -99,7 +99,7 @@ def _takes(result: _Buffer, operand: _Buffer, at: int) -> bool:
 
 
 def _buffers(function: Operation) -> list[_Buffer]:
-    """The allocations of a function, and arguments for results, whose uses are all known."""
+    """The allocations of a function and its arguments for results, if all uses are known."""
     ops = [op.operation for op in function.regions[0].blocks[0].operations]
     order = {op: number for number, op in enumerate(ops)}
     values = [op.results[0] for op in ops if op.name == "memref.alloc" and not len(op.operands)]
@@ -123,9 +123,9 @@ def _buffer(value: Value, order: Mapping[Operation, int], function: Operation) -
 
 
 def _is_for_a_result(argument: _Buffer) -> bool:
-    """Whether what an argument holds before the call is never read, as far as is easily seen.
+    """Whether the initial contents of an argument are provably never read.
 
-    It is only ever written, or its first operation writes all of it.
+    It is only written, or its first use overwrites all of it.
     """
     if all(use.is_overwriting for _, use in argument.uses):
         return True
@@ -147,7 +147,7 @@ def _merged(operand: _Buffer, result: _Buffer) -> _Buffer:
 
 
 def _reshaped(value: Value, type: MemRefType, before: Operation) -> Value:
-    """A dense buffer in another shape; itself where it has that shape."""
+    """A dense buffer in another shape, or the buffer itself if it has that shape."""
     if value.type == type:
         return value
     static = ([0], list(type.shape), list(type.get_strides_and_offset()[0]))

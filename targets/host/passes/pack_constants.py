@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pack-constants: constants that a loop packs are stored packed."""
+"""pack-constants: packs constants at build time instead of in loops."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ _READS = (
 
 @dataclass(frozen=True)
 class PackConstants(Pass):
-    """Store a constant in the order in which a loop packs its tiles, so that it is packed once.
+    """Store a constant in the order in which a loop packs its tiles.
 
-    A constant whose tiles are copied before each use, or widened, or that is transposed, becomes a
+    A constant that is transposed, or whose tiles are copied or widened before each use, becomes a
     new global in that order. The module's attribute `xtc.packed` describes the new global as a
-    strided view of the old one; the copy is made when the artefact is built. The old global goes if
-    nothing else reads it; where a table is looked up at a few places alone, as by a gather of the
-    embeddings that a last product reads too, they are read from the new globals.
+    strided view of the old one; its contents are copied when the artefact is built. The old global
+    is erased if nothing else reads it. If its only other readers look up a few elements, as a
+    gather of embeddings that the last contraction reads too, they read the new globals instead.
 
     Before:
         %0 = memref.get_global @w : memref<256x64xf32>
@@ -75,7 +75,8 @@ class PackConstants(Pass):
         }
         packed: dict[Attribute, Packed] = {}
         with module.context:
-            # Copies of what is transposed come first: nothing reads it transposed as a whole then.
+            # Copies of transposed tensors come first: then nothing reads the whole transposed
+            # tensor.
             for name in (*_COPIES, _SLICE):
                 _erase_dead_reads(module)
                 for op in [op for op in outer_operations(module) if op.name == name]:
@@ -91,13 +92,13 @@ class PackConstants(Pass):
 
 
 def _is_plain(op: Operation) -> bool:
-    """Whether this is a constant in the host's memory, whose values are elsewhere."""
+    """Whether this is a host constant whose values are stored beside the code."""
     known = {"sym_name", "type", "constant", "alignment"}
     return "constant" in op.attributes and set(op.attributes) <= known
 
 
 def _tiles(op: Operation, globals: dict[str, Operation]) -> Tiles | None:
-    """What `op` copies, if it is tiles of a constant that are read, and only read."""
+    """The tiles that `op` copies, if they are tiles of a constant and only read, or None."""
     if op.name == "linalg.transpose" or (op.name == _SLICE and _is_widened(op)):
         copied = op.results[0]
     elif op.name != _SLICE and len(op.operands) == 1 and "memory_space" not in op.attributes:
@@ -109,9 +110,9 @@ def _tiles(op: Operation, globals: dict[str, Operation]) -> Tiles | None:
 
 
 def _is_widened(op: Operation) -> bool:
-    """Whether a tile in a loop is read by an elementwise operation alone, which makes it wider.
+    """Whether the only reader of a tile in a loop is an elementwise operation that widens it.
 
-    Or it makes another one wider, as it does where this is the scale of weights of few bits.
+    It may also widen another operand, if the tile has the scales of quantized weights.
     """
     uses = list(op.results[0].uses)
     nest = structured(uses[0].owner.operation) if len(uses) == 1 else None
@@ -124,7 +125,7 @@ def _is_widened(op: Operation) -> bool:
 
 
 def _is_only_read(value: Value) -> bool:
-    """Whether neither the tensor nor a part of it is where something else is written."""
+    """Whether neither the tensor nor a part of it is a destination."""
     for use in value.uses:
         op = use.owner
         if op.name == _SLICE:
@@ -139,7 +140,7 @@ def _is_only_read(value: Value) -> bool:
 
 
 def _stored(tiles: Tiles, packed: dict[Attribute, Packed], globals: dict[str, Operation]) -> Packed:
-    """The global with these tiles: one for all that read them, declared beside the old one."""
+    """The global with these tiles, which all readers share, declared next to the old one."""
     origin = tiles.origin
     if origin not in packed:
         old, type = globals[tiles.symbol], tiles.type
@@ -151,7 +152,7 @@ def _stored(tiles: Tiles, packed: dict[Attribute, Packed], globals: dict[str, Op
 
 
 def _replace(op: Operation, tiles: Tiles, symbol: str) -> None:
-    """Read tiles of a new global where `op` copies them."""
+    """Read the tiles of a new global instead of the copies that `op` makes."""
     packed = _load(tiles, symbol)
     ip = InsertionPoint(op)
     starts: list[Offset] = [_number(window, ip) for window in tiles.windows]
@@ -163,7 +164,7 @@ def _replace(op: Operation, tiles: Tiles, symbol: str) -> None:
 
 
 def _load(tiles: Tiles, symbol: str) -> Value:
-    """The new global as a tensor, where the old one is."""
+    """The new global as a tensor, next to the old one."""
     loaded = owner(tiles.loaded)
     assert loaded is not None  # noqa: S101  it was found by its maker
     ip = InsertionPoint(loaded)
@@ -173,12 +174,12 @@ def _load(tiles: Tiles, symbol: str) -> Value:
 
 
 def _number(window: Window, ip: InsertionPoint) -> Value:
-    """Which of the places it is."""
+    """The number of the window's current offset."""
     return binary(arith.divui, window.offset, window.step, ip)
 
 
 def _look_up_packed(module: Operation, packed: Sequence[Packed]) -> None:
-    """Read single elements from packed constants, where all that is left of the old one is that."""
+    """Read single elements from packed constants, if nothing else reads the old ones."""
     _erase_dead_reads(module)
     by_symbol: dict[str, list[Packed]] = {}
     for constant in packed:
@@ -195,7 +196,7 @@ def _look_up_packed(module: Operation, packed: Sequence[Packed]) -> None:
 
 
 def _readers(load: Operation) -> list[Operation]:
-    """What reads a constant as a tensor, or else as it is."""
+    """The readers of a constant as a tensor, or else of the global itself."""
     uses = [use.owner.operation for use in load.results[0].uses]
     return [
         reader
@@ -213,14 +214,14 @@ def _is_look_up(op: Operation) -> bool:
 
 
 def _erase_dead_reads(module: Operation) -> None:
-    """Drop what reads constants for nothing."""
+    """Erase reads of constants whose results are unused."""
     for op in reversed(outer_operations(module)):
         if op.name in _READS and not any(True for _ in op.results[0].uses):
             op.erase()
 
 
 def _erase_unread(module: Operation, globals: dict[str, Operation]) -> None:
-    """Drop the constants that nothing reads any more."""
+    """Erase the constants that nothing reads any more."""
     _erase_dead_reads(module)
     read = {
         FlatSymbolRefAttr(op.attributes["name"]).value

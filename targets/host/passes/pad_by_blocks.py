@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pad-by-blocks: a large image is padded some rows at a time, just before loops read them."""
+"""pad-by-blocks: pads large images in blocks of rows, just before loops read them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from xtc_passes.tensor._padding import (
 )
 from xtc_targets.host.passes._row_loop import RowLoop, row_loop
 
-_ROWS = 8  # iterations of a block at most
-_AGAIN = 1.7  # rows that blocks copy, of those they advance by, at most
+_ROWS = 8  # most iterations per block
+_AGAIN = 1.7  # most copied rows per row that a block advances by
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class PadByBlocks(Pass):
     """Pad a large tensor in blocks of rows, each just before the loop iterations that read it.
 
     The loop runs over the rows of a result and reads a window of rows of the padded tensor. Blocks
-    overlap as windows do. A block is still in a cache when it is read.
+    overlap, because the windows do. A block is still in a cache when it is read.
 
     Before:
         %p = tensor.insert_slice %x into %fill[0, 1, 1, 0]
@@ -46,7 +46,7 @@ class PadByBlocks(Pass):
             tensor.extract_slice %q[0, %h - %b, %w, %c] [1, 3, 10, 16] } }
 
     Attributes:
-        bytes: least size of a padded tensor that is padded by blocks, and largest size of a block.
+        bytes: the least size of a tensor that is padded by blocks, and the largest size of a block.
     """
 
     name: ClassVar[str] = "pad-by-blocks"
@@ -70,7 +70,7 @@ class PadByBlocks(Pass):
 
 @dataclass(frozen=True)
 class _Blocks:
-    """A padded tensor, the loop that reads it, and how many of its iterations make a block."""
+    """A padded tensor, the loop that reads it, and the number of its iterations per block."""
 
     padding: Padding
     loop: RowLoop
@@ -78,12 +78,12 @@ class _Blocks:
 
     @property
     def rows(self) -> int:
-        """Rows of the padded tensor that a block reads."""
+        """The number of rows of the padded tensor in a block."""
         return self.loop.rows(self.count)
 
     @property
     def shape(self) -> list[int]:
-        """Of what a block reads."""
+        """The shape of a block."""
         return self._with_rows(self.rows, shape_of(self.padding.result))
 
     def _with_rows(self, rows: int, sizes: Sequence[int]) -> list[int]:
@@ -91,7 +91,7 @@ class _Blocks:
         return [*sizes[:dim], rows, *sizes[dim + 1 :]]
 
     def padded(self, first: Value | int, ip: InsertionPoint) -> Value:
-        """The rows from number `first` of the padded tensor on."""
+        """A block: the rows of the padded tensor from number `first` on."""
         padding, dim = self.padding, self.loop.dimension
         block = empty(self.shape, padding.result, ip)
         starts = self._with_rows(0, padding.offsets)
@@ -106,7 +106,7 @@ class _Blocks:
         return _for(end, self.rows, block, ip, self._fill_row)
 
     def _row(self, number: int, first: Value | int, ip: InsertionPoint) -> Value:
-        """Where a row of the padded tensor is in the block, or the end of it that is nearest."""
+        """The position of a row of the padded tensor in the block, clamped to its ends."""
         here = linear_offset([(number, 1), (first, -1)], ip)
         below = numbers.binary(arith.maxsi, here, 0, ip)
         return numbers.binary(arith.minsi, below, self.rows, ip)
@@ -131,7 +131,7 @@ def _bytes(value: Value) -> int:
 
 
 def _count(padding: Padding, loop: RowLoop, most: int) -> int:
-    """Iterations of a block: as many as fit; 0 where blocks would be small for their overlap."""
+    """The most iterations of a block that fit; 0 if blocks would mostly overlap."""
     row = _bytes(padding.result) // shape_of(padding.result)[loop.dimension]
     for count in range(min(_ROWS, loop.trips), 0, -1):
         if loop.trips % count == 0 and loop.rows(count) * row <= most:
@@ -167,6 +167,6 @@ def _for(
     ip: InsertionPoint,
     body: Callable[[Value, Value, InsertionPoint], Value],
 ) -> Value:
-    """A loop that changes a tensor row by row."""
+    """A loop that carries a tensor and updates it row by row."""
     rows = for_each(lower, upper, 1, [into], lambda row, held, at: [body(row, held[0], at)], ip)
     return rows[0]

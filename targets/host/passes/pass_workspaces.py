@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pass-workspaces: buffers that a kernel allocates for a call of it become arguments."""
+"""pass-workspaces: turns the temporary buffers of kernels into arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class PassWorkspaces(Pass):
-    """Let callers of kernels allocate what those need for the time of a call.
+    """Let the callers of kernels allocate their temporary buffers.
 
     Before:
         call @net.kernel.a(%x) {xtc.node = "a"}
@@ -36,8 +36,8 @@ class PassWorkspaces(Pass):
         call @net.kernel.a(%x, %b) {xtc.node = "a"}
         func.func private @net.kernel.a(%x, %b) { ... }
 
-    The caller then has all buffers of the network, and can let them share memory. What is allocated
-    in a loop, or by a thread, stays.
+    The caller then owns all buffers of the network, and can let them share memory. Allocations in a
+    loop, or by a thread, stay.
     """
 
     name: ClassVar[str] = "pass-workspaces"
@@ -54,7 +54,7 @@ class PassWorkspaces(Pass):
 
 
 def _pass(kernel: Operation, calls: Sequence[Operation]) -> None:
-    """Turn the allocations of a kernel's own block into arguments of it and of its calls."""
+    """Turn the top-level allocations of a kernel into arguments of it and of its calls."""
     block = kernel.regions[0].blocks[0]
     allocs = [
         op.operation

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plan-arena: the buffers of a network share one allocation by their lifetimes."""
+"""plan-arena: places the buffers of a network in one allocation by their lifetimes."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class PlanArena(Pass):
         %arena = memref.alloc() {xtc.arena = array<i64: 512, 512>} : memref<512xi8>
         %a = memref.view %arena[%c0][]; %b = memref.view %arena[%c256][]
 
-    A buffer lives from the first operation of the function that uses it to the last. The attribute
-    has the arena's bytes, and the most that are alive at the same time: no plan needs less. Buffers
-    that a loop carries stay as they are.
+    A buffer lives from the first to the last operation of the function that uses it. The attribute
+    has the size of the arena, and the lower bound of any plan: the most bytes that are live at the
+    same time. Buffers that a loop carries stay as they are.
     """
 
     name: ClassVar[str] = "plan-arena"
@@ -62,14 +62,14 @@ def _calls_kernels(function: Operation) -> bool:
 
 @dataclass(frozen=True)
 class Buffer:
-    """An allocation, and when it is used."""
+    """An allocation and its lifetime."""
 
     alloc: Operation
     extent: Extent
 
 
 def buffers_of(function: Operation) -> Iterator[Buffer]:
-    """The allocations of the function's own block whose uses are all known."""
+    """The top-level allocations of a function whose uses are all known."""
     ops = [op.operation for op in function.regions[0].blocks[0].operations]
     order = {op: number for number, op in enumerate(ops)}
     for alloc in ops:
@@ -84,7 +84,7 @@ def buffers_of(function: Operation) -> Iterator[Buffer]:
 
 
 def _escapes(op: Operation) -> bool:
-    """Whether an operation hands the buffer on."""
+    """Whether the buffer escapes through an operation."""
     return op.name.startswith(("scf.yield", "cf.", "func.return")) or any(
         isinstance(result.type, MemRefType) for result in op.results
     )
@@ -104,7 +104,7 @@ def _plan(function: Operation) -> None:
 
 
 def arena_of(size: int, least: int) -> Value:
-    """Allocate an arena of `size` bytes, of which no plan could need less than `least`."""
+    """Allocate an arena of `size` bytes; `least` is the lower bound of any plan."""
     type = MemRefType.get([size], IntegerType.get_signless(8))
     alignment = IntegerAttr.get(IntegerType.get_signless(64), _LINE)
     arena = memref.alloc(type, [], [], alignment=alignment)
@@ -113,7 +113,7 @@ def arena_of(size: int, least: int) -> Value:
 
 
 def replace(buffers: Sequence[Buffer], offsets: Sequence[Value], arena: Value) -> None:
-    """Let buffers be views of the arena at these offsets."""
+    """Replace buffers by views of the arena at these offsets."""
     for buffer, offset in zip(buffers, offsets, strict=True):
         result = buffer.alloc.results[0]
         with InsertionPoint(buffer.alloc):

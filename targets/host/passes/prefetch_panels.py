@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""prefetch-panels: while a panel of weights is read, the next one is fetched from memory."""
+"""prefetch-panels: prefetches the next panel of weights while one is read."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 
 _LINE = 64  # bytes of a cache line
-_FIRST_LEVEL = 3  # of `memref.prefetch`: into all caches; a line is asked for more than once
-_GROUP = 4  # iterations that fetch together: copies of a body that LLVM may write out
-_MANY = 4  # lines in one iteration at most: processors have ten or so requests under way
+_FIRST_LEVEL = 3  # locality of `memref.prefetch`: into all caches, because lines are read again
+_GROUP = 4  # iterations that prefetch together: copies of a body that LLVM may unroll
+_MANY = 4  # most lines per iteration: processors have about ten requests in flight
 
 
 @dataclass(frozen=True)
 class PrefetchPanels(Pass):
-    """Prefetch the next panel of a packed array, spread evenly over the iterations that read one.
+    """Prefetch the next panel of a packed array, evenly over the iterations that read a panel.
 
-    A panel is `%w[%n, ..]`: loops around it choose %n, loops inside run over all the rest, and some
-    of them, the rows of a result, read all of it again. Weights of a network come from memory in
-    each call; without this, the first row of each panel waits for them, the others do not.
+    A panel is `%w[%n, ..]`: outer loops choose %n, inner loops run over all other dimensions, and
+    some of the inner loops, over the rows of the result, read the whole panel again. The weights of
+    a network come from memory in each call; without prefetches, the first row of each panel waits
+    for them. A blocked reduction has panels `%w[%n, %b, ..]`, and %b + 1 or %n + 1 is next.
 
     Before:
         scf.for %j = 0 to 8 { scf.for %i = 0 to 14 { scf.for %k = 0 to 512 {
@@ -52,13 +53,13 @@ class PrefetchPanels(Pass):
             memref.prefetch %lines[16 * (%first + (%i * 512 + %k) * 1024 / 7168)]
             vector.load %w[%j, %k, 0] : memref<8x512x32xf32>, vector<16xf32> } } }
 
-    The last panel fetches itself: nothing beyond the array is touched.
+    The last panel prefetches itself, so that nothing beyond the array is accessed.
 
     Attributes:
-        bytes: least size of an array whose panels are fetched, or of all constants of the module
-            together: what is smaller stays in a cache from call to call, and each prefetch is an
-            instruction (3 to 5 % of a convolution's time; where a network's constants are not in a
-            cache, prefetches of small ones too save 5 % of it).
+        bytes: least size of an array whose panels are prefetched, or of all constants of the module
+            together. Smaller ones stay in a cache between calls, and prefetches cost instructions
+            (3 to 5 % of a convolution's time). If a network's constants do not fit into a cache,
+            prefetches of small ones too save 5 % of its time.
     """
 
     name: ClassVar[str] = "prefetch-panels"
@@ -68,10 +69,10 @@ class PrefetchPanels(Pass):
         require_positive(self)
 
     def run(self, module: Operation) -> None:
-        longest: dict[tuple[Value, Value], _Panel] = {}
+        longest: dict[tuple[Value, ...], _Panel] = {}
         least = 0 if _constant_bytes(module) >= self.bytes else self.bytes
         for panel in _panels(module):
-            key = (panel.array, panel.number)
+            key = (panel.array, *panel.indices)
             best = longest.get(key)
             if panel.array_bytes >= least and (best is None or panel.trips > best.trips):
                 longest[key] = panel
@@ -94,42 +95,54 @@ def _type_bytes(type: MemRefType) -> int:
 
 @dataclass(frozen=True)
 class _Panel:
-    """A panel that a nest of loops reads.
+    """A panel that a loop nest reads.
 
     Attributes:
         array: all panels.
-        number: of this one, the array's first index.
-        loops: those inside of what computes the number, outermost first, with known bounds.
+        indices: the first indices of the array, which select this panel.
+        loops: the loops that these indices do not depend on, outermost first, with known bounds.
     """
 
     array: Value
-    number: Value
+    indices: tuple[Value, ...]
     loops: tuple[Operation, ...]
 
     @property
     def type(self) -> MemRefType:
-        """The array's."""
+        """The type of the array."""
         return MemRefType(self.array.type)
 
     @property
     def array_bytes(self) -> int:
-        """Of all panels."""
+        """Bytes of all panels."""
         return _type_bytes(self.type)
 
     @property
+    def count(self) -> int:
+        """The number of panels in the array."""
+        return math.prod(self.type.shape[: len(self.indices)])
+
+    @property
     def lines(self) -> int:
-        """Cache lines of one panel; 0 where it is none in whole."""
-        size = self.array_bytes // self.type.shape[0]
+        """Cache lines of a panel; 0 if its size is not a multiple of a line."""
+        size = self.array_bytes // self.count
         return 0 if size % _LINE else size // _LINE
+
+    def following(self, ip: InsertionPoint) -> numbers.Number:
+        """The position of the next panel in the array; the last panel is its own successor."""
+        position: numbers.Number = 0
+        for index, size in zip(self.indices, self.type.shape, strict=False):
+            position = numbers.add(numbers.multiply(position, size, ip), index, ip)
+        return numbers.minimum(numbers.add(position, 1, ip), self.count - 1, ip)
 
     @property
     def trips(self) -> int:
-        """How often the innermost loop's body runs for one panel."""
+        """Iterations of the innermost loop per panel."""
         return math.prod(numbers.known_trips(loop) or 0 for loop in self.loops)
 
 
 def _panels(module: Operation) -> Iterator[_Panel]:
-    """Panels read by vectors in innermost loops, once for each array and loop."""
+    """Panels that vectors in innermost loops read, once per array and loop."""
     for loop in [op for op in all_operations(module) if op.name == "scf.for"]:
         inside = [op for op in all_operations(loop) if op != loop]
         if any(op.name == "scf.for" for op in inside):
@@ -146,29 +159,30 @@ def _panels(module: Operation) -> Iterator[_Panel]:
 
 
 def _panel(access: Access, innermost: Operation) -> _Panel | None:
-    """The panel of a read in this loop; None where it reads anything else."""
-    number, *rest = access.indices
+    """The panel that a read in this loop belongs to, the largest one; None for other reads."""
     type = MemRefType(access.memref.type)
     dense = type.has_static_shape and type.affine_map == AffineMap.get_identity(type.rank)
-    if not rest or not dense or isinstance(numbers.known(number), int):
+    if not dense or isinstance(numbers.known(access.indices[0]), int):
         return None
-    loops = _inside(number, innermost)
-    whole = all(
-        _is_whole(index, size, loops) for index, size in zip(rest, type.shape[1:], strict=True)
-    )
-    if not loops or not whole or any(numbers.known_trips(loop) is None for loop in loops):
-        return None
-    return _Panel(access.memref, number, tuple(loops))
+    for count in range(1, type.rank):
+        selected, rest = access.indices[:count], access.indices[count:]
+        loops = _inside(selected, innermost)
+        if any(numbers.known_trips(loop) is None for loop in loops):
+            return None
+        sizes = zip(rest, type.shape[count:], strict=True)
+        if loops and all(_is_whole(index, size, loops) for index, size in sizes):
+            return _Panel(access.memref, tuple(selected), tuple(loops))
+    return None
 
 
-def _inside(number: Value, innermost: Operation) -> list[Operation]:
-    """The loops around and with the innermost one that a value does not depend on."""
+def _inside(selected: Sequence[Value], innermost: Operation) -> list[Operation]:
+    """The innermost loop and those around it that no value depends on."""
     chain: list[Operation] = []
     loop = innermost
     while loop is not None and loop.name == "scf.for":
         chain.insert(0, loop)
         loop = loop.operation.parent
-    needed = set(_arguments(number))
+    needed = {argument for value in selected for argument in _arguments(value)}
     while chain and not needed.isdisjoint(_variables(chain)):
         chain.pop(0)
     return chain
@@ -179,7 +193,7 @@ def _variables(loops: Sequence[Operation]) -> list[Value]:
 
 
 def _arguments(value: Value) -> Iterator[Value]:
-    """The arguments of blocks that a number is computed from."""
+    """The block arguments that a number is computed from."""
     if isinstance(value, BlockArgument):
         yield value
     elif isinstance(value, OpResult):
@@ -188,7 +202,7 @@ def _arguments(value: Value) -> Iterator[Value]:
 
 
 def _is_whole(index: Value, size: int, loops: Sequence[Operation]) -> bool:
-    """Whether an index is a constant, or runs over its dimension in one of the loops."""
+    """Whether an index is constant, or one of the loops runs over its whole dimension."""
     if isinstance(numbers.known(index), int):
         return True
     for loop in loops:
@@ -199,14 +213,13 @@ def _is_whole(index: Value, size: int, loops: Sequence[Operation]) -> bool:
 
 
 def _fetch_next(panel: _Panel) -> None:
-    """Fetch lines of the next panel at the start of iterations: of few loops, if these are enough.
+    """Prefetch lines of the next panel at the start of iterations of the fewest loops that suffice.
 
-    A line that is there already costs an instruction, and the iterations of a reduction are many:
-    where they are more than the lines, they run in groups, each of which fetches.
+    Each prefetch costs an instruction, and a reduction has many iterations. If there are more
+    iterations than lines, they run in groups with one prefetch per group.
     """
     lines, ip = panel.lines, InsertionPoint(panel.loops[0])
-    following = numbers.minimum(numbers.add(panel.number, 1, ip), panel.type.shape[0] - 1, ip)
-    base = numbers.multiply(following, lines, ip)
+    base = numbers.multiply(panel.following(ip), lines, ip)
     flat = _flat(panel, ip)
     done: numbers.Number = 0
     trips = 1
@@ -229,12 +242,12 @@ def _fetch_next(panel: _Panel) -> None:
 
 
 def _divisor(count: int, most: int) -> int:
-    """The largest divisor of a number that is no larger than `most` and _GROUP; 1 at least."""
+    """The largest divisor of `count` up to `most` and _GROUP; at least 1."""
     return next(size for size in range(max(1, min(most, _GROUP)), 0, -1) if count % size == 0)
 
 
 def _grouped(loop: Operation, size: int) -> Operation:
-    """A new loop around a loop, which runs `size` of its iterations in each of the new one's."""
+    """A new loop around `loop`, which runs `size` of its iterations per iteration."""
     if size == 1:
         return loop
     lower, upper, step, *initial = loop.operands
@@ -251,14 +264,14 @@ def _grouped(loop: Operation, size: int) -> Operation:
 
 
 def _iteration(loop: Operation, ip: InsertionPoint) -> numbers.Number:
-    """The number of the iteration that a loop is in."""
+    """The number of a loop's current iteration."""
     lower, _, step = (numbers.known(value) for value in list(loop.operands)[:3])
     variable = loop.regions[0].blocks[0].arguments[0]
     return numbers.divide_unsigned(numbers.subtract(variable, lower, ip), step, ip)
 
 
 def _elements(panel: _Panel) -> int:
-    """Of a cache line."""
+    """Elements of a cache line."""
     return _LINE * 8 // element_bits(panel.array)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""record-kernels: a program writes down when it starts and when each of its kernels ends."""
+"""record-kernels: lets a program record when it starts and when each kernel ends."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from xtc_targets.host.build import CLOCKS, STAMPS, WINDOW
 _STAMP = "xtc.stamp"
 _READ = "xtc.read"
 _CLOCK_MONOTONIC = 1  # <linux/time.h>
-_UNKNOWN = -1  # operations
+_UNKNOWN = -1  # number of operations
 
 _READINGS = {
     "tsc": 'llvm.call_intrinsic "llvm.readcyclecounter"() : () -> i64',
     "cntvct": 'llvm.inline_asm has_side_effects "mrs $0, CNTVCT_EL0", "=r" : () -> i64',
     "": "llvm.call @xtc.monotonic() : () -> i64",
 }
-"""What reads the counters that `steady_counter` names."""
+"""The code that reads the counters of `steady_counter`."""
 
 _TEXT = """\
 llvm.func @clock_gettime(i32, !llvm.ptr) -> i32
@@ -100,7 +100,7 @@ llvm.func @{clocks}(%times: !llvm.ptr) {{
 
 @dataclass(frozen=True)
 class RecordKernels(Pass):
-    """Read a counter before the first call of a kernel, and after each, in the llvm dialect.
+    """Read a counter before the first call of a kernel and after each call, in the llvm dialect.
 
     Before:
         llvm.call @net.kernel.a(..) {xtc.node = "a"}
@@ -110,12 +110,12 @@ class RecordKernels(Pass):
         llvm.call @net.kernel.a(..) {xtc.node = "a"}; llvm.call @xtc.stamp(1)
         llvm.call @net.kernel.b(..) {xtc.node = "b"}; llvm.call @xtc.stamp(2)
 
-    `counter` is the processor's counter of steady rate, "tsc" or "cntvct"; without one the program
-    reads the monotonic clock, which takes longer. The variable `xtc.stamps` has the counts of the
-    last call; a program that runs in several threads at once mixes them. The variable `xtc.window`
-    has the number of the first one that is recorded, and how many are. The function `xtc.clocks`
-    writes a count, the monotonic clock, and a count again. The module's attribute `xtc.profile` has
-    node, kernel, all nodes and executed operations of each call.
+    `counter` is the processor's counter with a constant rate, "tsc" or "cntvct"; without one the
+    program reads the monotonic clock, which takes longer. The variable `xtc.stamps` has the counts
+    of the last call; concurrent calls of a program mix their counts. The variable `xtc.window` has
+    the number of the first recorded count, and the number of recorded counts. The function
+    `xtc.clocks` writes a count, the monotonic clock, and a count again. The module's attribute
+    `xtc.profile` has node, kernel, all nodes and executed operations of each call.
     """
 
     name: ClassVar[str] = "record-kernels"
@@ -147,7 +147,7 @@ class RecordKernels(Pass):
         define(module, self._definitions(len(calls) + 1), skip=known)
 
     def _definitions(self, count: int) -> str:
-        """What is called and written; `count`: of stamps."""
+        """The functions and variables that stamps need, for `count` stamps."""
         names = {"stamp": _STAMP, "stamps": STAMPS, "window": WINDOW, "clocks": CLOCKS}
         numbers = {"count": count, "clock": _CLOCK_MONOTONIC}
         return _TEXT.format(read=_READ, reading=_READINGS[self.counter], **names, **numbers)
@@ -163,7 +163,7 @@ def _named(op: Operation) -> ArrayAttr:
 
 
 def recorded_kernels(lowered: Operation) -> Sequence[RecordedKernel]:
-    """The calls that a program records, in their order."""
+    """The calls that a program records, in order."""
     if PROFILE not in lowered.attributes:
         return ()
     found = []

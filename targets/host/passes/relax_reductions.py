@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""relax-reductions: long contiguous reductions of floats may run in any order."""
+"""relax-reductions: allows any order in long contiguous reductions of floats."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from xtc.ir.mlir import Operation
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 
-_SHORT_ROW = 32  # neighbouring elements; LLVM makes no vectors of fewer
+_SHORT_ROW = 32  # contiguous elements; LLVM does not vectorize shorter rows
 
 
 @dataclass(frozen=True)
 class RelaxReductions(Pass):
-    """Allow LLVM several vectors of partial results where a reduction is contiguous.
+    """Allow LLVM several vectors of partial results in contiguous reductions.
 
-    In order, a sum is one chain of additions, each of which waits for the previous addition. Short
-    reductions are left to `transpose-row-reductions`, which needs no freedom. The order depends on
-    the extent of the reduction alone, not on the number of rows. The largest or smallest of zeros
+    In order, a sum is one chain of additions, each of which waits for the previous one. Short
+    reductions are left to `transpose-row-reductions`, which keeps their order. The order depends
+    only on the extent of the reduction, not on the number of rows. The maximum or minimum of zeros
     may have either sign, and NaN stays NaN. A reduction with a schedule stays as it is.
 
     Before:
@@ -37,7 +37,7 @@ class RelaxReductions(Pass):
         linalg.generic ... { arith.addf %s, %a fastmath<reassoc> }
 
     Attributes:
-        extent: of the reduction, from which on its order is free.
+        extent: least extent of a reduction with a free order.
     """
 
     name: ClassVar[str] = "relax-reductions"
@@ -55,7 +55,7 @@ class RelaxReductions(Pass):
 
 
 def _innermost(nest: Structured) -> int | None:
-    """The innermost loop where it is a reduction along neighbouring elements."""
+    """The innermost loop if it is a contiguous reduction, or None."""
     long = [loop for loop in nest.reductions if nest.extents[loop] > 1]
     if not long or not nest.runs_along_rows:
         return None
@@ -64,7 +64,7 @@ def _innermost(nest: Structured) -> int | None:
 
 
 def _relax(op: Operation, nest: Structured, inner: int, extent: int) -> None:
-    """Let the operation that combines the total and an element run in any order where that pays."""
+    """Allow any order for the combining operation of a reduction, if that pays."""
     if nest.body.arguments[nest.destination] not in list(op.operands):
         return
     if op.name in FLOAT_EXTREMES:
@@ -77,10 +77,10 @@ def _relax(op: Operation, nest: Structured, inner: int, extent: int) -> None:
 
 
 def _put_total_last(op: Operation, nest: Structured) -> None:
-    """Make what is known so far the second operand.
+    """Make the accumulator the second operand.
 
-    The maximum of x86 is its second operand where one is NaN. A NaN found earlier then stays by
-    itself, and only new elements have to be tested, outside of the chain.
+    The maximum instruction of x86 returns its second operand if either is NaN. A NaN in the
+    accumulator then stays, and only new elements must be tested, outside of the chain.
     """
     first, second = op.operands
     if first == nest.body.arguments[nest.destination]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""separate-empties: what is written to has a tensor for itself."""
+"""separate-empties: gives each operation a separate empty tensor to write to."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ class SeparateEmpties(Pass):
         %e0 = tensor.empty(); %f0 = tensor.empty(); %f = linalg.fill outs(%f0) ...
         %e1 = tensor.empty(); %g0 = tensor.empty(); %g = linalg.fill outs(%g0) ...
 
-    Equal empty tensors are one after `cse`, and bufferization would give them one buffer, with
-    copies where two values in it are alive. Each gets a buffer for itself, and what a slice is
-    filled for is seen: `eliminate-empty-tensors` runs next and puts it where it is inserted. An
-    empty tensor in another shape is an empty tensor of that shape.
+    `cse` merges equal empty tensors, and bufferization would give them one buffer, with copies if
+    two values in it are live. Separate tensors avoid that, and show where each slice is inserted:
+    `eliminate-empty-tensors` runs next and computes the slice in place. A reshaped empty tensor
+    becomes an empty tensor of the new shape.
     """
 
     name: ClassVar[str] = "separate-empties"
 
     def run(self, module: Operation) -> None:
-        # All of them first: the name of a view that is gone cannot be asked for.
+        # Collected first: the name of an erased view cannot be read.
         for op in [op for op in outer_operations(module) if op.name == _EMPTY]:
             with module.context, op.location:
                 _separate(op)
 
 
 def _separate(op: Operation) -> None:
-    """An empty tensor for each use of one, and of its slices and shapes."""
+    """Create an empty tensor for each use of `op`, and of its slices and reshapes."""
     for view in _views(op):
         _separate(view)
     value = op.results[0]
@@ -54,7 +54,7 @@ def _separate(op: Operation) -> None:
 
 
 def _views(op: Operation) -> list[Operation]:
-    """Slices and shapes of an empty tensor beside it, of known sizes: they are empty as well."""
+    """Slices and reshapes of an empty tensor in its block, of static sizes: they are empty too."""
     users = [use.owner.operation for use in op.results[0].uses]
     return [
         user

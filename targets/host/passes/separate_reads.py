@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""separate-reads: each operation that reads a buffer as a tensor has a separate tensor of it."""
+"""separate-reads: gives each reader of an input or constant a separate tensor."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class SeparateReads(Pass):
         %t0 = bufferization.to_tensor %weights; %t1 = bufferization.to_tensor %weights
         %a = linalg.matmul ins(%x, %t0); %b = linalg.matmul ins(%a, %t1)
 
-    Bufferization compares each reader of a tensor with all others, which takes time that grows with
-    the square of the steps of an unrolled recurrent network. What is never written need not be
-    compared. Tensors that may be written stay as they are.
+    Bufferization compares each reader of a tensor with all others. Its time grows with the square
+    of the number of readers, for example in an unrolled recurrent network. Tensors that are never
+    written need no such comparison. Tensors that may be written stay as they are.
     """
 
     name: ClassVar[str] = "separate-reads"
@@ -37,7 +37,7 @@ class SeparateReads(Pass):
 
 
 def _separate(op: Operation) -> None:
-    """A tensor for each use of `op` but one."""
+    """Create a tensor for each use of `op` except the first."""
     uses = [(use.owner, use.operand_number) for use in op.results[0].uses]
     for reader, number in uses[1:]:
         reader.operands[number] = op.clone(InsertionPoint(op)).operation.results[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serialize-parallel-loops: parallel loops become sequential loops with the same path."""
+"""serialize-parallel-loops: turns parallel loops into sequential ones with the same path."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SerializeParallelLoops(Pass):
     After:
         scf.for %i = %c0 to %c8 step %c1 { body(%i) } {"./i"}
 
-    MLIR's `scf-forall-to-for` does the others, but drops the loops' paths.
+    MLIR's `scf-forall-to-for` handles the others, but drops the paths of loops.
     """
 
     name: ClassVar[str] = "serialize-parallel-loops"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""share-buffers: what is copied is computed, or read, where the other end of the copy is."""
+"""share-buffers: removes copies by letting source and destination share memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xtc_targets.host.passes._strided_views import allows_strides, replace_by_vi
 
 @dataclass(frozen=True)
 class ShareBuffers(Pass):
-    """Let a buffer that is copied to a part of another, or from it, be that part.
+    """Replace a buffer that is copied to or from a part of another buffer by that part.
 
     Before:
         %a = memref.alloc() : memref<4x8xf32>
@@ -25,10 +25,10 @@ class ShareBuffers(Pass):
         %part = memref.subview %both[0, 8] [4, 8] [1, 1]
         linalg.exp ins(%x) outs(%part)
 
-    The operands of a concatenation are computed in its result so, the inside of a padded tensor
-    within its border, and a residual is read there. It happens where each read still finds what it
-    found before: neither end changes while the other one's contents are needed. The copies are
-    those between the operators of a function, not those inside loops.
+    The operands of a concatenation are then computed in its result, the inside of a padded tensor
+    within its border, and a residual is read there. The copy is removed if every read keeps its
+    result: neither buffer may change while the contents of the other one are needed. The pass
+    handles copies between the operators of a function, not those inside loops.
     """
 
     name: ClassVar[str] = "share-buffers"
@@ -43,14 +43,14 @@ class ShareBuffers(Pass):
 
 
 def _share(function: Operation) -> bool:
-    """Do without the copies of a function that are not needed; whether there were any."""
+    """Remove unnecessary copies of a function; returns whether there were any."""
     ops = [op.operation for op in function.regions[0].blocks[0].operations]
     copies = [op for op in ops if op.name == "memref.copy"]
     return sum(_remove(copy, function) for copy in copies) > 0
 
 
 def _narrow(function: Operation) -> None:
-    """Make buffers as large as the only part of them that is used."""
+    """Shrink buffers to the only part of them that is used."""
     ops = [op.operation for op in function.regions[0].blocks[0].operations]
     for op in [op for op in ops if op.name == "memref.alloc" and not len(op.operands)]:
         parts = [use.owner.operation for use in op.results[0].uses]
@@ -69,7 +69,7 @@ def _narrow(function: Operation) -> None:
 
 
 def _remove(copy: Operation, function: Operation) -> bool:
-    """Let one end of a copy be the other where that is possible, and drop the copy."""
+    """Merge the two buffers of a copy if that is possible, and erase the copy."""
     if is_same_memory(*copy.operands):
         copy.erase()
         return True

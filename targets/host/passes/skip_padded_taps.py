@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""skip-padded-taps: a convolution reads no borders, where much of what it would read is border."""
+"""skip-padded-taps: computes dilated convolutions without reading their large borders."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from xtc_passes.tensor._padding import Padding, padding_of
 from xtc_passes.tensor._scheduled import fused_nodes
 
 _CONVOLUTION = "linalg.conv_2d_nhwc_hwcf"
-_MOST_KEPT = 0.75  # of the multiplications: the sums are read and written once for each tap
+_MOST_KEPT = 0.75  # of the multiplications: accumulators are read and written once per tap
 _SEGMENTS = "operandSegmentSizes"
 _Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class SkipPaddedTaps(Pass):
-    """Add up a dilated convolution tap by tap, each over the pixels that it reads within the image.
+    """Compute a dilated convolution tap by tap, each over the pixels that it reads in the image.
 
-    Taps of large dilation read zeros of the border for many pixels: of 3 x 3 with dilation 18, an
-    image of 33 x 33 and its size kept, 60 % of the multiplications are by zeros. It is done where a
-    quarter of them is left out at least. Convolutions with a user's schedule stay.
+    With a large dilation, taps read zeros of the border for many pixels: a 3 x 3 convolution with
+    dilation 18 on a 33 x 33 image, padded to keep its size, multiplies by zero in 60 % of the
+    multiplications. The pass applies if it avoids at least a quarter of them. Convolutions with a
+    user's schedule stay.
 
     Before:
         %p = tensor.insert_slice %x into %zeros[0, 18, 18, 0] [1, 33, 33, 8] [1, 1, 1, 1]
@@ -61,9 +62,9 @@ class _Convolution:
 
     Attributes:
         nest: the convolution.
-        padding: of its image, by zeros.
-        rows, columns: for each tap along that dimension the results that it does not read borders
-            for, as a range.
+        padding: the zero padding of its image.
+        rows, columns: for each tap along the dimension, the range of results for which it reads no
+            border.
     """
 
     nest: Structured
@@ -73,13 +74,13 @@ class _Convolution:
 
     @property
     def kept(self) -> float:
-        """The part of the multiplications that is not by zeros of the border."""
+        """The fraction of the multiplications that are not by zeros of the border."""
         _, height, width, _ = shape_of(self.nest.result)
         both = [sum(end - start for start, end in taps) for taps in (self.rows, self.columns)]
         return math.prod(both) / (height * width * len(self.rows) * len(self.columns))
 
     def rewrite(self) -> None:
-        """Add up the taps, and drop the convolution."""
+        """Accumulate the taps, and erase the convolution."""
         op = self.nest.op
         ip = InsertionPoint(op)
         total = op.operands[2]
@@ -90,7 +91,7 @@ class _Convolution:
         op.erase()
 
     def _add(self, taps: tuple[tuple[int, _Range], ...], total: Value, ip: InsertionPoint) -> Value:
-        """`total` and the products of one tap, (row, results) and (column, results)."""
+        """`total` plus the contribution of one tap: (row, results) and (column, results)."""
         op = self.nest.op
         numbers, ranges = zip(*taps, strict=True)
         sizes = [end - start for start, end in ranges]
@@ -112,14 +113,14 @@ class _Convolution:
         return insert_slice(made.results[0], total, offsets, ip)
 
     def _read(self, dim: int, tap: int, span: _Range) -> tuple[int, int]:
-        """Where the pixels begin, along a dimension, that a tap reads for some results; how far."""
+        """Offset and size, along a dimension, of the pixels that a tap reads for some results."""
         stride, dilation = _steps(self.nest, dim)
         start = stride * span[0] + dilation * tap - self.padding.offsets[dim]
         return start, stride * (span[1] - span[0] - 1) + 1
 
 
 def _found(op: Operation) -> _Convolution | None:
-    """The convolution, if it has a padded image and no schedule, and leaving out taps pays."""
+    """The convolution, if it has a padded image and no schedule, and skipping borders pays."""
     made = owner(op.operands[0])
     padding = padding_of(made) if made is not None else None
     nest = structured(op)
@@ -132,7 +133,7 @@ def _found(op: Operation) -> _Convolution | None:
 
 
 def _taps(nest: Structured, padding: Padding, dim: int) -> tuple[_Range, ...]:
-    """For each tap along a dimension the results for which it reads the inside."""
+    """For each tap along a dimension, the results for which it reads the inside."""
     stride, dilation = _steps(nest, dim)
     low, inside = padding.offsets[dim], shape_of(padding.inside)[dim]
     results, taps = shape_of(nest.result)[dim], shape_of(nest.op.operands[1])[dim - 1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""transpose-by-blocks: elementwise operations that transpose read and write whole vectors."""
+"""transpose-by-blocks: transposes square blocks in registers."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ from xtc.ir.passes import Pass
 from xtc_targets.host.passes._square_blocks import computed, runs_on_vectors, transposed
 
 _WORD = 32
-_FEWEST = 4  # words of a vector
+_FEWEST = 4  # least words of a vector
 
 
 @dataclass(frozen=True)
 class TransposeByBlocks(Pass):
-    """Transpose square blocks in registers, where operands and result differ in their order.
+    """Transpose square blocks in registers, in elementwise operations with transposed operands.
 
-    A word is an element of 32 bits, or several narrower elements that are neighbours in both
-    buffers of a copy. What is left at the ends is transposed by smaller blocks, and by the original
-    operation where it has fewer than four rows or columns. The body computes on the rows of the
-    result; operands that have no row, such as factors of channels, are the same along it.
+    A word is an element of 32 bits, or several narrower elements that are contiguous in both
+    buffers of a copy. Remainders are transposed by smaller blocks, or by the original operation if
+    they have fewer than four rows or columns. The body computes on rows of the result; operands
+    without a row dimension, such as scales of channels, are broadcast along it.
 
     Before (bits=128):
         linalg.transpose ins(%a : memref<64x64xf32>) outs(%b : memref<64x64xf32>)
@@ -80,13 +80,13 @@ class TransposeByBlocks(Pass):
 
 @dataclass(frozen=True)
 class _Transposition:
-    """target[..., column, row] = f(source[..., row, column], ...), perhaps of words of elements.
+    """target[..., column, row] = f(source[..., row, column], ...), on words of elements.
 
     Attributes:
         nest: the operation.
-        row: the loop along neighbouring words of the target.
-        column: the loop along neighbouring words of the sources.
-        group: elements of a word.
+        row: the loop over contiguous words of the target.
+        column: the loop over contiguous words of the sources.
+        group: number of elements of a word.
         sources: the operands that are transposed.
     """
 
@@ -97,13 +97,13 @@ class _Transposition:
     sources: tuple[int, ...]
 
     def lanes(self, most: int) -> int:
-        """The sides of the largest block, a power of two."""
+        """The side of the largest block, a power of two."""
         sides = (self.nest.extents[self.row], self.nest.extents[self.column], most)
         return 1 << max(min(sides), 1).bit_length() - 1
 
     @property
     def may_repeat(self) -> bool:
-        """Whether elements may be computed again: no operand is where they were written."""
+        """Whether elements may be computed twice: no operand shares the buffer of the result."""
         return not any(
             self.nest.uses_loop(number, self.row)
             for number in range(self.nest.destination)
@@ -129,7 +129,7 @@ def _transposition(op: Operation) -> _Transposition | None:
 
 
 def _is_plain(nest: Structured, number: int) -> bool:
-    """Whether each dimension of a buffer has a loop of its own."""
+    """Whether each dimension of a buffer is indexed by a different loop."""
     loops = [index.loop for index in nest.indices[number]]
     value = nest.op.operands[number]
     return (
@@ -140,7 +140,7 @@ def _is_plain(nest: Structured, number: int) -> bool:
 
 
 def _of_words(nest: Structured) -> _Transposition | None:
-    """One of elements that are words."""
+    """A transposition of elements that are words, or None."""
     row = nest.out[-1] if nest.out else -1
     numbers = range(nest.destination)
     ends = {_loops(nest, number)[-1] for number in numbers if nest.uses_loop(number, row)} - {row}
@@ -155,7 +155,7 @@ def _of_words(nest: Structured) -> _Transposition | None:
 
 
 def _of_pairs(nest: Structured) -> _Transposition | None:
-    """A copy of neighbours that are one word together."""
+    """A transposing copy of groups of contiguous elements that form a word, or None."""
     if len(nest.indices) != 2 or not _only_copies(nest.op):
         return None
     source, target = _loops(nest, 0), _loops(nest, 1)
@@ -174,13 +174,13 @@ def _only_copies(op: Operation) -> bool:
 
 
 def _has_words(value: Value, group: int) -> bool:
-    """Whether words of a buffer's last dimensions are neighbours."""
+    """Whether the words of a buffer's last dimensions are contiguous."""
     strides, _ = MemRefType(value.type).get_strides_and_offset()
     return list(strides)[-1:] == [1] if group == 1 else list(strides)[-2:] == [group, 1]
 
 
 def _rewrite(turn: _Transposition, lanes: int, ip: InsertionPoint) -> list[Operation]:
-    """Transpose by blocks of this side; the copies of the operation that do the rest."""
+    """Transpose by blocks of this side; returns copies of the operation for the remainders."""
     extents = list(turn.nest.extents)
     whole = {loop: extents[loop] // lanes * lanes for loop in (turn.row, turn.column)}
     rest = [
@@ -215,7 +215,7 @@ def _last(turn: _Transposition) -> int:
 def _rest(
     turn: _Transposition, loop: int, start: int, ends: dict[int, int], ip: InsertionPoint
 ) -> list[Operation]:
-    """A copy of the operation for what `loop` reaches from `start` on, if there is any."""
+    """A copy of the operation for the iterations of `loop` from `start` on, if there are any."""
     extents = turn.nest.extents
     if start == extents[loop]:
         return []
@@ -234,12 +234,12 @@ def _rest(
 
 
 def _side(rest: int) -> int:
-    """That of the smallest block that has what is left."""
+    """The side of the smallest block that covers a remainder."""
     return max(_FEWEST, 1 << (rest - 1).bit_length())
 
 
 def _write_block(turn: _Transposition, lanes: int, counters: dict[int, Value]) -> None:
-    """Write `lanes` rows of the target, of what the operands have there."""
+    """Compute and write `lanes` rows of the target."""
     nest = turn.nest
     columns = {number: _columns(turn, number, lanes, counters) for number in turn.sources}
     target = nest.op.operands[nest.destination]
@@ -260,7 +260,7 @@ def _write_block(turn: _Transposition, lanes: int, counters: dict[int, Value]) -
 def _columns(
     turn: _Transposition, number: int, lanes: int, counters: dict[int, Value]
 ) -> list[Value]:
-    """The columns of a block of an operand that has its rows."""
+    """The columns of a block of a transposed operand."""
     words, in_memory = _types(turn, number, lanes)
     rows = []
     for lane in range(lanes):
@@ -272,7 +272,7 @@ def _columns(
 
 
 def _types(turn: _Transposition, number: int, lanes: int) -> tuple[VectorType, VectorType]:
-    """Vectors of words of an operand, and of its elements."""
+    """The vector types of an operand's words and of its elements."""
     element = MemRefType(turn.nest.op.operands[number].type).element_type
     in_memory = VectorType.get([lanes * turn.group], element)
     if turn.group == 1:
@@ -281,7 +281,7 @@ def _types(turn: _Transposition, number: int, lanes: int) -> tuple[VectorType, V
 
 
 def _read(turn: _Transposition, number: int, lanes: int, here: dict[int, Value]) -> Value:
-    """What an operand that is not transposed has along a row of the target."""
+    """The elements of an operand that is not transposed along a row of the target."""
     value = turn.nest.op.operands[number]
     indices = _indices(turn, number, here)
     if turn.nest.uses_loop(number, turn.row):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""transpose-row-reductions: reductions along rows of a buffer run on vectors of several rows."""
+"""transpose-row-reductions: computes row reductions on vectors with one row per lane."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from xtc_targets.host.passes._row_reductions import RowReduction, row_reduction
 class TransposeRowReductions(Pass):
     """Reduce one row per vector lane, transposing square blocks of the rows in registers.
 
-    Each row is added up in order, so no result changes: different rows run side by side. A block of
-    at most as many rows as a register of `bits` has elements is read row by row and transposed;
-    each of its columns is then one step of all the reductions.
+    Each row is still reduced in order, so no result changes. A block of up to as many rows as a
+    register of `bits` has lanes is read row by row and transposed; each of its columns is then one
+    step of all the reductions.
 
     Before:
         linalg.generic ins(%a : memref<8x64xf32>) outs(%s : memref<8xf32>) { s + a }
@@ -63,9 +63,9 @@ def _rewrite(found: RowReduction) -> None:
 
 
 def _part(nest: Structured, ranges: Mapping[int, tuple[int, int]]) -> None:
-    """A copy of the operation for a part of its iterations, before it; nothing where that is none.
+    """Insert a copy of the operation for a part of its iterations, unless the part is empty.
 
-    Indices are plain loops.
+    Each index must be a single loop.
     """
     if any(start == stop for start, stop in ranges.values()):
         return

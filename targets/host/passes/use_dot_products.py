@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""use-dot-products: contractions of interleaved operands become dot-product instructions."""
+"""use-dot-products: lowers contractions of interleaved operands to dot-product instructions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class UseDotProducts(Pass):
         %d = llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%c, %lanes, %b)
         vector.store %d, %c[%0] : memref<16xf32>, vector<16xf32>
 
-    Operations on strided memory, or with a remainder, stay for loops.
+    Operations on strided memory, or with a remainder, are left to be lowered to loops.
 
     Attributes:
         features: the features given to `interleave-operands`.
@@ -69,7 +69,7 @@ class UseDotProducts(Pass):
 
 
 def _is_innermost(op: Operation, dot: Dot) -> bool:
-    """Whether the loops are one over results and one over K, both contiguous."""
+    """Whether there is one loop over results and one over K, both contiguous."""
     nest = structured(op)
     if nest is None or not all(isinstance(value.type, MemRefType) for value in op.operands):
         return False
@@ -131,7 +131,7 @@ def _words(lanes: int) -> Type:
 
 
 def _as_operand(words: Value, dot: Dot, element: Type) -> Value:
-    """Words as the vector that the instruction takes."""
+    """Words as a vector of the instruction's operand type."""
     lanes = VectorType(words.type).shape[0] * dot.group
     return llvm.bitcast(VectorType.get([lanes], element), words)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""widen-operands: operands of short floats are widened once, before the contraction."""
+"""widen-operands: widens the operands of narrow contractions before the loops."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _WIDE = "f32"
 
 @dataclass(frozen=True)
 class WidenOperands(Pass):
-    """Convert each operand of a scheduled contraction once, not at each read.
+    """Convert each operand of a scheduled contraction once, instead of at each read.
 
-    The pass is for float16, and for bfloat16 without an instruction, where a schedule makes
-    vectors. An operand is converted where the schedule packs it, or else before all loops.
+    The pass is for vectorized contractions of float16, and of bfloat16 without dot-product
+    instructions. An operand is converted in the loop that packs it, or else before all loops.
 
     Before:
         linalg.matmul {loop.schedule = ["j=pack:1", "i", "k", "j#32=vectorize"]}
@@ -57,7 +57,7 @@ class WidenOperands(Pass):
 
 
 def _suits(contraction: NarrowContraction, scheduled: Scheduled) -> bool:
-    """Whether floats become vectors, and operands are not what the schedule computes anyway."""
+    """Whether floats are vectorized, and the schedule does not fuse their producers anyway."""
     loops = [loop for nest in scheduled.nest.walk() for loop in nest.loops]
     return (
         contraction.total == _WIDE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""winograd-convolutions: 3 x 3 convolutions with known filters take 16 multiplications, not 36."""
+"""winograd-convolutions: computes 3 x 3 convolutions by Winograd's algorithm."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ _Operand = tuple[Value, tuple[Index, ...]]
 _READS = ("memref.get_global", "bufferization.to_tensor")
 _TAPS = 3
 _N, _H, _W, _P, _Q, _C = (Index(((loop, 1),), 0) for loop in range(6))
-"""Loops over images, rows and columns of tiles, those of a tile, and channels."""
-_LOOPS = (0, 1, 2, 5)  # of an elementwise operation on results, which only uses the last
+"""The loops over images, rows and columns of tiles, rows and columns in a tile, and channels."""
+_LOOPS = (0, 1, 2, 5)  # of an elementwise operation on results, which uses only the last
 _ROWS_OF_RESULTS = (Index(((1, TILE), (3, 1)), 0), Index(((2, TILE), (4, 1)), 0))
 _RESULT_GROUPS = [[0], [1, 2], [3, 4], [5]]  # of loops in one dimension of the result
 _WHOLE = tuple(Index(((loop, 1),), 0) for loop in range(4))
@@ -67,12 +67,13 @@ _WHOLE = tuple(Index(((loop, 1),), 0) for loop in range(4))
 class WinogradConvolutions(Pass):
     """Compute 3 x 3 convolutions of stride 1 with constant filters by Winograd's F(2x2, 3x3).
 
-    Tiles of 4 x 4 of the image are transformed, and become 16 matrix products with the filters,
-    whose transforms are made when the artefact is built; each 2 x 2 of the result is a sum of
-    these. Elementwise operations on the result compute on those sums. Where not all of it fits into
-    the second-level cache, it is done band by band, which threads may share. Sums are of the same
-    numbers in another order, and of fewer each: errors are no larger. An infinity in an image
-    becomes NaN in the results of its whole tile. Convolutions with a user's schedule stay.
+    The 4 x 4 tiles of the image are transformed and multiplied with the filters in 16 matrix
+    products; each 2 x 2 tile of the result is a sum of these. The filters are transformed when the
+    artefact is built. Elementwise consumers compute directly on those sums. If the transformed
+    tiles do not fit into the second-level cache, the convolution is computed in bands, which
+    threads may share. Sums have another order and fewer terms, so errors are no larger. An infinity
+    in an image becomes NaN in the results of its whole tile. Convolutions with a user's schedule
+    stay.
 
     Before:
         %y = linalg.conv_2d_nhwc_hwcf ins(%x, %w) : tensor<1x58x58x64xf32>, tensor<3x3x64x64xf32>
@@ -116,7 +117,7 @@ class WinogradConvolutions(Pass):
 
 
 class _Filters:
-    """Transformed filters, each once."""
+    """The transformed filters of a module, each stored once."""
 
     def __init__(self, module: Operation) -> None:
         self._module = module
@@ -128,7 +129,7 @@ class _Filters:
         self._origins: dict[str, Attribute] = {}
 
     def read(self, found: Convolution, ip: InsertionPoint) -> Value:
-        """The filters of a convolution, transformed, as a tensor."""
+        """The transformed filters of a convolution, as a tensor."""
         symbol = FlatSymbolRefAttr(found.filters.attributes["name"]).value
         made = f"{symbol}.transformed"
         type = MemRefType.get(
@@ -147,7 +148,7 @@ class _Filters:
         return bufferization.to_tensor(whole, loaded, restrict=True, ip=ip)
 
     def finish(self) -> None:
-        """Say what the new constants are made of; those that nothing reads any more go."""
+        """Describe the new constants, and erase those that nothing reads any more."""
         if not self._origins:
             return
         self._module.attributes[TRANSFORMED] = DictAttr.get(self._origins)
@@ -168,7 +169,7 @@ class _Filters:
 
 @dataclass(frozen=True)
 class _Band:
-    """What a band reads and writes: the part of each tensor that begins at an image and a row."""
+    """The parts of tensors that a band accesses, from an image and a row on."""
 
     image: Offset
     row: Offset
@@ -180,11 +181,11 @@ class _Band:
         return -(-self.rows // TILE)
 
     def of(self, value: Value, ip: InsertionPoint) -> Value:
-        """The band of a tensor of the result's height."""
+        """The band of a tensor with the height of the result."""
         return self._part(value, self.rows, ip)
 
     def read(self, image: Value, ip: InsertionPoint) -> Value:
-        """What the band's tiles read, some of which the next band reads too."""
+        """The part of the image that the band's tiles read; bands overlap."""
         return self._part(image, self.tile_rows * TILE + READ - TILE, ip)
 
     def _part(self, value: Value, rows: int, ip: InsertionPoint) -> Value:
@@ -197,14 +198,14 @@ class _Band:
 
 
 class _Rewriting:
-    """One convolution, with the elementwise operations that read it and nothing else."""
+    """Rewrites one convolution with its chain of elementwise consumers."""
 
     def __init__(self, found: Convolution, divided: Bands, chain: Sequence[Structured]) -> None:
         self.found, self.bands, self.chain = found, divided, chain
         self.last = [found.nest, *chain][-1]
 
     def run(self, filters: _Filters) -> None:
-        """Put the new operations where the last of the old ones stands, and erase these."""
+        """Insert the new operations at the last of the old ones, and erase the old ones."""
         found, ip = self.found, InsertionPoint(self.last.op)
         image = _even(found, ip)
         u = filters.read(found, ip)
@@ -233,12 +234,12 @@ class _Rewriting:
     def _band(
         self, band: _Band, image: Value, u: Value, result: Value, ip: InsertionPoint
     ) -> Value:
-        """A band of the result, in its place in `result` where tiles end with it."""
+        """Compute a band of the result; inserted into `result` if the tiles are whole."""
         v = _transformed(band.read(image, ip), band.tile_rows, ip)
         return self._combined(self._products(v, u, ip), band, result, ip)
 
     def _products(self, v: Value, u: Value, ip: InsertionPoint) -> Value:
-        """The 16 products of transformed tiles and filters; they are the convolution's node."""
+        """The 16 products of transformed tiles and filters, with the convolution's node id."""
         old = self.found.nest.op.attributes
         names = {name: old[name] for name in old if name.startswith(NODE_ID_PREFIX)}
         attributes = {**names, LOOP_DIMS: ArrayAttr.get([StringAttr.get(n) for n in "bijk"])}
@@ -254,7 +255,7 @@ class _Rewriting:
         return op.results[0]
 
     def _combined(self, m: Value, band: _Band, result: Value, ip: InsertionPoint) -> Value:
-        """The results of a band: sums of products, and what the chain makes of them."""
+        """The results of a band: sums of products, passed through the chain."""
         (_, across), features = self.found.tiles, self.found.features
         flat = Index(((0, band.tile_rows * across), (1, across), (2, 1)), 0)
         summed = [
@@ -287,7 +288,7 @@ class _Rewriting:
         return extract_slice(made, [0] * 4, (*whole[:1], band.rows, self.found.width, features), ip)
 
     def _others(self, band: _Band, ip: InsertionPoint) -> dict[tuple[Structured, int], _Operand]:
-        """What the chain reads beside results, and where, by operation and operand."""
+        """The other operands of the chain and their indices, by operation and operand."""
         inside = [nest.result for nest in (self.found.nest, *self.chain)]
         found: dict[tuple[Structured, int], _Operand] = {}
         for nest in self.chain:
@@ -303,7 +304,7 @@ class _Rewriting:
 
 
 def _chain(view: FunctionView, nest: Structured, taken: Sequence[Structured]) -> list[Structured]:
-    """The elementwise operations that follow, each read by the next one alone."""
+    """The chain of elementwise consumers, each the only reader of the one before."""
     chain: list[Structured] = []
     while True:
         uses = view.uses.get([nest, *chain][-1].result, [])
@@ -314,7 +315,7 @@ def _chain(view: FunctionView, nest: Structured, taken: Sequence[Structured]) ->
 
 
 def _is_elementwise(reader: Structured, nest: Structured) -> bool:
-    """Whether an operation has the shape of the convolution, element by element."""
+    """Whether an operation is elementwise on the shape of the convolution."""
     return (
         reader.op.name == "linalg.generic"
         and reader.device is None
@@ -327,12 +328,12 @@ def _is_elementwise(reader: Structured, nest: Structured) -> bool:
 
 
 def _is_by_channel(row: Sequence[Index]) -> bool:
-    """Whether an operand is the same for all results of a channel."""
+    """Whether an operand is indexed by the channel only."""
     return not any(index.factor(loop) for index in row for loop in range(3))
 
 
 def _even(found: Convolution, ip: InsertionPoint) -> Value:
-    """The image with zeros after it where tiles reach beyond its end."""
+    """The image, padded with zeros at its end if the tiles reach beyond it."""
     image = found.image
     down, across = (count * TILE + READ - TILE for count in found.tiles)
     batch, height, width, channels = shape_of(image)
@@ -344,7 +345,7 @@ def _even(found: Convolution, ip: InsertionPoint) -> Value:
 
 
 def _transformed(image: Value, rows: int, ip: InsertionPoint) -> Value:
-    """Tiles of an image, transformed: entry by entry, then tile by tile, then by channel."""
+    """The transformed tiles of an image, by entry, then by tile, then by channel."""
     images, _, width, channels = shape_of(image)
     across = (width - READ + TILE) // TILE
     into = empty((READ, READ, images, rows, across, channels), image, ip)
@@ -364,12 +365,12 @@ def _transformed(image: Value, rows: int, ip: InsertionPoint) -> Value:
 def _expanded(
     value: Value, shape: Sequence[int], groups: Sequence[Sequence[int]], ip: InsertionPoint
 ) -> Value:
-    """A tensor with dimensions divided."""
+    """A tensor with expanded dimensions."""
     return tensor.expand_shape(tensor_type(shape, value), value, groups, [], shape, ip=ip)
 
 
 def _entries(entry: Value, tile: Value, ip: InsertionPoint) -> list[tuple[Value, Value]]:
-    """The two rows of an image that a row of a transformed tile adds up; the first has sign 1."""
+    """The two rows of an image that a transformed row adds, with signs; the first has sign 1."""
     kept = [
         sorted(((at, sign) for at, sign in enumerate(row) if sign), key=lambda term: -term[1])
         for row in INPUT_ROWS
@@ -385,7 +386,7 @@ def _entries(entry: Value, tile: Value, ip: InsertionPoint) -> list[tuple[Value,
 
 
 def _chosen(number: Value, choices: Sequence[int] | Sequence[float], ip: InsertionPoint) -> Value:
-    """The choice of this number."""
+    """The element of `choices` at a run-time number."""
     like = IndexType.get() if isinstance(choices[0], int) else F32Type.get()
     value = arith.constant(like, choices[-1], ip=ip)
     for other in range(len(choices) - 1):
@@ -401,7 +402,7 @@ def _added(a: Value, b: Value, sign: Value, ip: InsertionPoint) -> Value:
 
 
 def _combination(m: Sequence[Value], ip: InsertionPoint) -> Value:
-    """A result as a sum of nine products: those after the first of a row or column have a sign."""
+    """A result as a signed sum of nine products."""
     p, q = (_chosen(loop_index(loop, ip), [1.0, -1.0], ip) for loop in (3, 4))
     first, *others = (
         _added(row[0], arith.addf(row[1], row[2], ip=ip), q, ip)
@@ -411,7 +412,7 @@ def _combination(m: Sequence[Value], ip: InsertionPoint) -> Value:
 
 
 def _inlined(nest: Structured, inside: Mapping[object, Value], ip: InsertionPoint) -> Value:
-    """What an elementwise operation makes of one element of each operand."""
+    """The result of an elementwise operation on one element of each operand."""
     body = nest.body
     values: dict[Value, Value] = {}
     for number, operand in enumerate(list(nest.op.operands)[: nest.destination]):
@@ -424,4 +425,4 @@ def _inlined(nest: Structured, inside: Mapping[object, Value], ip: InsertionPoin
         for number, operand in enumerate(copy.operands):
             copy.operands[number] = values.get(operand, operand)
         values.update(zip(inner.results, copy.results, strict=True))
-    raise AssertionError(nest.op.name)  # a body ends with what it yields
+    raise AssertionError(nest.op.name)  # a body ends with a yield

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of dev.h on the machine itself. Experimental: written from public sources, never compiled
-// by the vendor's compiler and never run. The DMA and the start of PEs have no public interface, so
-// transfers are copies by control code, and PEs are the threads of ClusterOS.
+// The functions of dev.h on the real machine. Experimental: written from public sources, never
+// compiled with the vendor's compiler and never run. The DMA and the launch of PEs have no public
+// interface, so transfers are copies by control code, and PEs are threads of ClusterOS.
 #include "dev.h"
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #define SMEM_BYTES (3840 << 10)
 #define MAX_PES 16
 
-// Of all clusters, by dev_kvx.ld. Whether the vendor's loader puts it into SMEM is not known.
+// The SMEM of each cluster, by dev_kvx.ld. It is unknown whether the vendor's loader puts it there.
 extern char xtc_smem[] __attribute__((visibility("hidden")));
 
 typedef struct {
@@ -56,7 +56,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-// A PE that has no thread to run on is run by control code: the result is the same.
+// If a thread cannot be started for a PE, control code runs its function: the result is the same.
 void dev_pe_launch(dev_pe_function *function, void *argument, uint32_t pes)
 {
     start starts[MAX_PES];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulated MPPA, as its driver starts it.
+// The driver of a simulated MPPA: starts the simulator's process.
 #include <string.h>
 
 #include "driver_counters.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver and the simulator of an MPPA have in common: the machine, and its counters.
+// The data that the driver and the simulator of an MPPA share: the machine and its counters.
 #ifndef MPPA_BLOCK_H
 #define MPPA_BLOCK_H
 
@@ -7,17 +7,17 @@
 
 #define MPPA_MAX_CLUSTERS 5
 #define MPPA_MAX_PES 16
-#define MPPA_TYPES 4 // of dev_type
+#define MPPA_TYPES 4 // values of dev_type
 #define MPPA_PATH 1024
 
-// The machine, as its description says; the runtime fills it in. Sizes and addresses in bytes, costs
-// in cycles.
+// The machine's description, which the runtime fills in. Sizes and addresses in bytes, costs in
+// cycles.
 typedef struct {
     uint32_t clusters, pes;
     uint64_t smem_address, smem_stride, smem_bytes; // SMEM i is at smem_address + i * smem_stride
     uint32_t dma_alignment, dma_in_flight;
-    uint32_t shuffled, deferred; // whether the order of PEs is random, and DMA as late as can be
-    uint32_t watched;            // whether accesses that device code tells of are checked
+    uint32_t shuffled, deferred; // whether PEs run in random order, and DMA as late as possible
+    uint32_t watched;            // whether reported accesses are checked
     uint64_t seed;
 
     double launch_cycles, fork_cycles, pe_cycles;
@@ -26,7 +26,7 @@ typedef struct {
     double macs_per_cycle[MPPA_TYPES]; // of a PE
 } mppa_machine;
 
-// Counted by cluster and PE; what concerns a cluster is counted on its PE 0.
+// Counted per cluster and PE; events of a whole cluster are counted on its PE 0.
 #define MPPA_EXACT_EVENTS(X)                                                                      \
     X(LAUNCHES) X(FORKS) X(PE_RUNS) X(FENCES)                                                      \
     X(DMA_GET_OPS) X(DMA_GET_BYTES) X(DMA_PUT_OPS) X(DMA_PUT_BYTES)                                \
@@ -41,7 +41,7 @@ enum mppa_event {
 typedef struct {
     mppa_machine machine;
     char trace_file[MPPA_PATH]; // "": no trace
-    uint64_t cycles;            // modelled, of all launches one after another
+    uint64_t cycles;            // modelled, total of all launches
     uint64_t counters[MPPA_EVENTS][MPPA_MAX_CLUSTERS][MPPA_MAX_PES];
 } mppa_block;
 

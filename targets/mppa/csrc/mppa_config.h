@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What opening a simulated MPPA takes; the runtime fills it in.
+// The parameters for opening a simulated MPPA, which the runtime fills in.
 #ifndef MPPA_CONFIG_H
 #define MPPA_CONFIG_H
 

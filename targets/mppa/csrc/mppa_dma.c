@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clusters' DMA engines. Deferred, a transfer happens when it is waited for, and until then its
-// destination holds poison: code that does not wait, or touches what the DMA owns, goes wrong.
+// The clusters' DMA engines. In deferred mode, a transfer happens when it is awaited, and its
+// destination holds poison until then, so that code with a missing wait computes wrong results.
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,12 +12,12 @@
 #define SLOTS 128 // a power of two above the machine's limit
 
 typedef struct {
-    uint32_t number; // what dev_dma_2d returned, 0 when free
+    uint32_t number; // the result of dev_dma_2d; 0 if the slot is free
     dev_direction direction;
     char *destination;
     const char *source;
     size_t destination_stride, source_stride, row_bytes, rows;
-    double done; // when, in modelled cycles
+    double done; // time of completion, in modelled cycles
 } transfer;
 
 static transfer transfers[SLOTS];
@@ -93,7 +93,7 @@ static void poison_destination(const transfer *moved)
         sim_poison(moved->destination + row * moved->destination_stride, moved->row_bytes);
 }
 
-// Whether bytes are in one of the transfer's rows on one side.
+// Whether a range of bytes overlaps a row of the transfer on one side.
 static bool meets(const char *begin, size_t stride, const transfer *moved, uint64_t address,
                   uint64_t nbytes)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of dev.h, except DMA.
+// The functions of dev.h, except DMA.
 #include "dev.h"
 
 #include <stdatomic.h>

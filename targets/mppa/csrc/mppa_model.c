@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modelled time. Per cluster there are two clocks: that of control code, which stands still while the
-// PEs run, and that of the DMA, which moves one transfer after another beside it. Costs come from the
+// Modelled time. Each cluster has two clocks: one of control code, which waits while the PEs run,
+// and one of the DMA, which runs transfers one after another in parallel. Costs come from the
 // machine's description; nothing here was measured.
 #include <math.h>
 
 #include "mppa_sim.h"
 
 static double now;      // of control code
-static double dma_free; // when the DMA can begin the next transfer
+static double dma_free; // when the DMA can start the next transfer
 static double busy[MPPA_MAX_PES];
-static double longest; // of the clusters, in this launch
+static double longest; // time of the slowest cluster in this launch
 
 static void add(enum mppa_event event, uint32_t pe, double cycles)
 {
@@ -32,7 +32,7 @@ void mppa_model_pe(uint32_t pe)
     busy[pe] = mppa->machine.pe_cycles;
 }
 
-// Of the PE that runs, or of control code.
+// The clock of the running PE, or of control code.
 static void spend(double cycles)
 {
     if (here.pe == NOBODY) {
@@ -48,7 +48,7 @@ void mppa_model_macs(uint32_t type, uint64_t count)
     spend((double)count / mppa->machine.macs_per_cycle[type]);
 }
 
-// A PE waits for each line; all of them together get no more than the memory gives.
+// A PE waits for each line; all PEs together are limited by the memory bandwidth.
 void mppa_model_ddr(uint64_t lines)
 {
     const mppa_machine *machine = &mppa->machine;
@@ -68,7 +68,7 @@ void mppa_model_join(uint32_t pes)
     now = begin + slowest;
 }
 
-// Words of the DMA's width, then single bytes for the rest of each row.
+// Words of the DMA's width, then single bytes for the remainder of each row.
 static double dma_cycles(uint64_t row_bytes, uint64_t rows)
 {
     uint64_t word = (uint64_t)mppa->machine.dma_word_bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator of an MPPA: a process that its driver starts.
+// The main program of the MPPA simulator, which the driver starts as a process.
 #include "mppa_sim.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clusters' SMEM: private mappings of one poisoned file, so that a cluster finds poison when its
-// kernel begins without anybody writing megabytes.
+// The clusters' SMEM: private mappings of one poisoned file, so that every kernel starts with
+// poison without writing megabytes.
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <unistd.h>
@@ -42,7 +42,7 @@ void mppa_smem_map(void)
 void mppa_smem_enter(uint32_t cluster)
 {
     void *address = (void *)(uintptr_t)mppa_smem(cluster);
-    madvise(address, mppa->machine.smem_bytes, MADV_DONTNEED); // drops what was written
+    madvise(address, mppa->machine.smem_bytes, MADV_DONTNEED); // discards earlier writes
     mprotect(address, mppa->machine.smem_bytes, PROT_READ | PROT_WRITE);
 }
 

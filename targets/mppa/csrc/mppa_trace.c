@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace: modelled time in the Trace Event Format, which browsers and Perfetto show, one event a
-// line. A process of the viewer is a cluster, and a microsecond of it is a modelled cycle.
+// The trace: modelled time in the Trace Event Format, which browsers and Perfetto display, one
+// event per line. Each cluster is a process in the viewer, and each modelled cycle a microsecond.
 #include <stdio.h>
 
 #include "mppa_sim.h"
@@ -28,7 +28,7 @@ void mppa_trace_open(const char *path)
     file = fopen(path, "we");
     if (!file)
         sim_give_up("the trace file cannot be written");
-    fputs("[\n", file); // the format allows that the end is missing
+    fputs("[\n", file); // the format allows a missing end
     for (uint32_t cluster = 0; cluster < mppa->machine.clusters; cluster++)
         for (uint32_t line = 0; line <= MPPA_DMA; line++)
             name_line(cluster, line);

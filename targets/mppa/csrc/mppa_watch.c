@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses that device code tells of: each has to stay in its buffer, leave alone what the DMA owns,
-// and be ordered with those of other PEs and clusters by a fork, a join or the end of a launch.
+// Checks reported accesses: each must stay in its buffer, must not conflict with a transfer in
+// flight, and must be ordered with those of other PEs and clusters by a fork, a join or the end of
+// a launch.
 #include <inttypes.h>
 
 #include "dev.h"
@@ -8,7 +9,7 @@
 #include "sim_device.h"
 #include "sim_shadow.h"
 
-#define CONTROL MPPA_MAX_PES // the agent beside the PEs
+#define CONTROL MPPA_MAX_PES // the number of control code, after the PEs
 #define BUFFERS 4096         // of a kernel
 
 typedef struct {
@@ -17,7 +18,7 @@ typedef struct {
 
 static sim_shadow ddr, smem;
 static uint32_t phase, cluster_phase;
-static span buffers[BUFFERS]; // in the SMEM of the cluster that runs
+static span buffers[BUFFERS]; // in the SMEM of the running cluster
 static uint32_t buffer_count;
 
 void mppa_watch_open(void)
@@ -69,7 +70,7 @@ static bool holds(const span *buffer, uint64_t address, uint64_t nbytes)
     return offset < buffer->nbytes && nbytes <= buffer->nbytes - offset;
 }
 
-// Buffers whose lifetimes do not meet may share memory: any that holds the base will do.
+// Buffers with disjoint lifetimes may share memory: any buffer that contains the base will do.
 static void check_smem(uint64_t base, uint64_t address, uint64_t nbytes, const char *what)
 {
     span all = {smem.address, smem.nbytes};
@@ -131,7 +132,7 @@ static bool is_race(uint64_t address, uint64_t nbytes, bool writes, sim_race *ra
     return sim_shadow_touch(shadow_of(address), address, nbytes, writes, &self, race);
 }
 
-// Tiles of two clusters may overlap where both write the same.
+// Tiles of two clusters may overlap if both write the same values.
 void mppa_watch_transfer(const char *to, const char *from, uint64_t nbytes)
 {
     sim_race race;
@@ -160,7 +161,7 @@ void dev_access(const void *from, const void *to, uint64_t nbytes, uint32_t writ
     else if (is_in(&ddr, base))
         check_ddr(base, address, nbytes, what);
     else if (!is_in(&smem, address) && !is_in(&ddr, address))
-        return; // memory of its own, such as the stack
+        return; // private memory, such as the stack
     mppa_dma_require_free(address, nbytes, writes);
     sim_race race;
     if (is_race(address, nbytes, writes, &race))

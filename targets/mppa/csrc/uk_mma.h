@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Micro-kernels in plain C, whose inner loops the compiler makes vector instructions of. A faster
-// one for a machine takes the place of one of these under the same name.
+// Micro-kernels in plain C, whose inner loops the compiler vectorizes. A faster version for a
+// machine may replace one of these under the same name.
 #ifndef UK_MMA_H
 #define UK_MMA_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-// A watched simulator is told of each row that a micro-kernel accesses; see dev_access of dev.h.
+// With checks on, a micro-kernel reports each row that it accesses; see dev_access of dev.h.
 #ifdef DEV_WATCHED
 #include "dev.h"
 #define UK_TELL(BASE, ADDRESS, COUNT, WRITES)                                                      \

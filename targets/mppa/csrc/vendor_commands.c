@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies, launches and device code by Kalray's offloading library. Experimental, see
+// Copies, launches and device code with Kalray's offloading library. Experimental, see
 // vendor_driver.c.
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,7 @@ static int32_t start(xtc_device *device, const xtc_command *command)
     return status == XTC_OK ? run_on_clusters(device) : status;
 }
 
-// start() waits already.
+// start() already waits.
 static int32_t finish(xtc_device *device)
 {
     (void)device;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What opening an MPPA behind Kalray's offloading library takes; the runtime fills it in.
+// The parameters for opening an MPPA with Kalray's offloading library, which the runtime fills in.
 #ifndef VENDOR_CONFIG_H
 #define VENDOR_CONFIG_H
 
@@ -9,8 +9,8 @@
 
 typedef struct {
     uint64_t nbytes;                // of this structure
-    const char *firmware;           // as the library looks for it
-    const char *const *environment; // names and values by turns, then NULL; "" unsets
+    const char *firmware;           // in the form that the library expects
+    const char *const *environment; // alternating names and values, then NULL; "" unsets
     uint32_t clusters;
     uint32_t alignment; // of allocations
 } vendor_config;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An MPPA behind Kalray's offloading library, as the files of its driver share it.
+// The state of an MPPA behind Kalray's offloading library, shared by the files of its driver.
 #ifndef VENDOR_DEVICE_H
 #define VENDOR_DEVICE_H
 
@@ -21,7 +21,7 @@ struct xtc_device {
     uint32_t clusters, alignment;
     vendor_memory memory;
     vendor_block arguments, call; // of a launch, in device memory
-    uint64_t own_bytes;           // of these two
+    uint64_t own_bytes;           // bytes of these two
 };
 
 // vendor_commands.c

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver of an MPPA behind Kalray's offloading library: hardware, or the vendor's simulators.
 //
-// Experimental: written from the library's use in public sources (github.com/kalray/gcc,
+// Experimental: written from uses of the library in public sources (github.com/kalray/gcc,
 // libgomp/plugin/plugin-kvx.c) and tested against a stand-in, never run against the library itself.
 #include "vendor_device.h"
 
@@ -19,11 +19,11 @@ static void set_environment(const char *const *words)
         if (*words[1])
             setenv(words[0], words[1], 1);
         else
-            unsetenv(words[0]); // a device opened before may have set it
+            unsetenv(words[0]); // an earlier device may have set it
     }
 }
 
-// What the compiler's own offloading asks for.
+// The same requests as those of the compiler's offloading runtime.
 static void configure(mppa_offload_host_config_t *host, const vendor_config *config)
 {
     accelerator_config.board_id = 0;
@@ -149,7 +149,7 @@ static int32_t span(xtc_device *device, xtc_address address, xtc_address *start,
 static int32_t memory(xtc_device *device, uint64_t *used, uint64_t *size)
 {
     *used = device->memory.used - device->own_bytes;
-    *size = 0; // the library does not tell
+    *size = 0; // the library does not report it
     return XTC_OK;
 }
 

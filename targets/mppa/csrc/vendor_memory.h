@@ -20,10 +20,10 @@ typedef struct {
 } vendor_memory;
 
 int32_t vendor_memory_add(vendor_memory *memory, vendor_block block);
-// Forget the allocation that begins at `address`.
+// Removes the allocation that begins at `address`.
 int32_t vendor_memory_remove(vendor_memory *memory, xtc_address address);
 int32_t vendor_memory_span(vendor_memory *memory, xtc_address address, vendor_block *found);
-// The physical address of bytes that must be inside one allocation.
+// The physical address of a range of bytes, which must be inside one allocation.
 int32_t vendor_memory_physical(vendor_memory *memory, xtc_address address, uint64_t nbytes,
                                uint64_t *physical);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes operations of what would otherwise be copies between nests, and nests of what is left."""
+"""Turns data movement into operations that can be distributed, and wraps the rest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INSERT = "tensor.insert_slice"
 
 
 def own_fills(module: Operation) -> None:
-    """Give every reader of a filled tensor a separate copy: each writes over it."""
+    """Give every reader of a filled tensor a separate copy, because each overwrites it."""
     for op in all_operations(module):
         if op.name == FILL and len(op.results) == 1:
             uses = [(use.owner.operation, use.operand_number) for use in op.results[0].uses]
@@ -27,7 +27,7 @@ def own_fills(module: Operation) -> None:
 
 
 def compute_data_movement(module: Operation) -> None:
-    """Write as operations what moves data: what is inserted or returned without being computed."""
+    """Write data movement as operations: tensors that are inserted or returned uncomputed."""
     for op in list(_top_level(module)):
         if op.name == _INSERT and is_plain_insertion(op) and not _is_nest(op.operands[0]):
             if not _is_computed(op.operands[0]) or _use_count(op.operands[0]) > 1:
@@ -39,7 +39,7 @@ def compute_data_movement(module: Operation) -> None:
 
 
 def wrap_the_rest(module: Operation) -> None:
-    """Let one PE of one cluster do what cannot be shared."""
+    """Run operations that cannot be distributed on one PE of one cluster."""
     for op in list(_top_level(module)):
         if op.name.startswith("linalg.") and len(op.results):
             in_unit_loops(op, len(op.operands) - len(op.results), (BLOCKS, THREADS))
@@ -58,7 +58,7 @@ def _is_computed(value: Value) -> bool:
 
 
 def _is_nest(value: Value) -> bool:
-    """True for the result of a nest on a part of a tensor, which is that part already."""
+    """Whether it is the result of a loop nest that writes to a part of the tensor in place."""
     producer = owner(value)
     return (
         producer is not None
@@ -86,7 +86,7 @@ def _copy_returned(end: Operation) -> None:
 
 
 def _copy(value: Value, before: Operation) -> Value:
-    """A copy of a tensor, as an operation before another one."""
+    """A copy of a tensor, as an operation before `before`."""
     shape = shape_of(value)
     row = [Index(((dimension, 1),), 0) for dimension in range(len(shape))]
     ip = InsertionPoint(before)

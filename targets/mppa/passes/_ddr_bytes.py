@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes of DDR that a PE reads or writes by itself, in whole cache lines where they pass the cache.
+"""Estimates the bytes of DDR that a PE accesses without the DMA, in whole cache lines.
 
-An estimate: a line is fetched once for neighbouring accesses, and again in every iteration of the
-loops outside of those whose data the PE's cache holds. Lines that an earlier operation left in the
-cache are not known.
+A line is fetched once for consecutive accesses, and again in every iteration of the loops outside
+of those whose data fits into the PE's cache. Lines that an earlier operation left in the cache are
+ignored.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _WRITES = {"memref.store": 1, "vector.store": 1, "vector.transfer_write": 1}
 
 
 def access_bytes(op: Operation) -> int:
-    """Of an operation on scalars or vectors that reads or writes DDR; 0 for any other."""
+    """Bytes of DDR that a scalar or vector load or store accesses; 0 for other operations."""
     number = {**_READS, **_WRITES}.get(op.name)
     if number is None or not _is_in_ddr(op.operands[number]):
         return 0
@@ -48,7 +48,7 @@ def access_bytes(op: Operation) -> int:
 
 
 def is_fixed(op: Operation) -> bool:
-    """Whether the access is to the same place in all iterations of the loop around it."""
+    """Whether the access has the same address in all iterations of the loop around it."""
     first = 0 if op.name in _READS else 1
     return not any(_block_of(operand) == op.block for operand in list(op.operands)[first:])
 
@@ -58,7 +58,7 @@ def _block_of(value: Value) -> Block:
 
 
 def linalg_bytes(found: LinalgLoops) -> Offset:
-    """Of a linalg operation, computed at the insertion point where sizes are not known."""
+    """Bytes of DDR of a linalg operation, computed at the insertion point for dynamic sizes."""
     numbers_in_ddr = [n for n, value in enumerate(found.op.operands) if _is_in_ddr(value)]
     nest = structured(found.op)
     if nest is not None:
@@ -77,18 +77,18 @@ def linalg_bytes(found: LinalgLoops) -> Offset:
 
 
 def _lines(nest: Structured, number: int) -> int:
-    """Lines of an operand that are fetched, or written."""
+    """Cache lines of an operand that are fetched or written."""
     held = _held_loops(nest)
     times = 1
     for loop in range(held):
-        # What does not move with the loop next to those that the cache holds stays there.
+        # An operand that does not move with the next outer loop stays in the cache.
         if loop < held - 1 or nest.uses_loop(number, loop):
             times *= nest.extents[loop]
     return times * _part_lines(nest, number, held)
 
 
 def _held_loops(nest: Structured) -> int:
-    """The first of the loops whose data together fit the cache."""
+    """The first of the inner loops whose data fits into the cache."""
     operands = range(len(nest.indices))
     for first in range(len(nest.extents)):
         parts = (_part_lines(nest, number, first) for number in operands if nest.indices[number])
@@ -98,11 +98,11 @@ def _held_loops(nest: Structured) -> int:
 
 
 def _part_lines(nest: Structured, number: int, first: int) -> int:
-    """Lines that the loops from `first` on touch of an operand."""
+    """Cache lines of an operand that the loops from `first` on access."""
     extents = [1 if loop < first else extent for loop, extent in enumerate(nest.extents)]
     sizes = [index.reach(extents) - index.offset for index in nest.indices[number]]
     shape, width = shape_of(nest.op.operands[number]), element_bits(nest.op.operands[number]) // 8
-    dense = 1  # elements that follow one another
+    dense = 1  # contiguous elements
     while sizes:
         size, whole = sizes.pop(), shape[len(sizes)]
         dense *= size

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel loops on buffers: how many iterations there are, and what their indices are."""
+"""Parallel loops on buffers: their iteration counts and indices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
 
 @dataclass(frozen=True)
 class Dimension:
-    """One index: its first value, how many values it has, and how far they are apart."""
+    """One index: its first value, number of values, and step."""
 
     lower: Offset
     count: Offset
@@ -25,9 +25,9 @@ class Dimension:
 
 
 def dimensions(loop: Operation) -> list[Dimension]:
-    """The indices of a forall; computed at the current insertion point where not constant.
+    """The indices of a forall; computed at the current insertion point if not constant.
 
-    Raises CompileError for one that is not on buffers.
+    Raises CompileError for a forall on tensors.
     """
     if len(loop.results):
         raise CompileError("a parallel loop is on tensors", where=str(loop.location))
@@ -46,7 +46,7 @@ def dimensions(loop: Operation) -> list[Dimension]:
 
 
 def total(dims: Sequence[Dimension]) -> Offset:
-    """All iterations."""
+    """The total number of iterations."""
     count: Offset = 1
     for dim in dims:
         count = numbers.multiply(count, dim.count)
@@ -56,7 +56,7 @@ def total(dims: Sequence[Dimension]) -> Offset:
 def move_body(
     loop: Operation, dims: Sequence[Dimension], iteration: Offset, end: Operation
 ) -> None:
-    """Move the body before `end`, for the iteration of that number; the last index is fastest."""
+    """Move the body before `end`, for the iteration of this number; the last index is fastest."""
     block = loop.regions[0].blocks[0]
     with InsertionPoint(end):
         positions = _positions(dims, iteration)

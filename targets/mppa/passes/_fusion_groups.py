@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses which operations of a function are computed in one nest, tile by tile."""
+"""Chooses groups of operations to compute tile by tile in one loop nest."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ Loops = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Group:
-    """Operations that are computed together.
+    """A group of operations that is computed in one loop nest.
 
     Attributes:
-        view: the function as it was.
-        members: in order; each is read by later ones only, the last one, the root, by others.
-            Their loops run over the tiled dimensions, the first ones of the root's result.
-        window: the only reader of the root's result where that puts it into a larger tensor.
+        view: the function before the rewriting.
+        members: the operations, in order. Only later members read the result of a member; the last
+            member, the root, has other readers. The tiled dimensions are the first ones of the
+            root's result.
+        window: the only reader of the root's result, if it inserts the result into a larger tensor.
     """
 
     view: FunctionView
@@ -50,12 +51,12 @@ class Group:
 
     @cached_property
     def made(self) -> frozenset[Value]:
-        """What the members compute."""
+        """The results of the members."""
         return frozenset(member.nest.result for member in self.members)
 
     @property
     def is_copy(self) -> bool:
-        """True where nothing is computed, only moved."""
+        """Whether the group only moves data."""
         root = self.root
         if len(self.members) > 1 or len(root.indices) != 2 or root.indices[0] != root.indices[1]:
             return False
@@ -65,7 +66,7 @@ class Group:
         return not others and end.operands[0] == root.body.arguments[0]
 
     def is_read(self, member: Member, number: int) -> bool:
-        """True where the contents of an operand from outside of the group are read."""
+        """Whether a member reads the contents of an operand from outside of the group."""
         nest = member.nest
         value = nest.op.operands[number]
         if value in self.made or self.view.is_produced_by(value, "tensor.empty"):
@@ -73,13 +74,13 @@ class Group:
         return nest.reads_destination if number == nest.destination else True
 
     def singles(self) -> list[Group]:
-        """The same operations, one in a group."""
+        """The same operations, each in a separate group."""
         alone = [Group(self.view, (Member(m.nest, m.nest.out),)) for m in self.members[:-1]]
         return [*alone, Group(self.view, (Member(self.root, self.root.out),), self.window)]
 
 
 def groups(view: FunctionView) -> list[Group]:
-    """Groups that share no operation and have all that can be tiled, in the function's order."""
+    """Disjoint groups of all operations that can be tiled, in the function's order."""
     planner = FusionPlanner(view, LargestGroups())
     found = []
     for root in planner.roots():
@@ -91,10 +92,10 @@ def groups(view: FunctionView) -> list[Group]:
 
 
 class LargestGroups(FusionLimits):
-    """The largest group of a root; of those as large, that with most tiled dimensions.
+    """The largest group of a root, and among equals the one with the most tiled dimensions.
 
-    At most one contraction is a member, and only where all dimensions of its result are tiled: the
-    tiles of its operands are the smallest then.
+    At most one member is a contraction, and only if all dimensions of its result are tiled: the
+    tiles of its operands are then the smallest.
     """
 
     def depths(self, root: Structured) -> Sequence[int]:
@@ -114,7 +115,7 @@ class LargestGroups(FusionLimits):
 
 
 def is_contraction(nest: Structured) -> bool:
-    """Whether the operation is a contraction that reads an operand again for other results."""
+    """Whether the operation is a contraction that reads an operand for several results."""
     found = contraction(nest)
     return found is not None and any(
         nest.extents[loop] > 1 for loop in (*found.roles.m, *found.roles.n)
@@ -122,7 +123,7 @@ def is_contraction(nest: Structured) -> bool:
 
 
 def _window(view: FunctionView, root: Structured) -> Operation | None:
-    """The insertion that alone reads the root's result, and only moves it."""
+    """The insertion that is the only reader of the root's result, or None."""
     uses = view.uses.get(root.result, [])
     if len(uses) != 1 or uses[0][1] != 0:
         return None
@@ -131,7 +132,7 @@ def _window(view: FunctionView, root: Structured) -> Operation | None:
 
 
 def is_plain_insertion(op: Operation) -> bool:
-    """True for an insertion at constant offsets, step 1, of a tensor of the same rank."""
+    """Whether it is an insertion of a tensor of the same rank at constant offsets with step 1."""
     if op.name != "tensor.insert_slice" or len(op.operands) != 2:
         return False
     if any(stride != 1 for stride in op.attributes["static_strides"]):

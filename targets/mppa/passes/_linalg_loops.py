@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linalg operations on buffers of any shape: their loops, and what their bodies compute."""
+"""Linalg operations on buffers of any shape: their loops and bodies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LinalgLoops:
 
     @property
     def arithmetic(self) -> list[Operation]:
-        """What the body computes for one iteration."""
+        """The arithmetic operations of the body."""
         return [
             body_operation
             for body_operation in body_operations(self.op)
@@ -33,7 +33,7 @@ class LinalgLoops:
         ]
 
     def extents(self) -> list[Offset] | None:
-        """Iterations of each loop, computed at the insertion point; None where not to be told."""
+        """Iterations of each loop, computed at the insertion point; None if unknown."""
         found: dict[int, Offset] = {}
         for operand, row in zip(self.op.operands, self.indices, strict=True):
             for position, index in enumerate(row):

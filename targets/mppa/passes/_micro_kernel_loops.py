@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contractions as contractions: which loops are rows, columns and the sum, and all strides.
+"""Maps contractions to micro-kernels: loops over rows, columns and K, and all strides.
 
-A convolution is one as well: its columns are channels or pixels, its other loops go around.
+A convolution is a contraction as well: its columns are channels or pixels, and its other loops go
+around the micro-kernels.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from xtc_passes.local import _view_layouts as layouts
 from xtc_targets.mppa.passes._linalg_loops import LinalgLoops, element, linalg_loops
 
 _TYPES = {("f32", "f32"), ("f64", "f64"), ("f16", "f32"), ("i8", "i32"), ("i32", "i32")}
-"""Types of operands and accumulators that micro-kernels exist for."""
+"""The types of operands and accumulators of the micro-kernels."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class MatmulLoops:
 
     Attributes:
         linalg: the operation.
-        a, b: which of its operands the matrices are; the accumulators are the last one.
-        rows: the loop over m; None where there is a single row.
+        a, b: the numbers of the operands that are the matrices; the accumulators are the last one.
+        rows: the loop over m; None if there is a single row.
         columns, depth: the loops over n and k.
     """
 
@@ -40,7 +41,7 @@ class MatmulLoops:
 
     @property
     def dtype(self) -> str:
-        """The type of the operands, as in the names of micro-kernels."""
+        """The type of the operands, as it occurs in the names of micro-kernels."""
         return element(self.linalg.op.operands[self.a])
 
     @property
@@ -50,7 +51,7 @@ class MatmulLoops:
         return [loop for loop in range(self.linalg.loops) if loop not in inside]
 
     def stride(self, operand: int, loop: int | None) -> int:
-        """How many elements an operand moves in one iteration of a loop."""
+        """The stride of an operand along a loop, in elements."""
         return 0 if loop is None else _stride(self.linalg, operand, loop)
 
 
@@ -61,9 +62,9 @@ def _stride(found: LinalgLoops, operand: int, loop: int) -> int:
 
 
 def matmul_loops(op: Operation) -> MatmulLoops | None:
-    """The operation as a contraction; None where micro-kernels cannot compute it.
+    """The operation as a contraction; None if micro-kernels cannot compute it.
 
-    The accumulators and an operand need neighbouring elements along the columns.
+    The accumulators and one operand must be contiguous along the columns.
     """
     found = linalg_loops(op)
     if found is None or not found.is_multiply_add:
@@ -94,7 +95,7 @@ def _as_matmul(found: LinalgLoops, a: int, b: int, roles: Roles) -> MatmulLoops 
     sizes = _sizes(found)
 
     def worth(loop: int) -> tuple[float, int]:
-        """The longest loop, and of equal ones the innermost."""
+        """Prefers the longest loop, and among equals the innermost."""
         return sizes[loop], loop
 
     return MatmulLoops(
@@ -108,12 +109,12 @@ def _as_matmul(found: LinalgLoops, a: int, b: int, roles: Roles) -> MatmulLoops 
 
 
 def _walks(found: LinalgLoops, loop: int) -> int:
-    """In how many dimensions of one operand a loop moves, at most."""
+    """The most dimensions of one operand that a loop indexes."""
     return max(sum(1 for index in row if index.factor(loop)) for row in found.indices)
 
 
 def _sizes(found: LinalgLoops) -> list[float]:
-    """Iterations of each loop; what is not known is taken to be large."""
+    """Iterations of each loop; an unknown number counts as large."""
     sizes: list[float] = [float("inf")] * found.loops
     for operand, row in zip(found.op.operands, found.indices, strict=True):
         for size, index in zip(operand.type.shape, row, strict=True):
@@ -123,10 +124,10 @@ def _sizes(found: LinalgLoops) -> list[float]:
 
 
 def parts(extent: Offset, most: int) -> list[tuple[Offset, Offset, int]]:
-    """An extent as pieces of equal size: where they begin, how many there are, and the size."""
+    """An extent as pieces of equal size: start, number and size of the pieces."""
     whole = numbers.divide(extent, most)
     start, rest = numbers.multiply(whole, most), numbers.remainder(extent, most)
     found: list[tuple[Offset, Offset, int]] = [(0, whole, most)]
-    # A known rest is one smaller piece; what is known at run time only is done one by one.
+    # A known remainder is one smaller piece; an unknown one consists of single elements.
     found.append((start, 1, rest) if isinstance(rest, int) else (start, rest, 1))
     return [piece for piece in found if piece[1] != 0 and piece[2] != 0]

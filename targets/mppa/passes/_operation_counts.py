@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work of operations outside of linalg, on scalars and vectors, as the model counts it."""
+"""The modelled cost of operations on scalars and vectors, outside of linalg."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ADDRESSES = ("arith.index_cast", "arith.index_castui", "arith.constant")
 
 
 def cost(op: Operation) -> tuple[int, int]:
-    """The type and the number of what one execution computes; (OTHER, 0) for nothing."""
+    """The type and the number of multiply-adds of one execution; (OTHER, 0) for none."""
     if op.name in _FUSED:
         return _type_of(op.operands[0]), _lanes(op.results[0].type)
     if op.name in _MULTIPLICATIONS and _is_added(op):
@@ -37,7 +37,7 @@ def cost(op: Operation) -> tuple[int, int]:
 
 
 def store_cost(op: Operation) -> int:
-    """How many stores of full width an operation makes; at least 1 for one that stores."""
+    """The number of full-width stores of an operation; at least 1 for a store."""
     if op.name not in _STORES:
         return 0
     type = op.operands[_STORES[op.name]].type
@@ -56,7 +56,7 @@ def _is_number(type: Type) -> bool:
 
 
 def _is_added(multiplication: Operation) -> bool:
-    """Whether only an addition uses a multiplication."""
+    """Whether the only user of a multiplication is an addition."""
     users = [use.owner.operation for use in multiplication.results[0].uses]
     return (
         _is_number(multiplication.results[0].type)

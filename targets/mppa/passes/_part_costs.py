@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of an operand that a tile needs: its sizes, its bytes and the cycles to transfer it.
 
-A plan tries hundreds of tilings. All that does not depend on the tiling is read from the operations
-once, and parts that several tilings have in common are computed once.
+A plan tries hundreds of tilings. Everything that does not depend on the tiling is read from the
+operations once, and the costs of parts are cached across tilings.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.description import CoolidgeDescription
 
 Cut = tuple[int, int, int] | None
-"""The number of a member, the loop of it that is cut into strips, and a strip's length."""
+"""The number of a member, its loop that is cut into strips, and the length of a strip."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Machine:
     Attributes:
         description: the version of the machine.
         clusters: clusters that run a kernel.
-        pes: processing elements of each.
+        pes: processing elements of each cluster.
         smem_bytes: bytes of a cluster's memory that a nest may use.
     """
 
@@ -38,7 +38,7 @@ class Machine:
     smem_bytes: int
 
     def dma_cycles(self, sizes: Sequence[int], shape: Sequence[int], width: int) -> float:
-        """Cycles to transfer a part of a tensor, as `targets/mppa/csrc/mppa_model.c` has them."""
+        """Cycles to transfer a part of a tensor, as in `targets/mppa/csrc/mppa_model.c`."""
         machine = self.description
         row, left = width, list(sizes)
         while left:
@@ -57,10 +57,10 @@ class Part:
 
     Attributes:
         sizes: its size in each dimension.
-        bytes: its bytes, dense.
+        bytes: its size in bytes, dense.
         cycles: modelled cycles of its transfer.
-        in_strip: whether each strip needs another part.
-        in_tile: whether each tile, or strip, needs another part.
+        in_strip: whether each strip needs a different part.
+        in_tile: whether each tile, or strip, needs a different part.
     """
 
     sizes: tuple[int, ...]
@@ -72,13 +72,13 @@ class Part:
 
 @dataclass(frozen=True)
 class _Dimension:
-    """One dimension of an operand: its size, and the iterations that reach along it.
+    """One dimension of an operand: its size, and the loops that index it.
 
     Attributes:
-        size: that of the whole tensor.
-        reach: indices that are reached where every loop has one iteration.
-        tiled: the tiled dimensions that walk it, each with its factor.
-        others: the other loops that walk it, each with its factor and its extent.
+        size: size of the whole tensor.
+        reach: number of indices that are accessed if every loop has one iteration.
+        tiled: the tiled dimensions that index it, each with its factor.
+        others: the other loops that index it, each with its factor and its extent.
     """
 
     size: int
@@ -97,7 +97,7 @@ class _Dimension:
         return _Dimension(size, index.offset + 1, tiled, others)
 
     def part(self, tiles: Sequence[int], loop: int, strip: int) -> int:
-        """The size of a tile's part, in strips of `loop`; -1 stands for no loop."""
+        """The size of a tile's part, with strips of `loop`; -1 stands for no loop."""
         if not self.tiled and all(other != loop for other, _, _ in self.others):
             return self.size
         reach = self.reach + sum([by * (tiles[position] - 1) for position, by in self.tiled])
@@ -108,14 +108,14 @@ class _Dimension:
 
 @dataclass(eq=False)
 class Operand:
-    """An operand of a member, and the parts of it that were asked for.
+    """An operand of a member, with a cache of its parts.
 
     Attributes:
         value: the tensor.
         width: bytes of an element.
         shape: sizes of the whole tensor.
-        walked: the tiled dimensions that walk it.
-        loops: the other loops that walk it.
+        walked: the tiled dimensions that index it.
+        loops: the other loops that index it.
     """
 
     value: Value
@@ -141,7 +141,7 @@ class Operand:
         return Operand(value, width, shape, walked, loops, dimensions)
 
     def sizes(self, tiles: Sequence[int], cut: Cut = None) -> tuple[int, ...]:
-        """The sizes of the part that these iterations compute, or of a strip of it."""
+        """The sizes of the part that these iterations access, or of a strip of it."""
         _, loop, strip = cut or (0, -1, 0)
         return tuple([dimension.part(tiles, loop, strip) for dimension in self._dimensions])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes loops over the PEs of a cluster, each of which computes a part of a tile in SMEM."""
+"""Writes the loops in which the PEs of a cluster compute parts of a tile in SMEM."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from xtc_targets.mppa.passes._tile_operands import TileOperands
 
 @dataclass
 class PeLoop:
-    """Members that each PE computes its part of without waiting for others.
+    """A run of members: each PE computes its part of all of them without synchronization.
 
     Attributes:
-        parts: what is in SMEM before.
-        members: what is computed, in order.
+        parts: the tiles that are in SMEM before the run.
+        members: the members, in order.
     """
 
     parts: TileOperands
@@ -32,7 +32,7 @@ class PeLoop:
 
     @property
     def leaving(self) -> list[Member]:
-        """Members whose results are needed afterwards."""
+        """Members whose results are read after the run."""
         group = self.parts.group
         own = {member.nest.result for member in self.members}
         later = group.members[group.members.index(self.members[-1]) + 1 :]
@@ -41,14 +41,14 @@ class PeLoop:
         return [member for member in self.members if member.nest.result in own & needed]
 
     def first(self, member: Member) -> Member:
-        """The member that is the first to write where `member` does."""
+        """The first member that writes to the destination of `member`."""
         producers = {member.nest.result: member for member in self.members}
         while (before := producers.get(_destination(member))) is not None:
             member = before
         return member
 
     def initial(self, member: Member, ip: InsertionPoint) -> Value:
-        """What the run begins with where `member` writes its result."""
+        """The initial contents of the destination of `member`."""
         first = self.first(member)
         value = _destination(first)
         if value in self.parts.values:
@@ -65,7 +65,7 @@ class PeLoop:
         cut: Cut = None,
         found: dict[int, Value] | None = None,
     ) -> list[Value]:
-        """The loop over PEs; returns what `leaving` computed."""
+        """Write the loop over PEs; returns the results of `leaving`."""
         self._prepare(found or {})
         plan = self.parts.plan
         loop = forall(math.prod(plan.parts), THREADS, initial, ip)
@@ -79,7 +79,7 @@ class PeLoop:
         return list(loop.op.results)
 
     def _prepare(self, found: dict[int, Value]) -> None:
-        """Copy what members read, before the PEs begin."""
+        """Copy the operands of members to SMEM, before the PEs start."""
         made = self.parts.group.made
         for member in self.members:
             for number in range(member.nest.destination):
@@ -94,7 +94,7 @@ def _destination(member: Member) -> Value:
 
 @dataclass
 class _Pe:
-    """One PE's part of a run; `chunks` are the results of members in it."""
+    """Writes one PE's part of a run; `chunks` are the partial results of members."""
 
     run: PeLoop
     loop: Forall
@@ -119,7 +119,7 @@ class _Pe:
     def _member(self, member: Member, shared: Value | None) -> None:
         nest = member.nest
         into = self._into(member, shared)
-        # A new destination has no contents: what others wrote is read in place.
+        # A new destination has no contents; results of other members are read in place.
         held = shared is not None or not self._is_apart(member)
         operands = [
             into
@@ -134,7 +134,7 @@ class _Pe:
         self.chunks[nest.result] = op.results[0]
 
     def _into(self, member: Member, shared: Value | None) -> Value:
-        """Where a member writes."""
+        """The destination of a member."""
         value, number = _destination(member), member.nest.destination
         if shared is not None:
             return self._slice(member, number, shared)
@@ -149,7 +149,7 @@ class _Pe:
         return allocate(sizes, value, self.loop.ip)
 
     def _is_apart(self, member: Member) -> bool:
-        """True where the destination holds the result of an earlier run, which others may read."""
+        """Whether the destination holds the result of an earlier run, which others may read."""
         value = _destination(member)
         return value not in self.chunks and value in self.run.parts.values
 
@@ -173,7 +173,7 @@ class _Pe:
         return self._slice(member, number, self.run.parts.part(member, number))
 
     def _slice(self, member: Member, number: int, local: Value) -> Value:
-        """This PE's part of what the cluster has in SMEM."""
+        """This PE's part of an operand in SMEM."""
         sizes = part_sizes(member, number, self.run.parts.plan.chunks, self.cut)
         offsets = part_offsets(member, number, self.offsets, self.loop.ip)
         return extract_slice(local, offsets, sizes, self.loop.ip)

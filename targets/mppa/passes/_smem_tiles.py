@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buffers in a cluster's SMEM, and what is copied into them."""
+"""Buffers in a cluster's SMEM, and the copies that fill them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._part_costs import Cut, part_sizes
 
 SMEM = 2
-"""The memory space of a cluster's own memory."""
+"""The memory space of SMEM."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """One tile of the tiled dimensions: where it begins, and how much of it there is."""
+    """One tile of the tiled dimensions: its offsets, and its sizes inside the tensor."""
 
     offsets: tuple[Offset, ...]
     valid: tuple[Offset, ...]
@@ -36,7 +36,7 @@ def allocate(shape: Sequence[int], like: Value, ip: InsertionPoint) -> Value:
 
 
 def allocate_copy(shape: Sequence[int], like: Value, source: Value, ip: InsertionPoint) -> Value:
-    """A tensor in SMEM that begins as another one."""
+    """A tensor in SMEM with the contents of another one."""
     return _allocate(shape, like, source, ip)
 
 
@@ -57,8 +57,8 @@ def load(
 ) -> Value:
     """The part of an operand that a tile of `sizes` needs, copied to SMEM.
 
-    With `cut`, only what the strip that begins at `start` needs. What of the tile is not there is
-    not copied either, and what is computed of it never used.
+    With `cut`, only the part that the strip at `start` needs. Elements beyond the tensor are not
+    copied, and results that are computed from them are never used.
     """
     value = member.nest.op.operands[number]
     padded = part_sizes(member, number, sizes, cut)
@@ -79,7 +79,7 @@ def part_offsets(
     cut: Cut = None,
     start: Offset = 0,
 ) -> list[Offset]:
-    """Where the part of an operand begins that belongs to these iterations of the tiled loops."""
+    """The offsets of the part of an operand that these iterations of the tiled loops access."""
     starts = dict(zip(member.loops, offsets, strict=True))
     if cut is not None:
         starts[cut[1]] = start
@@ -97,7 +97,7 @@ def _valid(
     tile: Tile,
     ip: InsertionPoint,
 ) -> list[Offset]:
-    """What there is of a part: less than all where the tile sticks out."""
+    """The sizes of a part inside the tensor: smaller if the tile extends past its end."""
     found: list[Offset] = []
     for index, size in zip(member.nest.indices[number], padded, strict=True):
         terms: list[tuple[Offset, int]] = [(size, 1)]

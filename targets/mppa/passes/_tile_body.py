@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes one tile of a group in SMEM, member by member, each shared by the PEs."""
+"""Computes one tile of a group in SMEM, member by member; PEs share each member."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class TileBody:
     """Writes the code of tiles into the body of a cluster's loop.
 
     Attributes:
-        group: what is computed.
-        plan: how.
-        ip: before the loop over tiles, where what all tiles need is copied once.
+        group: the operations.
+        plan: their tiling.
+        ip: the point before the loop over tiles, for operands that all tiles share.
     """
 
     group: Group
@@ -33,7 +33,7 @@ class TileBody:
     _invariant: dict[Key, Value] = field(default_factory=dict)
 
     def load_invariants(self) -> None:
-        """Copy what every tile needs whole."""
+        """Copy the operands that every tile reads in whole."""
         nowhere = Tile((0,) * len(self.plan.tiles), self.plan.tiles)
         parts = TileOperands(self.group, self.plan, nowhere, self.ip, self._invariant)
         for position, member in enumerate(self.group.members):
@@ -42,7 +42,7 @@ class TileBody:
                     parts.part(member, number)
 
     def _is_invariant(self, position: int, number: int) -> bool:
-        """True for an operand that is read, by loops that are neither tiled nor cut."""
+        """Whether an operand is read, and neither tiled nor cut loops index it."""
         member, strip = self.group.members[position], self.plan.strip
         if not member.nest.indices[number] or not self.group.is_read(member, number):
             return False
@@ -52,7 +52,7 @@ class TileBody:
         return not any(member.nest.uses_loop(number, loop) for loop in loops)
 
     def write(self, tile: Tile, ip: InsertionPoint) -> Value:
-        """Compute the tile; returns it in SMEM, whole even where it sticks out."""
+        """Compute the tile; returns it in SMEM, whole even if it extends past the end."""
         parts = TileOperands(self.group, self.plan, tile, ip, dict(self._invariant))
         members, strip = self.group.members, self.plan.strip
         if self.group.is_copy:
@@ -67,7 +67,7 @@ class TileBody:
 
 
 def _compute(parts: TileOperands, members: Sequence[Member]) -> None:
-    """Compute members one after the other, each PE its part of all of them."""
+    """Compute members in order; each PE computes its part of all of them."""
     if members:
         loop = PeLoop(parts, members)
         results = loop.write([loop.initial(member, parts.ip) for member in loop.leaving], parts.ip)
@@ -78,14 +78,14 @@ def _compute(parts: TileOperands, members: Sequence[Member]) -> None:
 
 @dataclass
 class _Strips:
-    """A sum that is computed strip by strip."""
+    """Writes a reduction strip by strip."""
 
     parts: TileOperands
     member: Member
     strip: Strip
 
     def write(self) -> None:
-        """Compute it, the strip that is left over at the end by itself."""
+        """Compute all strips; the remainder is a separate strip at the end."""
         nest, strip = self.member.nest, self.strip
         loop = PeLoop(self.parts, (self.member,))
         total = loop.initial(self.member, self.parts.ip)
@@ -112,7 +112,7 @@ class _Strips:
     def _add(
         self, loop: PeLoop, strip: Strip, start: Offset, total: Value, ip: InsertionPoint
     ) -> Value:
-        """Add one strip to the total."""
+        """Accumulate one strip."""
         cut = (strip.member, strip.loop, strip.size)
         nest = self.member.nest
         found = {

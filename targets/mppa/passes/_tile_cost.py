@@ -13,17 +13,17 @@ from xtc_targets.mppa.passes._fusion_groups import Group, is_contraction
 from xtc_targets.mppa.passes._part_costs import Cut, Machine, Operand, Part
 
 SMEM_ALIGNMENT = 64
-"""Bytes; bufferization aligns all buffers so."""
+"""The alignment of buffers in bytes, as bufferization sets it."""
 _TYPES = {"f32": "float32", "f16": "float16", "i8": "int8"}
 
 
 @dataclass(frozen=True)
 class MemberWork:
-    """What one member computes.
+    """The work of one member.
 
     Attributes:
         inner: iterations of its other loops.
-        rate: iterations of a PE per cycle.
+        rate: iterations per cycle of a PE.
         extents: the extent of each of its loops.
     """
 
@@ -32,21 +32,21 @@ class MemberWork:
     extents: tuple[int, ...]
 
     def cycles(self, chunks: tuple[int, ...]) -> float:
-        """Cycles of one PE's part, of these sizes in the tiled dimensions."""
+        """Cycles of one PE's part with these sizes in the tiled dimensions."""
         return self.inner * math.prod(chunks) / self.rate
 
 
 @dataclass(frozen=True)
 class Workload:
-    """The numbers of a group from which the cost of each of its tilings is computed.
+    """The parameters of a group from which the costs of its tilings are computed.
 
     Attributes:
-        machine: what it runs on.
+        machine: the machine.
         extents: sizes of the tiled dimensions.
         reads: operands whose contents come from outside of the group, each with its member.
-        results: destinations that need a buffer: they do not take the place of other results.
+        results: destinations that need a buffer, because they do not overwrite other results.
         written: the root's destination.
-        members: what each member computes; nothing where the group only moves data.
+        members: the work of each member; empty if the group only moves data.
     """
 
     machine: Machine
@@ -85,7 +85,7 @@ def _work(machine: Machine, nest: Structured, tiled: tuple[int, ...]) -> MemberW
 
 
 def _rate(machine: Machine, nest: Structured) -> float:
-    """Iterations of a PE per cycle, as `count-operations` has them counted."""
+    """Iterations per cycle of a PE, counted as in `count-operations`."""
     description = machine.description
     if is_contraction(nest):
         element = next(v.type.element_type for v in nest.op.operands if is_shaped(v))
@@ -107,13 +107,13 @@ class Cost:
 
     @cached_property
     def rounds(self) -> int:
-        """How many tiles the busiest cluster computes."""
+        """The number of tiles of the busiest cluster."""
         pairs = zip(self.work.extents, self.tiles, strict=True)
         count = math.prod([-(-extent // tile) for extent, tile in pairs])
         return -(-count // self.work.machine.clusters)
 
     def smem_bytes(self, cut: Cut) -> int:
-        """Bytes of the buffers of one cluster, two for each that a transfer fills meanwhile."""
+        """Bytes of the buffers of a cluster; buffers with overlapped transfers count twice."""
         parts = self._parts(cut)
         return self._made_bytes + sum(
             [_aligned(part.bytes) * (2 if part.in_tile else 1) for part in parts]
@@ -124,7 +124,7 @@ class Cost:
         """Bytes of the members' results."""
         results = [self._part(operand) for operand in self.work.results]
         made = sum([_aligned(part.bytes) for part in results])
-        made += math.prod(self.parts) * SMEM_ALIGNMENT * len(results)  # where PEs have them apart
+        made += math.prod(self.parts) * SMEM_ALIGNMENT * len(results)  # for separate results per PE
         return made + (_aligned(self._written.bytes) if self.rounds > 1 else 0)
 
     def cycles(self, cut: Cut) -> float:
@@ -146,14 +146,14 @@ class Cost:
 
     @cached_property
     def _written(self) -> Part:
-        """What is copied to DDR."""
+        """The part that is copied to DDR."""
         return self._part(self.work.written)
 
     def _part(self, operand: Operand, cut: Cut = None) -> Part:
         return operand.part(self.work.machine, self.tiles, cut)
 
     def _parts(self, cut: Cut) -> list[Part]:
-        """What is read from outside, each part of a tensor once."""
+        """The parts that are read from outside, each part of a tensor once."""
         if cut is None:
             return [part for _, _, part in self._whole]
         member, loop, _ = cut
@@ -164,7 +164,7 @@ class Cost:
 
     @cached_property
     def _whole(self) -> list[tuple[int, Operand, Part]]:
-        """The same without strips, with the member and the operand that they are of."""
+        """The same without strips, each with its member and operand."""
         found: dict[tuple[Value, tuple[int, ...]], tuple[int, Operand, Part]] = {}
         for position, operand in self.work.reads:
             part = self._part(operand)
@@ -177,7 +177,7 @@ class Cost:
         return description.fork_cycles + description.pe_cycles
 
     def _compute(self, without: int | None) -> float:
-        """Cycles of all members but one, with the forks around them."""
+        """Cycles of all members except `without`, including forks."""
         if not self._cycles:
             return 0
         rest = 0 if without is None else self._cycles[without]
@@ -185,7 +185,7 @@ class Cost:
 
     @cached_property
     def _cycles(self) -> list[float]:
-        """Cycles of each member's part of one PE."""
+        """Cycles of one PE's part of each member."""
         pairs = zip(self.tiles, self.parts, strict=True)
         chunks = tuple([tile // part for tile, part in pairs])
         return [member.cycles(chunks) for member in self.work.members]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster has in its SMEM while it computes a tile."""
+"""The contents of a cluster's SMEM while it computes a tile."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Key = tuple[Value, tuple[object, ...]]
 
 @dataclass
 class TileOperands:
-    """The parts of tensors that one tile needs, and what was computed of it.
+    """The parts of operands that one tile needs, and the results computed so far.
 
     Attributes:
-        group: what is computed.
-        plan: how.
+        group: the operations.
+        plan: their tiling.
         tile: the tile.
-        ip: where copies to SMEM are made.
-        copied: parts of operands that are there already.
-        values: the members' results, by those on all of the tensor.
+        ip: the insertion point of copies to SMEM.
+        copied: the parts of operands that are already in SMEM.
+        values: the members' results on the tile, by their results on whole tensors.
     """
 
     group: Group
@@ -36,7 +36,7 @@ class TileOperands:
     values: dict[Value, Value] = field(default_factory=dict)
 
     def part(self, member: Member, number: int) -> Value:
-        """The part of an operand from outside, copied once for all members that read the same."""
+        """The part of an operand from outside, copied once for all members that read it."""
         key = self._key(member, number)
         if key not in self.copied:
             self.copied[key] = self._copy(member, number)
@@ -49,7 +49,7 @@ class TileOperands:
         return allocate(sizes, member.nest.op.operands[number], self.ip)
 
     def _key(self, member: Member, number: int) -> Key:
-        """Members that read the same part of a tensor have the same key."""
+        """The key of an operand's part, equal for members that read the same part."""
         positions = tuple(
             tuple(index.factor(loop) for loop in member.loops)
             for index in member.nest.indices[number]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses tiles: what fits into a cluster's memory and takes the fewest modelled cycles."""
+"""Chooses the tiles with the fewest modelled cycles that fit into a cluster's memory."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from xtc_targets.mppa.passes._part_costs import Machine
 from xtc_targets.mppa.passes._tile_cost import Cost, Workload
 
 STRIPS = (32, 64, 128, 256, 512)
-"""Lengths of a strip of a sum that are tried, beside all of it."""
+"""The lengths of reduction strips to try, besides the whole reduction."""
 EVEN = 8
-"""Elements that sizes of tiles are multiples of, where they are not small."""
+"""Larger tile sizes are multiples of this number of elements."""
 MAX_TILINGS = 512
-"""Sizes of tiles that are tried for one nest."""
+"""The most tile sizes that are tried for one loop nest."""
 
 
 @dataclass(frozen=True)
 class Strip:
-    """A sum that is computed strip by strip.
+    """A reduction that is computed strip by strip.
 
     Attributes:
-        member: its number in the group.
-        loop: the loop that is cut.
+        member: number of the member in the group.
+        loop: the loop that is cut into strips.
         size: iterations of a strip.
     """
 
@@ -39,12 +39,12 @@ class Strip:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a group is tiled.
+    """The tiling of a group.
 
     Attributes:
-        tiles: sizes of a tile in the tiled dimensions; the last tile may stick out.
-        parts: how many PEs share a tile in each dimension; they divide it.
-        strip: the sum that is computed strip by strip, or None.
+        tiles: sizes of a tile in the tiled dimensions; the last tile may extend past the end.
+        parts: number of PEs that share a tile in each dimension; divisors of its sizes.
+        strip: the reduction that is computed strip by strip, or None.
     """
 
     tiles: tuple[int, ...]
@@ -57,12 +57,12 @@ class Plan:
         return tuple(tile // part for tile, part in zip(self.tiles, self.parts, strict=True))
 
     def counts(self, extents: Sequence[int]) -> tuple[int, ...]:
-        """How many tiles cover each of the tiled dimensions."""
+        """The number of tiles in each of the tiled dimensions."""
         return tuple(-(-extent // tile) for extent, tile in zip(extents, self.tiles, strict=True))
 
 
 def plan_group(group: Group, machine: Machine) -> Plan | None:
-    """The plan of fewest modelled cycles; None where no tile fits into a cluster's memory."""
+    """The plan with the fewest modelled cycles; None if no tile fits into a cluster's memory."""
     best: tuple[float, Plan] | None = None
     strips = (None, *_strips(group))
     contracts = group.root.reductions or len(group.members) > 1
@@ -83,14 +83,14 @@ def plan_group(group: Group, machine: Machine) -> Plan | None:
 
 
 def _tilings(extents: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Sizes to try; fewer of each dimension where there are many dimensions."""
+    """Tile sizes to try; fewer per dimension if there are many dimensions."""
     wide = sum(extent > 1 for extent in extents)
     most = max(2, int(MAX_TILINGS ** (1 / max(1, wide))))
     return product(*(_sizes(extent, most) for extent in extents))
 
 
 def _sizes(extent: int, most: int) -> list[int]:
-    """Up to `most` sizes that cut `extent` into pieces of nearly the same size, with 1 and all."""
+    """Up to `most` sizes that cut `extent` into nearly equal pieces, including 1 and `extent`."""
     counts = {round(1.25**n) for n in range(64)} | {5, 10, 15, 20, 25, 30, extent}
     sizes = sorted({_even(-(-extent // count), extent) for count in counts if count <= extent})
     if len(sizes) <= most:
@@ -99,16 +99,16 @@ def _sizes(extent: int, most: int) -> list[int]:
 
 
 def _even(size: int, extent: int) -> int:
-    """A size rounded up to what vectors and the DMA's words divide, where that is worth it."""
+    """A size, rounded up to a multiple of vectors and DMA words if that pays."""
     return size if size < 2 * EVEN else min(extent, -(-size // EVEN) * EVEN)
 
 
 @lru_cache(maxsize=4096)
 def _parts(tiles: tuple[int, ...], pes: int, contracts: bool) -> tuple[int, ...]:
-    """How to share a tile between PEs: the largest part as small as can be, and of a good shape.
+    """The division of a tile among PEs: the smallest largest part, with the best shape.
 
-    That is nearly square for a contraction, whose PEs read each other's operands less then, and
-    along the rows for all else.
+    The best shape is nearly square for a contraction, because PEs then share more of its operands,
+    and along rows for other operations.
     """
     best: tuple[tuple[int, int, int], tuple[int, ...]] | None = None
     wide = sorted(range(len(tiles)), key=lambda d: tiles[d])[-2:]
@@ -130,7 +130,7 @@ def _parts(tiles: tuple[int, ...], pes: int, contracts: bool) -> tuple[int, ...]
 
 
 def _strips(group: Group) -> list[Strip]:
-    """Ways to cut the group's sum; none where it has several, or reads what a member computes."""
+    """The strips to try; none for several reductions, or if one reads a member's result."""
     sums = [n for n, member in enumerate(group.members) if member.nest.reductions]
     if len(sums) != 1:
         return []
@@ -146,7 +146,7 @@ def _strips(group: Group) -> list[Strip]:
 
 
 def _can_be_cut(nest: Structured, loop: int) -> bool:
-    """True where operands are indexed by the loop alone, or not at all."""
+    """Whether the loop indexes dimensions of operands only on its own, or not at all."""
     return nest.extents[loop] > 1 and all(
         not nest.uses_loop(number, loop) or nest.position(number, loop) is not None
         for number in range(nest.destination)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the nest of one group: clusters share the tiles, and PEs share each tile in SMEM."""
+"""Writes the loop nest of a group: clusters share the tiles, and PEs share each tile in SMEM."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from xtc_targets.mppa.passes._tile_plan import Plan
 
 @dataclass(frozen=True)
 class TiledLoops:
-    """The nest of a group.
+    """The loop nest of a group.
 
     for each cluster, at the same time
       for each of its tiles
-        copies of what the tile needs, in SMEM; the tile, by all PEs; a copy of the result to DDR
+        copy the operands of the tile to SMEM; compute it on all PEs; copy the result to DDR
     """
 
     group: Group
@@ -39,7 +39,7 @@ class TiledLoops:
     machine: Machine
 
     def write(self) -> None:
-        """Put the nest where the root stands, or the insertion that reads its result."""
+        """Replace the root, or the insertion that reads its result, by the loop nest."""
         group = self.group
         position = group.window or group.root.op
         ip = InsertionPoint(position)
@@ -52,7 +52,7 @@ class TiledLoops:
         position.results[0].replace_all_uses_with(clusters.op.results[0])
 
     def _destination(self, ip: InsertionPoint) -> tuple[Value, list[int]]:
-        """The tensor that is written, and where in it the result begins."""
+        """The tensor that is written, and the offsets of the result in it."""
         root, window = self.group.root, self.group.window
         if window is None:
             return empty(shape_of(root.result), root.result, ip), [0] * len(root.out)
@@ -75,7 +75,7 @@ class TiledLoops:
     def _tile(
         self, body: TileBody, number: Value, into: Value, base: Sequence[int], ip: InsertionPoint
     ) -> Value:
-        """Compute one tile and put it into the result."""
+        """Compute one tile and insert it into the result."""
         counts = self.plan.counts(self.group.extents)
         positions = digits(number, counts, ip)
         bounds_of = _clamped if self.group.is_copy else _bounds
@@ -96,7 +96,7 @@ class TiledLoops:
 
 
 def _bounds(position: Offset, tile: int, extent: int, ip: InsertionPoint) -> tuple[Offset, Offset]:
-    """Where a tile begins in one dimension, and how much of it there is."""
+    """Offset and size inside the tensor of a tile in one dimension."""
     if isinstance(position, int):
         return position * tile, min(tile, extent - position * tile)
     dimension = AffineDimExpr.get(0)
@@ -110,7 +110,7 @@ def _bounds(position: Offset, tile: int, extent: int, ip: InsertionPoint) -> tup
 
 
 def _clamped(position: Offset, tile: int, extent: int, ip: InsertionPoint) -> tuple[Offset, Offset]:
-    """The same where the last tile begins early enough to be whole, doing some of it again."""
+    """The same, but the last tile starts early enough to be whole and overlaps the previous one."""
     if isinstance(position, int) or extent % tile == 0:
         return _bounds(position, tile, extent, ip)
     start = AffineDimExpr.get(0) * AffineConstantExpr.get(tile)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the nest of one operation whose tiles do not fit into SMEM: PEs work in DDR."""
+"""Writes the loop nest of an operation whose tiles do not fit into SMEM: PEs work in DDR."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from xtc_targets.mppa.passes._smem_tiles import part_offsets
 
 @dataclass(frozen=True)
 class UntiledLoops:
-    """The nest of a group of one member, one element of the tiled dimensions at a time.
+    """The loop nest of a single operation, one element of the tiled dimensions at a time.
 
     for each cluster, at the same time
       for each of its PEs, at the same time
-        for every so many elements, in DDR
+        for every n-th element, in DDR
     """
 
     group: Group
@@ -38,7 +38,7 @@ class UntiledLoops:
     pes: int
 
     def write(self) -> None:
-        """Put the nest where the operation stands."""
+        """Replace the operation by the loop nest."""
         root = self.group.root
         ip = InsertionPoint(root.op)
         count = math.prod(self.group.extents)
@@ -56,7 +56,7 @@ class UntiledLoops:
         root.result.replace_all_uses_with(outer.op.results[0])
 
     def _into(self, ip: InsertionPoint) -> Value:
-        """What is written, with its contents where the operation reads them."""
+        """The destination, with its contents if the operation reads them."""
         root = self.group.root
         if root.reads_destination:
             return root.op.operands[root.destination]

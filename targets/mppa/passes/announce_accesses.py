@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""announce-accesses: device code tells the simulator of its loads and stores."""
+"""announce-accesses: lets device code report its loads and stores to the simulator."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _TRANSFERS = ("llvm.intr.memcpy", "llvm.intr.memmove", "llvm.intr.memset")
 
 @dataclass(frozen=True)
 class AnnounceAccesses(Pass):
-    """Call `dev_access` of `csrc/dev.h` before each load and store, but those of the stack.
+    """Call `dev_access` of `csrc/dev.h` before each load and store, except those of the stack.
 
     Before:
         %p = llvm.getelementptr %a[%i] ; %v = llvm.load %p : !llvm.ptr -> f32
     After:
         llvm.call @dev_access(%a, %p, 4, 0) ; %v = llvm.load %p : !llvm.ptr -> f32
 
-    The first argument is what the address was computed from: a buffer in DDR or SMEM.
+    The first argument is the base of the address: a buffer in DDR or SMEM.
     """
 
     name: ClassVar[str] = "announce-accesses"
@@ -88,7 +88,7 @@ def _accessed_bytes(op: Operation, number: int, ip: InsertionPoint) -> Value:
 
 
 def _base(pointer: Value) -> Value:
-    """What a pointer was computed from; where that is all of SMEM, the buffer in it."""
+    """The base of a pointer; inside SMEM, the buffer that contains it."""
     while _defined_by(pointer, "llvm.getelementptr"):
         source = pointer.owner.operation.operands[0]
         if _defined_by(source, "llvm.call") and _callee(source) == SMEM:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""announce-array-accesses: device code in C tells the simulator of its loads and stores."""
+"""announce-array-accesses: lets device code in C report its loads and stores."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from xtc_targets.mppa.passes import _device_calls as device
 from xtc_targets.mppa.passes.call_micro_kernels import PREFIX
 from xtc_targets.mppa.passes.define_micro_kernels import micro_kernel
 
-_OPERANDS = (1, 4, 6)  # addresses that a micro-kernel takes
+_OPERANDS = (1, 4, 6)  # the address operands of a micro-kernel
 _BYTES = {"f16": 2, "f32": 4, "i8": 1, "f64": 8, "i32": 4}
 
 
 @dataclass(frozen=True)
 class AnnounceArrayAccesses(Pass):
-    """Call `dev_access` of `csrc/dev.h` before each load and store, but those of the stack.
+    """Call `dev_access` of `csrc/dev.h` before each load and store, except those of the stack.
 
     Before:
         %v = memref.load %a[%i] : memref<16xf32>
@@ -44,9 +44,9 @@ class AnnounceArrayAccesses(Pass):
         %p = memref.extract_aligned_pointer_as_index %a ; %q = arith.addi %p, %i_times_4
         call @dev_access(%p, %q, %c4, %c0) ; %v = memref.load %a[%i] : memref<16xf32>
 
-    The first argument is where the buffer in DDR or SMEM begins. A micro-kernel, which tells of its
-    accesses itself, is preceded by one of the first element of each operand. `announce-accesses`
-    does the same for the llvm dialect.
+    The first argument is the start of the buffer in DDR or SMEM. A micro-kernel reports its
+    accesses itself; before it, the first element of each operand is reported, which gives its
+    buffer. `announce-accesses` does the same for the llvm dialect.
     """
 
     name: ClassVar[str] = "announce-array-accesses"
@@ -95,7 +95,7 @@ def _announce_array(access: Access) -> None:
 
 
 def _lanes(access: Access, ip: InsertionPoint) -> numbers.Number:
-    """How many elements are accessed. Raises CompileError for masks that are no first lanes."""
+    """The number of accessed elements. Raises CompileError unless a mask selects leading lanes."""
     for mask in access.mask:
         if not _is_made_by(mask, "vector.create_mask"):
             raise CompileError(
@@ -108,7 +108,7 @@ def _lanes(access: Access, ip: InsertionPoint) -> numbers.Number:
 
 
 def _announce_operand(kernel: Operation, address: Value, nbytes: int) -> None:
-    """The first element of a micro-kernel's operand, of the buffer that its address begins from."""
+    """Report the first element of a micro-kernel's operand, with the buffer of its address."""
     base = address
     while _is_made_by(base, "arith.addi"):
         base = base.owner.operation.operands[0]
@@ -124,7 +124,7 @@ def _tell(
 
 
 def _buffer(value: Value) -> Value:
-    """The buffer that a memref is part of: an argument, or one at its place in SMEM."""
+    """The buffer that a memref is part of: an argument, or a buffer in SMEM."""
     while not isinstance(value.owner, Block) and is_view(value.owner.operation):
         if value.owner.operation.name == "memref.view":
             break

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""call-micro-kernels: contractions become calls of functions that accumulate in registers."""
+"""call-micro-kernels: lowers contractions to calls of functions that accumulate in registers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xtc_passes.local._functions import declare, functions
 from xtc_targets.mppa.passes._micro_kernel_loops import MatmulLoops, matmul_loops, parts
 
 PREFIX = "uk_mma_"
-"""How the names of micro-kernels begin; `uk_mma_4x16_f32` has 4 rows and 16 columns."""
+"""The prefix of the names of micro-kernels; `uk_mma_4x16_f32` has 4 rows and 16 columns."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,16 @@ class CallMicroKernels(Pass):
         scf.for %i = 0 to 8 step 4 {
           call @uk_mma_4x16_f32(%c64, %a_i, %c64, %c1, %b, %c16, %c_i, %c16) : (index, ..) -> () }
 
-    A micro-kernel takes the extent of K, then addresses and strides in elements: of a along rows
-    and along K, of b along K, of c along rows. Columns are contiguous in b and c. Convolutions fit
-    too, with loops around the calls. Other contractions, such as one whose second operand is
-    transposed, stay linalg operations. The ends of dimensions have smaller micro-kernels. The C
-    definitions are in `targets/mppa/csrc/uk_mma.h`; define-micro-kernels writes those for LLVM.
+    A micro-kernel takes the K extent, then addresses and strides in elements: of a along rows and
+    along K, of b along K, of c along rows. Columns are contiguous in b and c. Convolutions are
+    handled too, with loops around the calls. Other contractions, such as those with a transposed
+    second operand, stay linalg operations. Remainders of dimensions use smaller micro-kernels. The
+    C definitions are in `targets/mppa/csrc/uk_mma.h`; define-micro-kernels generates those for
+    LLVM.
 
     Attributes:
-        rows: of a micro-kernel, at most.
-        columns: likewise; the 4 x 16 accumulators fill 8 of the 48 registers of a PE.
+        rows: most rows of a micro-kernel.
+        columns: most columns; the 4 x 16 accumulators fill 8 of the 48 registers of a PE.
     """
 
     name: ClassVar[str] = "call-micro-kernels"
@@ -62,7 +63,7 @@ class CallMicroKernels(Pass):
 
 
 class _Tiling:
-    """Makes the calls of one operation."""
+    """Writes the calls of one operation."""
 
     def __init__(self, owner: CallMicroKernels, module: Operation, found: MatmulLoops) -> None:
         self._owner, self._module, self._found = owner, module, found
@@ -100,7 +101,7 @@ class _Tiling:
     def _tiles(
         self, loop: int | None, first: Offset, count: Offset, size: int, ahead: Sequence[Offset]
     ) -> Iterator[Sequence[Offset]]:
-        """A loop over tiles; gives how far operands are ahead of their beginnings, in elements."""
+        """A loop over tiles; yields the offsets of operands in elements."""
         if count == 1:
             yield self._moved(loop, first, ahead)
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""count-operations: device code reports how much it computes, for the modelled cycles."""
+"""count-operations: lets device code report its operations, for the modelled cycles."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from xtc_targets.mppa.passes._linalg_loops import LinalgLoops, element, linalg_l
 from xtc_targets.mppa.passes._operation_counts import OTHER, TYPES, cost, store_cost
 
 _LINE = COOLIDGE_V2.load_bytes_per_cycle
-_DDR, _DDR_ONCE = OTHER + 1, OTHER + 2  # bytes, also those that do not move with a loop
+_DDR, _DDR_ONCE = OTHER + 1, OTHER + 2  # bytes of DDR, and bytes at a loop-invariant address
 _TIMED = ("memref.dma_start", "memref.dma_wait")
 
 
@@ -38,11 +38,11 @@ class CountOperations(Pass):
     A contraction counts its multiply-adds under the type of its operands. All other work counts as
     "other", of which a PE does one per cycle: each arithmetic operation of a linalg body, once per
     iteration. Data movement, such as a fill or a copy, counts one per 32 bytes that it writes, the
-    width of the stores of a PE. Loops over scalars and vectors that a schedule made count alike;
-    address arithmetic is free. Counts are added up to the end of a block and of the loops around
-    it, but not across a transfer or a loop over PEs, which are counted apart. An operation
-    whose number of iterations does not follow from its operands counts nothing. What a PE reads
-    and writes of DDR, without the DMA, counts in cache lines, an estimate (`_ddr_bytes.py`).
+    width of the stores of a PE. Loops over scalars and vectors from a schedule count alike; address
+    arithmetic is free. Counts are accumulated to the end of a block and of the loops around it, but
+    not across a transfer or a loop over PEs. An operation whose number of iterations does not
+    follow from its operands counts nothing. A PE's accesses to DDR, without the DMA, count in cache
+    lines, which are an estimate (`_ddr_bytes.py`).
     """
 
     name: ClassVar[str] = "count-operations"
@@ -57,13 +57,13 @@ class CountOperations(Pass):
 
 
 def _count_inside(block: Block) -> None:
-    """Count what a block computes at its end."""
+    """Report the counts of a block at its end."""
     end = list(block.operations)[-1].operation
     _say(_counts(block), end)
 
 
 def _counts(block: Block) -> Counter[int]:
-    """What is left to be said of one execution of a block, by type; says the rest inside."""
+    """The counts of one execution of a block that are still to be reported, by type."""
     found: Counter[int] = Counter()
     stored = 0
     for op in [operation.operation for operation in block.operations]:
@@ -94,7 +94,7 @@ def _counts(block: Block) -> Counter[int]:
 
 
 def _takes_time(op: Operation) -> bool:
-    """Whether transfers, or loops over PEs, are in an operation or are it."""
+    """Whether an operation is, or contains, a transfer or a loop over PEs."""
     return any(
         operation.name in _TIMED or has_mapping(operation, "thread")
         for operation in all_operations(op)
@@ -109,10 +109,10 @@ def _count_regions(op: Operation) -> None:
 
 
 def _loop_counts(loop: Operation) -> Counter[int]:
-    """What all iterations count; said after the loop where their number is not known."""
+    """The counts of all iterations; reported after the loop if their number is unknown."""
     found = _counts(loop.regions[0].blocks[0])
     lower, upper, step = map(numbers.known, list(loop.operands)[:3])
-    once = found.pop(_DDR_ONCE, 0)  # such an accumulator is in a register meanwhile
+    once = found.pop(_DDR_ONCE, 0)  # such an accumulator stays in a register
     if not found:
         return Counter({_DDR: once} if once else {})
     with InsertionPoint.after(loop):
@@ -125,7 +125,7 @@ def _loop_counts(loop: Operation) -> Counter[int]:
 
 
 def _linalg_counts(found: LinalgLoops) -> Counter[int]:
-    """What a linalg operation counts; said after it where that is known at run time only."""
+    """The counts of a linalg operation; reported after it if known only at run time."""
     with found.op.location, InsertionPoint.after(found.op):
         extents = found.extents()
         if extents is None:
@@ -151,7 +151,7 @@ def _linalg_counts(found: LinalgLoops) -> Counter[int]:
 
 
 def _lines(found: LinalgLoops, elements: Offset) -> Offset:
-    """How many stores of full width write `elements`."""
+    """The number of full-width stores of `elements`."""
     target = found.op.operands[len(found.op.operands) - 1]
     nbytes = layouts.element_bytes(target) if isinstance(target.type, MemRefType) else 1
     return numbers.divide(numbers.add(numbers.multiply(elements, nbytes), _LINE - 1), _LINE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""define-micro-kernels: bodies of micro-kernels on vectors, for LLVM."""
+"""define-micro-kernels: defines the micro-kernels on vectors, for LLVM."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class DefineMicroKernels(Pass):
         func.func private @uk_mma_4x16_f32(%k: index, %a: index, ..) {
           %sums:4 = scf.for %p = 0 to %k iter_args(..) { .. vector.fma .. : vector<16xf32> .. } .. }
 
-    The accumulators of a row are one vector, which stays in registers for all of K. A row of b is
+    The accumulators of a row form one vector, which stays in registers for all of K. A row of b is
     loaded once for all rows of a.
     """
 
@@ -46,7 +46,7 @@ class DefineMicroKernels(Pass):
 
 
 def micro_kernel(name: str) -> tuple[int, int, str]:
-    """Rows, columns and type of operands, from a micro-kernel's name."""
+    """Rows, columns and type of operands from a micro-kernel's name."""
     shape, _, dtype = name.removeprefix(PREFIX).partition("_")
     rows, _, columns = shape.partition("x")
     return int(rows), int(columns), dtype
@@ -80,7 +80,7 @@ class _Text:
         return f"%row{row} = arith.constant {row} : index"
 
     def _at(self, name: str, base: str, offset: str, dtype: str) -> list[str]:
-        """The address of an element, `offset` elements behind `base`."""
+        """The address of an element, `offset` elements after `base`."""
         return [
             f"%{name}_size = arith.constant {_BYTES[dtype]} : index",
             f"%{name}_far = arith.muli {offset}, %{name}_size : index",
@@ -137,7 +137,7 @@ class _Text:
         return lines
 
     def _widened(self, name: str, address: str, type: str, wide: str) -> list[str]:
-        """Loads operands, as wide as the accumulators."""
+        """Load operands, widened to the type of the accumulators."""
         if type == wide:
             return [self._load(name, address, type, self._dtype)]
         kind = "extf" if self._accumulator.startswith("f") else "extsi"

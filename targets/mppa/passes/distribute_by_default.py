@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""distribute-by-default: clusters and their PEs share the operations that have no schedule."""
+"""distribute-by-default: distributes operations without a schedule over clusters and PEs."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class DistributeByDefault(Pass):
         %c = linalg.matmul ins(%a, %b) outs(%zeros)
     After:
         %c = scf.forall (%cluster) in (5) { scf.for %k { copies to SMEM; scf.forall (%pe) in (16)
-          { linalg.matmul on this PE's part } }; the tile to %c } {mapping = [#gpu.block<..>]}
+          { linalg.matmul on this PE's part } }; copy the tile to %c } {mapping = [#gpu.block<..>]}
 
     An operation joins the loops of its only consumer if it can be computed tile by tile with it; a
-    group has at most one contraction. The sizes of tiles are those of the fewest modelled cycles
-    that fit into the SMEM of a cluster twice, so that the next tile can be copied meanwhile. Long
+    group has at most one contraction. The tile sizes are those with the fewest modelled cycles that
+    fit into the SMEM of a cluster twice, so that the transfer of the next tile can overlap. Long
     reductions are computed strip by strip. If no tile fits, PEs compute in DDR. An operation that
-    cannot be shared runs on one PE.
+    cannot be distributed runs on one PE.
 
     Attributes:
         arch: the version of the machine.
@@ -83,7 +83,7 @@ class DistributeByDefault(Pass):
             self._write(group, plan, machine)
         for group, plan in reversed(
             found
-        ):  # only now: a new value might take an old one's position
+        ):  # last: a new value might get the address of an erased one
             if plan is not None and group.window is not None:
                 group.window.erase()
             for member in reversed(group.members):

@@ -35,17 +35,17 @@ _PURE = (
 
 @dataclass(frozen=True)
 class DistributeClusters(Pass):
-    """Replace the loop over clusters by code that every cluster runs, with its own number.
+    """Replace the loop over clusters by code that every cluster runs with its number.
 
     Before:
         scf.forall (%i) in (12) { body(%i) } {mapping = [#gpu.block<linear_dim_0>]}
     After:
-        %id = call @dev_cluster_id() : () -> i32
-        scf.for %i = %id to 12 step 5 { body(%i) }      // where 5 are enough: scf.if %id < 3
+        %id = call @dev_cluster_id() : () -> i32 scf.for %i = %id to 12 step 5 { body(%i) }      //
+        at most 5 iterations: scf.if %id < 3
 
     A kernel without such a loop runs on cluster 0. The pass marks every function with a body as a
-    kernel; arguments of a kernel are `llvm.noalias`, as they are on the host. Raises CompileError
-    where clusters would have to wait for each other.
+    kernel; arguments of a kernel are `llvm.noalias`, as on the host. Raises CompileError if
+    clusters would have to synchronize.
 
     Attributes:
         clusters: clusters that run a kernel.
@@ -94,7 +94,7 @@ def _cluster() -> Value:
 
 
 def _run_on_one(kernel: Operation) -> None:
-    """Put all that the kernel does into a branch that only cluster 0 takes."""
+    """Move the body of a kernel into a branch that only cluster 0 takes."""
     ops = body(kernel)[:-1]
     if not ops:
         return
@@ -106,7 +106,7 @@ def _run_on_one(kernel: Operation) -> None:
 
 
 def _check(kernel: Operation) -> None:
-    """Raise CompileError where clusters would have to wait for each other inside a kernel."""
+    """Raise CompileError if clusters would have to synchronize inside a kernel."""
     top = body(kernel)
     loops = [op for op in all_operations(kernel) if has_mapping(op, "block")]
     hint = "make each of its loop nests a separate kernel"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""distribute-schedules: apply user schedules, with loops that clusters and PEs share."""
+"""distribute-schedules: applies user schedules, with loops over clusters and PEs."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class DistributeSchedules(Pass):
           scf.forall (%i, %j) in (2, 8) { ... } {mapping = [#gpu.thread<..>, ..], xtc.axes = [..]}
         } {mapping = [#gpu.block<linear_dim_0>], xtc.axes = ["px", "py"]}
 
-    Clusters share the loops over the leading axes of the processor mesh, the PEs of a cluster those
-    over its other axes. The cluster copies tiles that are packed at or outside the loops over PEs
-    to SMEM before its PEs begin; inside these loops each PE copies to its own part of SMEM. An
+    Clusters share the loops over the leading axes of the processor mesh, and the PEs of a cluster
+    those over its other axes. Tiles that are packed at or outside the loops over PEs are copied to
+    SMEM before the PEs start; inside these loops each PE copies to a private buffer in SMEM. An
     operation without loops over clusters runs on one cluster.
 
     Attributes:

@@ -13,7 +13,7 @@ from xtc_passes.tensor._meshes import erase_meshes
 
 @dataclass(frozen=True)
 class DropMeshes(Pass):
-    """Erase the grids of memories and processors, which code generation does not use.
+    """Erase the meshes of memories and processors, which code generators do not use.
 
     Before:
         shard.grid @processor_mesh(shape = 5x16) {xtc.axes = ["px", "psx"], ...}

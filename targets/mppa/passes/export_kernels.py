@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""export-kernels: kernels and functions of PEs get the signatures of `csrc/dev.h`."""
+"""export-kernels: gives kernels and functions of PEs the signatures of `csrc/dev.h`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _INTERNAL = "#llvm.linkage<internal>"
 
 @dataclass(frozen=True)
 class ExportKernels(Pass):
-    """Give kernels the signature that the host calls, and functions of PEs the one that PEs call.
+    """Give kernels the signature for the host, and functions of PEs the signature for PEs.
 
     Before:
         llvm.call @k.pe0(%c0, %a, %i) {xtc.units = 16 : i64} : (i64, !llvm.ptr, i64) -> ()
@@ -61,7 +61,7 @@ class ExportKernels(Pass):
         types = [str(operand.type) for operand in call.operands]
         pes = int(IntegerAttr(call.attributes[UNITS]).value)
         _append(module, _launch_text(body, types, pes), skip=(body, LAUNCH))
-        # Not inlined: what its arguments say of aliasing holds to the last optimisation.
+        # Not inlined, so that LLVM keeps the aliasing attributes of its arguments.
         functions[body].attributes["no_inline"] = UnitAttr.get(module.context)
         call.attributes["callee"] = FlatSymbolRefAttr.get(f"{body}.launch", module.context)
         del call.attributes[UNITS]
@@ -81,7 +81,7 @@ class ExportKernels(Pass):
 
 
 def _append(module: Operation, text: str, skip: Sequence[str] = ()) -> None:
-    """Add what the text defines, without what it only declares: the symbols to skip."""
+    """Add the definitions of the text, without the declarations: the symbols to skip."""
     with module.context, InsertionPoint(module.regions[0].blocks[0]):
         for op in Module.parse(text).body.operations:
             if symbol_of(op.operation) not in skip:
@@ -89,7 +89,7 @@ def _append(module: Operation, text: str, skip: Sequence[str] = ()) -> None:
 
 
 def _launch_text(body: str, types: Sequence[str], pes: int) -> str:
-    """The function that starts PEs, and the one that each of them runs."""
+    """The function that launches PEs, and the function that each of them runs."""
     names = [f"%value{position}" for position in range(len(types))]
     typed = ", ".join(f"{name}: {type}" for name, type in zip(names, types, strict=True))
     context = f"!llvm.struct<({', '.join(types[1:])})>"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lower-transfers: transfers become calls of `dev_dma_2d` and `dev_dma_wait`."""
+"""lower-transfers: lowers transfers to calls of `dev_dma_2d` and `dev_dma_wait`."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class LowerTransfers(Pass):
     Dimensions without a gap between them on either side are merged. The innermost dimension is a
     row if its elements are contiguous on both sides; otherwise a row is one element. The largest
     other dimension counts the rows. Loops over the remaining dimensions start one transfer per
-    iteration. Each of these transfers has a tag while the DMA can take all of them; otherwise each
-    is awaited after the next one has started. A transfer whose size is known only at run time may
-    be empty: it starts nothing, and its tag is 0.
+    iteration. Each of these transfers has a tag if the DMA can take all of them; otherwise each is
+    awaited after the next one has started. A transfer whose size is known only at run time may be
+    empty: it starts nothing, and its tag is 0.
 
     Attributes:
-        in_flight: transfers that the DMA of a cluster takes at a time.
+        in_flight: most transfers in flight of the DMA of a cluster.
     """
 
     name: ClassVar[str] = "lower-transfers"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""outline-pe-functions: the code of PEs moves to functions of the PE's number."""
+"""outline-pe-functions: moves the code of PEs to functions that take the PE's number."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class OutlinePeFunctions(Pass):
     After:
         call @k.pe0(%c0, %a) {xtc.units = 16 : i64} : (index, memref<..>) -> ()
         func.func private @k.pe0(%pe: index, %a: memref<..>) {
-          scf.for %p = %pe to 40 step 16 { body(%p, %a) } }    // no loop where PEs are enough
+          scf.for %p = %pe to 40 step 16 { body(%p, %a) } }    // at most 16 iterations: no loop
 
     The marked call stands for a launch on `xtc.units` PEs. Each PE receives its number as the first
     operand; the other operands are on the stack of control code, which all PEs can read.
@@ -91,9 +91,9 @@ class OutlinePeFunctions(Pass):
 
 
 def _isolated(loop: Operation, dims: Sequence[Dimension], count: Offset, pes: int) -> Operation:
-    """The loop's body in an `scf.for` from a PE's number on, which stands for the function."""
+    """The loop's body in an `scf.for` that starts at a PE's number, to become the function."""
     with InsertionPoint(loop):
-        # The index of the outer loop stands for the number of the PE until that is an argument.
+        # The index of the outer loop stands for the PE's number until that is an argument.
         with new_loop(0, 1) as scope:
             pass
         pe, end = scope.index, body(scope.op)[-1]
@@ -107,7 +107,7 @@ def _isolated(loop: Operation, dims: Sequence[Dimension], count: Offset, pes: in
 
 
 def _unwrap(scope: Operation, pe: Value) -> None:
-    """Put what is in the scope in its position, for the PE of that number."""
+    """Replace the scope by its contents, for the PE of this number."""
     scope.regions[0].blocks[0].arguments[0].replace_all_uses_with(pe)
     *ops, _ = body(scope)
     for op in ops:
@@ -116,7 +116,7 @@ def _unwrap(scope: Operation, pe: Value) -> None:
 
 
 def _function(name: str, values: Sequence[Value], kernel: Operation) -> Operation:
-    """An empty function before `kernel` that takes a PE's number and the values."""
+    """Add an empty function before `kernel` that takes a PE's number and the values."""
     types = [IndexType.get(), *(value.type for value in values)]
     nothing = DictAttr.get({})
     attributes = {

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of the target, `xtc null <command>`: a module each."""
+"""Commands of the target, `xtc null <command>`: one module per command."""

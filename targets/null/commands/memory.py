@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say how much memory a null device has, and how much of it is taken."""
+"""Print the size of a null device's memory and the bytes in use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc_targets.null.device import NullDevice
 
 
 def run(argv: Sequence[str]) -> int:
-    """Print the bytes in use and the bytes there are; returns the exit code."""
+    """Print the bytes in use and the size of the memory; returns the exit code."""
     parser = argparse.ArgumentParser(prog="xtc null memory", description=__doc__)
     parser.parse_args(argv)
     with NullDevice() as device:

@@ -6,7 +6,7 @@
 #include "xtc_error.h"
 #include "xtc_library.h"
 
-#define DATA 16 // symbols of data that a module may be asked for
+#define DATA 16 // most data symbols per module
 
 struct null_module {
     xtc_library library;

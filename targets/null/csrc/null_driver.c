@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver of the null device: memory of this process, kernels that run in it.
+// The driver of the null device: memory and kernels are in this process.
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +67,7 @@ static int32_t start(xtc_device *device, const xtc_command *command)
 
 static int32_t finish(xtc_device *device)
 {
-    (void)device; // a kernel that was started is done
+    (void)device; // a started kernel is already done
     return XTC_OK;
 }
 

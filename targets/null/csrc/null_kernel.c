@@ -29,7 +29,7 @@ static void run_blocks(null_kernel *kernel, const xtc_launch *launch)
                 kernel(launch->arguments, block);
 }
 
-// A kernel may be cancelled anywhere; what comes after it may not.
+// A kernel may be cancelled anywhere; the code after it may not.
 static void *run_alone(void *argument)
 {
     const job *own = argument;
@@ -45,7 +45,7 @@ static void *run_alone(void *argument)
     return NULL;
 }
 
-// Signals of the process are the caller's to serve.
+// Signals of the process are handled by the caller's threads.
 static int start_thread(null_runner *runner, job *own)
 {
     sigset_t all, before;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that run in this process, each on a thread, which can be ended: a kernel holds nothing, and
-// writes to the device's memory alone.
+// Kernels run in this process, each on a thread that can be cancelled: a kernel holds no resources,
+// and writes only to the device's memory.
 #ifndef NULL_KERNEL_H
 #define NULL_KERNEL_H
 
@@ -13,14 +13,14 @@
 typedef struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    pthread_t thread; // that runs a kernel, where `running`
+    pthread_t thread; // the thread of the kernel, while `running`
     bool running, ended;
 } null_runner;
 
 void null_runner_open(null_runner *runner);
-// Run all blocks of a kernel. Returns XTC_LOST where it is ended.
+// Runs all blocks of a kernel. Returns XTC_LOST if it is cancelled.
 int32_t null_runner_run(null_runner *runner, null_kernel *kernel, const xtc_launch *launch);
-// End the kernel that runs, and any that would follow.
+// Cancels the running kernel, and refuses later ones.
 void null_runner_stop(null_runner *runner);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocations of the null device: a list of blocks of this process's own memory.
+// Allocations of the null device: a list of blocks of this process's memory.
 #ifndef NULL_MEMORY_H
 #define NULL_MEMORY_H
 
@@ -21,7 +21,7 @@ typedef struct {
 
 void null_memory_open(null_memory *memory, uint64_t size);
 void null_memory_close(null_memory *memory);
-// New bytes, filled with poison: what nobody wrote shows.
+// Allocates bytes, filled with poison, which exposes reads of unwritten memory.
 int32_t null_memory_alloc(null_memory *memory, uint64_t nbytes, xtc_address *address);
 int32_t null_memory_free(null_memory *memory, xtc_address address);
 // The allocation that holds `nbytes` bytes from `address` on.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""copy-by-bursts: transfers become copies of at most one burst each."""
+"""copy-by-bursts: lowers transfers to copies of at most one burst each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from xtc_passes.local._transfer_commands import (
 
 @dataclass(frozen=True)
 class CopyByBursts(Pass):
-    """Give the machine's copy engine, which copies one contiguous burst at a time, its commands.
+    """Lower transfers to commands of a copy engine that copies one contiguous burst at a time.
 
     Before:
         memref.dma_start %A[..], %a[..], %n, %tags[%c0] : memref<4x1024xf32, 1>, ..
@@ -31,10 +31,10 @@ class CopyByBursts(Pass):
     After, in a loop over the bursts:
         llvm.intr.memcpy %to, %from, 2048
 
-    A command ends before the next operation, so nothing is left to wait for.
+    A command completes before the next operation, so waits become empty.
 
     Attributes:
-        burst_bytes: what one command copies, at most.
+        burst_bytes: most bytes that one command copies.
     """
 
     name: ClassVar[str] = "copy-by-bursts"
@@ -56,7 +56,7 @@ class _Engine(CopyEngine):
     row_bytes: int
 
     def declare(self, module: Operation) -> None:
-        """A command calls no function."""
+        """Declare nothing: commands call no function."""
 
     def start(self, command: Command) -> Value:
         ends = [_pointer(command.local), _pointer(command.main)]
@@ -66,7 +66,7 @@ class _Engine(CopyEngine):
         return numbers.constant(1, transfer_number())
 
     def wait(self, number: Value) -> None:
-        """The command is over."""
+        """Do nothing: the command is already complete."""
 
 
 def _pointer(address: Value) -> Value:

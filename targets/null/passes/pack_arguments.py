@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pack-arguments: kernels become functions of an array of words, one for each argument."""
+"""pack-arguments: wraps kernels in functions that take their arguments as one array of words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class PackArguments(Pass):
-    """Add a function in the llvm dialect that takes a kernel's arguments out of an array.
+    """Add a function in the llvm dialect that loads a kernel's arguments from an array.
 
     Before:
         llvm.func @f.npu0.0(%a: !llvm.ptr, %r: !llvm.ptr) { ... }
@@ -24,7 +24,7 @@ class PackArguments(Pass):
           %0 = llvm.load %words[0] ; %1 = llvm.load %words[1]
           llvm.call @f.npu0.0(%0, %1) ; llvm.return }
 
-    The kernel is the function whose name has dots, which C cannot have.
+    Kernels are the functions whose names contain dots, which C names cannot.
     """
 
     name: ClassVar[str] = "pack-arguments"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""shard-rows: elementwise kernels share their rows among the memories of a device."""
+"""shard-rows: divides the rows of elementwise kernels among the memories of a device."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BESIDE = ("arith.constant", "memref.alloc", "memref.dealloc", "func.return")
 
 @dataclass(frozen=True)
 class ShardRows(Pass):
-    """Let each memory have equal parts of the rows of kernels that compute elements alone.
+    """Divide the rows of elementwise kernels equally among the memories.
 
     Before:
         func.func private @f.npu0.0(%a: memref<7x4xf32>, %r: memref<7x4xf32>) {
@@ -32,11 +32,11 @@ class ShardRows(Pass):
     After, for 2 memories:
         the same with attributes {xtc.shards = array<i64: 2, 2>}
 
-    Each memory computes 4 rows, the last of which is padding in the second. Kernels that do
-    anything else keep all of their arguments in every memory.
+    Each memory computes 4 rows, the last of which is padding in the second memory. Arguments of
+    other kernels are replicated in every memory.
 
     Attributes:
-        memories: of the device.
+        memories: number of memories of the device.
     """
 
     name: ClassVar[str] = "shard-rows"
@@ -68,7 +68,7 @@ def _is_memref(value: object) -> bool:
 
 
 def _is_map(op: Operation) -> bool:
-    """Whether `op` is a linalg operation on whole arrays, element by element."""
+    """Whether `op` is an elementwise linalg operation on whole arrays."""
     if op.name != "linalg.generic":
         return False
     maps = [

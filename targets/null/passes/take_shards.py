@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""take-shards: kernels compute on what their memory has."""
+"""take-shards: lets kernels compute on the shards in their memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TakeShards(Pass):
     After:
         func.func @f.npu0.0(%a: memref<4x4xf32, 1>, %r: memref<4x4xf32, 1>)
 
-    All arguments of such a kernel are sharded alike, as shard-rows has it.
+    All arguments of such a kernel are sharded alike; shard-rows ensures that.
     """
 
     name: ClassVar[str] = "take-shards"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands `xtc upmem <name>`, a file each."""
+"""Commands `xtc upmem <name>`, one file each."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that take the command's place: its input and output are theirs."""
+"""Runs child programs that inherit the command's input and output."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from xtc.core.errors import ToolError
 
 
 def ended(words: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run a program to its end; returns its exit code, as shells give it for signals.
+    """Run a program to its end; returns its exit code, for signals as shells report it.
 
-    Raises ToolError where it cannot be started.
+    Raises ToolError if it cannot be started.
     """
     try:
         child = subprocess.Popen(words, env=dict(environment))  # noqa: S603  the user's program
@@ -23,4 +23,4 @@ def ended(words: Sequence[str], environment: Mapping[str, str]) -> int:
             code = child.wait()
             return 128 - code if code < 0 else code
         except KeyboardInterrupt:
-            continue  # the child got it too, and decides what becomes of it
+            continue  # the child received it too, and handles it

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of runs, as `xtc upmem run --report FILE` writes them."""
+"""Reads the reports that `xtc upmem run --report FILE` writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PARTS = ("launches", "transfers", "events", "lines")
 
 
 def read_report(path: Path) -> dict[str, list[dict[str, Any]]]:
-    """A report. Raises UserError where there is no file, ArtifactError where it is no report."""
+    """A report. Raises UserError for a missing file, and ArtifactError for an invalid one."""
     try:
         found = json.loads(path.read_text())
     except FileNotFoundError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a command where UPMEM's compiler, headers, library and Python package are found."""
+"""Run a command in an environment with UPMEM's compiler, headers, library and Python package."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DEBUGGER = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run what follows `--`; returns its exit code. Raises XtcError."""
+    """Run the command after `--`; returns its exit code. Raises XtcError."""
     words = list(argv)
     at = words.index("--") if "--" in words else len(words)
     options = _parser().parse_args(words[:at])
@@ -51,5 +51,7 @@ def _parser() -> argparse.ArgumentParser:
         "the headers, the library and Python's package dpu.",
     )
     parser.add_argument("--profile", choices=[*PROFILES], help="version of the chip")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="receives what was done, JSON")
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE", help="write a report of the run as JSON"
+    )
     return parser

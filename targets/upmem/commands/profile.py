@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say which lines of a report's programs took instructions and stalls."""
+"""Print the instructions and stalls of each source line in a report."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def run(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="xtc upmem profile",
         description="Instructions of all tasklets and DPUs by source line, and the modelled cycles "
-        "that tasklets waited there beyond the pipeline's own: for DMA and for each other.",
+        "that tasklets waited there in excess of the pipeline: for DMA and for each other.",
     )
-    parser.add_argument("report", type=Path, help="what xtc upmem run --report wrote")
+    parser.add_argument("report", type=Path, help="a report of xtc upmem run --report")
     parser.add_argument("--lines", type=int, default=20, metavar="N", help="how many (%(default)s)")
     options = parser.parse_args(argv)
     lines = by_line(read_report(options.report)["lines"])
@@ -34,7 +34,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def by_line(counts: list[dict[str, Any]]) -> dict[tuple[str, str, int], tuple[int, int]]:
-    """Instructions and stalled cycles by program, file and line; the most first."""
+    """Instructions and stalled cycles by program, file and line, in descending order."""
     found: dict[tuple[str, str, int], tuple[int, int]] = {}
     for count in counts:
         key = (count["program"], count["file"], count["line"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build programs of DPUs and the program of the host, and run them."""
+"""Build DPU programs and a host program, and run them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CXX = (".cc", ".cpp", ".cxx", ".C")
 
 @dataclass(frozen=True)
 class DpuProgram:
-    """A program as `--dpu` names it: what `dpu_load` asks for, and its files."""
+    """A program of the option `--dpu`: the name for `dpu_load`, and its files."""
 
     name: str
     sources: tuple[Path, ...]
@@ -43,7 +43,7 @@ class DpuProgram:
 
 
 def run(argv: Sequence[str]) -> int:
-    """Build and run; returns the program's exit code. Raises XtcError where it cannot be built."""
+    """Build and run; returns the program's exit code. Raises XtcError if a build fails."""
     words, arguments = _split(list(argv))
     words, flags = _apart(words)
     options = _parser().parse_args(words)
@@ -66,7 +66,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _split(argv: list[str]) -> tuple[list[str], list[str]]:
-    """The command's own words, and those of the program, which follow `--`."""
+    """The arguments of the command, and those of the program, which follow `--`."""
     if "--" not in argv:
         return argv, []
     at = argv.index("--")
@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
         required=True,
         type=DpuProgram.parse,
         metavar="NAME=FILE[,FILE]",
-        help="a program of DPUs: the name that dpu_load asks for, and its C files",
+        help="a DPU program: the name for dpu_load, and its C files",
     )
     parser.add_argument("--tasklets", type=int, default=1, metavar="N", help="NR_TASKLETS")
     parser.add_argument(
@@ -98,7 +98,9 @@ def _parser() -> argparse.ArgumentParser:
         "--profile", choices=[*PROFILES], help="version of the chip (v1B, if it has the tasklets)"
     )
     parser.add_argument("--platform", choices=["sim", "hw"], default="sim")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="receives what was done, JSON")
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE", help="write a report of the run as JSON"
+    )
     return parser
 
 
@@ -114,7 +116,7 @@ def _run_on_hardware(
     profile: DpuDescription,
     arguments: Sequence[str],
 ) -> int:
-    """Build by the vendor's kit and run; programs of DPUs are where `dpu_load` looks for them."""
+    """Build with the vendor's SDK and run; DPU programs are placed where `dpu_load` finds them."""
     if options.report is not None:
         raise UserError("--report needs the simulator", hints=["omit it, or --platform hw"])
     kit = VendorKit.found()
@@ -170,7 +172,7 @@ def _compile_host(
 
 
 def _apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The command's own words, and those for compilers, which may have their value behind them."""
+    """The command's arguments, and those for compilers, which may be followed by a value."""
     own: list[str] = []
     flags: list[str] = []
     rest = list(words)
@@ -186,7 +188,7 @@ def _apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _joined(flags: Sequence[str]) -> list[str]:
-    """`-D NAME` as `-DNAME`, and so on. Raises UserError for what no compiler takes."""
+    """`-D NAME` as `-DNAME`, and so on. Raises UserError for unknown compiler flags."""
     joined: list[str] = []
     rest = list(flags)
     while rest:

@@ -20,9 +20,9 @@ def run(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="xtc upmem trace",
         description="Write the modelled times of a report as a trace of Perfetto "
-        "(ui.perfetto.dev): jobs of each rank, its tasklets, and how busy DMA is.",
+        "(ui.perfetto.dev): jobs, active tasklets and DMA utilization of each rank.",
     )
-    parser.add_argument("report", type=Path, help="what xtc upmem run --report wrote")
+    parser.add_argument("report", type=Path, help="a report of xtc upmem run --report")
     parser.add_argument("-o", "--output", type=Path, help="the trace (standard output)")
     options = parser.parse_args(argv)
     text = json.dumps({"traceEvents": events(read_report(options.report))}, indent=1)
@@ -34,7 +34,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def events(report: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """The events of a trace; a set of DPUs is a process, and each of its ranks a thread."""
+    """The events of a trace: a set of DPUs is a process, and each of its ranks a thread."""
     ranks = sorted({(event["set"], event["rank"]) for event in report["events"]})
     named = [
         {
@@ -61,7 +61,7 @@ def events(report: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
 
 
 def _counted(launch: dict[str, Any]) -> list[dict[str, Any]]:
-    """Counters of a launch: the tasklets that run, and the share of time in which DMA is busy."""
+    """Counters of a launch: active tasklets, and the share of time in which DMA is busy."""
     cycles = launch["modelled_cycles"] * launch["dpus"]
     busy = 100 * launch["modelled_dma_cycles"] / cycles if cycles else 0.0
     counts = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images of kernels, as build.py writes them.
+// Reads the images of kernels that build.py writes.
 #ifndef DRIVER_IMAGE_H
 #define DRIVER_IMAGE_H
 
@@ -8,14 +8,14 @@
 #define IMAGE_MAX_BUFFERS 32
 
 typedef struct {
-    uint64_t each;   // bytes on each DPU; 0: all have the whole buffer
-    uint64_t nbytes; // in all
-    uint32_t written; // 0: it is read; 1: written whole; 2: both
+    uint64_t each;   // bytes on each DPU; 0: the whole buffer is on every DPU
+    uint64_t nbytes; // total bytes
+    uint32_t written; // 0: read; 1: written whole; 2: both
 } image_buffer;
 
 typedef struct {
     char name[128];
-    uint32_t program, index, count; // of buffers
+    uint32_t program, index, count; // `count` of buffers
     image_buffer buffers[IMAGE_MAX_BUFFERS];
 } image_kernel;
 
@@ -23,11 +23,11 @@ typedef struct {
     uint8_t *bytes;
     uint64_t nbytes;
     uint32_t program_count, kernel_count;
-    uint64_t (*programs)[2]; // where they begin, and their sizes
+    uint64_t (*programs)[2]; // offsets and sizes
     image_kernel *kernels;
 } driver_image;
 
-// A status; the image is a copy.
+// Returns a status; the image is copied.
 int32_t driver_image_open(driver_image *image, const void *bytes, uint64_t nbytes);
 void driver_image_close(driver_image *image);
 

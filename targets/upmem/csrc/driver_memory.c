@@ -11,12 +11,12 @@
 #define MRAM_BYTES (64u << 20)
 #define GRANULE 8
 #define ALIGNMENT 64
-#define PROGRAM_ROOM (1u << 20) // of MRAM: for the program's own
+#define PROGRAM_ROOM (1u << 20) // of MRAM, for the program's variables
 
-#define ASYNC_JOB (1u << 31) // of an error: bits 16 to 30 have the kind of job
+#define ASYNC_JOB (1u << 31) // in an error: bits 16 to 30 have the kind of job
 #define ERROR_OF_JOB 0xffffu
 
-// Of the simulator's library: without it the host waits in earnest.
+// A function of the simulator's library; without it the host really waits.
 dpu_error_t lib_settle(struct dpu_set_t set) __attribute__((weak));
 
 dpu_error_t driver_settle(struct dpu_set_t set)
@@ -167,7 +167,7 @@ driver_buffer *driver_memory_find(driver_memory *memory, uint64_t address, uint6
     return buffer;
 }
 
-// The lowest offset in MRAM that no copy of any buffer takes.
+// The lowest offset in MRAM with enough space between the copies of buffers.
 static bool find_room(driver_memory *memory, uint64_t nbytes, uint32_t *offset)
 {
     uint64_t at = PROGRAM_ROOM;
@@ -185,7 +185,7 @@ static bool find_room(driver_memory *memory, uint64_t nbytes, uint32_t *offset)
     return at + nbytes <= MRAM_BYTES;
 }
 
-// Room is made by what can be had from elsewhere: copies that are no longer valid.
+// Frees space by dropping copies that are no longer valid.
 static void drop_invalid(driver_memory *memory)
 {
     for (driver_buffer *buffer = memory->buffers; buffer; buffer = buffer->next)
@@ -230,7 +230,7 @@ static driver_copy *new_copy(driver_memory *memory, driver_buffer *buffer, uint6
     return copy;
 }
 
-// Between the buffer and parts that are padded, from part `first` on.
+// Copies between the buffer and padded parts, from part `first` on.
 static void pack(driver_buffer *buffer, const driver_copy *copy, uint64_t first, uint8_t *parts,
                  bool to_parts)
 {
@@ -244,8 +244,8 @@ static void pack(driver_buffer *buffer, const driver_copy *copy, uint64_t first,
     }
 }
 
-// Parts of `each` bytes, as many DPUs have some. Those that are no multiple of the granule, or are
-// the last and short, are padded first.
+// Parts of `each` bytes, one per DPU that has any. Parts that are not a multiple of the granule,
+// and a short last part, are padded first.
 static int32_t move_parts(driver_memory *memory, driver_buffer *buffer, const driver_copy *copy,
                           dpu_xfer_t direction)
 {
@@ -292,7 +292,7 @@ static int32_t broadcast(driver_memory *memory, driver_buffer *buffer, const dri
     return driver_failed(error, "copying to DPUs");
 }
 
-// From a copy that all DPUs have, the first one's is as good as any.
+// A replicated copy is read from the first DPU.
 static int32_t take_from_first(driver_memory *memory, driver_buffer *buffer,
                                const driver_copy *copy)
 {

@@ -42,14 +42,14 @@ struct xtc_device {
     uint32_t dpus;
     driver_memory memory;
     module *modules;
-    const module *loaded; // on the DPUs, and which of its programs
+    const module *loaded; // the module on the DPUs, and the number of its program
     uint32_t loaded_program;
     uint64_t launches, loads;
-    uint64_t cycles, instructions, nanoseconds; // as of the last look
+    uint64_t cycles, instructions, nanoseconds; // at the last reading
     bool is_closed;
 };
 
-// Of the simulator's library; the vendor's has none.
+// A function of the simulator's library; the vendor's has none.
 void lib_totals(struct dpu_set_t set, uint64_t *cycles, uint64_t *instructions,
                 uint64_t *nanoseconds) __attribute__((weak));
 const char *lib_last_fault(struct dpu_set_t set) __attribute__((weak));
@@ -63,7 +63,7 @@ static int32_t copy_to(xtc_device *device, const xtc_command *command, const voi
         return XTC_MEMORY;
     bool whole = command->nbytes == buffer->nbytes;
     if (whole)
-        buffer->home_valid = true; // what it had is not wanted
+        buffer->home_valid = true; // old contents are not needed
     int32_t status = driver_memory_to_host(&device->memory, buffer, true);
     if (!status && from)
         memmove((void *)(uintptr_t)command->destination, from, command->nbytes);
@@ -213,7 +213,7 @@ static int32_t start(xtc_device *device, const xtc_command *command)
 
 static int32_t finish(xtc_device *device)
 {
-    (void)device; // a kernel that was started is done
+    (void)device; // a started kernel is already done
     return XTC_OK;
 }
 

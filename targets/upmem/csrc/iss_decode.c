@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From words of RISC-V to instructions.
+// Decodes RISC-V instructions.
 #include <stdlib.h>
 
 #include "iss_decode.h"
@@ -82,7 +82,7 @@ static void decode_immediate(dpu_instruction *in, uint32_t w)
         in->op = OP_ADDI_SP;
 }
 
-// The simulator's own: the number of the service in the function fields.
+// Custom instructions of the simulator: the function fields have the number of the service.
 static void decode_own(dpu_instruction *in, uint32_t w, enum dpu_op op)
 {
     in->op = (uint8_t)op;

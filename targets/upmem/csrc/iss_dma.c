@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers between MRAM and WRAM: one engine, which moves one transfer after another.
+// Transfers between MRAM and WRAM: one engine, which runs one transfer after another.
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 enum { MOST_BYTES = 2048 };
 
-// The instruction has the number of words less one in eight bits, so that none are all of them.
+// The instruction encodes the number of words minus one in eight bits, so that 0 words become 256.
 static uint32_t moved_bytes(dpu *dpu, uint32_t nbytes)
 {
     if (nbytes || dpu->rules->strict)
@@ -32,7 +32,7 @@ static bool is_allowed(dpu *dpu, uint32_t *mram, uint32_t *wram, uint32_t nbytes
         *mram &= ~7u;
         *wram &= ~7u;
     }
-    // The machine looks at the low bits of an MRAM address alone.
+    // The machine uses only the low bits of an MRAM address.
     uint32_t offset = *mram >= DPU_MRAM_BASE ? *mram - DPU_MRAM_BASE : *mram;
     if (offset > DPU_MRAM_BYTES - nbytes || *wram > dpu->profile->wram_bytes - nbytes) {
         dpu_raise(dpu, DPU_DMA_FAULT, offset > DPU_MRAM_BYTES - nbytes ? *mram : *wram);
@@ -42,7 +42,7 @@ static bool is_allowed(dpu *dpu, uint32_t *mram, uint32_t *wram, uint32_t nbytes
     return true;
 }
 
-// The tasklet waits for the latency and the bytes; the engine is busy with the most of it.
+// The tasklet waits for the latency and the bytes; the engine is busy for most of that time.
 static void wait_for_engine(dpu *dpu, double latency, uint32_t nbytes)
 {
     double busy = cost_DMA_BYTE * nbytes;
@@ -77,7 +77,7 @@ static bool is_mram(uint32_t address, uint32_t nbytes)
     return address - DPU_MRAM_BASE <= DPU_MRAM_BYTES - nbytes;
 }
 
-// Variables in MRAM can be used as others are: the compiler puts transfers of 8 bytes in.
+// Variables in MRAM are used like others: the compiler inserts transfers of 8 bytes.
 uint32_t dpu_far_load(dpu *dpu, uint32_t address, uint32_t nbytes)
 {
     uint32_t value = 0;
@@ -104,6 +104,6 @@ void dpu_far_store(dpu *dpu, uint32_t address, uint32_t nbytes, uint32_t value)
     dpu->changes++;
     dpu->counts.dma_writes++;
     dpu->counts.dma_write_bytes += 8;
-    // The word around it is read first.
+    // The surrounding word is read first.
     wait_for_engine(dpu, cost_DMA_READ + cost_DMA_WRITE, nbytes < 8 ? 16 : 8);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic that the machine does by routines, and its products of bytes. Floating-point numbers are
-// IEEE 754's, rounded to nearest even; a result that is no number has the bits that the routines of
-// compilers give it.
+// Arithmetic that the machine does in software routines, and its byte multiplications.
+// Floating-point arithmetic is IEEE 754, rounded to nearest even; NaN results have the bits of the
+// compilers' routines.
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static uint64_t bits_f64(double value)
     return bits;
 }
 
-// Of a result, with operands a and b.
+// The NaN of a result, with operands a and b.
 static uint32_t result_f32(float result, uint32_t a, uint32_t b)
 {
     if (!isnan(result))
@@ -94,7 +94,7 @@ static uint64_t arithmetic_f64(enum helper helper, uint64_t a, uint64_t b)
     }
 }
 
-// -1, 0 or 1; `unordered` where one is no number.
+// -1, 0 or 1; `unordered` if an operand is NaN.
 static int32_t compare(double x, double y, int32_t unordered)
 {
     if (isnan(x) || isnan(y))
@@ -102,7 +102,7 @@ static int32_t compare(double x, double y, int32_t unordered)
     return x < y ? -1 : x > y;
 }
 
-// To an integer between two limits, towards 0; no number becomes 0.
+// To an integer between two limits, rounded towards 0; NaN becomes 0.
 static int64_t truncated(double value, double low, double high, int64_t lowest, int64_t highest)
 {
     if (isnan(value))
@@ -132,7 +132,7 @@ static int64_t to_i64(double value)
     return truncated(value, -0x1p63, 0x1p63, INT64_MIN, INT64_MAX);
 }
 
-// Half-precision numbers have 5 bits of exponent and 10 of fraction.
+// Half precision has 5 bits of exponent and 10 of fraction.
 static double from_f16(uint32_t bits)
 {
     int exponent = (int)(bits >> 10 & 31);
@@ -144,7 +144,7 @@ static double from_f16(uint32_t bits)
     return sign * ldexp(1024 + fraction, exponent - 25);
 }
 
-// Rounded to nearest even: the sum with a power of two loses the bits behind the last one.
+// Rounds to nearest even: adding a power of two drops the bits after the last one.
 static uint32_t to_f16(double value)
 {
     uint32_t sign = signbit(value) ? 0x8000 : 0;
@@ -154,7 +154,7 @@ static uint32_t to_f16(double value)
     if (magnitude >= 65520)
         return sign | 0x7c00;
     int exponent = magnitude < 0x1p-14 ? -14 : ilogb(magnitude);
-    double scaled = nearbyint(ldexp(magnitude, 10 - exponent)); // of 1024 to 2048, or less
+    double scaled = nearbyint(ldexp(magnitude, 10 - exponent)); // 1024 to 2048, or less for subnormals
     uint32_t fraction = (uint32_t)scaled;
     return sign | (fraction + ((uint32_t)(exponent + 14) << 10));
 }
@@ -252,7 +252,7 @@ static int32_t compared(enum helper helper, uint64_t a, uint64_t b)
     }
 }
 
-// One step for each bit of the smaller operand.
+// One step per bit of the smaller operand.
 static uint32_t product_cost(uint32_t a, uint32_t b)
 {
     uint32_t least = a < b ? a : b;
@@ -260,7 +260,7 @@ static uint32_t product_cost(uint32_t a, uint32_t b)
     return (uint32_t)(cost_MUL32_BASE + cost_MUL32_BIT * bits);
 }
 
-static bool is_wide(enum helper helper) // whether operands are of 64 bits
+static bool is_wide(enum helper helper) // whether operands have 64 bits
 {
     return (helper >= HELP_muldi3 && helper <= HELP_lshrdi3) ||
            (helper >= HELP_adddf3 && helper <= HELP_divdf3) ||

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which instructions of RISC-V the machine issues as one: they are found when a program is loaded, and
-// are free, which is to say that they take no issue slot of their own.
+// Finds groups of RISC-V instructions that the machine executes as one, when a program is loaded.
+// The additional instructions are marked free: they take no issue slot.
 #include <stdlib.h>
 
 #include "iss_decode.h"
 #include "iss.h"
 
-#define WINDOW 8 // instructions that one may stand behind its partner
+#define WINDOW 8 // the most instructions between two partners
 #define NONE UINT32_MAX
 
 typedef struct {
     dpu_instruction *code;
     uint32_t count;
-    uint8_t *leaders; // instructions that something may jump to
-    uint8_t *paired;  // halves of 64 bits that have their other half
+    uint8_t *leaders; // jump targets
+    uint8_t *paired;  // 64-bit halves that already have a partner
 } pairing;
 
 static bool is_load_or_store(const dpu_instruction *in)
@@ -50,7 +50,7 @@ static uint32_t before(const pairing *p, uint32_t at)
     return first;
 }
 
-// The instruction in front of `at`, in its block and near, that wrote a register; NONE without one.
+// The instruction shortly before `at`, in the same block, that wrote a register, or NONE.
 static uint32_t writer(const pairing *p, uint32_t at, uint32_t number)
 {
     for (uint32_t i = at, first = before(p, at); i-- > first;)
@@ -65,7 +65,7 @@ static bool was_by(const pairing *p, uint32_t at, uint32_t number, enum dpu_op o
     return from != NONE && p->code[from].op == op;
 }
 
-// The machine has immediates of 32 bits, and addresses of 24.
+// The machine has 32-bit immediates and 24-bit addresses.
 static bool is_long_immediate(const dpu_instruction *first, const dpu_instruction *second)
 {
     if ((first->op != OP_LUI && first->op != OP_AUIPC) || second->rs1 != first->rd || !first->rd)
@@ -74,14 +74,14 @@ static bool is_long_immediate(const dpu_instruction *first, const dpu_instructio
            second->op == OP_JALR;
 }
 
-// A shift whose result only the addition that follows uses.
+// A shift whose only user is the next addition.
 static bool is_shifted_add(const dpu_instruction *first, const dpu_instruction *second)
 {
     return first->op == OP_SLLI && second->op == OP_ADD && second->rd == first->rd &&
            (second->rs1 == first->rd) != (second->rs2 == first->rd);
 }
 
-// Loads or stores of both halves of 64 bits: the machine has one instruction for them.
+// Loads or stores of both halves of a 64-bit value, for which the machine has one instruction.
 static bool are_halves(const dpu_instruction *first, const dpu_instruction *second)
 {
     int32_t low = first->imm < second->imm ? first->imm : second->imm;
@@ -106,8 +106,8 @@ static bool is_second_half(pairing *p, uint32_t at)
     return false;
 }
 
-// Whether an instruction computes the carry of an addition, or the borrow of a subtraction: the
-// machine has instructions that add and subtract with them.
+// Whether an instruction computes the carry of an addition or the borrow of a subtraction, which
+// the machine's instructions handle.
 static bool is_carry(const pairing *p, uint32_t at)
 {
     const dpu_instruction *in = &p->code[at];
@@ -139,7 +139,7 @@ static bool reads(const dpu_instruction *in, uint32_t number)
     return in->rs1 == number || in->rs2 == number;
 }
 
-// Whether the first use of what an addition gives is another addition.
+// Whether the first user of an addition's result is another addition.
 static bool is_added(const pairing *p, uint32_t at)
 {
     for (uint32_t i = at + 1; i < p->count && i <= at + WINDOW && !p->leaders[i]; i++) {
@@ -151,8 +151,8 @@ static bool is_added(const pairing *p, uint32_t at)
     return false;
 }
 
-// A carry that is added to one of the upper halves or to their sum: the instruction of that sum does
-// it as well.
+// The addition of a carry to one of the upper halves or to their sum, which the instruction of that
+// sum includes.
 static bool takes_carry(const pairing *p, uint32_t at)
 {
     const dpu_instruction *in = &p->code[at];
@@ -166,8 +166,8 @@ static bool takes_carry(const pairing *p, uint32_t at)
     return was_by(p, at, is_second ? in->rs1 : in->rs2, OP_ADD) || is_added(p, at);
 }
 
-// Two numbers of 64 bits are compared, and the result decides a branch: the machine branches on each
-// half, which takes two instructions of these four.
+// A branch on a comparison of 64-bit numbers: the machine branches on each half, with two
+// instructions instead of these four.
 static bool compares_halves(const pairing *p, uint32_t at)
 {
     const dpu_instruction *both = &p->code[at];
@@ -178,7 +178,8 @@ static bool compares_halves(const pairing *p, uint32_t at)
            branch->rs2 == 0 && was_by(p, at, both->rs1, OP_XOR) && was_by(p, at, both->rs2, OP_XOR);
 }
 
-// An operation whose result a branch compares with zero: the machine's operations can branch.
+// An operation whose result a branch compares with zero: the machine's operations can branch
+// themselves.
 static bool decides(const dpu_instruction *in, const dpu_instruction *branch)
 {
     bool computes = (in->op >= OP_XORI && in->op <= OP_SUB) || in->op == OP_ADDI ||

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// printf of programs: the text is kept until the host asks for it.
+// printf of programs: the text is kept until the host reads it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "iss.h"
 
-#define LOG_MOST (1u << 20) // bytes for a launch; what comes later is dropped
+#define LOG_MOST (1u << 20) // most bytes per launch; the rest is dropped
 #define SPEC 24
 
 static void append(dpu *dpu, const char *text, size_t nbytes)
@@ -25,7 +25,7 @@ static void append(dpu *dpu, const char *text, size_t nbytes)
     dpu->log_used += nbytes;
 }
 
-// The text at an address of WRAM or MRAM; NULL where it does not end.
+// The text at an address of WRAM or MRAM; NULL if it is not terminated.
 static const char *text_at(dpu *dpu, uint32_t address)
 {
     uint32_t room = dpu->profile->wram_bytes;
@@ -50,8 +50,8 @@ static uint64_t argument(dpu *dpu, uint32_t *next, uint32_t nbytes)
     return value;
 }
 
-// What stands between % and the conversion, with * replaced; `longs` counts the letters of 64 bits,
-// of which one is enough.
+// The flags between % and the conversion, with * replaced; `longs` counts the letters l, of which
+// one means 64 bits.
 static const char *read_spec(dpu *dpu, const char *from, uint32_t *next, char *spec, int *longs)
 {
     size_t used = 0;
@@ -105,7 +105,7 @@ static int format_other(dpu *dpu, char *out, size_t room, char *spec, char conve
     return snprintf(out, room, spec, value);
 }
 
-// One conversion; returns where the format goes on, NULL where it is unknown.
+// Prints one conversion; returns the rest of the format, or NULL for an unknown conversion.
 static const char *convert(dpu *dpu, const char *from, uint32_t *next)
 {
     char spec[SPEC], out[1024];

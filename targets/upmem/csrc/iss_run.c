@@ -42,7 +42,7 @@ static uint32_t orc_b(uint32_t a)
         dpu_far_store(dpu, at, sizeof value, value);                                               \
     }
 
-// One instruction of the tasklet, and those that are issued together with it.
+// Executes one instruction of the tasklet, and those that are issued together with it.
 static inline __attribute__((always_inline)) void issue(dpu *dpu, dpu_tasklet *tasklet)
 {
     uint32_t *x = tasklet->x;
@@ -76,7 +76,7 @@ static inline __attribute__((always_inline)) void issue(dpu *dpu, dpu_tasklet *t
     }
 }
 
-// After an instruction: into the ring, unless the tasklet sleeps, waits or has ended.
+// After an instruction: the tasklet returns to the ring, unless it sleeps, waits or has ended.
 static inline void put_back(dpu *dpu, uint32_t number)
 {
     dpu_tasklet *tasklet = &dpu->tasklet[number];
@@ -117,7 +117,7 @@ static inline void step(dpu *dpu, uint32_t number)
         put_back(dpu, number);
 }
 
-// Back to where it was first: a tasklet that cannot issue in this run.
+// Puts a tasklet that cannot issue in this run back to the front.
 static void postpone(dpu *dpu, uint32_t number)
 {
     dpu->ring_head--;
@@ -125,7 +125,7 @@ static void postpone(dpu *dpu, uint32_t number)
     dpu->ring[dpu->ring_head & 31] = (uint8_t)number;
 }
 
-// Every tasklet waits for another: the first of them stands for all.
+// Every tasklet waits for another: the first one is reported.
 static void raise_deadlock(dpu *dpu)
 {
     for (dpu->here = 0; dpu->tasklet[dpu->here].state != DPU_WAITS;)

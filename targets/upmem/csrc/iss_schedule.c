@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tasklet issues next. All instructions take the same time, so tasklets that issue stand in a
-// ring, ordered by the cycle they can issue in; those that are ready at another time sleep beside it.
+// Chooses the tasklet that issues next. All instructions take the same time, so issuing tasklets
+// form a ring, ordered by the cycle in which they can issue; tasklets that are ready at another
+// time are kept in a separate list.
 #include "iss.h"
 #include "timing.h"
 
@@ -12,7 +13,7 @@ uint64_t dpu_random(dpu *dpu)
     return z ^ z >> 31;
 }
 
-// Cycles beside those that every instruction takes, for the profile.
+// Cycles in excess of those of every instruction, for the profile.
 static void count_stall(dpu *dpu, uint32_t number, uint64_t cycles)
 {
     const dpu_tasklet *tasklet = &dpu->tasklet[number];

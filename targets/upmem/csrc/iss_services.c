@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs ask for: transfers, synchronization, the heap, counters, text.
+// The services for programs: transfers, synchronization, heap, counters, text.
 #include <string.h>
 
 #include "xtc_services.h"
@@ -47,7 +47,7 @@ static uint8_t *structure(dpu *dpu, uint32_t address)
     return dpu->wram + address;
 }
 
-// Bytes of barrier_t: the first waiting tasklet, those to come, those in all.
+// Bytes of barrier_t: the first waiting tasklet, the number of missing tasklets, the total number.
 static uint32_t barrier(dpu *dpu, uint32_t address)
 {
     uint8_t *bytes = structure(dpu, address);
@@ -65,7 +65,7 @@ static uint32_t barrier(dpu *dpu, uint32_t address)
 
 static bool is_atomic(dpu *dpu, uint32_t address)
 {
-    // Programs keep addresses of atomic bits in single bytes: these count.
+    // Programs keep addresses of atomic bits in single bytes: only these bytes count.
     if (address >= DPU_MAX_ATOMICS && address - DPU_ATOMIC_BASE >= DPU_MAX_ATOMICS) {
         dpu_raise(dpu, DPU_BAD_ATOMIC, address);
         return false;
@@ -82,7 +82,7 @@ static uint32_t acquire(dpu *dpu, uint32_t address, bool again)
     return before;
 }
 
-// Each of the two waits for the other.
+// Each of the two tasklets waits for the other.
 static uint32_t notify(dpu *dpu)
 {
     uint32_t waiter = first_in(dpu, XTC_WAIT_FOR, dpu->here);
@@ -172,7 +172,7 @@ uint32_t dpu_service(dpu *dpu, const dpu_instruction *instruction)
     uint32_t a = x[instruction->rs1], b = x[instruction->rs2], c = x[instruction->rs3];
     enum xtc_service service = (enum xtc_service)instruction->imm;
     dpu->again = false;
-    // A lock that is tried changes no more than its bit.
+    // A trylock changes only its bit.
     dpu->changes += service < XTC_ACQUIRE || service > XTC_RELEASE;
     switch (service) {
     case XTC_DMA_READ: dpu_dma(dpu, false, a, b, c); return (uint32_t)cost_DMA_SETUP;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding out that a program never ends: without events from outside, a state that comes back once
-// comes back forever.
+// Detects programs that never end: without external events, a state that recurs once recurs
+// forever.
 #include <string.h>
 
 #include "iss.h"
 
-#define SLICE (1u << 20) // instructions between two looks
-#define LOOK (1u << 14)  // the longest circle that is found
+#define SLICE (1u << 20) // instructions between two checks
+#define LOOK (1u << 14)  // the longest loop that is detected
 
 typedef struct {
     uint64_t changes, now;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside the host's library: sets of DPUs, their programs, their jobs and modelled time.
+// Internals of the host's library: sets of DPUs, their programs, jobs and modelled time.
 //
-// Each allocation has its simulator, its queue of jobs and a thread. A job has the modelled time at
-// which the host gave it; when it is done depends on that and on the jobs before it alone, never on
-// how fast this computer is. For that, a launched program is simulated no further than to the time
-// of the next job that can see it: a parallel transfer, or whatever waits for its end.
+// Each allocation has a simulator, a queue of jobs and a thread. A job records the modelled time at
+// which the host submitted it. Its completion time depends only on that and on earlier jobs, never
+// on the speed of this computer. Therefore a launched program is simulated only up to the time of
+// the next job that can observe it: a parallel transfer, or a job that waits for its end.
 #ifndef LIB_H
 #define LIB_H
 
@@ -16,19 +16,19 @@
 #include "upmem_elf.h"
 
 struct dpu_program_t {
-    char *name; // as it was asked for
+    char *name; // as requested
     void *bytes;
     upmem_elf elf;
-    uint64_t handle; // in the simulator
+    uint64_t handle; // handle in the simulator
     uint32_t tasklets;
     struct dpu_program_t *next;
 };
 
 typedef struct {
-    uint32_t ranks; // that have not ended
+    uint32_t ranks; // ranks that have not ended
     uint32_t dpus;
-    dpu_counts counts; // cycles are the most, everything else is the sum
-    double begun, ended; // of all ranks
+    dpu_counts counts; // the maximum of cycles, the sum of everything else
+    double begun, ended; // modelled, over all ranks
 } lib_launch;
 
 struct dpu_t {
@@ -40,13 +40,13 @@ struct dpu_t {
 
 struct dpu_rank_t {
     struct lib_machine *machine;
-    uint32_t number, dpus; // in its allocation; how many it has
+    uint32_t number, dpus; // number in its allocation; its number of DPUs
     struct dpu_t *dpu;
-    double free;   // when the last job that needed the rank for itself was done
-    double beside; // when the last parallel one was
-    double begun;  // when the running program began
+    double free;   // completion of the last exclusive job
+    double beside; // completion of the last parallel job
+    double begun;  // start of the running program
     bool running, is_async;
-    lib_launch *launch; // where running
+    lib_launch *launch; // the launch, if a program runs
 };
 
 enum lib_kind {
@@ -74,7 +74,7 @@ struct lib_job {
     enum lib_kind kind;
     bool parallel, is_async;
     bool is_settling; // the host does not wait for it in modelled time
-    uint64_t number; // in the order they were given
+    uint64_t number; // in order of submission
     double given, done; // modelled seconds
     dpu_error_t (*run)(lib_job *job);
     struct lib_machine *machine;
@@ -84,7 +84,7 @@ struct lib_job {
     size_t length;
     struct dpu_set_t set; // of a callback
     dpu_error_t (*callback)(struct dpu_set_t, uint32_t, void *);
-    void (*release)(void *); // of `data`, once, whatever becomes of the job
+    void (*release)(void *); // releases `data`, once, whatever happens to the job
     void *data;
     uint32_t flags;
     uint8_t *owned; // freed with the job
@@ -106,56 +106,57 @@ typedef struct lib_machine {
     pthread_cond_t changed, work;
     pthread_t thread;
     bool has_thread, busy, stopping;
-    pthread_t runner;       // of the job, where `busy`
-    lib_job *current;       // the job that runs
-    lib_job *first, *last;  // jobs that wait, in order
+    pthread_t runner;       // the thread of the job, if `busy`
+    lib_job *current;       // the running job
+    lib_job *first, *last;  // waiting jobs, in order
     uint64_t given, finished;
-    uint32_t callbacks;     // non-blocking ones under way
-    dpu_error_t latched;    // of an asynchronous job
-    bool is_dropping;       // since it failed; what is given later does not run either
-    double callback_time;   // modelled time of what a callback does
+    uint32_t callbacks;     // non-blocking callbacks in flight
+    dpu_error_t latched;    // the error of an asynchronous job
+    bool is_dropping;       // drops jobs after a failure, later ones included
+    double callback_time;   // modelled time inside a callback
     uint32_t id;
     uint64_t cycles, instructions; // of all launches
-    double seconds;    // modelled, in which any rank was busy, up to `busy_until`
+    double seconds;    // modelled seconds in which any rank was busy, up to `busy_until`
     double busy_until;
-    bool is_quiet;                 // who uses the library tells of faults itself
-    char fault[UPMEM_TEXT + 64];   // the last one, and where
+    bool is_quiet;                 // the caller reports faults itself
+    char fault[UPMEM_TEXT + 64];   // the last fault and its location
 } lib_machine;
 
 // lib_set.c
-lib_machine *lib_machine_of(struct dpu_set_t set); // NULL for a set that is none
+lib_machine *lib_machine_of(struct dpu_set_t set); // NULL for an invalid set
 uint32_t lib_dpu_count(struct dpu_set_t set);
-uint32_t lib_allocated_dpus(void); // in this process
+uint32_t lib_allocated_dpus(void); // number of allocated DPUs in this process
 struct dpu_t *lib_dpu_at(struct dpu_set_t set, uint32_t index);
 
-// lib_machine.c: the simulator's process. Its failures are DPU_ERR_DRIVER, with a message.
+// lib_machine.c: the simulator's process. Failures are DPU_ERR_DRIVER, with a message.
 lib_machine *lib_machine_open(uint32_t dpus, const char *profile, dpu_error_t *status);
 void lib_machine_close(lib_machine *machine);
 uint8_t *lib_memory(const struct dpu_t *dpu, uint32_t address); // in WRAM or MRAM
 dpu_error_t lib_request(lib_machine *machine, enum upmem_operation operation, uint64_t argument);
 void lib_select_none(lib_machine *machine);
-const dpu_profile *lib_profile(const char *name, size_t length); // NULL where there is none
+const dpu_profile *lib_profile(const char *name, size_t length); // NULL if there is none
 bool lib_is_v1b(const lib_machine *machine);
 
 // lib_time.c
-double *lib_clock(lib_machine *machine); // of the caller: the host's, or a callback's
+double *lib_clock(lib_machine *machine); // the clock of the caller: the host, or a callback
 double lib_host_time(void);
-// All DPUs of the job's ranks have ended; the rank is its own from then on. Returns an error that the
-// programs ended in.
+// Waits until all DPUs of the job's ranks have ended, which gives the job exclusive ranks. Returns
+// the error of the programs.
 dpu_error_t lib_take_ranks(lib_job *job);
-// A rank was busy so long.
+// Records a busy period of a rank.
 void lib_note_busy(lib_machine *machine, double begin, double end);
-// It took so long, from when the ranks were free.
+// Records the duration of a job, from the time at which its ranks were free.
 void lib_spend(lib_job *job, double seconds);
-// Simulate running programs up to the end of a parallel job that takes so long from now.
+// Simulates running programs up to the end of a parallel job of this duration.
 dpu_error_t lib_pass_beside(lib_job *job, double seconds);
-// Simulate what runs up to a time.
+// Simulates running programs up to a time.
 dpu_error_t lib_advance(lib_machine *machine, struct dpu_rank_t *rank, double time);
 bool lib_rank_is_in(const lib_job *job, const struct dpu_rank_t *rank);
 
 // lib_queue.c
 lib_job *lib_new_job(lib_machine *machine, enum lib_kind kind, uint32_t targets);
-// Run a job after those before it: now, or, where it is asynchronous, later. Takes the job.
+// Runs a job after the earlier ones: now, or later if it is asynchronous. Takes ownership of the
+// job.
 dpu_error_t lib_give(lib_job *job);
 dpu_error_t lib_wait_all(lib_machine *machine);
 void lib_queue_open(lib_machine *machine);
@@ -184,6 +185,6 @@ void lib_report_transfer(const lib_job *job, bool to_device, uint64_t nbytes, do
 void lib_report_event(const lib_machine *machine, uint32_t rank, const char *name, double begin,
                       double end);
 void lib_report_lines(lib_machine *machine, const struct dpu_program_t *program);
-const char *lib_setting(const char *name); // of the environment; NULL where it is not set
+const char *lib_setting(const char *name); // an environment variable; NULL if it is not set
 
 #endif

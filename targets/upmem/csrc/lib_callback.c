@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the host that are called in a rank's order of jobs.
+// Callbacks to the host, in the order of a rank's jobs.
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,7 +40,7 @@ static void *call_detached(void *argument)
     return NULL;
 }
 
-// In a thread of its own: later jobs do not wait.
+// Runs in a separate thread, so that later jobs do not wait.
 static dpu_error_t start_detached(lib_job *job)
 {
     pthread_t thread;
@@ -59,7 +59,7 @@ static dpu_error_t start_detached(lib_job *job)
         return DPU_ERR_SYSTEM;
     }
     pthread_detach(thread);
-    job->release = NULL; // the thread does
+    job->release = NULL; // the thread releases it
     return DPU_OK;
 }
 

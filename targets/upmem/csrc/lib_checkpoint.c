@@ -23,7 +23,7 @@ static struct dpu_t *only_dpu(struct dpu_set_t set)
     return lib_machine_of(set) && lib_dpu_count(set) == 1 ? lib_dpu_at(set, 0) : NULL;
 }
 
-// A copy of the whole of a memory, in the order of the DPU's other jobs.
+// Copies a whole memory, in the order of the DPU's jobs.
 static dpu_error_t copy_memory(struct dpu_t *dpu, enum lib_kind kind, uint32_t address,
                                uint8_t *bytes, uint32_t nbytes)
 {
@@ -65,7 +65,7 @@ dpu_error_t dpu_checkpoint_save(struct dpu_set_t set, dpu_checkpoint_flags_t fla
     return status;
 }
 
-// Loading a program writes its data, so that it comes first.
+// First, because loading a program writes its data.
 static dpu_error_t restore_program(struct dpu_set_t set, const struct dpu_context_t *context)
 {
     const struct dpu_program_t *program = lib_dpu_at(set, 0)->program;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modelled seconds of transfers. Bandwidths by the number of DPUs are in timing.def's neighbour
-// link.def, with their sources; between two of its rows they follow the logarithm.
+// Modelled seconds of transfers. Bandwidths by number of DPUs are in link.def, with sources; they
+// are interpolated in the logarithm between two rows.
 #include <math.h>
 
 #include "lib.h"
@@ -31,7 +31,7 @@ double lib_transfer_seconds(bool to_device, bool broadcast, bool mram, uint32_t 
     if (dpus == 0)
         return 0;
     double rate = bandwidth(to_device, dpus);
-    // The bytes are the same for all: they are read and arranged once.
+    // All DPUs get the same bytes, which are read and arranged once.
     if (broadcast && dpus > 1)
         rate *= cost_BROADCAST;
     double start = mram ? cost_MRAM_TRANSFER : cost_WRAM_TRANSFER;

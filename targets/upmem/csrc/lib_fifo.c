@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's ends of FIFOs in WRAM. As device/include/wramfifo.h has them: both indices, the address
-// of the elements, the logarithm of the capacity, the size of an element.
+// The host's ends of FIFOs in WRAM, with the layout of device/include/wramfifo.h: both indices, the
+// address of the elements, the logarithm of the capacity, the size of an element.
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib.h"
 
-#define INPUT_BYTES 32 // of the structures, by which the direction is told
+#define INPUT_BYTES 32 // size of an input's structure, which distinguishes the direction
 #define OUTPUT_BYTES 40
 #define INDEX_BYTES 16
 
@@ -17,7 +17,7 @@ typedef struct {
 
 typedef struct {
     uint8_t *buffer;
-    uint64_t first; // of the elements that the host has or knows of
+    uint64_t first; // number of the first element that the host has or knows of
     uint32_t size;
 } end_of_dpu;
 

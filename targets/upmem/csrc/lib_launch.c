@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running programs, waiting for them, and what they print.
+// Launching programs, waiting for them, and reading their output.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,8 +93,8 @@ dpu_error_t dpu_sync(struct dpu_set_t dpu_set)
 
 dpu_error_t lib_settle(struct dpu_set_t set);
 
-// All jobs are done, with their errors, and the host's modelled time is what it was: of a host that
-// queues jobs and waits for none of them.
+// Completes all jobs and reports errors, but keeps the host's modelled time, as if the host had
+// queued the jobs without waiting.
 dpu_error_t lib_settle(struct dpu_set_t set)
 {
     return wait_for(set, true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting the simulator, and asking it.
+// Starting the simulator, and sending it requests.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 #include "lib.h"
 #include "xtc_error.h"
 
-#define SECONDS_OF_A_REQUEST 86400.0 // programs are stopped by their instructions
+#define SECONDS_OF_A_REQUEST 86400.0 // programs are limited by instructions instead
 
 static const struct {
     const char *name;
@@ -85,7 +85,7 @@ static void fill_block(lib_machine *machine)
     block->rules.limit = number_setting("XTC_UPMEM_LIMIT", 1000000000000u);
 }
 
-// The simulator stands beside this library.
+// The simulator is in the folder of this library.
 static void simulator_path(char *path, size_t nbytes)
 {
     Dl_info information;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs: found by name, loaded into the simulator and onto DPUs; their symbols.
+// Finding programs by name, loading them into the simulator and onto DPUs, and their symbols.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-// The file of a program in the list "name=path", a line each; to be freed.
+// The file of a program in the list of lines "name=path"; to be freed by the caller.
 static char *listed(const char *name)
 {
     for (const char *at = lib_setting("XTC_UPMEM_PROGRAMS"); at && *at;) {
@@ -102,7 +102,7 @@ static dpu_error_t open_program(const char *name, void *bytes, size_t nbytes,
     return DPU_OK;
 }
 
-// Without a profile, programs with more tasklets than v1B has get a v1A.
+// Without a profile, programs with more tasklets than a v1B has run on a v1A.
 static dpu_error_t check_machine(lib_machine *machine, const struct dpu_program_t *program)
 {
     dpu_profile *profile = &machine->block->profile;
@@ -163,7 +163,7 @@ static dpu_error_t load(struct dpu_set_t set, struct dpu_program_t *program)
         job->targets[i].dpu = lib_dpu_at(set, i);
     job->run = run_load;
     job->data = program;
-    // Kept until the allocation is freed: symbols and reports refer to it.
+    // Kept until the allocation is freed, because symbols and reports refer to it.
     program->next = machine->programs;
     machine->programs = program;
     return lib_give(job);

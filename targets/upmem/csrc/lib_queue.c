@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs in the order they were given. The caller runs a synchronous job where nothing waits before it;
-// a thread runs the others.
+// Jobs in order of submission. The caller runs a synchronous job if no other job is waiting; a
+// thread runs the others.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -84,7 +84,7 @@ static void drop_all(lib_machine *machine)
     machine->last = NULL;
 }
 
-// An error of an asynchronous job, as those who wait get it.
+// The error of an asynchronous job, in the form that waiting calls return.
 static dpu_error_t encoded(const lib_job *job, dpu_error_t status)
 {
     if (status == DPU_OK || (uint32_t)status & DPU_ERR_ASYNC_JOBS)
@@ -92,7 +92,7 @@ static dpu_error_t encoded(const lib_job *job, dpu_error_t status)
     return (dpu_error_t)((uint32_t)status | DPU_ERR_ASYNC_JOBS | (uint32_t)job->kind << 16);
 }
 
-// The job at the head, without the lock.
+// Runs the job at the head, without holding the lock.
 static dpu_error_t run_job(lib_machine *machine, lib_job *job)
 {
     machine->busy = true;
@@ -167,7 +167,7 @@ static dpu_error_t take_latched(lib_machine *machine)
     return status;
 }
 
-// Runs what waits before it, too.
+// Runs the jobs that wait before it, too.
 static dpu_error_t give_now(lib_machine *machine, lib_job *job)
 {
     while (machine->latched == DPU_OK && (machine->first || machine->busy)) {
@@ -188,7 +188,7 @@ static dpu_error_t give_now(lib_machine *machine, lib_job *job)
     return status;
 }
 
-// From a callback: it is the callback's part of its own job.
+// Inside a callback it runs at once, as a part of the callback's job.
 static dpu_error_t give_inside(lib_machine *machine, lib_job *job)
 {
     lib_job *outer = machine->current;

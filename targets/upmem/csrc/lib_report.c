@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the run did, as JSON: launches, transfers, lines of source, and a timeline. Written when the
-// process ends, to the file that the environment names.
+// The report of a run as JSON: launches, transfers, source lines, and a timeline. It is written
+// when the process ends, to the file that the environment names.
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ static void add(list *to, const char *format, ...)
     free(text);
 }
 
-// As a JSON string has it; to be freed.
+// The text of a JSON string; to be freed by the caller.
 static char *quoted(const char *text)
 {
     char *out = malloc(6 * strlen(text) + 3), *at = out;
@@ -75,7 +75,7 @@ static char *quoted(const char *text)
     return out;
 }
 
-// Adds what the rank's DPUs did in the launch.
+// Adds the counts of the rank's DPUs in the launch.
 static void count(lib_launch *launch, const struct dpu_rank_t *rank)
 {
     dpu_counts *all = &launch->counts;
@@ -105,7 +105,7 @@ static const struct dpu_program_t *program_of(const struct dpu_rank_t *rank)
     return NULL;
 }
 
-// What the machine carries out, but otherwise than the program says it: each kind once.
+// Warns once per kind about transfers that the machine executes differently than written.
 static void warn(const dpu_counts *counts)
 {
     static bool misaligned, empty;
@@ -218,7 +218,7 @@ void lib_totals(struct dpu_set_t set, uint64_t *cycles, uint64_t *instructions,
 
 void lib_end(struct dpu_set_t set);
 
-// End the simulator where a job is under way, which fails: for interrupts.
+// For interrupts: ends the simulator if a job is in flight, which then fails.
 void lib_end(struct dpu_set_t set)
 {
     lib_machine *machine = lib_machine_of(set);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocations, the sets of DPUs in them, and going through these.
+// Allocations, their sets of DPUs, and iteration over sets.
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib.h"
 
-#define DEFAULT_DPUS UPMEM_DPUS_PER_RANK // of DPU_ALLOCATE_ALL
+#define DEFAULT_DPUS UPMEM_DPUS_PER_RANK // for DPU_ALLOCATE_ALL
 
 static uint32_t allocated;
 
@@ -144,7 +144,7 @@ dpu_rank_id_t dpu_get_rank_id(struct dpu_rank_t *rank)
     return (dpu_rank_id_t)rank->number;
 }
 
-#define DPUS_PER_CHIP 8 // of 64 in a rank
+#define DPUS_PER_CHIP 8 // of the 64 DPUs in a rank
 
 int dpu_get_rank_numa_node(struct dpu_rank_t *rank)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modelled time: of the host, and of each rank. A rank is simulated on request alone.
+// Modelled time of the host and of each rank. A rank is simulated only on request.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,7 +102,7 @@ static dpu_error_t end_program(lib_machine *machine, struct dpu_rank_t *rank)
     return status;
 }
 
-// Jobs of a rank follow each other, and those of another one may be at the same time.
+// Jobs of a rank run one after another; jobs of different ranks may overlap.
 void lib_note_busy(lib_machine *machine, double begin, double end)
 {
     double from = fmax(begin, machine->busy_until);

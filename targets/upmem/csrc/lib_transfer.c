@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between the host and memories of DPUs.
+// Copies between the host and the memories of DPUs.
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +65,7 @@ static enum lib_kind kind_of(dpu_xfer_t xfer, uint32_t address)
     return xfer == DPU_XFER_TO_DPU ? LIB_COPY_TO_WRAM : LIB_COPY_FROM_WRAM;
 }
 
-// A copy of `count` targets, which the caller fills in; NULL and a status where it cannot be.
+// A copy job with `count` targets, which the caller fills in; NULL and a status on failure.
 static lib_job *new_copy(struct dpu_set_t set, dpu_xfer_t xfer, struct dpu_symbol_t symbol,
                          uint32_t offset, size_t length, dpu_xfer_flags_t flags,
                          dpu_error_t *status)
@@ -198,7 +198,7 @@ dpu_error_t dpu_push_xfer(struct dpu_set_t dpu_set, dpu_xfer_t xfer, const char 
     return dpu_push_xfer_symbol(dpu_set, xfer, symbol, symbol_offset, length, flags);
 }
 
-// Blocks one after another in a buffer, or out of it; returns their bytes.
+// Gathers blocks into a buffer, or scatters them from it; returns their size in bytes.
 static size_t move_blocks(const get_block_t *blocks, uint32_t dpu, uint8_t *buffer, size_t length,
                           bool gather)
 {
@@ -217,7 +217,7 @@ static size_t move_blocks(const get_block_t *blocks, uint32_t dpu, uint8_t *buff
 
 typedef struct {
     get_block_t blocks;
-    uint8_t args[]; // a copy: the caller may go on
+    uint8_t args[]; // a copy, so that the caller may reuse its memory
 } scatter;
 
 static dpu_error_t run_scatter(lib_job *job)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host and the process that simulates DPUs have in common, beside the DPUs' memories.
+// The data that the host and the simulator's process share, in addition to the DPUs' memories.
 #ifndef UPMEM_BLOCK_H
 #define UPMEM_BLOCK_H
 
@@ -7,27 +7,27 @@
 
 #define UPMEM_MAX_DPUS 2560
 #define UPMEM_DPUS_PER_RANK 64
-#define UPMEM_MEMORY_ADDRESS 0x200000000000u // of DPU 0's memories in the simulator
-#define UPMEM_STRIDE ((uint64_t)DPU_WRAM_ROOM + DPU_MRAM_BYTES) // from one DPU to the next
+#define UPMEM_MEMORY_ADDRESS 0x200000000000u // address of DPU 0's memories in the simulator
+#define UPMEM_STRIDE ((uint64_t)DPU_WRAM_ROOM + DPU_MRAM_BYTES) // distance between DPUs
 #define UPMEM_TEXT 256
 #define UPMEM_SCRATCH (2u << 20)
 
-// Operations on the DPUs that are selected; numbers of functions for a launch request.
+// Operations on the selected DPUs, as function numbers of a launch request.
 enum upmem_operation {
-    UPMEM_ASSIGN = 1, // program; writes its data
+    UPMEM_ASSIGN = 1, // argument: program; writes its data
     UPMEM_BOOT,
-    UPMEM_RUN, // to each DPU's `until`
-    UPMEM_TAKE_LOG, // DPU; its text goes to the scratch memory, and is forgotten
-    UPMEM_PROFILE,  // program; a upmem_count of each instruction, to the scratch memory
+    UPMEM_RUN, // runs each DPU to its `until`
+    UPMEM_TAKE_LOG, // argument: DPU; moves its text to the scratch memory
+    UPMEM_PROFILE,  // argument: program; writes a upmem_count per instruction to the scratch memory
 };
 
 typedef struct {
     uint64_t program; // 0: none
     uint32_t selected, running, done, fault;
-    uint32_t launched; // of the host: in the launch that is not yet reported
-    uint64_t until; // in cycles since the boot; DPU_NEVER: to its end
+    uint32_t launched; // set by the host: in a launch that is not yet reported
+    uint64_t until; // in cycles since the boot; DPU_NEVER: until the end
     uint32_t fault_tasklet, fault_address, fault_pc;
-    char fault_text[UPMEM_TEXT]; // what, and where in the source
+    char fault_text[UPMEM_TEXT]; // message and source location
     dpu_counts counts;
     uint64_t log_bytes;
 } upmem_dpu;
@@ -41,7 +41,7 @@ typedef struct {
 } upmem_block;
 
 typedef struct {
-    uint32_t line; // 0 where it is not known
+    uint32_t line; // 0 if unknown
     char file[28];
     uint64_t issued, stalled;
 } upmem_count;

@@ -17,7 +17,7 @@ static bool read_section(const upmem_elf *elf, uint32_t index, Elf32_Shdr *heade
     return true;
 }
 
-// A text in a section of texts; "" where it is not inside.
+// A string of a string section; "" if it is outside.
 static const char *text_of(const upmem_elf *elf, uint32_t start, uint32_t nbytes, uint32_t offset)
 {
     const char *text = (const char *)elf->bytes + start;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images are ELF files of RISC-V.
+// Loads images, which are RISC-V ELF files.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +115,7 @@ static int32_t unload(uint64_t module)
     return XTC_OK;
 }
 
-// A program is started at its beginning; requests name what DPUs are to do.
+// A program has a single entry; requests select the operation.
 static int32_t function(uint64_t module, const char *name, uint64_t *address)
 {
     (void)module;
@@ -142,7 +142,7 @@ static const char *function_name(uint64_t operation)
     return operation < sizeof names / sizeof *names ? names[operation] : NULL;
 }
 
-// Variables are in the memories of each DPU, which the host sees by itself.
+// Variables are in the memories of each DPU, which the host accesses directly.
 static void *view(uint64_t address, uint64_t nbytes)
 {
     (void)address;
@@ -153,7 +153,7 @@ static void *view(uint64_t address, uint64_t nbytes)
 const sim_loader upmem_loader = {.load = load, .unload = unload, .function = function,
                                  .data = data, .function_name = function_name, .view = view};
 
-// Where a section is in a DPU's memories; NULL where it is in neither.
+// The address of a section in a DPU's memories; NULL if it is in neither.
 static uint8_t *memory_of(const upmem_section *section, const dpu_profile *profile, dpu *dpu)
 {
     uint32_t offset = section->address - DPU_MRAM_BASE;

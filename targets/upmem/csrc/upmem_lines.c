@@ -23,7 +23,7 @@ typedef struct {
 } row;
 
 typedef struct {
-    uint32_t address; // of the first instruction of the table
+    uint32_t address; // of the table's first instruction
     upmem_line *lines;
     uint32_t count;
 } table;
@@ -74,7 +74,7 @@ static void read_header(reader *in, program_header *header)
 {
     memset(header, 0, sizeof *header);
     header->shortest = (uint8_t)number(in, 1);
-    number(in, 2); // operations per instruction, and whether rows begin statements
+    number(in, 2); // operations per instruction, and the default of is_stmt
     header->base = (int8_t)number(in, 1);
     header->range = (uint8_t)number(in, 1);
     header->base_opcode = (uint8_t)number(in, 1);

@@ -9,7 +9,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t begins = PTHREAD_COND_INITIALIZER, ends = PTHREAD_COND_INITIALIZER;
-static uint32_t helpers; // threads beside the caller
+static uint32_t helpers; // threads in addition to the caller
 static uint32_t round_number, busy;
 static void (*job)(uint32_t);
 static uint32_t job_count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator of DPUs: a process that the host's library starts.
+// The main program of the DPU simulator, which the host's library starts as a process.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,19 +12,19 @@
 
 static upmem_block *block;
 static dpu *dpus;
-static uint32_t *chosen; // numbers of the DPUs of this request
+static uint32_t *chosen; // numbers of the request's DPUs
 static uint32_t chosen_count;
 
 static void where(sim_text *text)
 {
-    (void)text; // many DPUs run at once
+    (void)text; // many DPUs run concurrently
 }
 
 static void describe_fault(upmem_dpu *state, dpu *dpu)
 {
     upmem_program *program = upmem_program_of(state->program);
     upmem_line line = upmem_program_line(program, dpu->fault_pc);
-    if (!line.file) // a routine of arithmetic
+    if (!line.file) // an arithmetic routine
         line = upmem_program_line(program, dpu->fault_caller);
     int used = snprintf(state->fault_text, sizeof state->fault_text, "%s",
                         dpu_fault_name(dpu->fault));

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes of this target alone."""
+"""Passes that only this target uses."""

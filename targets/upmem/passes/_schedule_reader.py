@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user's schedule says of tiles, and which schedules cannot be followed."""
+"""Reads the tiles of a user's schedule, and refuses schedules that DPUs cannot follow."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _REFUSED: tuple[tuple[str, Callable[[NestLoop], object], str], ...] = (
 
 @dataclass(frozen=True)
 class ScheduleReader:
-    """One operation's schedule.
+    """Reads the schedule of one operation.
 
     Attributes:
         entry: the operation with its schedule.
         nest: its loops and operands.
-        row_loop: the loop over rows of the result; None where there is none.
-        dpus: that share a kernel.
-        tasklets: of each.
+        row_loop: the loop over rows of the result, or None.
+        dpus: number of DPUs that share a kernel.
+        tasklets: number of tasklets of each DPU.
     """
 
     entry: Scheduled
@@ -47,7 +47,7 @@ class ScheduleReader:
     tasklets: int
 
     def loops(self) -> list[tuple[int, int]]:
-        """Loops over tiles with the elements of an iteration, 0 where these are open."""
+        """Loops over tiles, with the elements per iteration, 0 if the compiler chooses them."""
         self._check_loops()
         self._check_order()
         self._check_dpus()
@@ -55,7 +55,7 @@ class ScheduleReader:
         return [(self._axis(extent), self._step(extent)) for extent in self._over_tiles]
 
     def shared(self) -> int:
-        """How many of these tasklets share; -1 for all that are not reductions."""
+        """The number of these loops that tasklets share; -1 for all but reductions."""
         trailing = trailing_loops(self.entry.nest)
         parallel = [loop for loop in self.entry.nest.loops if loop.parallelize]
         named = trailing or parallel
@@ -75,7 +75,7 @@ class ScheduleReader:
 
     @cached_property
     def _tile_begin(self) -> int:
-        """Where the loops of a tile begin: the last ones, one of each axis, plain."""
+        """The position of the first loop of a tile: the last loops, one plain loop per axis."""
         seen: set[str] = set()
         extents = self._extents
         position = len(extents)
@@ -89,20 +89,20 @@ class ScheduleReader:
 
     @property
     def _over_tiles(self) -> list[Extent]:
-        """Loops over tiles, and those over axes that have no tile of the user's."""
+        """Loops over tiles, and loops over axes that the user did not tile."""
         outer = [e for e in self._extents[: self._tile_begin] if not self._is_of_dpus(e)]
         inner = [e for e in self._extents[self._tile_begin :] if self._is_open(e)]
         return [*outer, *inner]
 
     def _is_of_dpus(self, extent: Extent) -> bool:
-        """Whether a loop is shared by DPUs, and another one divides their rows further."""
+        """Whether DPUs share a loop, and another loop divides their rows further."""
         if extent.loop not in leading_loops(self.entry.nest):
             return False
         inner = self._extents[self._extents.index(extent) + 1 : self._tile_begin]
         return any(e.loop.axis == extent.loop.axis for e in inner)
 
     def _is_open(self, extent: Extent) -> bool:
-        """Whether a loop is over a whole axis, so that its tile is for the compiler to choose."""
+        """Whether a loop runs over a whole axis, so that the compiler chooses its tile."""
         return extent.loop.tile is None
 
     @staticmethod
@@ -110,7 +110,7 @@ class ScheduleReader:
         return bool(loop.parallelize or loop.distribute or loop.buffer or loop.pack)
 
     def _step(self, extent: Extent) -> int:
-        """Elements of an iteration; 0 where no loop inside is a tile of it."""
+        """Elements per iteration; 0 if no inner loop is a tile of it."""
         inside = [
             other
             for other in self._extents[self._extents.index(extent) + 1 :]
@@ -139,7 +139,7 @@ class ScheduleReader:
                 )
 
     def _check_order(self) -> None:
-        """Reductions are inside of the other loops over tiles."""
+        """Raise UserError unless reductions are inside of the other loops over tiles."""
         reduced: NestLoop | None = None
         for extent in self._over_tiles:
             axis = self.entry.nest.space.axis(extent.loop.axis)
@@ -153,12 +153,12 @@ class ScheduleReader:
                 )
 
     def _check_dpus(self) -> None:
-        """DPUs share rows, in the parts that all kernels over as many rows agree on."""
+        """Raise UserError unless DPUs share rows, in the parts that other kernels use too."""
         leading = leading_loops(self.entry.nest)
         found = [extent for extent in self._extents if extent.loop in leading]
         total = found[0].size if found else 1
         rows = rows_of_each(total, self.dpus)
-        inside = 1  # DPUs that share an iteration
+        inside = 1  # number of DPUs that share an iteration
         for extent in reversed(found):
             if self._axis(extent) != self.row_loop:
                 raise self._error(extent.loop, "is not over rows of the result", "DPUs share rows")
@@ -190,7 +190,7 @@ class ScheduleReader:
             )
 
     def _check_buffers(self) -> None:
-        """Tiles are in WRAM inside of the last loop that chooses them."""
+        """Raise UserError for buffers that are not at the last loop that their tile depends on."""
         own = [e.loop for e in self._over_tiles if not self._is_reduced(e.loop)]
         for extent in self._extents:
             loop = extent.loop

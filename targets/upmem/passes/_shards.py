@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a kernel's work and its buffers are shared by DPUs: by rows of the results, or not at all.
+"""Divides a kernel's work and buffers among DPUs: by rows of the results, or not at all.
 
-Where all operations of a kernel have the same outermost loop over rows of what they write, each DPU
-has a range of these rows: of every result, and of the operands that only this loop indexes first.
-Other operands are on every DPU, whole. Where that does not fit, the first DPU does everything.
+If all operations of a kernel have the same outermost loop over rows of their results, each DPU has
+a range of these rows: of every result, and of the operands whose first dimension only this loop
+indexes. Other operands are replicated on every DPU. Otherwise the first DPU does everything.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from xtc.ir.mlir import DenseI64ArrayAttr, OpResult, Value
 from xtc_passes.local._view_layouts import element_bytes
 
 GRANULE = 8
-"""Bytes that a buffer on one DPU is a multiple of."""
+"""The size of a buffer on a DPU is a multiple of this number of bytes."""
 REPLICATED = 0
-_SPARE = 16  # of a DPU's rows, those it may have beyond its share
+_SPARE = 16  # a DPU may have this fraction of its share in additional rows
 _RESHAPES = ("memref.expand_shape", "memref.collapse_shape")
 
 
 @dataclass(frozen=True)
 class Shards:
-    """The shares of a kernel.
+    """The division of a kernel among DPUs.
 
     Attributes:
-        rows: rows of each DPU, by operation.
-        each: bytes of a buffer on each DPU; REPLICATED where all have the whole buffer.
+        rows: rows per DPU, by operation.
+        each: bytes of a buffer on each DPU, or REPLICATED.
     """
 
     rows: dict[Structured, int]
@@ -57,7 +57,7 @@ def nbytes_of(buffer: Value) -> int:
 
 
 def shards_of(nests: Sequence[Structured], dpus: int) -> Shards:
-    """How operations on buffers are shared by this many DPUs."""
+    """The division of operations on buffers among this number of DPUs."""
     found = _by_rows(nests, dpus) if dpus > 1 else None
     return found or _alone(nests)
 
@@ -108,7 +108,7 @@ def _by_rows(nests: Sequence[Structured], dpus: int) -> Shards | None:
 
 
 def _walks_rows(nest: Structured, buffer: Value, total: int) -> bool:
-    """Whether all that an operation does to a buffer is in the rows of the same iteration."""
+    """Whether an operation accesses a buffer only in the row of the current iteration."""
     loop = row_loop(nest)
     for number, value in enumerate(nest.op.operands):
         if not _is_buffer(value) or root(value) != buffer:
@@ -124,14 +124,14 @@ def _walks_rows(nest: Structured, buffer: Value, total: int) -> bool:
 
 
 def _is_whole(value: Value) -> bool:
-    """Whether a value is a buffer, or the same memory under another shape."""
+    """Whether a value is a whole buffer, possibly reshaped."""
     while isinstance(value, OpResult) and value.owner.name in _RESHAPES:
         value = value.owner.operands[0]
     return bool(value == root(value))
 
 
 def _has_all_rows(value: Value, dimension: int) -> bool:
-    """Whether a value is a part of each row of a buffer, with rows along `dimension`."""
+    """Whether a value has a part of every row of a buffer, with rows along `dimension`."""
     while isinstance(value, OpResult) and value.owner.name == "memref.subview":
         op = value.owner
         (source, *dynamic) = op.operands
@@ -149,9 +149,9 @@ def _has_all_rows(value: Value, dimension: int) -> bool:
 
 
 def rows_of_each(total: int, dpus: int) -> int:
-    """Rows of a DPU: the same for all kernels over so many rows, which then agree on their buffers.
+    """Rows per DPU: equal for all kernels with `total` rows, which then agree on their buffers.
 
-    Tiles divide both these rows and all rows, so that a DPU may have a few more than its share.
+    Tiles must divide both these rows and all rows, so a DPU may have a few more than its share.
     """
     least = -(-total // dpus)
     most = least + least // _SPARE

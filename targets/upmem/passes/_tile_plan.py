@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loops over an operation's tiles: their order, and which of them tasklets share."""
+"""The loops over an operation's tiles: their order, and the loops that tasklets share."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from xtc.ir.analysis.structured import Structured
 from xtc.ir.mlir import DenseI64ArrayAttr, IntegerAttr, IntegerType, Operation
 
 SCHEDULE, SHARED = "upmem.schedule", "upmem.shared"
-"""Of an operation with a user's schedule: for each loop over tiles the operation's loop and the
-elements of an iteration, 0 for as many as fit; and how many of them tasklets share, -1 for all
-that are not reductions. What follows the last loop of each axis is its tile."""
+"""Attributes of an operation with a user's schedule: for each loop over tiles, the operation's loop
+and the elements per iteration, 0 for as many as fit; and the number of these loops that tasklets
+share, -1 for all but reductions. The elements of an axis' last loop are its tile."""
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class TileLoop:
     """One loop over tiles.
 
     Attributes:
-        loop: of the operation.
-        size: elements that one run of it covers, of a DPU's rows where these are its loop.
-        step: elements of an iteration; 0 while this is open.
+        loop: loop of the operation.
+        size: elements that one run of the loop covers; for the loop over rows, of a DPU's rows.
+        step: elements per iteration; 0 while undecided.
     """
 
     loop: int
@@ -38,12 +38,12 @@ class TileLoop:
 
 @dataclass(frozen=True)
 class TilePlan:
-    """How tasklets go through the tiles of an operation.
+    """The order in which tasklets compute the tiles of an operation.
 
     Attributes:
-        sizes: the iterations of each loop in a tile; 0 while this is open.
-        loops: over tiles, outermost first, those over reductions last.
-        shared: how many of the first loops tasklets share.
+        sizes: the iterations of each loop in a tile; 0 while undecided.
+        loops: the loops over tiles, outermost first, reductions last.
+        shared: the number of outermost loops that tasklets share.
     """
 
     sizes: tuple[int, ...]
@@ -51,18 +51,18 @@ class TilePlan:
     shared: int
 
     def completed(self, sizes: Sequence[int]) -> TilePlan:
-        """The plan with tiles of these sizes where it was open."""
+        """The plan with these sizes for undecided tiles."""
         loops = (replace(loop, step=loop.step or sizes[loop.loop]) for loop in self.loops)
         return replace(self, sizes=tuple(sizes), loops=tuple(loops))
 
     @property
     def tiles(self) -> int:
-        """Iterations that tasklets share."""
+        """The number of iterations that tasklets share."""
         return math.prod(loop.trips for loop in self.loops[: self.shared])
 
 
 def default_plan(nest: Structured, rows: int, row_loop: int | None) -> TilePlan:
-    """Tasklets share all tiles of the result, row by row; all tiles are open."""
+    """The plan in which tasklets share all tiles of the result by rows; all sizes are undecided."""
     own = sorted(nest.out, key=lambda loop: loop != row_loop)
     order = (*own, *nest.reductions)
     loops = tuple(TileLoop(loop, _extent(nest, loop, rows, row_loop), 0) for loop in order)
@@ -70,7 +70,7 @@ def default_plan(nest: Structured, rows: int, row_loop: int | None) -> TilePlan:
 
 
 def plan_of(nest: Structured, rows: int, row_loop: int | None) -> TilePlan:
-    """What the user's schedule says, or else the default."""
+    """The plan of the user's schedule, or else the default plan."""
     if SCHEDULE not in nest.op.attributes:
         return default_plan(nest, rows, row_loop)
     numbers = list(DenseI64ArrayAttr(nest.op.attributes[SCHEDULE]))
@@ -87,14 +87,14 @@ def plan_of(nest: Structured, rows: int, row_loop: int | None) -> TilePlan:
     ordered = [*own, *(loop for loop in loops if loop.loop not in nest.out)]
     given = IntegerAttr(nest.op.attributes[SHARED]).value
     shared = len(own) if given < 0 else given
-    # Rows first: the last DPU has fewer, and then fewer tiles.
+    # Rows first: the last DPU has fewer rows, and thus fewer tiles.
     first = sorted(ordered[:shared], key=lambda loop: loop.loop != row_loop)
     sizes = tuple(left[loop] for loop in range(len(nest.extents)))
     return TilePlan(sizes, (*first, *ordered[shared:]), shared)
 
 
 def set_schedule(op: Operation, loops: Sequence[tuple[int, int]], shared: int) -> None:
-    """Mark an operation with loops and their steps, and how many tasklets share."""
+    """Mark an operation with loops, their steps, and the number that tasklets share."""
     numbers = [number for loop in loops for number in loop]
     op.attributes[SCHEDULE] = DenseI64ArrayAttr.get(numbers, op.context)
     i64 = IntegerType.get_signless(64, op.context)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes of the tiles that a tasklet computes in its part of WRAM."""
+"""Chooses the sizes of the tiles that a tasklet computes in its part of WRAM."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from xtc.ir.analysis.structured import Structured
 from xtc.ir.mlir import Value
 from xtc_passes.local._view_layouts import element_bytes
 
-_SHORT = 256  # bytes that a row is worth before other loops are tiled, too
+_SHORT = 256  # bytes of a row up to which rows grow before other loops are tiled
 _ALIGNMENT = 8
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What tiles must keep.
+    """The limits of tiles.
 
     Attributes:
-        nbytes: of WRAM for all tiles of an operation.
-        tasklets: which should all have a tile.
-        rows: of each DPU.
-        row_loop: the loop over these; None where there is none.
+        nbytes: WRAM for all tiles of an operation.
+        tasklets: number of tasklets, which should all have a tile.
+        rows: number of rows of each DPU.
+        row_loop: the loop over rows, or None.
     """
 
     nbytes: int
@@ -35,11 +35,11 @@ class Limits:
 def tile_sizes(
     nest: Structured, limits: Limits, fixed: Sequence[int] | None = None
 ) -> list[int] | None:
-    """The iterations of each loop in a tile, divisors of its extent; None where nothing fits.
+    """The iterations of each loop in a tile, divisors of its extent; None if nothing fits.
 
-    Rows of operands grow first, as transfers are worth their latency from some length on, then
-    reductions, then what is left; tiles stay so small that every tasklet has one. Sizes in `fixed`
-    that are not 0 are kept.
+    Rows of operands grow first, because short transfers do not amortize their latency, then
+    reductions, then other loops. Tiles stay small enough that every tasklet has one. Nonzero sizes
+    in `fixed` are kept.
     """
     given = fixed or [0] * len(nest.extents)
     sizes = [size or 1 for size in given]
@@ -54,7 +54,7 @@ def tile_sizes(
 
 
 def tile_bytes(nest: Structured, sizes: Sequence[int]) -> int:
-    """WRAM that the tiles of all operands take."""
+    """Bytes of WRAM for the tiles of all operands."""
     return sum(
         _rounded(math.prod(span(nest, number, sizes)) * element_bytes(value))
         for number, value in enumerate(nest.op.operands)
@@ -63,7 +63,7 @@ def tile_bytes(nest: Structured, sizes: Sequence[int]) -> int:
 
 
 def describe_tiles(nest: Structured, sizes: Sequence[int]) -> list[str]:
-    """The tile of each operand in words, with its bytes."""
+    """A description of the tile of each operand, with its bytes."""
     lines = []
     for number, value in enumerate(nest.op.operands):
         if is_tiled(value):
@@ -76,12 +76,12 @@ def describe_tiles(nest: Structured, sizes: Sequence[int]) -> list[str]:
 
 
 def is_tiled(value: Value) -> bool:
-    """Whether an operand is a buffer, not a number."""
+    """Whether an operand is a buffer, not a scalar."""
     return hasattr(value.type, "shape")
 
 
 def span(nest: Structured, number: int, sizes: Sequence[int]) -> list[int]:
-    """What of an operand a tile needs, by dimension."""
+    """The sizes of the part of an operand that a tile needs."""
     return [
         1 + sum(f * (sizes[loop] - 1) for loop, f in index.factors)
         for index in nest.indices[number]
@@ -93,7 +93,7 @@ def _rounded(nbytes: int) -> int:
 
 
 def _order(nest: Structured) -> list[int]:
-    """Loops along rows of operands, those of most operands first; reductions; the others."""
+    """The loops in the order of growth: along rows of most operands first, reductions, others."""
     along = [0] * len(nest.extents)
     for index in (row[-1] for row in nest.indices if row):
         if index.loop is not None:
@@ -107,7 +107,7 @@ def _order(nest: Structured) -> list[int]:
 
 
 def _element_bytes(nest: Structured, loop: int) -> int:
-    """Bytes of the elements along a loop: the least, of operands that have any."""
+    """The least bytes of an element of the operands that a loop indexes contiguously."""
     values = zip(nest.op.operands, nest.indices, strict=True)
     along = (value for value, row in values if any(index.factor(loop) for index in row))
     return min((element_bytes(value) for value in along), default=1)
@@ -127,7 +127,7 @@ def _grow(nest: Structured, sizes: list[int], loop: int, limits: Limits, most: i
 def _feeds_all(
     nest: Structured, before: Sequence[int], sizes: Sequence[int], limits: Limits
 ) -> bool:
-    """Whether every tasklet still has a tile, or a reduction grows."""
+    """Whether every tasklet still has a tile, or the loop is a reduction."""
     counts = [_tiles(nest, tried, limits) for tried in (before, sizes)]
     return counts[0] == counts[1] or counts[1] >= limits.tasklets
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the loops of one operation: tasklets share its tiles, which they compute in WRAM."""
+"""Writes the loops of an operation in which tasklets compute its tiles in WRAM."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from xtc_targets.upmem.passes._tile_sizes import is_tiled, span
 
 @dataclass(frozen=True)
 class TileWriter:
-    """The loops of an operation on buffers in MRAM.
+    """Writes the loops of an operation on buffers in MRAM.
 
     Attributes:
         nest: the operation.
         plan: its tiles, and the loops over them.
-        rows: of each DPU.
-        row_loop: the loop over rows; None where there is none.
-        tasklets: of a DPU.
-        initial: what the result is filled with before; None where it is read, or not used.
+        rows: number of rows of each DPU.
+        row_loop: the loop over rows, or None.
+        tasklets: number of tasklets of a DPU.
+        initial: the fill value of the result; None if the result is read, or not used.
     """
 
     nest: Structured
@@ -51,7 +51,7 @@ class TileWriter:
     initial: Value | None
 
     def write(self) -> None:
-        """Put the loops where the operation stands, and erase that."""
+        """Replace the operation by the loops."""
         with self.nest.op.location, InsertionPoint(self.nest.op), ExitStack() as loops:
             tiles = self._load_all({}, {})
             starts = self._shared_starts(self._tile_loop(loops))
@@ -66,19 +66,19 @@ class TileWriter:
         self.nest.op.erase()
 
     def _tile_loop(self, loops: ExitStack) -> Value:
-        """Every n-th tile of this DPU; returns the number of the tile."""
+        """Open a loop over every n-th tile of this DPU; returns the number of the tile."""
         tasklet = call(device.TASKLET, [], [IndexType.get()]).results[0]
         return loops.enter_context(control.loop(tasklet, self._tiles_here(), self.tasklets)).index
 
     def _tiles_here(self) -> Number:
-        """Fewer on the last DPU that has rows, and none behind it."""
+        """The number of tiles of this DPU: fewer on the last DPU with rows, none after it."""
         shared = self.plan.loops[: self.plan.shared]
         over_rows = next((loop for loop in shared if loop.loop == self.row_loop), None)
         rows = self._rows_here()
         if over_rows is not None:
             per_step = self.plan.tiles // (self.rows // over_rows.step)
             return numbers.multiply(numbers.divide(rows, over_rows.step), per_step)
-        # Each tasklet goes through all rows there are, if any.
+        # Each tasklet goes through all rows of the DPU, if there are any.
         some = numbers.divide(numbers.add(rows, self.rows - 1), self.rows)
         return numbers.multiply(some, self.plan.tiles)
 
@@ -89,7 +89,7 @@ class TileWriter:
         return numbers.maximum(0, numbers.minimum(self.rows, left))
 
     def _shared_starts(self, tile: Value) -> dict[int, Number]:
-        """Where the tasklet's tile begins, by loop; rows begin with the DPU's."""
+        """The start of the tasklet's tile by loop; rows count from the DPU's first row."""
         starts: dict[int, Number] = {}
         if self.row_loop is not None:
             dpu = call(device.DPU, [], [IndexType.get()]).results[0]
@@ -102,7 +102,7 @@ class TileWriter:
         return starts
 
     def _enter(self, loop: TileLoop, starts: dict[int, Number], loops: ExitStack) -> None:
-        """Begin a loop of each tasklet, of which one iteration is none."""
+        """Open a loop that each tasklet runs; a loop of one iteration is omitted."""
         if loop.trips > 1 or loop.loop == self.row_loop:
             end: Number = loop.size
             if loop.loop == self.row_loop and loop.size == self.rows:
@@ -113,12 +113,12 @@ class TileWriter:
             starts.setdefault(loop.loop, 0)
 
     def _known(self, starts: dict[int, Number], count: int) -> dict[int, Number]:
-        """Starts that the loops behind the first `count` do not change any more."""
+        """The starts that loops after the first `count` do not change."""
         later = {loop.loop for loop in self.plan.loops[count:]}
         return {loop: start for loop, start in starts.items() if loop not in later}
 
     def _load_all(self, tiles: dict[int, Value], known: dict[int, Number]) -> dict[int, Value]:
-        """These tiles, and those of the other inputs that can be loaded by now."""
+        """These tiles, and those of the other inputs whose starts are known."""
         found = dict(tiles)
         for number in self._numbers(known):
             if number not in found and (tile := self._load(number, known)) is not None:
@@ -126,7 +126,7 @@ class TileWriter:
         return found
 
     def _numbers(self, known: dict[int, Number]) -> list[int]:
-        """Inputs that depend on no loop but those that are known, or are in one tile."""
+        """The inputs whose tiles depend only on known loops, or on loops within one tile."""
         whole = {n for n, size in enumerate(self.plan.sizes) if size == self.nest.extents[n]}
         if self.row_loop is not None:
             whole.discard(self.row_loop)
@@ -141,7 +141,7 @@ class TileWriter:
         ]
 
     def _load(self, number: int, starts: dict[int, Number]) -> Value | None:
-        """An input's tile in WRAM; None for a number, which stays where it is."""
+        """An input's tile in WRAM; None for a scalar, which is used directly."""
         value = self.nest.op.operands[number]
         if not is_tiled(value):
             return None
@@ -174,7 +174,7 @@ class TileWriter:
         return _subview(value, offsets, shape)
 
     def _begin(self, starts: dict[int, Number]) -> Value:
-        """The result's tile, with what it has before."""
+        """The result's tile, with its initial contents."""
         number = self.nest.destination
         tile = self._allocate(number)
         if self.initial is not None:
@@ -187,7 +187,7 @@ class TileWriter:
         memref.copy(tile, self._window(self.nest.destination, starts))
 
     def _reduce(self, tiles: dict[int, Value], out: Value, starts: dict[int, Number]) -> None:
-        """Strips of the reductions, one after another."""
+        """Compute the strips of the reductions, one after another."""
         inner = dict(starts)
         with ExitStack() as loops:
             for position, loop in enumerate(self.plan.loops):
@@ -197,7 +197,7 @@ class TileWriter:
             self._compute(self._load_all(tiles, inner), out, inner)
 
     def _compute(self, tiles: dict[int, Value], out: Value, starts: dict[int, Number]) -> None:
-        """The operation on the tiles."""
+        """Compute the operation on the tiles."""
         nest = self.nest
         operands = [
             (tiles.get(number, nest.op.operands[number]), _without_offsets(nest.indices[number]))
@@ -219,7 +219,7 @@ def _without_offsets(row: Sequence[Index]) -> list[Index]:
 
 
 def _move_body(source: Operation, target: Operation, starts: dict[int, Number]) -> None:
-    """The same body, in which counters of loops are those of all tiles."""
+    """Move the body, and let loop indices count from the start of the operation."""
     old, new = source.regions[0].blocks[0], target.regions[0].blocks[0]
     for before, after in zip(old.arguments, new.arguments, strict=True):
         before.replace_all_uses_with(after)
@@ -233,7 +233,7 @@ def _move_body(source: Operation, target: Operation, starts: dict[int, Number]) 
 
 
 def _shift_index(op: Operation, starts: dict[int, Number]) -> None:
-    """The counter of the tile's loop becomes that of all iterations."""
+    """Turn the index in the tile into the index in the whole loop."""
     start = starts.get(int(IntegerAttr(op.attributes["dim"]).value), 0)
     if start == 0:
         return

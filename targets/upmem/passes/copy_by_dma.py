@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""copy-by-dma: copies between MRAM and WRAM become calls that transfer rows of bytes."""
+"""copy-by-dma: lowers copies between MRAM and WRAM to calls that transfer rows of bytes."""
 
 from __future__ import annotations
 

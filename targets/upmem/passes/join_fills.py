@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""join-fills: what fills a result is a part of the kernel that computes it."""
+"""join-fills: moves the fill of a result into the kernel that computes the result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class JoinFills(Pass):
-    """Let an operation and the fill of its result be one launch.
+    """Mark an operation and the fill of its result as one launch.
 
     Before:
         %zero = linalg.fill ins(%c0) outs(%empty)
@@ -23,9 +23,9 @@ class JoinFills(Pass):
         %zero = linalg.fill {xtc.kernel = 0} ins(%c0) outs(%empty)
         %c = linalg.matmul {xtc.kernel = 0} ins(%a, %b) outs(%zero)
 
-    So tasklets fill their tiles, and the result is neither written nor read for it. A fill that has
-    other users stays a launch, as does that of a pool, whose window has a shape alone: kernels
-    allocate nothing in MRAM.
+    Tasklets then fill their tiles in WRAM, without extra accesses to the result. A fill with other
+    users stays a separate launch. So does that of a pooling, because its window operand has only a
+    shape and kernels allocate nothing in MRAM.
     """
 
     name: ClassVar[str] = "join-fills"
@@ -51,7 +51,7 @@ def _is_empty(value: Value) -> bool:
 
 
 def _only_for(op: Operation, value: Value) -> Operation | None:
-    """The fill that gives a value which only `op` uses, and once."""
+    """The fill that produces a value whose only use is in `op`, or None."""
     if not isinstance(value, OpResult):
         return None
     fill = value.owner.operation

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""join-rows: operations that follow each other on the same rows are one launch."""
+"""join-rows: joins consecutive operations on the same rows into one launch."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from xtc.ir.passes import Pass
 from xtc_targets.upmem.passes._shards import row_dimension, row_loop
 
 _ROOM = 2600
-"""Instructions of a launch, of the 3,968 that fit: these are estimates, and copying takes some."""
+"""The most instructions of a launch, of the 3,968 that fit: counts are estimates, and copies need
+some too."""
 _OPERATION, _LOOP, _BODY, _FUNCTION = 100, 60, 25, 400
-"""Instructions of an operation, of each of its loops, of what it computes (short loops are written
-out eight times), and of a function such as exp."""
+"""Instructions of an operation, of each of its loops, of each operation in its body (short loops
+are unrolled eight times), and of a function such as exp."""
 _BESIDE = ("arith.constant", "tensor.empty", "func.return")
 
 
 @dataclass(frozen=True)
 class JoinRows(Pass):
-    """Let a chain of operations be one launch, whose data stays on its DPU.
+    """Join a chain of operations into one launch, whose data stays on its DPU.
 
     Before:
         %0 = linalg.fill {xtc.kernel = 0} ... ; %c = linalg.matmul {xtc.kernel = 0} ins(%a, %v)
@@ -33,11 +34,12 @@ class JoinRows(Pass):
     After:
         the same with {xtc.kernel = 0} everywhere
 
-    A DPU computes its rows of %c, then its rows of %d: tasklets wait for each other in between,
-    DPUs do not. What reads other rows than it computes begins another launch, but on one DPU.
+    A DPU computes its rows of %c, then its rows of %d: tasklets synchronize in between, DPUs do
+    not. An operation that reads other rows than it computes starts a new launch, except on a single
+    DPU.
 
     Attributes:
-        dpus: that share a kernel.
+        dpus: number of DPUs that share a kernel.
     """
 
     name: ClassVar[str] = "join-rows"
@@ -69,12 +71,12 @@ class JoinRows(Pass):
 
 @dataclass(eq=False)
 class _Chain:
-    """Operations of one launch."""
+    """The operations of one launch."""
 
     nests: list[Structured] = field(default_factory=list)
 
     def takes(self, nest: Structured, dpus: int) -> bool:
-        """Whether an operation can be the next one."""
+        """Whether the chain can take an operation next."""
         if not self.nests:
             return True
         if sum(map(_instructions, (*self.nests, nest))) > _ROOM:
@@ -89,7 +91,7 @@ class _Chain:
         return len(self.nests) > 1 or any(KERNEL in nest.op.attributes for nest in self.nests)
 
     def mark(self, number: int) -> None:
-        """Give the operations and the fills that are theirs a number."""
+        """Mark the operations and their fills with a number."""
         ops = [nest.op for nest in self.nests]
         fills = [fill for op in ops for fill in _own_fills(op)]
         i64 = IntegerType.get_signless(64, ops[0].context)
@@ -111,7 +113,7 @@ class _Chain:
 
 
 def _instructions(nest: Structured) -> int:
-    """About how many instructions an operation becomes."""
+    """An estimate of the instructions of an operation."""
     body = [op.operation.name for op in nest.body.operations]
     functions = sum(name.startswith("math.") for name in body)
     own = _LOOP * len(nest.extents) + _BODY * len(body) + _FUNCTION * functions
@@ -119,7 +121,7 @@ def _instructions(nest: Structured) -> int:
 
 
 def _own_fills(op: Operation) -> Sequence[Operation]:
-    """Fills that `join-fills` gave the same number."""
+    """The fills that `join-fills` marked with the same number."""
     if KERNEL not in op.attributes:
         return []
     owners = [value.owner for value in op.operands if not isinstance(value.owner, Block)]
@@ -128,13 +130,13 @@ def _own_fills(op: Operation) -> Sequence[Operation]:
 
 
 def _rows(nest: Structured) -> int | None:
-    """The rows of the result, which one loop walks."""
+    """The number of rows of the result, or None without a loop over rows."""
     loop = row_loop(nest)
     return None if loop is None else nest.extents[loop]
 
 
 def _walks_rows(nest: Structured, number: int, rows: int) -> bool:
-    """Whether an operation reads of an operand the rows that it computes."""
+    """Whether an operation reads only the rows of an operand that it computes."""
     value: Value = nest.op.operands[number]
     row, loop = row_dimension(value), row_loop(nest)
     if row is None or loop is None or shape_of(value)[row] != rows:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""split-long-reductions: reductions to few elements become partial results, then one result."""
+"""split-long-reductions: splits reductions to few elements into partial results."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from xtc.ir.transform import ANY, apply_script, match_each
 
 _MARK = "upmem.split"
 _COMBINING = ("arith.addi", "arith.addf", "arith.maxsi", "arith.minsi")
-_WORTH = 64  # elements of each partial result
+_WORTH = 64  # least elements of a partial result
 
 
 @dataclass(frozen=True)
 class SplitLongReductions(Pass):
-    """Give every tasklet of every DPU a part of a long reduction.
+    """Divide a long reduction among all tasklets of all DPUs.
 
     Before, with 4 DPUs of 16 tasklets:
         %s = linalg.reduce ins(%a : tensor<65536xi32>) outs(%zero : tensor<i32>)
@@ -30,11 +30,12 @@ class SplitLongReductions(Pass):
         %parts = linalg.generic {["parallel", "reduction"]} ins(%rows) outs(%zeros : tensor<64xi32>)
         %s = linalg.generic {["reduction"]} ins(%parts) outs(%zero)
 
-    Sums of floats are added in another order, and are rounded otherwise. Upstream's
-    `structured.split_reduction` does the work; what has several reductions, or a schedule, stays.
+    Float sums have another order, and thus other rounding errors. MLIR's
+    `structured.split_reduction` does the work. Operations with several reductions, or with a
+    schedule, stay.
 
     Attributes:
-        parts: partial results, at most: all tasklets there are.
+        parts: most partial results: the number of all tasklets.
     """
 
     name: ClassVar[str] = "split-long-reductions"
@@ -66,7 +67,7 @@ class SplitLongReductions(Pass):
             apply_script(module, "\n".join(matches + lines))
 
     def _factor(self, nest: Structured) -> int:
-        """Partial results: a divisor of the reduction's extent; 1 where it is not worth it."""
+        """The number of partial results, a divisor of the extent; 1 if splitting does not pay."""
         last = combining_operation(nest.op) if nest.op.name == "linalg.generic" else None
         if last is None or last.name not in _COMBINING or len(nest.reductions) != 1:
             return 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""take-schedules: user schedules say how DPUs and tasklets go through the tiles of an operation."""
+"""take-schedules: converts user schedules to the tile order of DPUs and tasklets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MARKS = (MARK_PREFIX, SCHEDULED_PREFIX, LOOP_SCHEDULE, SCHEDULE_LOCATION)
 
 @dataclass(frozen=True)
 class TakeSchedules(Pass):
-    """Keep of a schedule what `tile-for-tasklets` follows, and refuse the rest by name.
+    """Convert schedules to the attributes of `tile-for-tasklets`, and refuse unsupported parts.
 
     Before:
         linalg.matmul {loop.dims = ["i", "j", "k"],
@@ -35,14 +35,14 @@ class TakeSchedules(Pass):
     After:
         linalg.generic {upmem.schedule = array<i64: 0, 2, 1, 0, 2, 0>, upmem.shared = 1 : i64}
 
-    Loops over tiles come first, those over reductions inside of the others; the loops behind them
-    are of a tile, one of each axis, which is in WRAM. `parallelize`, or `distribute` over axes that
-    share a memory, names the loops that tasklets share, `distribute` over an axis of memories the
-    rows that DPUs share. `buffer_at` and `pack_at` stand where tiles are in WRAM anyway.
+    Loops over tiles come first, with reductions innermost. The loops after them are those of a
+    tile, one per axis; tiles are in WRAM. `parallelize`, or `distribute` over axes that share a
+    memory, marks the loops that tasklets share; `distribute` over an axis of memories marks the
+    rows that DPUs share. `buffer_at` and `pack_at` are accepted where tiles are in WRAM anyway.
 
     Attributes:
-        dpus: that share a kernel.
-        tasklets: of each.
+        dpus: number of DPUs that share a kernel.
+        tasklets: number of tasklets of each DPU.
     """
 
     name: ClassVar[str] = "take-schedules"

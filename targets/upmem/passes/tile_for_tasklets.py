@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tile-for-tasklets: DPUs share the rows of results, and tasklets the tiles of each DPU's rows."""
+"""tile-for-tasklets: divides rows among DPUs, and the tiles of these rows among tasklets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from xtc_targets.upmem.passes._tile_writer import TileWriter
 
 @dataclass(frozen=True)
 class TileForTasklets(Pass):
-    """Compute every linalg operation tile by tile, in the part of WRAM that a tasklet has.
+    """Compute every linalg operation tile by tile, in each tasklet's part of WRAM.
 
     Before:
         linalg.matmul ins(%a, %b) outs(%c)     // in MRAM
@@ -49,13 +49,13 @@ class TileForTasklets(Pass):
           scf.for %k ... { memref.copy of tiles of %a and %b; linalg.generic on tiles }
           memref.copy %c_tile, ... }
 
-    The attribute `upmem.each` of a kernel says how many bytes of each argument a DPU has. Raises
-    UserError where a tile of one element does not fit.
+    The attribute `upmem.each` of a kernel has the bytes of each argument on a DPU. Raises UserError
+    if a tile of one element does not fit.
 
     Attributes:
-        dpus: that share a kernel.
-        tasklets: of each.
-        local_bytes: WRAM of a tasklet for tiles.
+        dpus: number of DPUs that share a kernel.
+        tasklets: number of tasklets of each DPU.
+        local_bytes: WRAM for the tiles of a tasklet.
     """
 
     name: ClassVar[str] = "tile-for-tasklets"
@@ -113,7 +113,7 @@ class TileForTasklets(Pass):
 
 
 def _check_rows(nest: Structured, plan: TilePlan, rows: int, row_loop: int | None) -> None:
-    """Raise UserError where a schedule's tiles do not divide the rows of a DPU."""
+    """Raise UserError if a schedule's tiles do not divide the rows of a DPU."""
     first = next((loop for loop in plan.loops if loop.loop == row_loop), None)
     if first is None or rows % first.step == nest.extents[first.loop] % first.step == 0:
         return
@@ -135,7 +135,7 @@ def _computes(op: Operation) -> bool:
 
 
 def _name_copies(kernel: Operation) -> None:
-    """Copies within MRAM are operations like others."""
+    """Turn copies within MRAM into operations like others."""
     for op in all_operations(kernel):
         if op.name == "memref.copy":
             with op.location:
@@ -155,7 +155,7 @@ def _nest_of(op: Operation) -> Structured:
 
 
 def _fills(nests: Sequence[Structured]) -> dict[Structured, Structured]:
-    """Fills of buffers that the next operation on them writes whole: it fills its tiles itself."""
+    """Fills of buffers whose next user overwrites them whole, by operation: it fills its tiles."""
     found: dict[Structured, Structured] = {}
     for position, fill in enumerate(nests):
         if fill.op.name != "linalg.fill":
@@ -181,7 +181,7 @@ def _is(value: Value, buffer: Value) -> bool:
 
 
 def _describe(kernel: Operation, nests: Sequence[Structured], shards: Shards) -> None:
-    """Say what of each argument a DPU has, and whether it is written."""
+    """Add the attributes with the bytes of each argument on a DPU and its access."""
     each, written = [], []
     for argument in kernel.regions[0].blocks[0].arguments:
         each.append(shards.each.get(argument, REPLICATED))
@@ -195,7 +195,7 @@ def _describe(kernel: Operation, nests: Sequence[Structured], shards: Shards) ->
 
 
 def _access(nests: Sequence[Structured], buffer: Value) -> int:
-    """0 for a buffer that is read alone, 1 where it is written whole first, 2 for the rest."""
+    """0 for a buffer that is only read, 1 if it is first written whole, 2 otherwise."""
     writes = [nest for nest in nests if _is(nest.op.operands[nest.destination], buffer)]
     if not writes:
         return 0
@@ -211,7 +211,7 @@ def _numbers(values: Sequence[int]) -> ArrayAttr:
 
 
 def kernel_numbers(kernel: Operation, name: str) -> list[int]:
-    """The numbers of an attribute of a kernel. Raises CompileError where it has none."""
+    """The numbers in an attribute of a kernel. Raises CompileError if it is missing."""
     if name not in kernel.attributes:
         raise CompileError(f"kernel '{symbol_of(kernel)}' was not shared by DPUs")
     return [int(IntegerAttr(value).value) for value in ArrayAttr(kernel.attributes[name])]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `xtc upmem env` puts on Python's path."""
+"""The packages that `xtc upmem env` adds to Python's path."""

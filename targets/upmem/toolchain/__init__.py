@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From C to programs of DPUs, and the host's library that runs them."""
+"""Compiles C to DPU programs, and builds the host's library that runs them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kit's program `clang`: the compiler for DPUs where they are its target, else the system's."""
+"""The SDK's program `clang`: the DPU compiler for the DPU target, else the system's compiler."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _TARGET = "dpu-upmem-dpurte"
 
 
 def main(words: Sequence[str], own: str) -> int:
-    """Compile as told; returns the exit code.
+    """Compile with these arguments; returns the exit code.
 
     Args:
-        words: of the command line.
-        own: the kit's folder of programs, in which the system's compiler is not looked for.
+        words: arguments of the command line.
+        own: the SDK's folder of programs, which is skipped in the search for the system's compiler.
     """
     if any(word.endswith(_TARGET) for word in words):
         return dpu_clang.main(words)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C as the DPU's compiler reads it: `long` has 64 bits there, and 32 for RISC-V.
+"""Rewrites C for the types of the DPU's compiler: `long` has 64 bits there, but 32 for RISC-V.
 
 The widths are those of the vendor's published compiler (`DPUTargetInfo` in its clang): `long` and
 `long double` 64 bits, `size_t` and pointers 32, and `char` is signed.
@@ -37,7 +37,7 @@ _LONG_FLOAT = re.compile(r"(?:0[xX][0-9a-fA-F.]+[pP]|[0-9]*\.|[0-9]+[eE])[0-9.+e
 
 
 def with_wide_longs(text: str) -> str:
-    """Preprocessed C for a compiler whose `long` has 32 bits; what has no `long` stays as it is."""
+    """Preprocessed C for a compiler with a 32-bit `long`; C without `long` is unchanged."""
     return _TOKENS.sub(_rewritten, text)
 
 

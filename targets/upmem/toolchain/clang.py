@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiler of DPU programs: any clang and lld for RISC-V; those of the package ziglang do."""
+"""The compiler of DPU programs: clang and lld for RISC-V, for example of the package ziglang."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INSTALL_HINT = (
     "or install them otherwise (Debian: apt install clang lld)"
 )
 _DIRECTION_SINCE = 20
-"""The version of LLVM whose flag for the scheduler's direction has its present name."""
+"""The first version of LLVM with the present name of the flag for the scheduler's direction."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,7 @@ class DpuClang:
     Attributes:
         clang: the command of the compiler.
         lld: the command of the linker.
-        headers: folder of the compiler's own headers, `stdint.h` and the like; None where it finds
-            them by itself.
+        headers: folder of the compiler's headers, such as `stdint.h`; None if it finds them itself.
     """
 
     clang: tuple[str, ...]
@@ -38,7 +37,7 @@ class DpuClang:
 
     @staticmethod
     def found() -> DpuClang:
-        """ziglang's, or what the path has. Raises ToolError where there is neither."""
+        """The compiler of ziglang, or of the path. Raises ToolError if there is neither."""
         found = _of_ziglang() or _of_path()
         if found is None:
             raise ToolError(
@@ -49,13 +48,13 @@ class DpuClang:
 
     @property
     def version(self) -> str:
-        """The first line of what the compiler says of itself."""
+        """The first line of the compiler's version output."""
         return _version(self.clang)
 
     @property
     def scheduling(self) -> tuple[str, str]:
-        """Flags for LLVM's generic order of instructions, which is that of the vendor's compiler:
-        from the end, with few registers in use. That of RISC-V loads early, and spills.
+        """Flags for LLVM's generic instruction scheduler, which the vendor's compiler uses:
+        bottom-up, with low register pressure. The RISC-V scheduler loads early, and spills.
         """
         found = re.search(r"version (\d+)", self.version)
         is_old = found is not None and int(found[1]) < _DIRECTION_SINCE
@@ -63,7 +62,7 @@ class DpuClang:
 
 
 def unavailable() -> str | None:
-    """Why no program can be compiled here, None where one can."""
+    """The reason why programs cannot be compiled here, or None."""
     try:
         DpuClang.found()
     except ToolError as error:

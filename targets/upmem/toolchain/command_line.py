@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of a DPU compiler, as Makefiles write it for the vendor's."""
+"""Parses the command line of the vendor's DPU compiler, as Makefiles use it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WITH_VALUE = (
     "-MQ",
     "-target",
 )
-# Only its author's compiler has these.
+# Only the vendor's compiler has these.
 _DROPPED = ("-Werror=", "-flto", "-target", "--target=", "--sysroot=")
 _STOPS = {"-c": "object", "-S": "assembly", "-E": "text", "-fsyntax-only": "nothing"}
 _STACK = re.compile(r"STACK_SIZE_(DEFAULT|TASKLET_(\d+))")
@@ -34,18 +34,18 @@ MOST_TASKLETS = max(profile.tasklets for profile in PROFILES.values())
 
 @dataclass(frozen=True)
 class CommandLine:
-    """What is asked of the compiler.
+    """A parsed command line.
 
     Attributes:
-        flags: for the compiler, as they were given.
-        linker_flags: for the linker.
+        flags: flags for the compiler, as given.
+        linker_flags: flags for the linker.
         inputs: C, assembly and object files, and archives.
-        output: the file to write; None where it was not named.
-        stops_at: what is made: `program`, `object`, `assembly`, `text` or `nothing`.
-        tasklets: of the program, NR_TASKLETS.
+        output: the file to write; None if it is not named.
+        stops_at: the kind of output: `program`, `object`, `assembly`, `text` or `nothing`.
+        tasklets: NR_TASKLETS of the program.
         stacks: bytes of each tasklet's stack.
-        chip: the version that -mcpu or -march names; None without them.
-        tasklets_are_given: whether NR_TASKLETS was said at all.
+        chip: the version in -mcpu or -march; None without them.
+        tasklets_are_given: whether NR_TASKLETS is defined.
     """
 
     flags: tuple[str, ...]
@@ -71,7 +71,7 @@ class _Reading:
 
 
 def read_command_line(words: Sequence[str]) -> CommandLine:
-    """Sort the words of a command line. Raises UserError for numbers that cannot be."""
+    """Parse the arguments of a command line. Raises UserError for invalid numbers."""
     reading = _Reading()
     rest = list(words)
     while rest:
@@ -124,7 +124,7 @@ def _add_flag(flag: str, reading: _Reading, *, separate: bool = False) -> None:
     if flag.startswith("-D"):
         name, _, value = flag[2:].partition("=")
         reading.defined[name] = value or "1"
-    # Warnings are those of another compiler than the program's author had.
+    # Warnings differ from those of the compiler that the program's author used.
     if flag in ("-Werror", "-pg") or flag.startswith(_DROPPED):
         return
     if flag.startswith(("-mcpu=", "-march=")):

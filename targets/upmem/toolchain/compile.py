@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles C of DPUs for the simulator, with the types that it has on DPUs."""
+"""Compiles DPU C for the simulator, with the types of the DPU's compiler."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ MACHINE_FLAGS = (
     "-gdwarf-4",
     "-nostdlibinc",
     *WIDTHS,
-    # What programs ask for to know that they are compiled for DPUs.
+    # Macros by which programs detect that they are compiled for DPUs.
     "-D__DPU",
     "-D__DPU__",
-    # The vendor's compiler indexes arrays by one counter, which PrIM's listings show: a shift and
-    # addition in front of each load. Pointers that are counted up would be fewer instructions.
+    # The vendor's compiler indexes arrays by one counter, as PrIM's listings show, with a shift and
+    # an addition before each load. Incremented pointers would need fewer instructions.
     "-mllvm",
     "-disable-lsr",
 )
-# What compilers of the time when most programs were written only warned of.
+# Older compilers, for which most programs were written, only warned about these.
 _OLD_C = (
     "-Wno-error=implicit-function-declaration",
     "-Wno-error=implicit-int",
@@ -54,15 +54,15 @@ _SECONDS = 600.0
 def compile_file(
     clang: DpuClang, path: Path, words: Sequence[str], machine: DpuDescription
 ) -> None:
-    """Compile C as it is, or, where types differ from RISC-V's, what it becomes on DPUs.
+    """Compile C; if types differ on RISC-V, compile a version with the DPU's types.
 
     Args:
         clang: the compiler.
-        path: of C, or of assembly.
-        words: flags, with `-c` or `-S` and the output.
+        path: path of a C or assembly file.
+        words: flags, including `-c` or `-S` and the output.
         machine: the chip.
 
-    Raises ToolError with the compiler's words.
+    Raises ToolError with the compiler's message.
     """
     what = f"compiling {path.name}"
     with private_folder("dpu-c-") as folder:
@@ -79,12 +79,12 @@ def compile_file(
 def _write_wide(
     clang: DpuClang, path: Path, words: Sequence[str], machine: DpuDescription, output: Path
 ) -> bool:
-    """Write C with the machine's types; False where the file has it already, or has errors."""
+    """Write C with the machine's types; False if nothing differs, or the file has errors."""
     reading = [*_without_dependencies(words), "-E", str(path)]
     try:
         text = run_clang(clang, reading, machine, f"reading {path.name}", warns=False)
     except ToolError:
-        return False  # compiling the file itself says more
+        return False  # compiling the file itself gives better messages
     wide = with_wide_longs(text)
     if wide != text:
         output.write_text(wide)
@@ -92,7 +92,7 @@ def _write_wide(
 
 
 def _without_dependencies(words: Sequence[str]) -> list[str]:
-    """The words but for those that write dependencies and results."""
+    """The arguments, except those that write dependencies and results."""
     return _without(
         words, alone=("-MD", "-MMD", "-MP", "-MG", "-c", "-S"), valued=("-MF", "-MT", "-MQ", "-o")
     )
@@ -118,7 +118,7 @@ def _without(words: Sequence[str], alone: Sequence[str], valued: Sequence[str]) 
 
 
 def _dependencies(words: Sequence[str], path: Path) -> list[str]:
-    """The words that write the dependencies of a file alone, where compiling it would."""
+    """The arguments that write only the dependencies of a file, if they are requested."""
     output = Path(words[words.index("-o") + 1]) if "-o" in words else path.with_suffix(".o")
     kinds = {"-MD": "-M", "-MMD": "-MM"}
     asked = [kinds.get(word, word) for word in _without(words, ("-c", "-S"), ("-o",))]
@@ -132,16 +132,16 @@ def _dependencies(words: Sequence[str], path: Path) -> list[str]:
 def run_clang(
     clang: DpuClang, words: Sequence[str], machine: DpuDescription, what: str, *, warns: bool = True
 ) -> str:
-    """Run the compiler with the machine's flags and headers; returns what it printed.
+    """Run the compiler with the machine's flags and headers; returns its output.
 
     Args:
         clang: the compiler.
-        words: behind the machine's flags.
+        words: arguments after the machine's flags.
         machine: the chip.
-        what: is done, for errors.
+        what: description of the action, for errors.
         warns: whether warnings are shown.
 
-    Raises ToolError with the compiler's words.
+    Raises ToolError with the compiler's message.
     """
     command = [*clang.clang, *MACHINE_FLAGS, f"-DXTC_DPU_{machine.name.upper()}"]
     command += [f"-DNR_THREADS={machine.tasklets}", *clang.scheduling]
@@ -161,6 +161,6 @@ def run_clang(
 
 
 def _clean() -> list[str]:
-    """Headers of the host are none of a DPU's."""
+    """Flags that exclude the host's headers, and the machine's headers."""
     names = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH")
     return ["env", *(word for name in names for word in ("-u", name))]

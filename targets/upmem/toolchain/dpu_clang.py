@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program `dpu-upmem-dpurte-clang`: the vendor's command line, for the simulator."""
+"""The program `dpu-upmem-dpurte-clang`: compiles for the simulator with the vendor's interface."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xtc_targets.upmem.toolchain.program import build
 
 
 def main(words: Sequence[str]) -> int:
-    """Compile as told; returns the exit code."""
+    """Compile with these arguments; returns the exit code."""
     try:
         if "--version" in words:
             print(DpuClang.found().version)

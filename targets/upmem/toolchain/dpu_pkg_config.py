@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program `dpu-pkg-config`: how host programs are compiled and linked.
+"""The program `dpu-pkg-config`: prints the flags to compile and link host programs.
 
-Makefiles call it often, so that it imports nothing of xtc.
+Makefiles call it often, so it imports nothing of xtc.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 VERSION = "2025.1"
-"""Of the vendor's kit whose interface this is."""
+"""The version of the vendor's SDK with this interface."""
 
 
 def main(words: Sequence[str], include: str, library: str) -> int:
-    """Print the flags that are asked for; returns the exit code.
+    """Print the requested flags; returns the exit code.
 
     Args:
-        words: of the command line; the package's name is ignored.
+        words: arguments of the command line; the package's name is ignored.
         include: the folder of the host's headers.
         library: the folder of the host's library.
     """

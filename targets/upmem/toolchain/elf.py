@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a linked DPU program needs, read from its ELF file."""
+"""Reads the memory sizes of a linked DPU program from its ELF file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xtc_targets.upmem.description import DpuDescription
 _HEADER = struct.Struct("<16sHHIIIIIHHHHHH")
 _SECTION = struct.Struct("<10I")
 _SYMBOL = struct.Struct("<IIIBBH")
-_SYMBOLS = 2  # the type of a table of symbols
+_SYMBOLS = 2  # the type of a symbol table
 _OBJECT = 1  # the type of a symbol that is a variable
 _HEAP, _MRAM_END = "__sys_heap_pointer_reset", "__sys_used_mram_end"
 _MRAM_BASE = 0x08000000
@@ -34,14 +34,14 @@ _HINTS = {
 
 @dataclass(frozen=True)
 class ProgramSize:
-    """What a program takes of each memory.
+    """The memory sizes of a program.
 
     Attributes:
-        instructions: of RISC-V, in instruction memory.
-        data_bytes: of WRAM, without stacks.
-        stack_bytes: of WRAM, of all tasklets.
-        mram_bytes: of variables.
-        mutexes: atomic bits.
+        instructions: RISC-V instructions in instruction memory.
+        data_bytes: WRAM, without stacks.
+        stack_bytes: WRAM for the stacks of all tasklets.
+        mram_bytes: MRAM of variables.
+        mutexes: number of atomic bits.
         tasklets: NR_TASKLETS.
     """
 
@@ -53,7 +53,7 @@ class ProgramSize:
     tasklets: int
 
     def check(self, profile: DpuDescription, name: str) -> None:
-        """Raise UserError where the machine has too little of something."""
+        """Raise UserError if the program exceeds a limit of the machine."""
         wram = self.data_bytes + self.stack_bytes
         needs = (
             (_INSTRUCTIONS, self.instructions, profile.iram_instructions),
@@ -75,7 +75,7 @@ class ProgramSize:
 
 
 def program_size(path: Path) -> ProgramSize:
-    """Read a linked program. Raises ArtifactError where it is none."""
+    """Read a linked program. Raises ArtifactError if it is invalid."""
     try:
         symbols, sections = _read(path.read_bytes())
         heap, stacks = symbols[_HEAP], symbols[_STACKS]
@@ -92,7 +92,7 @@ def program_size(path: Path) -> ProgramSize:
 
 
 def variables(path: Path) -> list[str]:
-    """The names of a linked program's variables. Raises ArtifactError where it is none."""
+    """The names of a linked program's variables. Raises ArtifactError if it is invalid."""
     try:
         data = path.read_bytes()
         return [name for name, _, info in _symbols(data, _sections(data)) if info & 15 == _OBJECT]
@@ -101,7 +101,7 @@ def variables(path: Path) -> list[str]:
 
 
 def _read(data: bytes) -> tuple[dict[str, int], dict[str, int]]:
-    """Values of symbols, and sizes of sections."""
+    """The values of symbols and the sizes of sections, by name."""
     sections = _sections(data)
     names = sections[_HEADER.unpack_from(data)[13]][4]
     sizes = {_text(data, names + section[0]): section[5] for section in sections}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The environment in which programs of DPUs are built and run as with the vendor's kit."""
+"""The environment in which DPU programs are built and run as with the vendor's SDK."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PYTHON_PATH = Path(__file__).parents[1] / "python"
 _COMPILERS = ("dpu-upmem-dpurte-clang", "dpu-clang")
 _TOOLCHAIN = Path(__file__).parent
 _INTERPRETERS = ("python3", "python")
-"""Of programs that import `dpu`: this one has what it needs, another may not."""
+"""The names of Python for programs that import `dpu`: this interpreter has the dependencies."""
 
 
 def environment(folder: Path, settings: Mapping[str, str]) -> dict[str, str]:
-    """Variables for programs that use DPUs; `folder` is laid out as the vendor's kit is.
+    """Variables for programs that use DPUs; `folder` gets the layout of the vendor's SDK.
 
     Args:
-        folder: an empty folder that stays while the environment is in use: UPMEM_HOME.
+        folder: an empty folder for UPMEM_HOME, which must exist while the environment is in use.
         settings: `XTC_UPMEM_...` variables of the host's library.
     """
     library = built_library()
@@ -54,7 +54,7 @@ def environment(folder: Path, settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _lay_out(folder: Path, library: Path) -> None:
-    """Programs, headers and library where Makefiles look for them below UPMEM_HOME."""
+    """Place programs, headers and library where Makefiles expect them below UPMEM_HOME."""
     programs, described = folder / "bin", folder / "share" / "pkgconfig"
     for part in (programs, described, folder / "include"):
         part.mkdir(parents=True)
@@ -78,7 +78,7 @@ def _lay_out(folder: Path, library: Path) -> None:
 
 
 def _lay_out_cmake(folder: Path) -> None:
-    """What projects include of the kit, where they look for it."""
+    """Place the SDK's CMake files where projects include them from."""
     host = folder / "include" / "host"
     host.mkdir(parents=True)
     (folder / "dpu.cmake").symlink_to(OWN_CSRC / "cmake" / "dpu.cmake")
@@ -86,7 +86,7 @@ def _lay_out_cmake(folder: Path) -> None:
 
 
 def _write_program(path: Path, roots: Sequence[str], module: str, *arguments: str) -> None:
-    """A script that calls `main` of a module with this Python, wherever it is called."""
+    """Write a script that calls `main` of a module with this Python, from any folder."""
     text = (
         f"#!{sys.executable}\n"
         "import sys\n"

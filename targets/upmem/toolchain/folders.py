@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where C is: the host's library, the simulator, and what DPU programs are compiled with."""
+"""The folders of C sources: the host's library, the simulator, and the DPU run-time library."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ from xtc_targets.upmem.toolchain.folders import INCLUDE, OWN_CSRC, SHARED
 from xtc_targets.upmem.toolchain.vendor import VendorKit
 
 LIBRARY = "libdpu.so"
-_EXACT = ("-ffp-contract=off",)  # results of arithmetic are those of the machine's routines
+_EXACT = ("-ffp-contract=off",)  # arithmetic gives the results of the machine's routines
 
 
 def units() -> tuple[NativeUnit, NativeUnit]:
-    """The simulator, and the library, which looks for it in its own folder."""
+    """The simulator and the library, which finds the simulator in its own folder."""
     own = [*sorted(OWN_CSRC.glob("iss_*.c")), *sorted(OWN_CSRC.glob("upmem_*.c"))]
     simulator, _ = simulator_units("upmem", own, [], libraries=["m"])
     simulator = replace(simulator, include=(*simulator.include, SHARED), flags=_EXACT)
@@ -33,13 +33,13 @@ def _host_sources() -> tuple[Path, ...]:
 
 
 def driver_units() -> tuple[NativeUnit, NativeUnit]:
-    """The simulator, and the driver of compiled graphs, which has the library in it."""
+    """The simulator and the driver of compiled graphs, which contains the library."""
     own = [*_host_sources(), *sorted(OWN_CSRC.glob("driver_*.c")), CSRC / "sim_poison.c"]
     return units()[0], driver_unit("upmem_driver", own, include=[INCLUDE], libraries=["m"])
 
 
 def vendor_driver_unit(kit: VendorKit) -> NativeUnit:
-    """The driver of compiled graphs on the vendor's library. Raises ToolError without it."""
+    """The driver of compiled graphs on the vendor's library. Raises ToolError if it is missing."""
     compiling, linking = kit.host_flags()
     own = [*sorted(OWN_CSRC.glob("driver_*.c")), CSRC / "sim_poison.c"]
     folders = [f"-Wl,-rpath,{flag[2:]}" for flag in linking if flag.startswith("-L")]
@@ -48,8 +48,8 @@ def vendor_driver_unit(kit: VendorKit) -> NativeUnit:
 
 
 def built_library() -> Path:
-    """The folder with library and simulator, which stays until this process ends.
+    """The folder with library and simulator, which exists until this process ends.
 
-    Raises ToolError with the compiler's words.
+    Raises ToolError with the compiler's message.
     """
     return build_native(units())

@@ -33,10 +33,10 @@ _ABSENT = {
 def build(
     line: CommandLine, profile: DpuDescription | None = None, *, name: str = ""
 ) -> Path | None:
-    """Do what a command line says; returns the file that it wrote.
+    """Execute a command line; returns the file that it wrote.
 
-    Without a profile the program is for the newest chip that has enough tasklets. Raises ToolError
-    with the compiler's words, UserError where the machine has too little memory.
+    Without a profile, the program is for the newest chip with enough tasklets. Raises ToolError
+    with the compiler's message, and UserError if the machine has too little memory.
     """
     clang = DpuClang.found()
     named = None if line.chip is None else profile_named(line.chip)
@@ -58,7 +58,7 @@ def build(
 
 
 def _warn_of_tasklets(line: CommandLine) -> None:
-    """A program that reads NR_TASKLETS, of which nothing was said, has a single tasklet."""
+    """Warn about a program that reads NR_TASKLETS, if it is undefined and thus 1."""
     if line.tasklets_are_given:
         return
     for path in line.inputs:
@@ -113,7 +113,7 @@ def _link(clang: DpuClang, line: CommandLine, objects: Sequence[Path], output: P
 
 @functools.cache
 def _runtime() -> tempfile.TemporaryDirectory[str]:
-    """The run-time library as object files: from the cache, where it was compiled before."""
+    """The run-time library as object files, compiled or from the cache."""
     clang = DpuClang.found()
     folder = private_folder("dpu-rt-")
     cache = configured_cache() if knobs.CACHE.get() else None
@@ -124,7 +124,7 @@ def _runtime() -> tempfile.TemporaryDirectory[str]:
     if cache is not None and cache.fetch(key, Path(folder.name)):
         return folder
     for path in sorted(DEVICE.glob("*.c")):
-        # Its memcpy must not become a call of memcpy.
+        # The library's memcpy must not be compiled to a call of memcpy.
         words = ["-O2", "-fno-builtin", "-c", "-o", str(Path(folder.name, path.stem + ".o"))]
         compile_file(clang, path, words, default_profile(1))
     if cache is not None:

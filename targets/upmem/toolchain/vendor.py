@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""UPMEM's own kit, where it is installed: its compiler of DPU programs, and its library.
+"""UPMEM's SDK, if it is installed: its compiler of DPU programs, and its library.
 
-The compiler's driver takes the chip's version as `-mcpu`, the number of tasklets and the stacks as
-definitions (UPMEM's public llvm-project, clang/lib/Driver/ToolChains/DPURTE.cpp and Arch/DPU.cpp).
+The compiler's driver takes the chip's version as `-mcpu`, and the number of tasklets and the stacks
+as macros (UPMEM's public llvm-project, clang/lib/Driver/ToolChains/DPURTE.cpp and Arch/DPU.cpp).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _SECONDS = 600.0
 
 @dataclass(frozen=True)
 class VendorKit:
-    """The kit's programs.
+    """The programs of the SDK.
 
     Attributes:
-        compiler: of DPU programs.
-        pkg_config: says how programs of the host are compiled and linked.
+        compiler: the compiler of DPU programs.
+        pkg_config: the program that prints the flags to compile and link host programs.
     """
 
     compiler: str
@@ -37,7 +37,7 @@ class VendorKit:
 
     @staticmethod
     def found() -> VendorKit:
-        """The kit on the path. Raises ToolError where there is none."""
+        """The SDK on the path. Raises ToolError if there is none."""
         path = knobs.inherited_environment().get("PATH")
         paths = [shutil.which(name, path=path) for name in (COMPILER, PKG_CONFIG)]
         if None in paths:
@@ -54,7 +54,7 @@ class VendorKit:
 
     @property
     def version(self) -> str:
-        """The first line of what the compiler says of itself."""
+        """The first line of the compiler's version output."""
         asked = tool.run(
             [self.compiler, "--version"],
             what="asking the compiler what it is",
@@ -65,18 +65,18 @@ class VendorKit:
     def command(
         self, sources: Sequence[Path], output: Path, chip: str, flags: Sequence[str]
     ) -> list[str]:
-        """The command line that builds a program of DPUs for a version of the chip."""
+        """The command line that builds a DPU program for a version of the chip."""
         return [self.compiler, f"-mcpu={chip}", *flags, "-o", str(output), *map(str, sources)]
 
     def build(self, sources: Sequence[Path], output: Path, chip: str, flags: Sequence[str]) -> None:
-        """Build a program of DPUs. Raises ToolError with the compiler's words."""
+        """Build a DPU program. Raises ToolError with the compiler's message."""
         command = self.command(sources, output, chip, flags)
         tool.run(
             command, what=f"building {output.name}", install_hint=INSTALL_HINT, timeout=_SECONDS
         )
 
     def host_flags(self) -> tuple[list[str], list[str]]:
-        """What compiles and what links programs of the host. Raises ToolError."""
+        """The flags that compile and those that link host programs. Raises ToolError."""
         return self._ask("--cflags"), self._ask("--libs")
 
     def _ask(self, what: str) -> list[str]:

@@ -47,10 +47,10 @@ session(
     # CHECK:      xtc-compile: error: dead.mlir is neither a .py nor a .yaml nor an .onnx nor a .tflite file
     "xtc-compile trained.pt2 --stage source",
     # CHECK:      xtc-compile: error: trained.pt2 is neither a .py nor
-    # CHECK-NEXT:   hint: PyTorch runs what such a file holds; where you trust it, write a .py with
+    # CHECK-NEXT:   hint: loading such a file in PyTorch can run code; if you trust it, write a .py with
     "xtc-compile two_graphs.py --stage source",
     # CHECK:      xtc-compile: error: two_graphs.py defines 2 graphs and none is called 'graph'
-    # CHECK-NEXT:   hint: assign the one to use: graph = gb.graph
+    # CHECK-NEXT:   hint: assign the graph to use: graph = gb.graph
     "xtc-compile mistake.py --stage source",
     # CHECK:      error: mistake.py:8: K of matmul is 16 in the first operand but 4 in the
     "xtc-compile failing.py --stage source",
@@ -63,9 +63,9 @@ session(
     # CHECK:      xtc-compile: error: <schedule>:1:
     "xtc-compile product.py -o ../Inputs",
     # CHECK:      xtc-compile: error: ../Inputs exists
-    # CHECK-NEXT:   hint: choose another folder, or remove it
+    # CHECK-NEXT:   hint: choose another folder, or delete this one
     "xtc-compile product.py -o ../no/where",
-    # CHECK:      xtc-compile: error: cannot make the folder ../no/where: No such file or directory
+    # CHECK:      xtc-compile: error: cannot create the folder ../no/where: No such file or directory
     "xtc-compile product.py --stage source -o ../no/where",
     # CHECK:      xtc-compile: error: cannot write ../no/where: No such file or directory
     "xtc-compile product.py --stage source -o ..",

@@ -92,11 +92,11 @@ session(
     "xtc-loop beyond.mlir --run",
     # CHECK:      error: linalg.generic is not run: its indices wrap around
     "xtc-loop number_argument.mlir --run",
-    # CHECK:      error: argument0 is i32, which is no array
+    # CHECK:      error: argument0 is i32, not an array
     "xtc-loop truth.mlir --run",
     # CHECK:      error: argument0 has elements i1
     "xtc-loop nothing.mlir --run",
-    # CHECK:      error: function 'f' takes no arrays: there is nothing to see
+    # CHECK:      error: function 'f' takes no arrays, so it has no results
     "xtc-loop forms.mlir --run",
     # CHECK:      error: the file has 4 functions
     # CHECK-NEXT:   hint: choose one: --function NAME

@@ -8,7 +8,7 @@ from session import session
 session(
     "xtc-loop --help",
     # CHECK: usage: xtc-loop
-    # CHECK: Apply the schedules that linalg operators of an MLIR file carry.
+    # CHECK: Apply the schedules attached to linalg operations in an MLIR file.
     # CHECK: --nest
     # CHECK: --stage
     # CHECK: --run

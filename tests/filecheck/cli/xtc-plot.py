@@ -42,14 +42,14 @@ with Store(folder / "tuning.db") as store:
 session(
     "xtc-plot --help",
     # CHECK: usage: xtc-plot
-    # CHECK: Draw what a search by xtc-tune has measured.
+    # CHECK: Plot the measurements of an xtc-tune search.
     # CHECK: --output
     # CHECK: --run N
     # CHECK: --with N
     # CHECK: --x NAME
     # CHECK: --db DB
     # CHECK: plots:
-    # CHECK: convergence {{.*}}best so far
+    # CHECK: convergence {{.*}}best result so far
     # CHECK: distribution
     # CHECK: roofline
     # CHECK: heatmap

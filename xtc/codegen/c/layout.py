@@ -23,7 +23,7 @@ def broken(text: str, width: int) -> list[str]:
 
 
 def node_of(op: Operation) -> str:
-    """The graph's node that an operation came from, or a step of it; "" where that is not known."""
+    """The graph's node that an operation came from, or a step of it; "" if that is unknown."""
     if NODE in op.attributes:
         return str(StringAttr(op.attributes[NODE]).value).removesuffix(".init")
     location = op.location

@@ -31,7 +31,7 @@ OUT_OF_MEMORY = "1"
 
 
 def element_type(printer: Printer, memref: Value) -> CType:
-    """The C type of a buffer's elements. Raises CompileError where it has none."""
+    """The C type of a buffer's elements. Raises CompileError if it has none."""
     found = CType.of(MemRefType(memref.type).element_type)
     if found is None or not MemRefType(memref.type).has_static_shape:
         raise printer.error(memref.owner, f"{memref.type} cannot be written in C")
@@ -138,7 +138,7 @@ def _declare(printer: Printer, buffer: Value) -> str:
 
 
 def _content(printer: Printer, buffer: Value) -> str:
-    """What a new buffer holds: a tile of another, or what a node computes; "" if not known."""
+    """What a new buffer holds: a tile of another, or what a node computes; "" if unknown."""
     alloc = buffer.owner.operation
     first = _first_use(buffer)
     if first is None:

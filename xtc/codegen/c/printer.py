@@ -127,7 +127,7 @@ class Printer:
         self._values[value] = expression.named(name)
 
     def type_of(self, value: Value) -> CType:
-        """The C type of a value. Raises CompileError where it has none."""
+        """The C type of a value. Raises CompileError if it has none."""
         found = CType.of(value.type)
         if found is None:
             raise self.error(value.owner, f"values of type {value.type} cannot be written in C")

@@ -45,7 +45,7 @@ class CType:
 
     @staticmethod
     def of(type: Type) -> CType | None:
-        """The C type of an MLIR type; None where it has none."""
+        """The C type of an MLIR type; None if it has none."""
         if isinstance(type, VectorType):
             scalar = CType.of(type.element_type)
             lanes = type.shape[0] if type.rank == 1 else 0

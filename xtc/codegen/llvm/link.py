@@ -82,7 +82,7 @@ def _link_around(
     machine: Machine,
     constants: Constants,
 ) -> bool:
-    """Link, and append the constants; False where they are few, or cannot be appended."""
+    """Link, and append the constants; False if they are few, or cannot be appended."""
     if sum(constants.sizes.values()) < _LARGE or not has_elf(machine):
         return False
     reserved = linked.with_name("reserved.o")
@@ -97,7 +97,7 @@ def _link_around(
 
 
 def _file(path: Path, content: bytes | Path) -> Path:
-    """The file of an object, which `path` is where there is none yet."""
+    """The file of an object, which `path` is if there is none yet."""
     if isinstance(content, Path):
         return content
     path.write_bytes(content)

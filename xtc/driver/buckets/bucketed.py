@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module with free sizes that is compiled for listed sizes alone, where padding is exact."""
+"""A module with free sizes that is compiled only for bucket sizes, if padding is exact."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from xtc.graph.graph import Graph
 Array = np.ndarray[Any, Any]
 Sizes = Mapping[str, int]
 Names = Mapping[str, str]
-PLANS = 256  # sizes of calls for which it is known how they are padded
+PLANS = 256  # cached padding plans, one for each combination of call sizes
 
 
 class BucketedModule(SpecialisedModule):
-    """A function on arrays whose sizes differ from call to call; a context manager.
+    """A function on arrays of varying sizes; a context manager.
 
-    A call's arguments are padded with zeros to the next listed size of each dimension, its results
-    are cut. Where padding could reach results, it is overwritten under masks. Sizes for which that
-    cannot be exact are compiled as they are, with a warning that says why.
+    Arguments are padded with zeros to the next bucket of each dimension, and results are cropped.
+    Padding that could affect results is masked. Sizes for which this cannot be exact are compiled
+    unpadded, with a warning that gives the reason.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class BucketedModule(SpecialisedModule):
         build: Callable[[Graph], Module],
         buckets: Mapping[str, Sequence[int]],
     ) -> None:
-        """As of SpecialisedModule; `buckets` are the listed sizes by dimension, ascending."""
+        """Like SpecialisedModule; `buckets` has the sizes by dimension, ascending."""
         super().__init__(family, dims, build)
         self.buckets = buckets
         self._plans: OrderedDict[object, tuple[Plan, Names] | None] = OrderedDict()
@@ -63,13 +63,13 @@ class BucketedModule(SpecialisedModule):
         return self._padded_call(*planned, (tuple(larger.items()), found))
 
     def _bucket(self, name: str, size: int) -> int:
-        """The smallest listed size that holds `size`, or `size` itself."""
+        """The smallest bucket that holds `size`, or `size` itself."""
         return next((n for n in self.buckets.get(name, ()) if n >= size), size)
 
     def _plan(
         self, sizes: Sizes, larger: Sizes, values: Mapping[str, Array]
     ) -> tuple[Plan, Names] | None:
-        """How calls of these sizes are padded; None where they are not."""
+        """The padding plan for calls of these sizes; None if they are not padded."""
         fixed = tuple((name, value.tobytes(), value.shape) for name, value in values.items())
         key = (tuple(sizes.items()), fixed)
         with self._lock:
@@ -96,7 +96,7 @@ class BucketedModule(SpecialisedModule):
             return None
 
     def _large(self, sizes: Sizes, values: Mapping[str, Array]) -> Graph:
-        """The graph of a bucket; the latest is kept, sizes met in a row often share it."""
+        """The graph of a bucket; the latest is cached, as successive sizes often share it."""
         key = (
             tuple(sizes.items()),
             tuple((name, value.tobytes()) for name, value in values.items()),
@@ -127,7 +127,7 @@ class BucketedModule(SpecialisedModule):
         return self._module_of(plan, larger), given, finish
 
     def _module_of(self, plan: Plan, larger: object) -> Module:
-        """The module of a plan's graph: calls of other sizes with the same masks share it."""
+        """The module for a plan's graph; calls of other sizes with the same masks share it."""
         key = (larger, plan.written)
         with self._lock:
             if self._closed:
@@ -140,7 +140,7 @@ class BucketedModule(SpecialisedModule):
         return module
 
     def close(self) -> None:
-        """Release all that was compiled; a call afterwards raises UserError."""
+        """Close all compiled modules; a call afterwards raises UserError."""
         super().close()
         with self._lock:
             for module in self._padded.values():
@@ -149,7 +149,7 @@ class BucketedModule(SpecialisedModule):
 
 
 def _cut(array: Array, extents: Sequence[Extent]) -> Array:
-    """The valid positions of a result."""
+    """The valid elements of a result."""
     for axis, extent in enumerate(extents):
         if len(extent) == 1:
             array = array[(slice(None),) * axis + (slice(extent[0][0]),)]

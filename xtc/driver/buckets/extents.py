@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which positions of a padded dimension hold what the unpadded graph computes.
+"""Extents: which positions of a padded dimension hold elements of the unpadded graph.
 
 A dimension is a row-major product of factors, outermost first, each with its size in the unpadded
 graph and in the padded one. A position is valid where each of its factors lies below the former.
@@ -29,7 +29,7 @@ def leading(size: int, padded: int) -> Extent:
 
 
 def canonical(factors: Sequence[Factor]) -> Extent:
-    """The extent in its shortest form: an unpadded factor joins the one outside of it."""
+    """The extent in canonical form: an unpadded factor is merged with the next outer one."""
     result: list[Factor] = []
     for size, padded in factors:
         if padded == 1:
@@ -66,7 +66,7 @@ def valid(extent: Extent) -> Array:
 
 
 def regrouped(extents: Sequence[Extent], unpadded: Sequence[int], padded: Sequence[int]) -> Any:
-    """The extents of a row-major reshape to these sizes, None where they cannot be told."""
+    """The extents after a row-major reshape to these sizes; None if undecidable."""
     factors = [factor for extent in extents for factor in extent]
     result = []
     for wanted in zip(unpadded, padded, strict=True):
@@ -83,7 +83,7 @@ def regrouped(extents: Sequence[Extent], unpadded: Sequence[int], padded: Sequen
 
 
 def _split(factor: Factor, have: Factor, wanted: Factor) -> tuple[Factor, Factor] | None:
-    """As much of a factor as fits between `have` and `wanted`, and what is left of it."""
+    """Splits a factor at the boundary between `have` and `wanted`; returns both parts."""
     if any(n % m for n, m in zip(wanted, have, strict=True)):
         return None
     room = (wanted[0] // have[0], wanted[1] // have[1])

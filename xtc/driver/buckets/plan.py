@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A graph for a bucket that computes, for padded arguments, what the unpadded graph does.
+"""Builds a bucket's graph that computes the unpadded graph's results from padded arguments.
 
-Both graphs are walked side by side. Whatever lies outside of the valid positions of a tensor may be
-anything; where an operator would mix it into valid results, it is overwritten first by what leaves
-them unchanged, under a mask that every call brings along.
+Both graphs are walked in parallel. Elements outside the valid positions of a tensor are arbitrary.
+If an operator would combine them with valid elements, they are first replaced by its neutral
+element, under a mask that each call passes as an input.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Plan:
         graph: takes the padded inputs, then the masks.
         masks: the extent of each mask, by the input's name.
         outputs: the extents of each output.
-        written: the graph's masked operands; two calls with the same share the graph.
+        written: the graph's masked operands; two calls with equal ones share the graph.
     """
 
     graph: Graph
@@ -45,7 +45,7 @@ class Plan:
 def planned(small: Graph, large: Graph) -> Plan:
     """How the graph of a bucket, `large`, computes what `small` does.
 
-    Raises InexactPaddingError where padding would change results.
+    Raises InexactPaddingError if padding would change results.
     """
     if small.updates or large.updates:
         raise InexactPaddingError("its states are kept in the size of the first call")
@@ -75,7 +75,7 @@ def _leading(small: Tensor, large: Tensor) -> tuple[Extent, ...]:
 
 
 def _follow_all(walk: Walk, small: deque[Node], large: deque[Node]) -> None:
-    """All nodes of both graphs. Elements that no window needs are cut off in one of them alone."""
+    """Walk all nodes of both graphs. Only one of them may crop elements that no window needs."""
     while small or large:
         walk.number += 1
         if small and large and _alike(walk, small[0], large[0]):
@@ -89,7 +89,7 @@ def _follow_all(walk: Walk, small: deque[Node], large: deque[Node]) -> None:
 
 
 def _alike(walk: Walk, small: Node, large: Node) -> bool:
-    """Whether two nodes apply the same operator to each other's operands."""
+    """Whether two nodes apply the same operator to corresponding operands."""
     if type(small.op) is not type(large.op) or len(small.inputs) != len(large.inputs):
         return False
     operands = zip(small.inputs, large.inputs, strict=True)
@@ -108,7 +108,7 @@ def _cuts_ends(node: Node) -> bool:
 
 
 def _cut_in_small(walk: Walk, node: Node) -> None:
-    """Fewer positions are valid of the same tensor."""
+    """A slice of the unpadded graph alone: fewer positions of the tensor are valid."""
     (x,) = node.inputs
     old = walk.extents[x]
     cut = []
@@ -120,7 +120,7 @@ def _cut_in_small(walk: Walk, node: Node) -> None:
 
 
 def _cut_in_large(walk: Walk, node: Node) -> None:
-    """All that stands for the tensor stands for its part, if no valid position is cut off."""
+    """A slice of the padded graph alone, if it drops no valid position."""
     (x,) = node.inputs
     for small, paired in list(walk.pairs.items()):
         if paired is x:
@@ -135,7 +135,7 @@ def _cut_in_large(walk: Walk, node: Node) -> None:
 
 
 def _follow(walk: Walk, small: Node, large: Node) -> None:
-    """One node of both graphs."""
+    """Walk one pair of nodes."""
     for a, b in zip(small.inputs, large.inputs, strict=True):
         if _are_constants(a, b):
             _same(walk, a, b, large)

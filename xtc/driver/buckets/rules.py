@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators make of padding: a rule each, the extents of the result or a reason against it."""
+"""Padding rules of operators: each gives the extents of the result or the reason for refusal."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from xtc.ops.transpose import Transpose
 from xtc.ops.trilu import Trilu
 from xtc.ops.unpad import Unpad
 
-Rule = Callable[[Step, Any], Sequence[Extent]]  # of a node and its operator in the padded graph
+Rule = Callable[[Step, Any], Sequence[Extent]]  # of a node pair and its padded operator
 
 
 def extents_after(step: Step) -> tuple[Sequence[Extent], Tensor]:
-    """The extents of a node's result, and the node in the new graph. Raises InexactPaddingError."""
+    """The extents of a node's result, and the new node. Raises InexactPaddingError."""
     sized = step.small.output.type.sizes == step.large.output.type.sizes
     if sized and all(is_whole(extent) for extents in step.extents for extent in extents):
         step.require(step.small.op == step.large.op, "its attributes depend on the size")
@@ -55,7 +55,7 @@ def extents_after(step: Step) -> tuple[Sequence[Extent], Tensor]:
 
 
 def _broadcast(step: Step, extents: Sequence[Sequence[Extent]], rank: int) -> list[Extent]:
-    """The extents of operands that broadcast."""
+    """The extents of broadcast operands."""
     result: list[Extent] = []
     for position in range(-rank, 0):
         given = [x[position] for x in extents if len(x) >= -position]
@@ -204,13 +204,13 @@ def _reduction(step: Step, op: Any) -> list[Extent]:
 
 
 def _left(x: Sequence[Extent], axes: Sequence[int], *, keepdims: bool) -> list[Extent]:
-    """The extents of what a reduction leaves."""
+    """The extents of a reduction's result."""
     kept = [() if axis in axes else extent for axis, extent in enumerate(x)]
     return kept if keepdims else [e for axis, e in enumerate(kept) if axis not in axes]
 
 
 def _mean(step: Step, op: Any) -> tuple[Sequence[Extent], Tensor]:
-    """The sum over as many elements as are valid: their number is counted in every call."""
+    """The sum divided by the number of valid elements, which each call counts."""
     (x,) = step.extents
     type = step.large.inputs[0].type
     axes = op.reduced(type)
@@ -270,7 +270,7 @@ def _resample(step: Step, op: Any) -> list[Extent]:
     return [*x[:axis], indices[1], *x[axis + 1 :]]
 
 
-# Those whose attributes hold sizes, which their rules compare.
+# Operators whose attributes hold sizes; their rules compare them.
 _SIZED = (Reshape, Expand, Slice, WINDOWED)
 RULES: dict[Any, Rule] = {
     Elementwise: _elementwise,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One operator of the unpadded and of the padded graph, as the rules of padding see them."""
+"""One operator of the unpadded and the padded graph: the input of the padding rules."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Written = tuple[int, int, int, str, Number]  # node, operand, axis, mask, number
 
 
 class InexactPaddingError(Exception):
-    """Padding that would change results: which node, and why."""
+    """Padding would change results; names the node and the reason."""
 
 
 @dataclass
 class Walk:
-    """The padded graph so far.
+    """The padded graph under construction.
 
     Attributes:
         pairs: tensors of the unpadded graph, each with the padded one that holds its elements.
-        copies: what stands for each tensor of the unpadded graph in the new one.
-        extents: of the dimensions of what stands for it.
+        copies: the tensor of the new graph for each tensor of the unpadded graph.
+        extents: the extents of its dimensions.
         masks: inputs of the new graph, by the extent whose valid positions they flag.
-        written: the operands that were overwritten so far.
-        number: of the node at hand.
+        written: the operands that were masked so far.
+        number: the number of the current node.
     """
 
     pairs: dict[Tensor, Tensor] = field(default_factory=dict)
@@ -42,12 +42,12 @@ class Walk:
     number: int = 0
 
     def note(self, small: Tensor, large: Tensor, copy: Tensor, extents: Sequence[Extent]) -> None:
-        """Keep what a tensor of the unpadded graph has become."""
+        """Record the new graph's tensor for a tensor of the unpadded graph."""
         self.pairs[small], self.copies[small] = large, copy
         self.extents[small] = tuple(extents)
 
     def mask(self, extent: Extent) -> Tensor:
-        """The input that flags an extent's valid positions."""
+        """The mask input for an extent's valid positions."""
         if extent not in self.masks:
             name = f"valid_{len(self.masks)}"
             self.masks[extent] = O.tensor((sizes(extent)[1],), "bool", name=name)
@@ -56,13 +56,13 @@ class Walk:
 
 @dataclass
 class Step:
-    """A node of both graphs, as a rule sees it.
+    """A pair of nodes: the input of a rule.
 
     Attributes:
         walk: the padded graph so far.
         small: the node of the unpadded graph.
         large: the node of the padded graph.
-        operands: of the new node; a rule overwrites what must not be read.
+        operands: the operands of the new node; a rule masks elements that must not be read.
     """
 
     walk: Walk
@@ -72,11 +72,11 @@ class Step:
 
     @property
     def extents(self) -> list[tuple[Extent, ...]]:
-        """Of the operands' dimensions."""
+        """The extents of the operands' dimensions."""
         return [self.walk.extents[tensor] for tensor in self.small.inputs]
 
     def overwrite(self, operand: int, axis: int, number: Number) -> None:
-        """Replace what an operand holds beyond the valid positions of a dimension."""
+        """Replace the elements of an operand outside the valid positions of a dimension."""
         extent = self.extents[operand][axis]
         if is_whole(extent):
             return
@@ -88,15 +88,15 @@ class Step:
         self.walk.written.append(written)
 
     def require(self, holds: bool, why: str) -> None:
-        """Raise InexactPaddingError unless something holds."""
+        """Raise InexactPaddingError with the reason unless `holds`."""
         if not holds:
             raise InexactPaddingError(f"'{self.large.name}', {self.large.op.name}: {why}")
 
     def output(self) -> list[Extent]:
-        """The result's extents where its valid positions are the first of each dimension."""
+        """The result's extents if its valid positions are the first of each dimension."""
         pairs = zip(self.small.output.type.sizes, self.large.output.type.sizes, strict=True)
         return [leading(*pair) for pair in pairs]
 
     def write(self, op: Operator | None = None) -> Tensor:
-        """The new node, by default of the operator that the padded graph has."""
+        """Create the new node, by default with the padded graph's operator."""
         return apply(op or self.large.op, *self.operands, device=self.large.placement)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What convolutions and poolings make of padded images: windows at the end see a border."""
+"""Padding rules of convolutions and poolings: windows at the end read a border."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WINDOWED = (Conv2d, Conv3d, MaxPool2d, AvgPool2d)
 
 
 def windowed(step: Step, large: Any) -> list[Extent]:
-    """The rule of all: windows that reach beyond the image find the border's elements."""
+    """The common rule: windows beyond the image read the border's elements."""
     small: Any = step.small.op
     step.require(replace(small, padding=large.padding) == large, "its window depends on the size")
     image, *weights = step.extents
@@ -46,7 +46,7 @@ def _border(step: Step, axis: int, small: Sequence[int], large: Sequence[int]) -
 
 
 def _beyond(step: Step) -> float | int:
-    """What a window finds beyond the image."""
+    """The value of elements beyond the image."""
     if not isinstance(step.large.op, MaxPool2d):
         return 0
     element = step.large.inputs[0].element
@@ -54,7 +54,7 @@ def _beyond(step: Step) -> float | int:
 
 
 def _counted(step: Step, small: AvgPool2d, large: AvgPool2d) -> None:
-    """Check that means are divided by the same numbers."""
+    """Check that both graphs divide means by the same counts."""
     images = (node.inputs[0].type.sizes for node in (step.small, step.large))
     (_, *few_sizes, _), (_, *many_sizes, _) = images
     counts = (

@@ -25,7 +25,7 @@ def repeated(
     """What `step(carried, row of each)` carries in the end, and what it collects, stacked.
 
     `step` writes one iteration: it returns what it carries on, of the same types, and what it
-    collects. Raises Unsupported where the types differ, and what `step` raises.
+    collects. Raises Unsupported if the types differ, and what `step` raises.
     """
     first = len(carried)
     types = [x.type for x in carried]

@@ -31,7 +31,7 @@ class Call:
 
     Attributes:
         node: as the file has it.
-        inputs: the operands; None where an optional one is left out.
+        inputs: the operands; None if an optional one is left out.
         attributes: by name, as Python values; tensors as arrays, graphs as they are.
         version: of the operator's schema.
         run: writes a subgraph on operands, and gives its outputs.
@@ -68,7 +68,7 @@ class Call:
         return [self.tensor(position) for position in range(len(self.inputs))]
 
     def optional(self, position: int) -> Tensor | None:
-        """An operand as a tensor, or None where it is left out."""
+        """An operand as a tensor, or None if it is left out."""
         return self.tensor(position) if self.has(position) else None
 
     def static(self, position: int) -> Array:
@@ -133,7 +133,7 @@ class Call:
 
 
 def whole_axis(axis: int, rank: int) -> int:
-    """An axis counted from the start. Raises Unsupported where there is none of the number."""
+    """An axis counted from the start. Raises Unsupported if there is none of the number."""
     if not -rank <= axis < rank:
         raise Unsupported(f"axis {axis} of an operand of rank {rank}")
     return axis % rank

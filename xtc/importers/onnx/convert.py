@@ -222,7 +222,7 @@ def domain_of(node: onnx.NodeProto) -> str:
 
 
 def schema_version(node: onnx.NodeProto, opsets: Mapping[str, int]) -> int:
-    """The version of the schema that a node follows; 0 where ONNX has none."""
+    """The version of the schema that a node follows; 0 if ONNX has none."""
     domain = domain_of(node)
     try:
         schema = onnx.defs.get_schema(node.op_type, opsets.get(domain, 1), domain)

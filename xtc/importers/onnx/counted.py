@@ -42,11 +42,11 @@ class Counted:
 def counted(
     call: Call, carried: Sequence[Value], goes_on: Array, limit: int, *, ends: bool
 ) -> Counted | None:
-    """What is known of a Loop; None where its length is not.
+    """What is known of a Loop; None if its length is not.
 
     `ends` says that the loop ends after `limit` iterations whatever its condition is. The condition
     and the counters are computed by the nodes of the body that they depend on. Raises Unsupported
-    where the loop is longer.
+    if the loop is longer.
     """
     body = _Body(call.required("body"))
     fixed = frozenset(n for n in range(len(carried)) if body.passes_on(2 + n, 1 + n))
@@ -67,7 +67,7 @@ def counted(
 
 
 def written(call: Call, body: onnx.GraphProto, operands: Sequence[Value]) -> list[Value] | None:
-    """The results of an iteration; what it writes is dropped. None where it cannot be written."""
+    """The results of an iteration; what it writes is dropped. None if it cannot be written."""
     found: list[Value] = []
 
     def write() -> list[Tensor]:

@@ -20,7 +20,7 @@ _ERRORS_ONLY = 3  # ONNX Runtime's severity; it writes its warnings to the termi
 def expected(model: onnx.ModelProto, arrays: Mapping[str, Array]) -> tuple[list[Array], str]:
     """The outputs on inputs by name, and the name of what computed them.
 
-    Raises UserError where that refuses the model or the inputs.
+    Raises UserError if that refuses the model or the inputs.
     """
     constants = {entry.name for entry in model.graph.initializer}
     given = {

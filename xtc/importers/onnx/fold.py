@@ -28,7 +28,7 @@ def foldable(node: onnx.NodeProto) -> bool:
 def fold(
     node: onnx.NodeProto, inputs: Sequence[Array | None], opsets: Mapping[str, int]
 ) -> list[Array | None]:
-    """The outputs of a node. Raises Unsupported where the evaluator does not compute arrays."""
+    """The outputs of a node. Raises Unsupported if the evaluator does not compute arrays."""
     names = [name for name in node.input if name]
     given = [value for value in inputs if value is not None]
     evaluator = _evaluator(node, names, opsets)
@@ -68,7 +68,7 @@ def _array(value: Any) -> Array:
 
 
 def evaluated(nodes: Sequence[Node]) -> dict[Tensor, Array]:
-    """What operators on constants compute, in NumPy. Raises Unsupported where that is large."""
+    """What operators on constants compute, in NumPy. Raises Unsupported if that is large."""
     values: dict[Tensor, Array] = {}
     for node in nodes:
         operands = [values.get(x, x.const) for x in node.inputs]

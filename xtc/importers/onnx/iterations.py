@@ -20,7 +20,7 @@ MOST_UNROLLED = 8  # of one that can be a loop in the IR
 def attempted(
     call: Call, step: Step, carried: Sequence[Value], rows: Sequence[Value]
 ) -> list[Value] | None:
-    """What a loop in the IR carries in the end, then what it collects; None where it cannot be."""
+    """What a loop in the IR carries in the end, then what it collects; None if it cannot be."""
     try:
         with call.trial():
             found = repeated(step, [as_tensor(x) for x in carried], [as_tensor(x) for x in rows])

@@ -103,7 +103,7 @@ def _refused(file: str | None) -> Iterator[None]:
 
 
 def _check_texts(message: Any) -> None:
-    """Raise ValueError where a text is no UTF-8: it reads as bytes, which nobody expects."""
+    """Raise ValueError if a text is no UTF-8: it reads as bytes, which nobody expects."""
     for field, value in message.ListFields():
         if field.type == field.TYPE_MESSAGE:
             for item in value if is_repeated(field) else [value]:

@@ -136,7 +136,7 @@ class OnnxModel:
 
         ONNX Runtime computes them where it is installed, ONNX's reference evaluator otherwise.
 
-        Raises UserError where that refuses the model or the arrays.
+        Raises UserError if that refuses the model or the arrays.
         """
         given = {name: np.asarray(value) for name, value in arrays.items()}
         results, who = expected(with_data(self._proto, self._arrays), given)
@@ -329,7 +329,7 @@ def model_of(
     `arrays` are constants that have no data in `proto`.
     `states` has inputs that become states, and the outputs that they are next.
 
-    Raises UserError where an input is no tensor.
+    Raises UserError if an input is no tensor.
     """
     placement(device)  # for its error, now
     graph = proto.graph
@@ -369,7 +369,7 @@ def _states(
 
 
 def _constant(graph: onnx.GraphProto, name: str, value: Any, file: str | None) -> onnx.TensorProto:
-    """An input's value as a constant of the file. Raises UserError where it does not fit."""
+    """An input's value as a constant of the file. Raises UserError if it does not fit."""
     found = [info for info in graph.input if info.name == name]
     if not found:
         raise UserError(

@@ -47,7 +47,7 @@ def factors(x: Tensor, depth: int = _DEEPEST) -> tuple[float, list[Tensor]]:
 
 
 def polynomial(y: Tensor, x: Tensor, depth: int = _DEEPEST) -> Polynomial | None:
-    """`y` as a polynomial of `x`; None where it is none, or of a higher degree than is followed."""
+    """`y` as a polynomial of `x`; None if it is none, or of a higher degree than is followed."""
     if y is x:
         return (0.0, 1.0)
     number = scalar(y)

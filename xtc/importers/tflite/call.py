@@ -32,7 +32,7 @@ class Call:
 
     Attributes:
         operator: as the file has it.
-        tensors: of the operands, None where an optional one is left out.
+        tensors: of the operands, None if an optional one is left out.
         values: of the operands.
         results: tensors of the results.
         assign: lets an operand that is a variable be something from here on, by its position.
@@ -54,7 +54,7 @@ class Call:
         return position < len(self.values) and self.values[position] is not None
 
     def value(self, position: int) -> Value:
-        """An operand. Raises Unsupported where it is left out."""
+        """An operand. Raises Unsupported if it is left out."""
         found = self.values[position] if position < len(self.values) else None
         if found is None:
             raise Unsupported(f"operand {position} is left out")
@@ -90,7 +90,7 @@ class Call:
     def quantised(self) -> bool:
         """Whether operand and result are integers that stand for real numbers.
 
-        Raises Unsupported where only one is, or weights alone.
+        Raises Unsupported if only one is, or weights alone.
         """
         kinds = {self.operand(0).dtype, self.results[0].dtype}
         if kinds == {"float32"}:
@@ -123,7 +123,7 @@ class Call:
 
 
 def options_of(operator: OperatorOf, name: str) -> Any:
-    """An operator's options, of the type `name`. Raises Unsupported where it has others."""
+    """An operator's options, of the type `name`. Raises Unsupported if it has others."""
     kind, table = operator.node.BuiltinOptionsType(), operator.node.BuiltinOptions()
     if kind != getattr(tflite.BuiltinOptions, name) or table is None:
         raise Unsupported(f"it has no {name}")
@@ -133,7 +133,7 @@ def options_of(operator: OperatorOf, name: str) -> Any:
 
 
 def scales_of(tensor: TensorOf) -> Scales:
-    """How a tensor is quantised. Raises Unsupported where the file does not say it."""
+    """How a tensor is quantised. Raises Unsupported if the file does not say it."""
     if tensor.scales is None:
         raise Unsupported(f"'{tensor.name}' is {tensor.dtype} without a scale")
     return tensor.scales

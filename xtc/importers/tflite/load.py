@@ -61,7 +61,7 @@ class TensorOf:
     Attributes:
         dtype: name of the element type, or "type 5" of one that graphs do not have.
         data: the value of a constant.
-        scales: None where it is not quantised.
+        scales: None if it is not quantised.
         is_sparse: whether zeros of the constant are left out, which is not read.
         is_unsigned: whether the file has uint8, of which numbers and zero point less 128 are here.
         is_variable: whether it keeps its value between calls, which an operator changes.

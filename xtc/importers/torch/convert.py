@@ -164,7 +164,7 @@ class Imported:
     """A graph made of a module.
 
     Attributes:
-        graph: None where nothing is left to compute.
+        graph: None if nothing is left to compute.
         results: for each output of the module, the name of the graph's, or a value that is no
             tensor.
         inputs: names of the graph's inputs by the position of the module's placeholder.

@@ -197,7 +197,7 @@ def sum_of(value: Value) -> Sum:
 def _sum_of_expression(
     expression: AffineExpr, dims: list[Value], symbols: list[Value]
 ) -> Sum | None:
-    """None where the expression divides."""
+    """None if the expression divides."""
     if isinstance(expression, AffineConstantExpr):
         return Sum({}, expression.value)
     if isinstance(expression, AffineDimExpr):

@@ -83,7 +83,7 @@ class Contraction:
         return Contraction(self.nest, roles, self.widenings, self.b, self.a)
 
     def with_columns(self, loop: int | None) -> Contraction | None:
-        """The contraction in whose roles `loop` belongs to n; None where it is of another role."""
+        """The contraction in whose roles `loop` belongs to n; None if it is of another role."""
         if loop in self.roles.n:
             return self
         return self.swapped if loop in self.roles.m else None
@@ -147,7 +147,7 @@ def contraction_roles(indices: Sequence[Sequence[Index]], loops: int) -> Roles |
 def multiply_add(op: Operation) -> tuple[str, str] | None:
     """The operations that widen the operands a and b of `c + a * b`, "" for none.
 
-    None where the body computes anything else.
+    None if the body computes anything else.
     """
     block = op.regions[0].blocks[0]
     if len(block.arguments) != 3:

@@ -40,7 +40,7 @@ class FunctionView:
         return None if producer is None else self.nests.get(producer)
 
     def is_produced_by(self, value: Value, name: str) -> bool:
-        """True where an operation of this name computes the value."""
+        """True if an operation of this name computes the value."""
         producer = self.producers.get(value)
         return producer is not None and producer.name == name
 
@@ -94,7 +94,7 @@ def unscheduled_reductions(module: Operation, destinations: int = 1) -> list[Str
 
 
 def _is_scheduled(op: Operation | None) -> bool:
-    """True where the user's schedule is for the operation, or made a loop around it."""
+    """True if the user's schedule is for the operation, or made a loop around it."""
     while op is not None:
         if any(name in _SETTLED or name.startswith(LOOP_PATH) for name in op.attributes):
             return True

@@ -26,7 +26,7 @@ class Index:
 
     @property
     def loop(self) -> int | None:
-        """The loop whose counter the index is, or None where it is anything else."""
+        """The loop whose counter the index is, or None if it is anything else."""
         if self.offset == 0 and len(self.factors) == 1 and self.factors[0][1] == 1:
             return self.factors[0][0]
         return None
@@ -52,7 +52,7 @@ class Index:
 
 
 def index_of(expr: AffineExpr) -> Index | None:
-    """The index an affine expression is; None where it is no sum, or has a negative factor."""
+    """The index an affine expression is; None if it is no sum, or has a negative factor."""
     if isinstance(expr, AffineDimExpr):
         return Index(((expr.position, 1),), 0)
     terms = _terms(expr)

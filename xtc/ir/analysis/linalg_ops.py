@@ -157,7 +157,7 @@ def node_in_function(op: Operation) -> tuple[str, str] | None:
 
 
 def function_name(op: Operation) -> str:
-    """The name of the function around an operation; "" where there is none."""
+    """The name of the function around an operation; "" if there is none."""
     around = op
     while around is not None and around.name != "func.func":
         around = around.parent
@@ -206,7 +206,7 @@ def sums(op: Operation) -> list[tuple[tuple[int, int], ...]]:
 
 
 def _terms(expression: AffineExpr) -> dict[int, int]:
-    """The factor of each loop in a sum; 0 where it is no plain factor, as in a division."""
+    """The factor of each loop in a sum; 0 if it is no plain factor, as in a division."""
     if isinstance(expression, AffineDimExpr):
         return {expression.position: 1}
     if isinstance(expression, AffineConstantExpr):

@@ -83,7 +83,7 @@ class Structured:
 
     @property
     def reads_destination(self) -> bool:
-        """True where the result depends on the initial value."""
+        """True if the result depends on the initial value."""
         return is_used(self.body.arguments[self.destination])
 
     def position(self, operand: int, loop: int) -> int | None:
@@ -94,7 +94,7 @@ class Structured:
         return None
 
     def uses_loop(self, operand: int, loop: int) -> bool:
-        """True where the operand's elements change with `loop`."""
+        """True if the operand's elements change with `loop`."""
         return any(index.factor(loop) for index in self.indices[operand])
 
     def step_bytes(self, operand: int, loop: int) -> int:
@@ -116,14 +116,14 @@ class Structured:
 
     @property
     def last_parallel_loop(self) -> int | None:
-        """The loop along neighbouring elements of the result; None where it has only one."""
+        """The loop along neighbouring elements of the result; None if it has only one."""
         return next((loop for loop in reversed(self.out) if self.extents[loop] > 1), None)
 
     @cached_property
     def vector_loop(self) -> int | None:
         """The parallel loop along neighbouring elements of the result, and of inputs that change.
 
-        None where an input has a stride along it, or where it has a single iteration.
+        None if an input has a stride along it, or where it has a single iteration.
         """
         loop = self.last_parallel_loop
         if loop is None:
@@ -150,14 +150,14 @@ class Structured:
         return last.name in FLOAT_ADDITIONS or (last.name in FLOAT_EXTREMES and allows(last, "nsz"))
 
     def is_contiguous(self, number: int, loop: int) -> bool:
-        """True where `loop` walks neighbouring elements of the operand."""
+        """True if `loop` walks neighbouring elements of the operand."""
         dimension = self.position(number, loop)
         shape = shape_of(self.op.operands[number])
         return dimension is not None and math.prod(shape[dimension + 1 :]) == 1
 
 
 def structured(op: Operation, destinations: int = 1) -> Structured | None:
-    """The operation as a loop nest, or None where it is none that can be rewritten as such.
+    """The operation as a loop nest, or None if it is none that can be rewritten as such.
 
     It has at most `destinations` of them.
     """
@@ -198,7 +198,7 @@ def body_operations(op: Operation) -> list[Operation]:
 
 
 def combining_operation(op: Operation) -> Operation | None:
-    """The operation of a body whose result the body yields; None where it yields an argument."""
+    """The operation of a body whose result the body yields; None if it yields an argument."""
     ops = body_operations(op)
     total = ops[-1].operands[0]
     return next((op for op in ops if total in op.results), None)
@@ -217,7 +217,7 @@ def _has_known_sizes(value: Value) -> bool:
 
 
 def is_used(value: Value) -> bool:
-    """True where an operation reads the value."""
+    """True if an operation reads the value."""
     return next(iter(value.uses), None) is not None
 
 

@@ -125,7 +125,7 @@ def maximum(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
 def trip_count(
     lower: Number, upper: Number, step: Number, ip: InsertionPoint | None = None
 ) -> Number:
-    """The iterations of a loop from `lower` to below `upper`; 0 where it has none."""
+    """The iterations of a loop from `lower` to below `upper`; 0 if it has none."""
     rounded = subtract(add(subtract(upper, lower, ip), step, ip), 1, ip)
     if isinstance(rounded, int) and isinstance(step, int):
         return max(0, rounded // step)

@@ -124,7 +124,7 @@ class ScalarBuilder:
         """`math.<function>` of a float: exp, log, sqrt, tanh, erf, absf, floor, sin and others.
 
         `at_most_zero` says that no operand is above 0, which spares exp a test, and that the result
-        may be 0 where it is no normal number; it may be NaN.
+        may be 0 if it is no normal number; it may be NaN.
         """
         fact = f" {{{AT_MOST_ZERO}}}" if at_most_zero else ""
         return self._emit(f"math.{function} {a.ssa}{fact} : {a.mlir}", a.element)
@@ -134,7 +134,7 @@ class ScalarBuilder:
         return self._emit(f"math.powf {a.ssa}, {b.ssa} : {a.mlir}", a.element)
 
     def quotient(self, a: Scalar, b: Scalar) -> Scalar:
-        """a / b of integers, truncated toward zero; 0 where b is 0; the least one / -1 wraps."""
+        """a / b of integers, truncated toward zero; 0 if b is 0; the least one / -1 wraps."""
         safe, by_zero, by_minus_1 = self._divisor(a, b)
         whole = self._emit(f"arith.div{_sign(a)}i {a.ssa}, {safe.ssa} : {a.mlir}", a.element)
         if by_minus_1 is not None:

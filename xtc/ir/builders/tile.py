@@ -394,7 +394,7 @@ def group_entered(op: Operation) -> tuple[int, int] | None:
 
 
 def current_kernel() -> Operation | None:
-    """The kernel in which operations are being written; None where there is none."""
+    """The kernel in which operations are being written; None if there is none."""
     try:
         op = InsertionPoint.current.block.owner.operation
     except ValueError:

@@ -100,7 +100,7 @@ class Access:
     Attributes:
         memref: the buffer.
         indices: where its first element is.
-        dims: for each dimension of the vector, the buffer's dimension that it walks; None where all
+        dims: for each dimension of the vector, the buffer's dimension that it walks; None if all
             its elements are the same.
     """
 

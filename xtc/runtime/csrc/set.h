@@ -142,7 +142,7 @@ bool set_uses_host(xtc_device *set, xtc_queue queue, const void *host, uint64_t 
                    bool is_written);
 // The members are at one point.
 void set_joined(xtc_device *set, xtc_queue queue);
-// Note the members' events of a command, 0 where a member has none.
+// Note the members' events of a command, 0 if a member has none.
 int32_t set_note(xtc_device *set, xtc_queue queue, const set_numbers *events, xtc_event *event);
 int32_t set_wait(xtc_device *, xtc_queue, xtc_event);
 int32_t set_done(xtc_device *, xtc_queue, xtc_event);

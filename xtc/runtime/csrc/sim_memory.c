@@ -61,7 +61,7 @@ static uint64_t gap_end(const sim_memory *memory, size_t index)
     return memory->spans[index].address;
 }
 
-// The first address for `nbytes` and a guard in the gaps, from `from` on; 0 where there is none.
+// The first address for `nbytes` and a guard in the gaps, from `from` on; 0 if there is none.
 static uint64_t gap_from(const sim_memory *memory, uint64_t from, uint64_t nbytes)
 {
     for (size_t index = count_before(memory, from); index <= memory->count; index++) {

@@ -56,7 +56,7 @@ bool sim_output_next(const sim_output *output, uint64_t *at, uint64_t end, sim_o
     return true;
 }
 
-// The output whose first text has the lowest order, NULL where there is none up to `last`.
+// The output whose first text has the lowest order, NULL if there is none up to `last`.
 static sim_output *next_of(sim_output *const *others, uint32_t count, uint64_t last)
 {
     sim_output *found = NULL;

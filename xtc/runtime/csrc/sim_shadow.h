@@ -43,7 +43,7 @@ typedef struct {
 void sim_shadow_open(sim_shadow *shadow, uint64_t address, uint64_t nbytes);
 // Nobody has touched anything: a launch begins.
 void sim_shadow_forget(sim_shadow *shadow);
-// Note an access to bytes of the memory. True where nothing settles its order to an earlier one.
+// Note an access to bytes of the memory. True if nothing settles its order to an earlier one.
 bool sim_shadow_touch(sim_shadow *shadow, uint64_t address, uint64_t nbytes, bool writes,
                       const sim_agent *self, sim_race *race);
 

@@ -26,7 +26,7 @@ xtc_command *xtc_list_pop(xtc_list *list);
 // Put a command of the queue at the end of those that wait.
 void xtc_stream_append(xtc_engine *engine, xtc_stream *stream, xtc_command *command);
 // The command that is to start next: the first that waits or, where that may not start yet, the
-// first parallel one that has no other of its queue before it; NULL where there is none.
+// first parallel one that has no other of its queue before it; NULL if there is none.
 xtc_command *xtc_stream_next(const xtc_engine *engine);
 // Move a command from those that wait to those started.
 void xtc_stream_start(xtc_engine *engine, xtc_command *command);

@@ -25,7 +25,7 @@ def shares(measured: Measured) -> list[tuple[float, float]]:
 
 
 def comparison(first: Measured, second: Measured) -> Picture:
-    """The plot of two runs. Raises UserError where they are one, or searched different graphs."""
+    """The plot of two runs. Raises UserError if they are one, or searched different graphs."""
     earlier, other = first.run, second.run
     if earlier.number == other.number:
         raise UserError(f"run {earlier.number} is compared with itself", hints=["name another run"])

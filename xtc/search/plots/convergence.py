@@ -19,7 +19,7 @@ class Step:
     Attributes:
         number: its position, from 1.
         at: seconds of the run when its result was there.
-        speed: in the unit of the run; None where the result is not right.
+        speed: in the unit of the run; None if the result is not right.
         best: the highest speed so far, None before the first right result.
     """
 

@@ -29,7 +29,7 @@ class Measured:
     def of(store: Store, number: int | None = None) -> Measured:
         """A run by its number; the newest where that is None.
 
-        Raises UserError where it is not there, has no right result, or holds nonsense.
+        Raises UserError if it is not there, has no right result, or holds nonsense.
         """
         try:
             run = store.run(number)
@@ -59,7 +59,7 @@ class Measured:
 
     @property
     def default(self) -> float | None:
-        """The speed of the default schedule, None where it was not measured."""
+        """The speed of the default schedule, None if it was not measured."""
         return max((speed for result, speed in self.right if not result.schedule), default=None)
 
     @property
@@ -79,7 +79,7 @@ class Measured:
 
     @property
     def peak(self) -> float | None:
-        """The peak of multiply-adds in `unit`, None where it is not known."""
+        """The peak of multiply-adds in `unit`, None if it is unknown."""
         return self.run.peak / _GIGA if self.run.peak and self.run.flops else None
 
 

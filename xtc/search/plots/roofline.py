@@ -28,7 +28,7 @@ class Roofline:
     Attributes:
         intensity: operations for each byte of all arguments, each counted once.
         peak: of multiply-adds in GFLOP/s.
-        bandwidth: rate of reading memory in GB/s, None where it was not measured.
+        bandwidth: rate of reading memory in GB/s, None if it was not measured.
         speeds: of the right candidates in GFLOP/s, the best of each schedule, the fastest first.
         default: that of the default schedule.
     """
@@ -45,7 +45,7 @@ class Roofline:
 
 
 def roofline_of(measured: Measured) -> Roofline:
-    """Raises UserError where operations, bytes or the peak are not known."""
+    """Raises UserError if operations, bytes or the peak are not known."""
     run = measured.run
     if not run.flops or not run.nbytes:
         raise UserError(f"run {run.number} has no roofline: its graph's operations are not counted")

@@ -25,7 +25,7 @@ __all__ = ["SAMPLERS", "Sampler", "sampler"]
 def sampler(name: str, space: SearchSpace, seed: int) -> Sampler:
     """A new sampler by its name, or that of a CSV file.
 
-    Raises UserError where there is none, or it lacks a package.
+    Raises UserError if there is none, or it lacks a package.
     """
     if name.endswith(SUFFIX):
         return ListedSampler(space, Path(name))

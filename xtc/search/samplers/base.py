@@ -26,7 +26,7 @@ class Sampler(ABC):
         self._is_listed = False
 
     def ask(self) -> Point | None:
-        """The next point, None where there is no other."""
+        """The next point, None if there is no other."""
         point = self._choose()
         if point is not None:
             self._seen.add(key(point))
@@ -50,7 +50,7 @@ class Sampler(ABC):
         return key(point) not in self._seen
 
     def _random_new(self) -> Point | None:
-        """A point drawn evenly from the new ones; None where there is none."""
+        """A point drawn evenly from the new ones; None if there is none."""
         if not self._is_listed:
             self._is_listed, self._listed = True, some_points(self.space, MAX_LISTED)
             if self._listed is not None:

@@ -42,7 +42,7 @@ class CacheFolder:
         return Workspace(self.root / "tmp")
 
     def prepare(self) -> None:
-        """Make what is missing. Raises OSError where the folder cannot or must not be used."""
+        """Make what is missing. Raises OSError if the folder cannot or must not be used."""
         make_private(self.root)
         self._tag()
         for folder in (self.entries, self.workspace.root):

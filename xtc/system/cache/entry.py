@@ -90,7 +90,7 @@ def read_entry(folder: Path, key: str, into: Path | None) -> bool:
 
     What is copied is what was checked, and stays there whatever is removed. Large files get a
     second name instead where the file system allows it. Returns False
-    where there is no entry. Raises BadEntryError where it is not whole and ours,
+    if there is no entry. Raises BadEntryError if it is not whole and ours,
     UnreadableEntryError, and OSError where `into` cannot be written; then the copies are removed.
     """
     if not os.path.lexists(folder):

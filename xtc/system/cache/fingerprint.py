@@ -63,7 +63,7 @@ _guard = threading.Lock()
 def code_fingerprint(packages: Collection[str]) -> CodeFingerprint:
     """The fingerprint of top-level packages and modules, computed once in a process.
 
-    All files of a package count, C sources as well. Raises NoFingerprintError where the code that
+    All files of a package count, C sources as well. Raises NoFingerprintError if the code that
     runs is not known to be that of the files.
     """
     names = tuple(sorted(set(packages)))

@@ -84,9 +84,9 @@ class ArtifactCache:
         return self._entry_path(key) if self._read(key, None) else None
 
     def fetch(self, key: str, into: Path) -> bool:
-        """Copy an entry's files, checked, to the folder `into`; False where there is no entry.
+        """Copy an entry's files, checked, to the folder `into`; False if there is no entry.
 
-        An entry that is damaged or foreign is removed and counts as none. Raises OSError where
+        An entry that is damaged or foreign is removed and counts as none. Raises OSError if
         `into` cannot be written.
         """
         return self._read(key, into)
@@ -94,7 +94,7 @@ class ArtifactCache:
     def publish(
         self, key: str, folder: Path, known: Mapping[str, str] = MappingProxyType({})
     ) -> bool:
-        """Keep a copy of the files in `folder` under `key`; True where there is such an entry now.
+        """Keep a copy of the files in `folder` under `key`; True if there is such an entry now.
 
         `known` has the SHA-256 of files that nobody has written since. The entry appears whole, by
         one rename; where another process was faster, its entry stays.
@@ -110,7 +110,7 @@ class ArtifactCache:
             return False
 
     def entries(self) -> list[Entry]:
-        """Every entry, that used last first. Raises OSError where the cache cannot be used."""
+        """Every entry, that used last first. Raises OSError if the cache cannot be used."""
         if not os.path.lexists(self.root):
             return []
         self._folder.prepare()
@@ -125,7 +125,7 @@ class ArtifactCache:
     def prune(self, limit_bytes: int | None = None, older_than: float | None = None) -> Removed:
         """Drop entries unused for `older_than` seconds, then the longest unused beyond the limit.
 
-        Also removes what killed processes left. Raises OSError where the cache cannot be used.
+        Also removes what killed processes left. Raises OSError if the cache cannot be used.
         """
         entries = self.entries()
         limit = self.limit_bytes if limit_bytes is None else limit_bytes
@@ -180,7 +180,7 @@ class ArtifactCache:
         return True
 
     def _move_in(self, folder: Path, path: Path, known: Mapping[str, str]) -> bool:
-        """Publish a sealed copy of `folder`; False where there is one, or it is too large."""
+        """Publish a sealed copy of `folder`; False if there is one, or it is too large."""
         with self._temporary() as temporary:
             new = temporary / "entry"
             new.mkdir(mode=0o700)
@@ -219,7 +219,7 @@ class ArtifactCache:
         return Removed(len(sizes), sum(sizes))
 
     def _drop(self, path: Path) -> bool:
-        """Remove an entry, for all processes at once by a rename; False where it could not be."""
+        """Remove an entry, for all processes at once by a rename; False if it could not be."""
         try:
             with self._temporary() as temporary:
                 path.rename(temporary / "entry")

@@ -23,7 +23,7 @@ def pages(size: int) -> int:
 
 
 def folder_size(folder: Path) -> int:
-    """Bytes that the files of a folder take, in whole pages; 0 where it is gone."""
+    """Bytes that the files of a folder take, in whole pages; 0 if it is gone."""
     try:
         with os.scandir(folder) as found:
             return PAGE * sum(pages(entry.stat(follow_symlinks=False).st_size) for entry in found)

@@ -64,7 +64,7 @@ def _limit(kind: int, value: int) -> None:
 
 
 def _address_space() -> int | None:
-    """Bytes of address space in use, None where the system does not tell."""
+    """Bytes of address space in use, None if the system does not tell."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except OSError:

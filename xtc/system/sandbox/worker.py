@@ -41,7 +41,7 @@ class _Worker:
         return self._process.poll() is None
 
     def ask(self, message: bytes, seconds: float) -> bytes | None:
-        """The reply, None where the server ended or does not answer in time."""
+        """The reply, None if the server ended or does not answer in time."""
         try:
             send(self._requests, message)
         except BrokenPipeError:
@@ -91,7 +91,7 @@ class Workers:
     def ask(self, job: Job, limits: Limits, *, what: str) -> str:
         """What `work` of the server makes of `job`, which is plain data.
 
-        `what` is the subject of errors. Raises ChildDied where the work crashed or was ended at a
+        `what` is the subject of errors. Raises ChildDied if the work crashed or was ended at a
         limit, and XtcError as the work raised it.
         """
         worker = self._take()

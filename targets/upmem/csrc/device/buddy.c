@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A buddy allocator (Knowlton: A fast storage allocator, 1965). A byte for each smallest block says
- * what begins there: a free or a used block and its order, or nothing. */
+/* A buddy allocator (Knowlton: A fast storage allocator, 1965). One byte per smallest block tells
+   what begins there: a free or a used block and its order, or nothing. */
 #include <alloc.h>
 #include <atomic_bit.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #define NOTHING 0x7f
 
 static uint8_t *memory, *tags;
-static uint32_t orders; /* the whole memory is a block of order `orders` */
+static uint32_t orders; /* the whole memory is one block of order `orders` */
 
 ATOMIC_BIT_INIT(xtc_buddy);
 
@@ -35,7 +35,7 @@ static uint32_t order_of(size_t size)
     return order;
 }
 
-/* The smallest free block of at least this order, the first of those; -1 where there is none. */
+/* The first of the smallest free blocks of at least this order; -1 if there is none. */
 static int find_free(uint32_t order)
 {
     int best = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vmutex.h and rwlock.h. */
+/* The functions of vmutex.h and rwlock.h. */
 #include <rwlock.h>
 #include <vmutex.h>
 

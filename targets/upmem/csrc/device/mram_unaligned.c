@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mram_unaligned.h: words of 8 bytes are read, changed and written back under a lock. */
+/* The functions of mram_unaligned.h: words of 8 bytes are read, modified and written back under a
+   lock. */
 #include <atomic_bit.h>
 #include <mram_unaligned.h>
 #include <string.h>

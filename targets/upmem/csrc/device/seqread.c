@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readers: the buffer holds the page of the current element, and the one after it. */
+/* Sequential readers: the buffer holds the page of the current element and the next page. */
 #include <alloc.h>
 #include <seqread.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where every tasklet begins, and the routines of arithmetic. */
+/* The start code of tasklets, and the arithmetic routines. */
 #include <xtc_services.h>
 
 extern int main(void);
@@ -12,8 +12,8 @@ __attribute__((naked, section(".text.start"), used)) void _start(void)
             ".insn r4 0x0b, 0, 2, x0, x0, x0, x0\n");
 }
 
-/* One instruction that takes as long as the machine's routine, then the return. Operands are in a0,
- * a1 and, of 64 bits, also a2 and a3; the result is in a0 and a1. */
+/* One instruction with the modelled time of the machine's routine, then the return. Operands are in
+   a0, a1 and, for 64 bits, also a2 and a3; the result is in a0 and a1. */
 #define ROUTINE(number, name)                                                                      \
     __asm__(".section .text." #name ",\"ax\",@progbits\n"                                          \
             ".globl " #name "\n"                                                                   \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stdlib.h, stdio.h and the rest of the C library that programs of the machine have. */
+/* stdlib.h, stdio.h and the other parts of the C library that DPU programs can use. */
 #include <ctype.h>
 #include <defs.h>
 #include <errno.h>
@@ -73,7 +73,7 @@ long atol(const char *text)
     return strtol(text, NULL, 10);
 }
 
-/* Of POSIX, for tests that only need some numbers. */
+/* From POSIX, for tests that need pseudo-random numbers. */
 static unsigned int random_state = 1;
 
 void srand(unsigned int seed)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* string.h. Words at a time where both ends are aligned. */
+/* The functions of string.h, a word at a time if both sides are aligned. */
 #include <stdint.h>
 #include <string.h>
 

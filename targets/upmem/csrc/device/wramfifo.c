@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wramfifo.h. The host may push and then clear the flag between two looks at them, so the flag is
- * looked at before the FIFO: an input that is empty after the flag was clear stays so. */
+/* The functions of wramfifo.h. The host may push and then clear the flag between two reads, so the
+   flag is read before the FIFO: an input that is empty after the flag was clear stays empty. */
 #include <string.h>
 #include <wramfifo.h>
 
@@ -41,7 +41,7 @@ void output_fifo_push(struct dpu_output_fifo_t *fifo, const uint8_t *data)
     fifo->write_ptr++;
 }
 
-/* What tasklet 0 found for all of them. */
+/* The result of tasklet 0, for all tasklets. */
 enum { WAIT, WORK, END };
 static volatile uint32_t decision;
 
@@ -76,7 +76,7 @@ void process_inputs_all_tasklets(struct dpu_input_fifo_t *input, struct dpu_outp
     }
 }
 
-/* Take an element and reserve room for its result; whether there was one. */
+/* Takes an element and reserves room for its result; returns whether there was one. */
 static uint32_t take(struct dpu_input_fifo_t *input, struct dpu_output_fifo_t *output,
                      uint8_t *copy, volatile uint64_t *active)
 {

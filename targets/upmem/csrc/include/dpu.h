@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DPUs, as host programs use them. */
+/* The host's interface to DPUs. */
 #ifndef DPU_H
 #define DPU_H
 
@@ -37,7 +37,7 @@ typedef enum _dpu_xfer_flags_t {
     DPU_XFER_DEFAULT = 0,
     DPU_XFER_NO_RESET = 1 << 0, /* the prepared pointers are kept */
     DPU_XFER_ASYNC = 1 << 1,
-    DPU_XFER_PARALLEL = 1 << 2, /* beside a running program; WRAM only */
+    DPU_XFER_PARALLEL = 1 << 2, /* while a program runs; WRAM only */
 } dpu_xfer_flags_t;
 
 typedef enum _dpu_sg_xfer_flags_t {
@@ -50,8 +50,8 @@ typedef enum _dpu_callback_flags_t {
     DPU_CALLBACK_DEFAULT = 0,
     DPU_CALLBACK_ASYNC = 1 << 0,
     DPU_CALLBACK_NONBLOCKING = 1 << 1, /* later jobs do not wait for it */
-    DPU_CALLBACK_SINGLE_CALL = 1 << 2, /* once for the set, not for each rank */
-    DPU_CALLBACK_PARALLEL = 1 << 3,    /* beside a running program */
+    DPU_CALLBACK_SINGLE_CALL = 1 << 2, /* once for the set instead of once per rank */
+    DPU_CALLBACK_PARALLEL = 1 << 3,    /* while a program runs */
 } dpu_callback_flags_t;
 
 /* Sets. */
@@ -65,13 +65,13 @@ struct dpu_rank_t *dpu_rank_from_set(struct dpu_set_t set);
 struct dpu_set_t dpu_set_from_rank(struct dpu_rank_t **rank);
 struct dpu_rank_t *dpu_get_rank(struct dpu_t *dpu);
 
-/* Where a DPU is: its rank, the chip of the rank, and its number on the chip. */
+/* The position of a DPU: its rank, its chip in the rank, and its number on the chip. */
 typedef uint16_t dpu_rank_id_t;
 typedef uint8_t dpu_slice_id_t;
 typedef uint8_t dpu_member_id_t;
 
 dpu_rank_id_t dpu_get_rank_id(struct dpu_rank_t *rank);
-int dpu_get_rank_numa_node(struct dpu_rank_t *rank); /* 0: what is simulated is at no node */
+int dpu_get_rank_numa_node(struct dpu_rank_t *rank); /* 0: simulated ranks have no node */
 dpu_slice_id_t dpu_get_slice_id(struct dpu_t *dpu);
 dpu_member_id_t dpu_get_member_id(struct dpu_t *dpu);
 
@@ -147,7 +147,7 @@ struct sg_block_info {
 };
 
 typedef struct get_block_t {
-    /* Block `block_index` of a DPU, numbered in the set; false where there is none. */
+    /* Block `block_index` of a DPU, numbered in the set; false if there is none. */
     bool (*f)(struct sg_block_info *out, uint32_t dpu_index, uint32_t block_index, void *args);
     void *args;
     size_t args_size;
@@ -162,7 +162,7 @@ dpu_error_t dpu_push_sg_xfer_symbol(struct dpu_set_t dpu_set, dpu_xfer_t xfer,
                                     size_t length, get_block_t *get_block_info,
                                     dpu_sg_xfer_flags_t flags);
 
-/* Callbacks: called with each rank as a set and its number. */
+/* Callbacks, which are called with each rank as a set and its number. */
 dpu_error_t dpu_callback(struct dpu_set_t dpu_set,
                          dpu_error_t (*callback)(struct dpu_set_t rank, uint32_t rank_id,
                                                  void *args),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What calls return. */
+/* The status codes of calls. */
 #ifndef DPU_ERROR_H
 #define DPU_ERROR_H
 
@@ -11,7 +11,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* In the order of the kit's documentation, version 2025.1; the last is this library's own. */
+/* In the order of the SDK's documentation, version 2025.1; the last is specific to this library. */
 #define XTC_DPU_ERRORS(X)                                                                          \
     X(OK, "success")                                                                               \
     X(ERR_INTERNAL, "internal error")                                                              \
@@ -63,7 +63,7 @@ typedef enum dpu_error_t {
 #define XTC_DPU_ERROR(name, text) DPU_##name,
     XTC_DPU_ERRORS(XTC_DPU_ERROR)
 #undef XTC_DPU_ERROR
-    /* Of an asynchronous job: its kind is in bits 16 to 30, its error in the lowest 16. */
+    /* For an asynchronous job: the kind is in bits 16 to 30, the error in the lowest 16. */
     DPU_ERR_ASYNC_JOBS = (int)(1u << 31),
 } dpu_error_t;
 
@@ -72,7 +72,7 @@ typedef enum dpu_error_t {
 /* To be freed by the caller. */
 char *dpu_error_to_string(dpu_error_t status);
 
-/* Where a call fails, print what and where, and do `on_error`. */
+/* If a call fails, prints the error and its location, and executes `on_error`. */
 #define DPU_CHECK(statement, on_error)                                                             \
     do {                                                                                           \
         dpu_error_t xtc_status = (statement);                                                      \
@@ -84,7 +84,7 @@ char *dpu_error_to_string(dpu_error_t status);
         }                                                                                          \
     } while (0)
 
-/* The same, and end the process. */
+/* The same, and ends the process. */
 #define DPU_ASSERT(statement) DPU_CHECK(statement, exit(EXIT_FAILURE))
 
 #pragma GCC visibility pop

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's ends of FIFOs in WRAM; chips of version v1B alone have them. */
+/* The host's ends of FIFOs in WRAM; only chips of version v1B have them. */
 #ifndef DPU_FIFO_H
 #define DPU_FIFO_H
 
@@ -13,7 +13,7 @@ extern "C" {
 
 enum dpu_fifo_direction_t { DPU_INPUT_FIFO, DPU_OUTPUT_FIFO };
 
-struct dpu_fifo_links_t; /* what the library keeps for each DPU */
+struct dpu_fifo_links_t; /* the library's state for each DPU */
 
 struct dpu_fifo_link_t {
     enum dpu_fifo_direction_t direction;
@@ -27,14 +27,14 @@ dpu_error_t dpu_link_output_fifo(struct dpu_set_t dpu_set, struct dpu_fifo_link_
                                  char *fifo_name);
 dpu_error_t dpu_fifo_link_free(struct dpu_fifo_link_t *fifo_link);
 
-/* Where a DPU's element comes from, or where all its elements go to. */
+/* The source of a DPU's element, or the destination of all its elements. */
 dpu_error_t dpu_fifo_prepare_xfer(struct dpu_set_t dpu_set, struct dpu_fifo_link_t *fifo_link,
                                   void *buffer);
-/* One element into an input; everything out of an output. Beside a running program. */
+/* Pushes one element into an input, or pops everything from an output, while a program runs. */
 dpu_error_t dpu_fifo_push_xfer(struct dpu_set_t dpu_set, struct dpu_fifo_link_t *fifo_link,
                                dpu_xfer_flags_t flags);
 
-/* A push into a full FIFO is tried again: 1000 times, after 10 microseconds each. */
+/* A push into a full FIFO is retried 1000 times, every 10 microseconds. */
 void dpu_fifo_set_max_push_retries(struct dpu_fifo_link_t *fifo_link, struct dpu_set_t dpu_set,
                                    uint32_t max_retries);
 void dpu_fifo_set_push_max_retries(struct dpu_fifo_link_t *fifo_link, struct dpu_set_t dpu_set,
@@ -42,8 +42,8 @@ void dpu_fifo_set_push_max_retries(struct dpu_fifo_link_t *fifo_link, struct dpu
 void dpu_fifo_set_time_for_push_retries(struct dpu_fifo_link_t *fifo_link,
                                         struct dpu_set_t dpu_set, uint32_t time_us);
 
-/* The number of elements that the last push brought from a DPU's output, or that are in its input;
- * and the address of one of them in the buffer that was prepared. */
+/* The number of elements that the last transfer popped from a DPU's output, or that are in its
+   input; and the address of one of them in the prepared buffer. */
 uint16_t get_fifo_size(struct dpu_fifo_link_t *fifo_link, struct dpu_set_t dpu);
 uint16_t get_fifo_elem_index(struct dpu_fifo_link_t *fifo_link, struct dpu_set_t dpu, uint16_t i);
 uint8_t *get_fifo_elem(struct dpu_fifo_link_t *fifo_link, struct dpu_set_t dpu, uint8_t *fifo_data,

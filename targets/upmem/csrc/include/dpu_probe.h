@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modelled time and energy of what DPUs do between two calls. */
+/* Modelled time and energy of DPUs between two calls. */
 #ifndef DPU_PROBE_H
 #define DPU_PROBE_H
 
@@ -16,7 +16,7 @@ typedef enum _dpu_probe_value_t {
 } dpu_probe_value_t;
 
 typedef enum _dpu_probe_operation_t {
-    DPU_AVERAGE, /* of one measurement */
+    DPU_AVERAGE, /* per measurement */
     DPU_ACCUMULATE,
 } dpu_probe_operation_t;
 
@@ -30,10 +30,10 @@ typedef struct dpu_probe_t dpu_probe_t;
 
 dpu_error_t dpu_probe_init(const char *name, struct dpu_probe_t *probe);
 dpu_error_t dpu_probe_deinit(struct dpu_probe_t *probe);
-/* DPU_ERR_INTERNAL where the probe measures already, or, to stop, where it does not. */
+/* DPU_ERR_INTERNAL if the probe is already started, or, to stop, if it is not. */
 dpu_error_t dpu_probe_start(struct dpu_probe_t *probe);
 dpu_error_t dpu_probe_stop(struct dpu_probe_t *probe);
-/* DPU_ERR_INTERNAL for the average of no measurement. */
+/* DPU_ERR_INTERNAL for an average without measurements. */
 dpu_error_t dpu_probe_get(struct dpu_probe_t *probe, dpu_probe_value_t value,
                           dpu_probe_operation_t operation, double *result);
 

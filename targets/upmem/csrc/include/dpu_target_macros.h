@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The number of a rank has its kind of machine in the upper bits, which are 0 here. */
+/* The upper bits of a rank's number hold the kind of machine, which is 0 here. */
 #ifndef DPU_TARGET_MACROS_H
 #define DPU_TARGET_MACROS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What generated kernels stand on. This text is a part of every file of generated code, which so is
- * complete for any compiler of DPU programs. */
+/* The run-time support of generated kernels. This text is a part of every generated file, so that
+   any compiler of DPU programs can compile it alone. */
 #include <barrier.h>
 #include <defs.h>
 #include <mram.h>
@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What the host writes before a launch: the kernel, then where its buffers begin behind the
- * program's own data in MRAM. */
+/* The host writes these before a launch: the number of the kernel, and the offsets of its buffers
+   after the program's data in MRAM. */
 __host uint32_t xtc_call[2 + XTC_MAX_BUFFERS];
-__host uint64_t xtc_dpu_number; /* among those that share the launch */
+__host uint64_t xtc_dpu_number; /* number of this DPU in the launch */
 
 __dma_aligned uint8_t xtc_wram[NR_TASKLETS][XTC_LOCAL_BYTES];
 BARRIER_INIT(xtc_tasklets, NR_TASKLETS);
@@ -47,8 +47,8 @@ static inline void xtc_barrier(void)
     barrier_wait(&xtc_tasklets);
 }
 
-/* The address that buffer `number` would begin at if this DPU had all of it, of which it has part
- * number `xtc_dpu_number`, `each` bytes. */
+/* The start address that buffer `number` would have if all of it were on this DPU, which has only
+   part number `xtc_dpu_number` of `each` bytes. */
 static inline void *xtc_buffer(uint32_t number, uint32_t each)
 {
     uint32_t first = (uint32_t)DPU_MRAM_HEAP_POINTER + xtc_call[2 + number];
@@ -67,7 +67,7 @@ static void xtc_get_bytes(uint8_t *local, uint32_t mram, uint32_t n)
     }
 }
 
-/* Words of MRAM that several tasklets write parts of. */
+/* Words of MRAM whose parts several tasklets write. */
 static void xtc_put_bytes(const uint8_t *local, uint32_t mram, uint32_t n)
 {
     __dma_aligned uint8_t word[8];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of doubles, and those of floats that are computed by them: series whose arguments are
- * made small first. An operation here is a routine of about a hundred to two thousand instructions. */
+/* Functions of doubles, and functions of floats that use them: series with reduced arguments. Each
+   operation here is a routine of about a hundred to two thousand instructions. */
 static inline double xtc_to_double(uint64_t bits)
 {
     double value;
@@ -152,7 +152,7 @@ static double tanh(double x)
     return x != x ? x : fabs(x) > 20 ? xtc_signed(1, x) : xtc_signed(t / (t + 2), x);
 }
 
-/* The sine of the angle and of a quarter more: `quarters` of a circle are taken off first. */
+/* The sine of the angle plus `quarters` quarter turns, after reduction to one quarter. */
 static double xtc_sine(double x, int64_t quarters)
 {
     if (!(fabs(x) < 1e15))
@@ -234,7 +234,7 @@ static double acosh(double x)
 
 static double atanh(double x) { return 0.5 * log1p(2 * x / (1 - x)); }
 
-/* A series of positive terms; for large arguments a continued fraction of the rest to 1. */
+/* A series of positive terms; for large arguments a continued fraction of the complement to 1. */
 static double erfc(double x)
 {
     double size = fabs(x), square = x * x, rest;
@@ -281,7 +281,7 @@ static double pow(double x, double y)
     return x < 0 && odd ? -size : size;
 }
 
-/* What is left of x when y was taken off as often as it fits. */
+/* The remainder of x divided by y. */
 static double fmod(double x, double y)
 {
     double left = fabs(x), step = fabs(y);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <built_ins.h>
 
-/* The product of two numbers that fit in 8 bits: one instruction. */
+/* The product of two 8-bit numbers, as one instruction. */
 static inline int32_t xtc_mul8(int32_t a, int32_t b)
 {
     int32_t product;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What device code asks of the simulator, one instruction each: opcodes that RISC-V leaves free. */
+/* Requests of device code to the simulator, one instruction each, with unused RISC-V opcodes. */
 #ifndef XTC_SERVICES_H
 #define XTC_SERVICES_H
 
@@ -9,8 +9,8 @@ enum xtc_service {
     XTC_DMA_READ, /* MRAM address, WRAM address, bytes */
     XTC_DMA_WRITE,
     XTC_BARRIER, /* barrier */
-    XTC_ACQUIRE, /* address of an atomic bit; returns whether it was taken before */
-    XTC_LOCK,    /* the same, tried until it is free */
+    XTC_ACQUIRE, /* address of an atomic bit; returns whether it was already taken */
+    XTC_LOCK,    /* the same, retried until it is free */
     XTC_RELEASE,
     XTC_NOTIFY,
     XTC_WAIT_FOR, /* tasklet */
@@ -22,16 +22,16 @@ enum xtc_service {
     XTC_PERF_GET,
     XTC_PRINT, /* format, arguments */
     XTC_FAULT, /* kind */
-    XTC_END,   /* of the tasklet */
+    XTC_END,   /* the end of the tasklet */
     XTC_STOP,
     XTC_RESUME, /* tasklet */
-    XTC_STACK_LEFT, /* returns bytes of the stack below the pointer */
+    XTC_STACK_LEFT, /* returns the free bytes below the stack pointer */
 
-    XTC_HELPERS = 32, /* arithmetic that the machine does in software: operands in a0.. */
-    XTC_BYTES = 64    /* multiplications of bytes and other instructions of the machine's own */
+    XTC_HELPERS = 32, /* arithmetic that the machine does in software; operands in a0.. */
+    XTC_BYTES = 64    /* byte multiplications and other instructions of the machine */
 };
 
-/* Faults that the runtime raises by itself. */
+/* Faults that the runtime raises. */
 enum xtc_runtime_fault {
     XTC_FAULT_HEAP_FULL = 1,
     XTC_FAULT_DIVIDE_BY_ZERO = 2,
@@ -54,7 +54,7 @@ enum xtc_runtime_fault {
         xtc_result;                                                                                \
     })
 
-/* One instruction of two operands that has no effect but its result. */
+/* One instruction with two operands and no side effects. */
 #define XTC_INSTRUCTION(id, a, b)                                                                  \
     __extension__({                                                                                \
         uint32_t xtc_result;                                                                       \

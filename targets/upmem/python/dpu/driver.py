@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of DPUs by the kit's module: `dpu.driver.DpuSet`; `driver.allocate(2)` is of 2020."""
+"""The SDK's module of DPU sets: `dpu.driver.DpuSet`; `driver.allocate(2)` is the API of 2020."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = [
 
 
 def allocate(nr_dpus: int = ALLOCATE_ALL, profile: str = "") -> DpuSet:
-    """DPUs as a set. Raises DpuError where they cannot be had."""
+    """Allocate DPUs as a set. Raises DpuError if that fails."""
     return DpuSet(nr_dpus=nr_dpus, profile=profile)
 
 
 def allocate_ranks(nr_ranks: int = ALLOCATE_ALL, profile: str = "") -> DpuSet:
-    """Ranks of 64 DPUs as a set. Raises DpuError where they cannot be had."""
+    """Allocate ranks of 64 DPUs as a set. Raises DpuError if that fails."""
     return DpuSet(nr_ranks=nr_ranks, profile=profile)

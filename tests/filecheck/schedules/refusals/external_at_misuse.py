@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
 # RUN: not xtc-loop %S/Inputs/external.mlir --run 2>&1 | FileCheck %s --check-prefix=FILE
-# FILE:      'i' of linalg.matmul calls 'f', which is not run: it cannot be told what it would touch
+# FILE:      'i' of linalg.matmul calls 'f', which is not run: its memory accesses are unknown
 # FILE-NEXT:   hint: xtc.compile runs graphs whose schedules call functions
 """An external function stands for plain loops inside one, has a name in C, and sources."""
 

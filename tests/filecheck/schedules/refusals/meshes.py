@@ -64,7 +64,7 @@ refused(host)
 # CHECK-NEXT:   hint: threads share a loop by parallelize
 # A mesh is a symbol of the program, beside the graph's function.
 refused(lambda: xtc.Schedule(product()).define_memory_mesh(product().name, {"mx": 2}))
-# CHECK:      a mesh is called '{{.*}}', like the graph
+# CHECK:      a mesh has the name '{{.*}}' of the graph
 
 
 def twice():
@@ -74,4 +74,4 @@ def twice():
 
 
 refused(twice)
-# CHECK:      a mesh is called 'm', like the other mesh
+# CHECK:      a mesh has the name 'm' of the other mesh

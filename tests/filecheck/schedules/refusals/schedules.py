@@ -19,10 +19,10 @@ refused(lambda: xtc.Schedule(product())["D" * 300])
 refused(lambda: xtc.Schedule("product"))
 # CHECK:      xtc.Schedule takes a graph, not 'product'
 refused(lambda: xtc.Schedule.of(product(), 4))
-# CHECK:      schedule=4 is no schedule
+# CHECK:      schedule=4 is not a schedule
 # CHECK-NEXT:   hint: pass an xtc.Schedule, a mapping, YAML text or a Path
 refused(lambda: xtc.Schedule.of(product(), {4: {}}))
-# CHECK:      a schedule is of an operator's name, not of 4
+# CHECK:      a key of a schedule is an operator's name, not 4
 refused(lambda: xtc.Schedule.of(product(), Path("nowhere.yaml")))
 # CHECK:      cannot read nowhere.yaml: [Errno 2] No such file or directory: 'nowhere.yaml'
 rows = O.tensor(("N", 8), name="X")

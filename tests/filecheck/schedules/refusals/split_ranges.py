@@ -56,12 +56,12 @@ refused_data({"i": {}, "i#8": {}, "i[:4]": {}, "i[4:16]": {}})
 C = new()
 C.split("i", {"low": 0, "high": 16})
 refused(lambda: C.split("i", {"low": 0, "high": 8}))
-# CHECK:      C is split already
+# CHECK:      C is already split
 # CHECK-NEXT:   hint: split its segments
 C = new()
 C.split("j", {"low": 0, "high": 16})
 refused(lambda: C.split("i", {"low": 0, "high": 8}))
-# CHECK:      C is split already
+# CHECK:      C is already split
 # CHECK-NEXT:   hint: split its segments
 refused_data({"i#8": {}, "j[:16]": {"i": {}}, "j[16:]": {}})
 # CHECK:      'i' of C is looped over outside of the segment already

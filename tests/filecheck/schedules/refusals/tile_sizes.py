@@ -18,7 +18,7 @@ refused(lambda: new().tile("i", {"i1": 1 << 31}))
 # CHECK:      'i1' of C covers 2147483648 elements of 32: this is no tile
 # CHECK-NEXT:   hint: choose a size from 1 to 32
 refused(lambda: new().tile("i", {"i1": 10**30}))
-# CHECK:      C: tile: the number of 'i1' is 1000000000000000000000000000000, beyond any size
+# CHECK:      C: tile: the number of 'i1' is 1000000000000000000000000000000, which is out of range
 refused(lambda: new().tile("i", {"i1": 4.0}))
 # CHECK:      C: tile: the number of 'i1' is 4.0, not an integer
 refused(lambda: new().tile("i", {"i1": True}))

@@ -7,7 +7,7 @@ from Inputs.refusal import new, refused, refused_data
 refused(lambda: new().unroll({"i": -4}))
 # CHECK:      'i' of C cannot be unrolled by -4
 refused(lambda: new().unroll({"i": 10**30}))
-# CHECK:      C: unroll: the number of 'i' is 1000000000000000000000000000000, beyond any size
+# CHECK:      C: unroll: the number of 'i' is 1000000000000000000000000000000, which is out of range
 refused(lambda: new().unroll({"i": 2.5}))
 # CHECK:      C: unroll: the number of 'i' is 2.5, not an integer
 refused(lambda: new().unroll(["i"]))

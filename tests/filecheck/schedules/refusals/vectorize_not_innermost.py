@@ -28,7 +28,7 @@ refused_data({"k": {}, "i": {}, "j": "vectorize", "j#16": "vectorize"})
 # CHECK:      'j#16' of C is inside 'j', which is vectorized as a whole
 # CHECK-NEXT:   hint: vectorize 'j#16' alone
 refused_data({"k": {}, "i": {}, "j": {"vectorize": 0}})
-# CHECK:      C: 'j' cannot have vectors of 0 elements
+# CHECK:      C: 'j' cannot be vectorized by 0 elements
 refused_data({"k": {}, "i": {}, "j": {"vectorize": "wide"}})
 # CHECK:      C: vectorize of 'j' takes elements or 'reassociate', not 'wide'
 # Vectors of some registers, not of a matrix.

@@ -75,7 +75,7 @@ def _rows(call: Call, first: int, streams: int) -> list[Tensor]:
 
 
 def _scanned(call: Call, carried: Sequence[Value], rows: Sequence[Tensor]) -> list[Value] | None:
-    """The scan as one loop in the IR; None where its body needs what is known at import."""
+    """The scan as one loop in the IR; None if its body needs what is known at import."""
 
     def step(old: list[Tensor], row: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         results = [as_tensor(value) for value in call.run(call.required("body"), [*old, *row])]

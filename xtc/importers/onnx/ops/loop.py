@@ -26,7 +26,7 @@ def loop(call: Call) -> list[Value]:
 
 
 def _as_scan(call: Call, count: int) -> list[Value] | None:
-    """The loop as one in the IR; None where it is short, or unknown how long it is, or where its
+    """The loop as one in the IR; None if it is short, or unknown how long it is, or where its
     body needs the value of a counter."""
     carried = [call.value(n) for n in range(2, len(call.inputs))]
     goes_on: Value = call.value(1) if call.has(1) else np.array(True)
@@ -100,7 +100,7 @@ def _count(call: Call) -> int:
 def _still(running: Tensor | None, goes_on: Tensor, count: int, *, collects: bool) -> Tensor:
     """Whether a loop whose condition is computed is still running; all its iterations are written.
 
-    Raises ValueNeeded where they are too many, or where their number is a size of a result.
+    Raises ValueNeeded if they are too many, or where their number is a size of a result.
     """
     if count > MOST_CHOSEN or collects:
         raise ValueNeeded(goes_on, "a loop whose length is known only when the graph runs")

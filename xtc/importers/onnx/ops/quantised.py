@@ -68,7 +68,7 @@ def quantized(x: Tensor, scale: Tensor, zero: Tensor | None, dtype: str) -> Tens
 
 
 def _wide(call: Call, position: int) -> Tensor | None:
-    """An operand's numbers, where its elements may have few bits; None where it is left out."""
+    """An operand's numbers, where its elements may have few bits; None if it is left out."""
     if not call.has(position):
         return None
     value = narrowed(call.value(position))

@@ -333,7 +333,7 @@ def _unrolled(
 
 
 def _lengths(call: Call, length: int) -> Tensor | None:
-    """The lengths of a batch's sequences as a column; None where all are the longest."""
+    """The lengths of a batch's sequences as a column; None if all are the longest."""
     if not call.has(4):
         return None
     value = call.value(4)

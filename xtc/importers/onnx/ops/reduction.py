@@ -68,7 +68,7 @@ def _floats(x: Tensor) -> Tensor:
 
 
 def _log_sum_exp(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    """Of differences to the largest, so that nothing overflows; it is 0 where that is infinite."""
+    """Of differences to the largest, so that nothing overflows; it is 0 if that is infinite."""
     largest = O.reduce_max(_floats(x), axes=axes, keepdims=True)
     finite = O.where(O.is_inf(largest), 0.0, largest)
     total = sum_of(O.exp(O.sub(x, finite)), axes, True)

@@ -30,7 +30,7 @@ def _axis(axis: int, rank: int) -> int:
 
 
 def _same_scales(call: Call) -> None:
-    """Raise Unsupported where an int8 result has another scale than an operand."""
+    """Raise Unsupported if an int8 result has another scale than an operand."""
     if call.results[0].dtype != "int8" or call.results[0].scales is None:
         return
     for position in range(call.count):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of WRAM's heap: what is allocated here stays until mem_reset. */
+/* The heap in WRAM: allocations live until mem_reset. */
 #ifndef DPU_ALLOC_H
 #define DPU_ALLOC_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <xtc_services.h>
 
-/* Aligned to 8 bytes. A fault where the heap is full. */
+/* Aligned to 8 bytes. Faults if the heap is full. */
 XTC_INLINE void *mem_alloc(size_t size)
 {
     return (void *)(uintptr_t)XTC_SERVICE(XTC_HEAP_ALLOC, size, 0, 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where data stands, and other attributes. */
+/* Placement of data, and other attributes. */
 #ifndef DPU_ATTRIBUTES_H
 #define DPU_ATTRIBUTES_H
 
-/* Instructions of these are of the line that calls them. */
+/* Instructions of these functions belong to the line that calls them. */
 #define XTC_INLINE static inline __attribute__((always_inline, nodebug, unused))
 
 #define __weak __attribute__((weak))

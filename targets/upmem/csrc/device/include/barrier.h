@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Barriers: tasklets go on when as many as the barrier counts have come. */
+/* Barriers: tasklets continue once the given number of them have arrived. */
 #ifndef DPU_BARRIER_H
 #define DPU_BARRIER_H
 
@@ -9,7 +9,7 @@
 
 typedef struct barrier_t {
     uint8_t wait_queue;
-    uint8_t count; /* of tasklets still to come */
+    uint8_t count; /* tasklets that have not arrived */
     uint8_t initial_count;
     uint8_t lock;
 } barrier_t;

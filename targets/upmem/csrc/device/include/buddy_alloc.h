@@ -7,7 +7,7 @@
 
 /* Take `size_in_bytes`, a power of two, from the heap. */
 void buddy_init(size_t size_in_bytes);
-/* Memory aligned to 8 bytes, or NULL where there is none; at least 32 bytes are taken. */
+/* Memory aligned to 8 bytes, or NULL if there is none; a block has at least 32 bytes. */
 void *buddy_alloc(size_t size);
 void buddy_free(void *pointer);
 void *buddy_realloc(void *pointer, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instructions of the machine that C has no word for. */
+/* Machine instructions without a C operator. */
 #ifndef DPU_BUILT_INS_H
 #define DPU_BUILT_INS_H
 
@@ -22,7 +22,7 @@
 
 #define __builtin_nop_() __asm__ volatile("nop")
 
-/* For each byte: 1 where a and b are equal, 0 where not. */
+/* For each byte: 1 if a and b are equal, 0 otherwise. */
 #define __builtin_cmpb4_rrr(c, a, b) ((c) = XTC_INSTRUCTION(XTC_BYTES + 12, a, b))
 /* Counts of one bits, leading zeros, leading ones, leading bits that equal the sign. */
 #define __builtin_cao_rr(c, a) ((c) = XTC_INSTRUCTION(XTC_BYTES + 13, a, 0))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which tasklet runs, and how it stops. */
+/* The number of the running tasklet, and ways to stop it. */
 #ifndef DPU_DEFS_H
 #define DPU_DEFS_H
 

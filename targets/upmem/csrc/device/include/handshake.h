@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One tasklet waits for another. */
+/* Synchronization of two tasklets. */
 #ifndef DPU_HANDSHAKE_H
 #define DPU_HANDSHAKE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How numbers of given sizes are printed and read. */
+/* Formats for printing and reading integers of fixed sizes. */
 #ifndef DPU_INTTYPES_H
 #define DPU_INTTYPES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the compiler does by itself; the machine has no floating-point instructions. */
+/* Functions that the compiler provides; the machine has no floating-point instructions. */
 #ifndef DPU_MATH_H
 #define DPU_MATH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transfers between MRAM and WRAM: 8 to 2048 bytes, a multiple of 8, at addresses that are too. */
+/* Transfers between MRAM and WRAM: 8 to 2048 bytes; size and addresses are multiples of 8. */
 #ifndef DPU_MRAM_H
 #define DPU_MRAM_H
 

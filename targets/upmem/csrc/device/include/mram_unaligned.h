@@ -7,7 +7,7 @@
 #include <mram.h>
 #include <stdint.h>
 
-/* `buffer` has room for 16 bytes more than are read. Returns where in it they begin. */
+/* `buffer` must have room for 16 extra bytes. Returns the address of the data in it. */
 void *mram_read_unaligned(const __mram_ptr void *from, void *buffer, unsigned int nb_of_bytes);
 /* Atomic for the tasklets of a DPU. */
 void mram_write_unaligned(const void *from, __mram_ptr void *to, unsigned int nb_of_bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mutexes, an atomic bit each. */
+/* Mutexes, one atomic bit each. */
 #ifndef DPU_MUTEX_H
 #define DPU_MUTEX_H
 

@@ -22,7 +22,7 @@ typedef enum _perfcounter_config_t {
 #define CLOCKS_PER_SEC 400000000
 #endif
 
-/* In steps of 16, as the machine has it. */
+/* In steps of 16, as on the machine. */
 XTC_INLINE perfcounter_t perfcounter_get(void)
 {
     return (perfcounter_t)XTC_SERVICE(XTC_PERF_GET, 0, 0, 0) << 4;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sections of a program whose share of all samples tools can report; without an effect here, as
- * the simulator's profile has every line. */
+/* Sections of a program for sampling profilers; without effect here, because the simulator's
+   profile covers every line. */
 #ifndef DPU_PROFILING_H
 #define DPU_PROFILING_H
 

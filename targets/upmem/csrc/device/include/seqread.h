@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading MRAM from one element to the next, through a buffer of two pages in WRAM. */
+/* Sequential reading of MRAM through a buffer of two pages in WRAM. */
 #ifndef DPU_SEQREAD_H
 #define DPU_SEQREAD_H
 
@@ -15,7 +15,7 @@ typedef uintptr_t seqreader_buffer_t;
 
 typedef struct {
     seqreader_buffer_t wram_cache;
-    uintptr_t mram_addr; /* of the page that the buffer begins with */
+    uintptr_t mram_addr; /* of the first page in the buffer */
 } seqreader_t;
 
 seqreader_buffer_t xtc_seqread_alloc(unsigned int page);
@@ -29,7 +29,7 @@ XTC_INLINE seqreader_buffer_t seqread_alloc(void)
     return xtc_seqread_alloc(SEQREAD_CACHE_SIZE);
 }
 
-/* Begin at an address; returns where the element is in WRAM. */
+/* Start at an address; returns the address of the element in WRAM. */
 XTC_INLINE void *seqread_init(seqreader_buffer_t cache, const __mram_ptr void *mram_addr,
                                  seqreader_t *reader)
 {

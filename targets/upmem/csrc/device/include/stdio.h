@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text for the host, which reads it with dpu_log_read. */
+/* Output of text, which the host reads with dpu_log_read. */
 #ifndef DPU_STDIO_H
 #define DPU_STDIO_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mutexes in memory, a bit each, guarded by a few atomic bits. */
+/* Mutexes in memory, one bit each, guarded by a few atomic bits. */
 #ifndef DPU_VMUTEX_H
 #define DPU_VMUTEX_H
 

@@ -7,7 +7,7 @@ from Inputs.refused import refused
 refused({"a": "memref<?xf32>"}, "%x = memref.load %a[%c0] : memref<?xf32>")
 # CHECK:      memref<?xf32> cannot be written in C
 # CHECK-NEXT:   note:
-# CHECK-NEXT:   hint: use codegen='llvm', which takes what C has no words for
+# CHECK-NEXT:   hint: use codegen='llvm', which supports more than C can express
 
 refused({"a": "memref<4xi4>"}, "%x = memref.load %a[%c0] : memref<4xi4>")
 # CHECK:      memref<4xi4> cannot be written in C

@@ -14,7 +14,7 @@ refused(
 )
 # CHECK:      net.py:7: 'root': math.cbrt cannot be written in C
 # CHECK-NEXT:   note: {{.*}} = math.cbrt
-# CHECK-NEXT:   hint: use codegen='llvm', which takes what C has no words for
+# CHECK-NEXT:   hint: use codegen='llvm', which supports more than C can express
 
 # A function that hands back a value: results are arguments.
 refused({"x": "f32"}, "", "func.func private @g(%x: f32) -> f32 { return %x : f32 }")

@@ -7,7 +7,7 @@ from Inputs.refused import refused
 refused({"p": "i1", "a": "memref<4xi1>"}, "%q = arith.muli %p, %p : i1")
 # CHECK:      arith.muli of truths cannot be written in C
 # CHECK-NEXT:   note: %0 = arith.muli %arg0, %arg0 : i1
-# CHECK-NEXT:   hint: use codegen='llvm', which takes what C has no words for
+# CHECK-NEXT:   hint: use codegen='llvm', which supports more than C can express
 
 refused({"p": "i1"}, "%x = arith.sitofp %p : i1 to f32")
 # CHECK-NEXT: a truth as a signed number cannot be written in C

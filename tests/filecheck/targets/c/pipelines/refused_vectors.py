@@ -10,7 +10,7 @@ V4 = "vector<4xi32>"
 refused({"a": "memref<9xf32>"}, "%x = vector.load %a[%c0] : memref<9xf32>, vector<3xf32>")
 # CHECK:      values of type vector<3xf32> cannot be written in C
 # CHECK-NEXT:   note:
-# CHECK-NEXT:   hint: use codegen='llvm', which takes what C has no words for
+# CHECK-NEXT:   hint: use codegen='llvm', which supports more than C can express
 
 refused({}, "%v = arith.constant dense<[1, 2, 3, 4]> : vector<4xi32>")
 # CHECK-NEXT: a vector of different constants cannot be written in C

@@ -32,6 +32,19 @@ func.func @large(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>, %c: tenso
   return %0 : tensor<1024x1024xf32>
 }
 
+// A panel of a constant with the whole of K would take 2 MiB: blocks of K have panels that stay in the
+// second-level cache while all rows read them.
+
+// CHECK-LABEL: func.func @long
+// CHECK: loop.schedule = [{axis = "j", parallelize}, {axis = "k", pack = array<i64: 1>}, {axis = "i"}, {axis = "k", tile = 512 : i64}, {axis = "i", tile = 6 : i64, unroll = -1 : i64}, {axis = "j", tile = 64 : i64, vectorize}]
+memref.global constant @weights : memref<8192x1024xf32> = dense<1.0>
+func.func @long(%a: tensor<128x8192xf32>, %c: tensor<128x1024xf32>) -> tensor<128x1024xf32> {
+  %w = memref.get_global @weights : memref<8192x1024xf32>
+  %b = bufferization.to_tensor %w : memref<8192x1024xf32> to tensor<8192x1024xf32>
+  %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<128x8192xf32>, tensor<8192x1024xf32>) outs(%c : tensor<128x1024xf32>) -> tensor<128x1024xf32>
+  return %0 : tensor<128x1024xf32>
+}
+
 // Few rows: they are one register tile, and nothing is copied that is read once. Memory is the
 // limit, and long parts of some rows are read side by side.
 

@@ -103,3 +103,40 @@ func.func @groups(%w: memref<8x64x16xf32>, %out: memref<8x128xf32>, %j: index) {
   }
   return
 }
+
+// A blocked reduction has a panel for each block of K in each %j; they follow each other in the array.
+
+// CHECK-LABEL: func.func @blocks
+// CHECK: scf.for %[[J:.*]] =
+// CHECK:   scf.for %[[K:.*]] =
+// CHECK:     %[[B:.*]] = arith.divui %[[K]], %c8
+// CHECK:     %[[FIRST:.*]] = arith.muli %[[J]], %c4
+// CHECK:     %[[NUMBER:.*]] = arith.addi %[[FIRST]], %[[B]]
+// CHECK:     %[[NEXT:.*]] = arith.addi %[[NUMBER]], %c1
+// CHECK:     arith.minsi %[[NEXT]], %c31
+// CHECK:     scf.for %[[I:.*]] =
+// CHECK:       memref.prefetch
+// CHECK-NOT: memref.prefetch
+func.func @blocks(%w: memref<8x4x8x16xf32>, %out: memref<16x128xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  scf.for %j = %c0 to %c8 step %c1 {
+    %column = arith.muli %j, %c16 : index
+    scf.for %k = %c0 to %c32 step %c8 {
+      %b = arith.divui %k, %c8 : index
+      scf.for %i = %c0 to %c16 step %c1 {
+        %old = vector.load %out[%i, %column] : memref<16x128xf32>, vector<16xf32>
+        %sum = scf.for %n = %c0 to %c8 step %c1 iter_args(%s = %old) -> (vector<16xf32>) {
+          %v = vector.load %w[%j, %b, %n, %c0] : memref<8x4x8x16xf32>, vector<16xf32>
+          %t = arith.addf %s, %v : vector<16xf32>
+          scf.yield %t : vector<16xf32>
+        }
+        vector.store %sum, %out[%i, %column] : memref<16x128xf32>, vector<16xf32>
+      }
+    }
+  }
+  return
+}

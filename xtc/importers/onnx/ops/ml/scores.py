@@ -40,7 +40,7 @@ def transformed(scores: Tensor, how: str) -> Tensor:
 
 
 def labels_of(call: Call, name: str) -> Array | None:
-    """The integer labels of the classes; None where they are texts, which no graph holds."""
+    """The integer labels of the classes; None if they are texts, which no graph holds."""
     given = call.attribute(name, [])
     return np.asarray(given, np.int64) if given else None
 

@@ -49,7 +49,7 @@ class Forest:
 
     @property
     def depth(self) -> int:
-        """The most steps from a root to a leaf. Raises Unsupported where there is a circle."""
+        """The most steps from a root to a leaf. Raises Unsupported if there is a circle."""
         level, count = set(self.roots.tolist()), 0
         while True:
             inner = [n for n in level if (self.children[n] != n).any()]
@@ -85,7 +85,7 @@ class Forest:
         return O.gather(constant(np.ascontiguousarray(array)), at, axis=0)
 
     def named_targets(self, leaves: Tensor) -> Tensor | None:
-        """Which targets any leaf of a sample names; None where each leaf names all."""
+        """Which targets any leaf of a sample names; None if each leaf names all."""
         inner = (self.children != np.arange(len(self.splits))[:, None]).any(axis=1)
         if self.named[~inner].all():
             return None
