@@ -34,11 +34,11 @@ class Wgmma:
     def mma(self, a: SharedTensor | RegisterTensor, b: SharedTensor, d: RegisterTensor) -> None:
         """Begin `d += a @ b`; shared operands and the sum are not touched before `wait_group`.
 
-        `k` is a multiple of 16, of 32 for elements of 8 bits, of 8 for tfloat32; of these `k` is the
-        dimension that is contiguous in shared memory. The sums of small floats have fewer bits on a
-        GPU than float32. Of a tfloat32 the upper 19 bits are read: cast to it to round. Raises UserError for other shapes, and for other types than two of
-        float16, bfloat16, float8_e4m3, float8_e5m2 or tfloat32 into float32, or of int8 or uint8
-        into int32.
+        `k` is a multiple of 16, of 32 for elements of 8 bits, of 8 for tfloat32; of the latter two,
+        `k` is the dimension that is contiguous in shared memory. The sums of small floats have
+        fewer bits on a GPU than float32. Of a tfloat32 the upper 19 bits are read: cast to it to
+        round. Raises UserError for other shapes, and for other types than two of float16, bfloat16,
+        float8_e4m3, float8_e5m2 or tfloat32 into float32, or of int8 or uint8 into int32.
         """
         for value, kinds in ((a, SharedTensor | RegisterTensor), (b, SharedTensor)):
             if not isinstance(value, kinds):

@@ -456,18 +456,6 @@ def dims_of(op: Operation, name: str = "dims") -> list[int]:
     return list(DenseI64ArrayAttr(op.attributes[name]))
 
 
-def dropped_dimensions(sizes: Sequence[int], shape: Sequence[int]) -> set[int]:
-    """The dimensions of size 1 that a view of `sizes` loses where it has this shape."""
-    left, dropped = list(shape), set()
-    for dim, size in enumerate(sizes):
-        surplus = len(sizes) - dim - len(left)
-        if left and left[0] == size and not (size == 1 and surplus > 0):
-            left.pop(0)
-        else:
-            dropped.add(dim)
-    return dropped
-
-
 def number_of(op: Operation, name: str) -> int:
     """The integer that an operation has."""
     return int(IntegerAttr(op.attributes[name]).value)
