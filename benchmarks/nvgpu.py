@@ -41,8 +41,8 @@ COPIES = {"4 KiB": 1 << 12, "1 MiB": 1 << 20, "64 MiB": 1 << 26}
 KERNELS = """
 #include "cuda_sim.h"
 static void nothing(const uint64_t *arguments) { (void)arguments; }
-static const cuda_shape one = {{1, 1, 1}, {1, 1, 1}, 0, {1, 1, 1}},
-                        many = {{64, 1, 1}, {256, 1, 1}, 0, {1, 1, 1}};
+static const cuda_shape one = {{1, 1, 1}, {1, 1, 1}, 0, {1, 1, 1}, 0},
+                        many = {{64, 1, 1}, {256, 1, 1}, 0, {1, 1, 1}, 0};
 void empty(const uint64_t *arguments) { cuda_launch(nothing, arguments, &one); }
 void threads(const uint64_t *arguments) { cuda_launch(nothing, arguments, &many); }
 """

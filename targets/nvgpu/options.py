@@ -54,8 +54,8 @@ class NvgpuOptions:
         opt_level: optimisation level, 0 to 3.
         tf32: whether float32 contractions may round their operands to TF32 (10 bits of mantissa),
             for tensor cores.
-        bulk_pipelines: whether a loop of copies and dots in a tile kernel may become a pipeline of
-            bulk copies and warpgroups, on sm_90a.
+        bulk_pipelines: whether a loop of copies and dots in a tile kernel, or a graph's
+            contraction, may become a pipeline of bulk copies and warpgroups, on sm_90a.
         cubins: architectures, such as "sm_86", to assemble the PTX for, with NVIDIA's assembler,
             for "hw". "auto" is `arch` if the assembler is found, or else "none": the GPU's driver
             then compiles the PTX when it loads it.

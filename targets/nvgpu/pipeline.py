@@ -89,11 +89,20 @@ def offloaded(options: NvgpuOptions) -> Stage:
         "offloaded",
         (
             # While contractions can be told from other loops.
-            UseTensorCores(options.tf32, machine.sms, machine.shared_bytes_sm, hopper),
-            # Its kernels are tile kernels with layouts: the rest is done as for the user's.
-            MapTensors(hopper),
+            UseTensorCores(
+                options.tf32,
+                machine.sms,
+                machine.shared_bytes_sm,
+                warpgroups=hopper,
+                bulk_copies=hopper and options.bulk_pipelines,
+                block_bytes=machine.shared_bytes_block,
+            ),
+            # Its kernels are tile kernels: the rest is done as for the user's, but that launches
+            # make maps.
+            InferTileLayouts(),
+            MapTensors(hopper, by_launch=True),
             PlaceTileBuffers(machine.shared_bytes_block),
-            LowerTiles(),
+            LowerTiles(stores_matrices=hopper),
             # Long rows are shared by the threads of a block.
             ReduceInBlocks(machine.sms),
             # Copies are loops too, which threads share.
@@ -176,6 +185,7 @@ def _pipelined(options: NvgpuOptions) -> tuple[Step, ...]:
 def tile_pipeline(options: NvgpuOptions) -> Pipeline:
     """All stages of tile kernels, in order."""
     machine = options.machine
+    hopper = machine.capability >= (9, 0)
     return Pipeline(
         (
             # Loops carry every variable that they may change; most of them do not.
@@ -189,11 +199,11 @@ def tile_pipeline(options: NvgpuOptions) -> Pipeline:
             Stage(
                 "bufferized",
                 (
-                    MapTensors(machine.capability >= (9, 0)),
+                    MapTensors(hopper),
                     PlaceTileBuffers(machine.shared_bytes_block),
                 ),
             ),
-            Stage("offloaded", (LowerTiles(), "canonicalize", "cse")),
+            Stage("offloaded", (LowerTiles(hopper), "canonicalize", "cse")),
             lowered(options.platform),
         )
     )

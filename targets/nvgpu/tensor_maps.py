@@ -21,7 +21,7 @@ _MAGIC = 0x786D6170
 _LAYOUT = struct.Struct("<4IQ5Q4Q5I3I")
 """`cuda_tensor_map` of `csrc/cuda_sim.h`."""
 
-_TYPES: Mapping[str, int] = MappingProxyType(
+MAP_TYPES: Mapping[str, int] = MappingProxyType(
     {"i8": 0, "i16": 1, "i32": 3, "i64": 5, "f16": 6, "f32": 7, "f64": 8, "bf16": 9}
 )
 """Element types: `CUtensorMapDataType` of "CUDA Driver API"."""
@@ -82,7 +82,7 @@ def _encoded(map: TensorMap, options: NvgpuOptions) -> bytes:
     position = -(-ctypes.addressof(whole) // ALIGNMENT) * ALIGNMENT
     status = encode(
         ctypes.c_void_p(position),
-        ctypes.c_int(_TYPES[map.element]),
+        ctypes.c_int(MAP_TYPES[map.element]),
         ctypes.c_uint32(rank),
         ctypes.c_void_p(map.address),
         (ctypes.c_uint64 * rank)(*reversed(map.sizes)),

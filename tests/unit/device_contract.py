@@ -61,6 +61,7 @@ class Kind:
         image: the kernels' code.
         impatient: a device that stops kernels after 0.2 seconds, where kernels can be stopped.
         has_grid: whether launches may give a grid.
+        has_clusters: whether they may say how many blocks a cluster has.
         runs_blocks: whether each block of a grid is run, which the stand-in does not do.
         is_asynchronous: whether kernels run beside the host.
         has_process: whether the device is a process of its own.
@@ -74,6 +75,7 @@ class Kind:
     image: Callable[[], bytes]
     impatient: Callable[[], DriverDevice] | None = None
     has_grid: bool = False
+    has_clusters: bool = False
     runs_blocks: bool = False
     is_asynchronous: bool = False
     has_process: bool = False
@@ -122,6 +124,7 @@ KINDS = (
         lambda: image("CONTRACT_NVGPU", OWN[1]),
         impatient=lambda: NvgpuDevice(NvgpuOptions(timeout_s=0.2)),
         has_grid=True,
+        has_clusters=True,
         runs_blocks=True,
         is_asynchronous=True,
         has_process=True,
@@ -132,6 +135,7 @@ KINDS = (
         _no_stand_in,
         lambda: image("CONTRACT_STAND_IN"),
         has_grid=True,
+        has_clusters=True,
         is_poisoned=False,
     ),
 )

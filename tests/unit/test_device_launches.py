@@ -57,6 +57,19 @@ def test_a_launch_gives_the_grid(kernels: Kernels) -> None:
         assert [word for word in out.numpy().tolist() if word] == list(expected)
 
 
+def test_a_launch_gives_clusters(kernels: Kernels) -> None:
+    out = kernels.device.zeros(8, "int32")
+    if not kernels.kind.has_clusters:
+        with pytest.raises(LaunchError, match="this device launches kernels without clusters"):
+            kernels.device.launch(kernels.blocks, [out], cluster=[1])
+        return
+    kernels.device.launch(kernels.blocks, [out], grid=[4], cluster=[2])
+    expected = range(1, 5) if kernels.kind.runs_blocks else [1]
+    assert [word for word in out.numpy().tolist() if word] == list(expected)
+    with pytest.raises(UserError, match=r"\(2, 0\) is no cluster"):
+        kernels.device.launch(kernels.blocks, [out], cluster=[2, 0])
+
+
 def test_what_is_no_grid_is_refused(kernels: Kernels) -> None:
     for grid in ([0], [1, 2, 3, 4], [-1], [1 << 32]):
         with pytest.raises(UserError, match="is not a grid"):

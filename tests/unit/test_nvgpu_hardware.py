@@ -23,6 +23,7 @@ from xtc.core.errors import (
     DeviceNotFound,
     DeviceTimeout,
     LaunchError,
+    UserError,
 )
 from xtc_targets.nvgpu.device import NvgpuDevice
 from xtc_targets.nvgpu.hardware import capabilities, first_gpu, unavailable
@@ -134,6 +135,60 @@ def test_bytes_outside_an_allocation_are_not_touched(device: NvgpuDevice) -> Non
 def test_dynamic_shared_memory_is_asked_for(kernels: Kernels, library: Path) -> None:
     kernels.device.launch(kernels.shared)
     assert log(library)[-2:] == ["attribute 8=100000", "launch 1,1,1 32,4,1 100000 kernels"]
+
+
+def test_a_launch_makes_maps_of_its_arguments(kernels: Kernels, library: Path) -> None:
+    device = kernels.device
+    said, values = device.zeros(128, "uint8"), device.zeros((41, 24), "int16")
+    device.launch(kernels.mapped, [said, values])
+    assert bytes(said.numpy()).rstrip(b"\0") == b"type 6 swizzle 1"
+    noted = [line for line in log(library) if line.startswith("map")]
+    assert noted == ["map type 6 rank 2 size 24,40 box 16,8 swizzle 1"]
+
+
+def test_a_map_that_the_driver_refuses_is_told(
+    kernels: Kernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = kernels.device
+    function, memory = kernels.mapped, device.zeros(128, "uint8")
+    monkeypatch.setenv("STAND_IN_FAILS", "cuTensorMapEncodeTiled=1")
+    with pytest.raises(LaunchError, match="the map of a tensor: CUDA_ERROR_INVALID_VALUE"):
+        device.launch(function, [memory, memory])
+    monkeypatch.setenv("STAND_IN_FAILS", "")
+    device.launch(function, [memory, memory])
+
+
+def test_a_launch_says_how_many_blocks_a_cluster_has(kernels: Kernels, library: Path) -> None:
+    device = kernels.device
+    values = device.array(np.arange(6, dtype=np.int32))
+    device.launch(kernels.scale, [values, 5, -3], cluster=[2, 1])
+    device.launch(kernels.scale, [values, 5, 2], grid=[6, 4], cluster=(3, 2))
+    queue = device.queue()
+    queue.launch(kernels.scale, [values, 1, 1], cluster=[4])
+    queue.wait()
+    assert values.numpy().tolist() == [0, -6, -12, -18, -24, 5]
+    noted = [line for line in log(library) if line.startswith(("launch", "cluster"))]
+    assert noted == [
+        "cluster 2,1,1",
+        "launch 4,2,1 64,1,1 0 kernels",
+        "cluster 3,2,1",
+        "launch 6,4,1 64,1,1 0 kernels",
+        "cluster 4,1,1",
+        "launch 4,2,1 64,1,1 0 kernels",
+    ]
+
+
+def test_clusters_that_no_launch_has_are_refused(kernels: Kernels) -> None:
+    device = kernels.device
+    values = device.array(np.arange(6, dtype=np.int32))
+    given = [values, 5, 1]
+    with pytest.raises(LaunchError, match="'scale' has a grid of 4 blocks in x, and clusters of 3"):
+        device.launch(kernels.scale, given, cluster=[3])
+    with pytest.raises(LaunchError, match="kernel 'scale': CUDA_ERROR_INVALID_CLUSTER_SIZE"):
+        device.launch(kernels.scale, given, grid=[16], cluster=[16])
+    with pytest.raises(UserError, match=r"\(0,\) is no cluster"):
+        device.launch(kernels.scale, given, cluster=[0])
+    device.launch(kernels.scale, given, cluster=[2])
 
 
 def test_kernels_that_do_not_fit_are_refused(kernels: Kernels) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import xtc
-from tests.unit.tensor_core_contractions import Shape, product, with_sms
+from tests.unit.tensor_core_contractions import Shape, bias_and_relu, product, with_sms
 from xtc.core.errors import DeviceFault
 from xtc.evaluate import MismatchError
 from xtc.ir.mlir import IntegerAttr, IntegerType, Operation, all_operations
@@ -74,9 +74,9 @@ def test_the_kernel_is_what_is_damaged_below(
 
 
 WARPGROUP_NUMBERS = {BARRIER: 3, COMMIT: 3, WAIT: 1, FENCE: 1}
-"""Of the kernel whose tiles warpgroups multiply. The simulator multiplies at once, when all 128
-threads have come: what a missing wait, or a barrier before or after multiplications, does is seen
-by the interpreter of tile kernels alone."""
+"""Of the kernel whose tiles warpgroups multiply that also copy them. The simulator multiplies at
+once, when all 128 threads have come: what a missing wait, or a barrier before or after
+multiplications, does is seen by the interpreter of tile kernels alone."""
 
 
 MUTATIONS = [
@@ -109,7 +109,7 @@ def test_nothing_can_be_left_away(
     [(BARRIER, 2), *((COMMIT, n) for n in range(3)), (WAIT, 0), (FENCE, 0)],
 )
 def test_nothing_can_be_left_away_by_warpgroups(
-    gpu: NvgpuDevice, monkeypatch: pytest.MonkeyPatch, name: str, number: int
+    monkeypatch: pytest.MonkeyPatch, name: str, number: int
 ) -> None:
     def change(module: Operation) -> None:
         ops = found(module, name)
@@ -119,7 +119,71 @@ def test_nothing_can_be_left_away_by_warpgroups(
     with_sms(monkeypatch, 1)
     damage(monkeypatch, change)
     with (
-        xtc.compile(product(SHAPE, "float16"), target=gpu) as module,
+        NvgpuDevice() as gpu,
+        xtc.compile(product(SHAPE, "float16"), target=gpu, bulk_pipelines=False) as module,
+        pytest.raises((MismatchError, DeviceFault)),
+    ):
+        module.check()
+
+
+BULK = "nvvm.cp.async.bulk"
+ARRIVE, EXPECT, WAIT_PHASE = (
+    f"nvvm.mbarrier.{name}" for name in ("arrive", "arrive.expect_tx", "try_wait.parity")
+)
+LOAD_TILE, STORE_TILE = f"{BULK}.tensor.shared.cluster.global", f"{BULK}.tensor.global.shared.cta"
+BULK_NUMBERS = {
+    BARRIER: 5,
+    FENCE: 1,
+    ARRIVE: 2,
+    EXPECT: 1,
+    WAIT_PHASE: 2,
+    LOAD_TILE: 2,
+    STORE_TILE: 1,
+    f"{BULK}.wait_group": 2,
+    "nvvm.wgmma.wait.group.sync.aligned": 2,
+}
+"""Of the kernel that is divided, with a bias. Two barriers follow the making of mbarriers, and one
+each the copy of the bias, the reading of the last tile's result, and its writing. Without that for
+the bias, threads of the simulator have still met at multiplications: the interpreter of tile
+kernels sees it (test_nvgpu_contraction_races.py)."""
+
+
+def test_the_divided_kernel_is_what_is_damaged_below(
+    gpu: NvgpuDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: dict[str, int] = {}
+    with_sms(monkeypatch, 1)
+    damage(
+        monkeypatch, lambda module: counts.update({n: len(found(module, n)) for n in BULK_NUMBERS})
+    )
+    with xtc.compile(product(BULK_SHAPE, "float16", bias_and_relu), target=gpu) as module:
+        module.check()
+    assert counts == BULK_NUMBERS
+
+
+BULK_SHAPE = Shape(192, 192, 6 * 64)
+"""Nine tiles of 64 x 64, which two blocks have."""
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        *((name, 0) for name in (FENCE, EXPECT, LOAD_TILE, STORE_TILE)),
+        *((name, number) for name in (ARRIVE, WAIT_PHASE) for number in (0, 1)),
+        *((BARRIER, number) for number in (3, 4)),
+        (LOAD_TILE, 1),
+        *((f"{BULK}.wait_group", number) for number in (0, 1)),
+    ],
+)
+def test_nothing_can_be_left_away_where_a_warp_copies(
+    monkeypatch: pytest.MonkeyPatch, name: str, number: int
+) -> None:
+    with_sms(monkeypatch, 1)
+    damage(monkeypatch, lambda module: drop(found(module, name)[number]))
+    options = NvgpuOptions(sim_schedule="shuffled", sim_races=True)
+    with (
+        NvgpuDevice(options) as gpu,
+        xtc.compile(product(BULK_SHAPE, "float16", bias_and_relu), target=gpu) as module,
         pytest.raises((MismatchError, DeviceFault)),
     ):
         module.check()

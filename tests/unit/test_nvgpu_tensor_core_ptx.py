@@ -32,15 +32,19 @@ def ptx(dtype: str, shape: Shape, arch: str) -> str:
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_two_blocks_share_the_memory_of_an_sm(arch: str) -> None:
-    words = re.search(r"_launch\[32\] = \{(.*)\};", ptx(*PRODUCTS[0][:2], arch))
+@pytest.mark.parametrize("size", [2048, 4096])
+def test_blocks_share_the_memory_of_an_sm(arch: str, size: int) -> None:
+    """Two of them; one where two warpgroups compute a tile."""
+    text = ptx("float16", Shape(size, size, size), arch)
+    words = re.search(r"_launch\[\d+\] = \{(.*)\};", text)
     assert words is not None
     numbers = bytes(int(number) for number in words[1].split(","))
-    nbytes = int.from_bytes(numbers[24:28], "little")
-    machine = MACHINES[arch]
+    threads, nbytes = (int.from_bytes(numbers[at : at + 4], "little") for at in (12, 24))
+    machine, blocks = MACHINES[arch], 2 if threads < 256 else 1
     # A block takes 1 KiB beside what it asks for.
     assert 48 << 10 < nbytes <= machine.shared_bytes_block
-    assert 2 * (nbytes + 1024) <= machine.shared_bytes_sm
+    assert blocks * (nbytes + 1024) <= machine.shared_bytes_sm
+    assert (".maxnreg 168" if blocks == 1 else ".minnctapersm 2") in text
 
 
 @needs_ptxas
@@ -51,6 +55,8 @@ def test_nothing_is_spilled(
 ) -> None:
     text = ptx(dtype, shape, arch)
     by_warpgroups = arch == "sm_90a" and dtype != "float32"
+    is_divided = by_warpgroups and text.count("cp.async.bulk.tensor") > 0
+    assert is_divided is (by_warpgroups and shape.k % 8 == 0 and shape.n % 8 == 0)
     assert ("wgmma.mma_async" if by_warpgroups else instruction) in text
     assert ("mma.sync" in text) is not by_warpgroups
     told = machine_code(text, arch, tmp_path).said

@@ -95,3 +95,16 @@ def test_what_is_accessed_together_meets_each_bank_once(
     for first in range(0, len(written), 8):
         lines = [offset % LINE for offset in written[first : first + 8]]
         assert sorted(lines) == list(range(0, LINE, CHUNK))
+
+
+@pytest.mark.parametrize("row_bytes", [32, 64, 128])
+def test_matrices_that_are_stored_meet_each_bank_once(row_bytes: int) -> None:
+    """stmatrix writes 8 rows of 16 bytes at a time, of results in rows or panels of them."""
+    element: Any = SimpleNamespace(width=16)
+    base: Any = None
+    shape = (64, row_bytes // 2)
+    view = SharedView(base, 0, 0, shape, (shape[1], 1), element, row_bytes)
+    for row in range(0, 64, 8):
+        for chunk in range(row_bytes // CHUNK):
+            found = offsets(view, range(row, row + 8), range(chunk, chunk + 1))
+            assert sorted(offset % LINE for offset in found) == list(range(0, LINE, CHUNK))

@@ -99,6 +99,12 @@ def test_bulk_copies_of_ragged_tensors(shape: tuple[int, int]) -> None:
         ((64, 8, 384), {"dtype": uint8, "b_transposed": True}),
         ((128, 136, 64), {"total": float16, "b_transposed": True}),
         ((64, 24, 64), {"dtype": float8_e5m2, "total": float16, "b_transposed": True}),
+        ((128, 64, 64), {"registers": True, "a_transposed": True}),
+        ((128, 64, 64), {"registers": True, "dtype": float8_e4m3, "b_transposed": True}),
+        ((64, 32, 128), {"registers": True, "dtype": float8_e5m2, "b_transposed": True}),
+        ((128, 64, 64), {"registers": True, "dtype": tfloat32, "b_transposed": True, "warps": 8}),
+        ((64, 64, 256), {"registers": True, "dtype": int8, "b_transposed": True}),
+        ((128, 8, 64), {"registers": True, "dtype": uint8, "b_transposed": True}),
     ],
 )
 def test_multiplications_of_warpgroups(shape: tuple[int, int, int], how: Any) -> None:
@@ -212,6 +218,30 @@ def test_the_instructions_are_those_of_the_machine() -> None:
     assert len(re.findall(r"HGMMA.64x32x16.F16 R\d+, R\d+, gdesc", half_chain)) == 4
     from_registers = re.findall(r"HGMMA.64x32x16.F32 R\d+, R\d+, gdesc", chain)
     assert len(from_registers) == 4
+
+
+@pytest.mark.slow
+@needs_ptxas
+@pytest.mark.parametrize(
+    ("dtype", "instruction", "count"),
+    [
+        (float8_e4m3, "QGMMA.64x64x32.F32.E4M3.E4M3", 4),
+        (float8_e5m2, "QGMMA.64x64x32.F32.E5M2.E5M2", 4),
+        (tfloat32, "HGMMA.64x64x8.F32.TF32", 16),
+        (int8, "IGMMA.64x64x32.S8.S8", 4),
+        (uint8, "IGMMA.64x64x32.U8.U8", 4),
+    ],
+)
+def test_the_first_operand_is_in_registers(dtype: Any, instruction: str, count: int) -> None:
+    """Twice 64 rows, and 64 positions of the sum."""
+    program, arguments, *_ = product(
+        tile_bulk, 128, 64, 64, dtype=dtype, b_transposed=True, registers=True
+    )
+    kernel = program._pick(program._bound(arguments, {}), NvgpuDevice(NvgpuOptions(arch="sm_90a")))
+    needs = kernel.resources
+    assert (needs.spilled_bytes, needs.local_bytes, needs.warnings) == (0, 0, ())
+    found = re.findall(re.escape(instruction) + r" R\d+, R\d+, gdesc", kernel.sass)
+    assert len(found) == count
 
 
 MUTATIONS = [

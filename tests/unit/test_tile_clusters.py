@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.unit import tile_clusters
+from tests.unit.nvgpu_support import image, opened
 from tests.unit.test_tile_bulk import needs_ptxas
 from tests.unit.tile_mutants import marked, with_line
 from xtc import tile
@@ -137,3 +138,30 @@ def test_what_is_refused(what: str, said: str) -> None:
 def test_grids_are_multiples_of_clusters() -> None:
     with pytest.raises(UserError, match="clusters of \\[2, 1, 1\\] blocks do not divide"):
         Refused("nothing").check(3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster", [(1,), (2,), (4, 1, 1), (8,)])
+def test_a_launch_says_how_many_blocks_a_cluster_has(cluster: tuple[int, ...]) -> None:
+    with opened(image("nvgpu_clusters")) as kernels:
+        numbers = kernels.device.zeros(8, "int32")
+        before = kernels.device.counters()["nvgpu.CLUSTER_SYNCS"]
+        kernels.device.launch(kernels.meet, [numbers], cluster=cluster)
+        met = kernels.device.counters()["nvgpu.CLUSTER_SYNCS"] - before
+        assert numbers.numpy().tolist() == list(range(8))
+        assert met == 8 // cluster[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("cluster", "grid", "what"),
+    [
+        ((3,), (), "a grid of 8 blocks in dimension 0, and clusters of 3"),
+        ((16,), (32,), "a cluster of 16 blocks: 8 are the limit"),
+    ],
+)
+def test_clusters_that_do_not_fit_are_faults(
+    cluster: tuple[int, ...], grid: tuple[int, ...], what: str
+) -> None:
+    with opened(image("nvgpu_clusters")) as kernels, pytest.raises(DeviceFault, match=what):
+        kernels.device.launch(kernels.meet, [kernels.device.zeros(32, "int32")], grid, cluster)

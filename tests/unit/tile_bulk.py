@@ -41,9 +41,17 @@ class BulkDouble(tile.Script):
 class WgmmaProduct(tile.Script):
     """c = a b, whose operands lie in shared memory as they are or transposed."""
 
-    def __init__(self, dtype=float16, a_transposed=False, b_transposed=False, warps=4, total=None):
+    def __init__(
+        self,
+        dtype=float16,
+        a_transposed=False,
+        b_transposed=False,
+        warps=4,
+        total=None,
+        registers=False,
+    ):
         super().__init__()
-        self.dtype, self.warps = dtype, warps
+        self.dtype, self.warps, self.registers = dtype, warps, registers
         self.total = total or (float32 if dtype.is_float() else int32)
         self.a_transposed, self.b_transposed = a_transposed, b_transposed
 
@@ -62,12 +70,11 @@ class WgmmaProduct(tile.Script):
         self.fence.proxy_async()  # shown
         self.sync()  # met
         acc = self.register_tensor(dtype=self.total, shape=[m, n], init=0)
+        a = sa.transpose() if self.a_transposed else sa
+        if self.registers:
+            a = self.load_shared(a)
         self.wgmma.fence()  # ordered
-        self.wgmma.mma(
-            sa.transpose() if self.a_transposed else sa,
-            sb.transpose() if self.b_transposed else sb,
-            acc,
-        )
+        self.wgmma.mma(a, sb.transpose() if self.b_transposed else sb, acc)
         self.wgmma.commit_group()  # committed
         self.wgmma.wait_group(0)  # multiplied
         self.store_global(gc, acc, offsets=[0, 0])

@@ -70,6 +70,7 @@ _OPERATIONS = {
     "wgmma_fence": ("", "", ""),
     "wgmma_commit": ("", "", ""),
     "wgmma_wait": ("", "", "n"),
+    "set_registers": ("", "", "count increase"),
 }
 
 

@@ -198,7 +198,11 @@ class DriverDevice(AcceleratorDevice):
         return {name: float(count) for name, count in self.opened().counters().items()}
 
     def launch(
-        self, function: Any, arguments: Sequence[Any] = (), grid: Sequence[int] = ()
+        self,
+        function: Any,
+        arguments: Sequence[Any] = (),
+        grid: Sequence[int] = (),
+        cluster: Sequence[int] = (),
     ) -> None:
         """Run a device function after all commands given so far, and wait for it.
 
@@ -208,8 +212,9 @@ class DriverDevice(AcceleratorDevice):
                 them, have 64 bits; `np.int32` and `np.float32` have 32.
             grid: blocks in x, y and z, the last sizes 1 where they are missing; none is the grid
                 that the image gives the function.
+            cluster: blocks of a cluster, likewise, on a device that has clusters.
         """
-        address, launch = self.call_of(function, arguments, grid)
+        address, launch = self.call_of(function, arguments, grid, cluster)
         self.opened().command("launch", NOW, address, launch, None)
 
     @property
@@ -252,7 +257,11 @@ class DriverDevice(AcceleratorDevice):
         return None
 
     def call_of(
-        self, function: Any, arguments: Sequence[Any], grid: Sequence[int]
+        self,
+        function: Any,
+        arguments: Sequence[Any],
+        grid: Sequence[int],
+        cluster: Sequence[int] = (),
     ) -> tuple[int, Launch]:
         """A launch as the driver takes it: the function's address, its arguments and grid.
 
@@ -263,7 +272,7 @@ class DriverDevice(AcceleratorDevice):
             raise LaunchError(f"{function!r} is not a device function")
         self._loaded(function.image)
         return function.address, launch_of(
-            [self._argument(argument) for argument in arguments], grid
+            [self._argument(argument) for argument in arguments], grid, cluster
         )
 
     def __repr__(self) -> str:

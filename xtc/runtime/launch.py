@@ -53,19 +53,26 @@ class KernelArgument:
         return KernelArgument(number % _WORD, ArgumentType.INT64)
 
 
-def launch_of(arguments: Sequence[KernelArgument], grid: Sequence[int]) -> Launch:
-    """`xtc_launch` for these arguments. Raises UserError for a grid of other than 0 to 3 sizes."""
+def launch_of(
+    arguments: Sequence[KernelArgument], grid: Sequence[int], cluster: Sequence[int] = ()
+) -> Launch:
+    """`xtc_launch` for these arguments.
+
+    Raises UserError for a grid, or a cluster, of other than 0 to 3 sizes.
+    """
     count = len(arguments)
     values = (c_uint64 * count)(*(argument.bits for argument in arguments))
     types = (c_uint8 * count)(*(argument.type for argument in arguments))
-    return Launch((c_uint32 * 3)(*grid_sizes(grid)), count, values, types)
+    blocks = (c_uint32 * 3)(*grid_sizes(grid))
+    return Launch(blocks, count, values, types, (c_uint32 * 3)(*grid_sizes(cluster, "cluster")))
 
 
-def grid_sizes(grid: Sequence[int]) -> tuple[int, ...]:
+def grid_sizes(grid: Sequence[int], what: str = "grid") -> tuple[int, ...]:
     """Blocks in x, y and z; zeros where the image says how many."""
     sizes = tuple(map(operator.index, grid))
     if not sizes:
         return (0, 0, 0)
     if len(sizes) > 3 or not all(1 <= size <= _MAX_BLOCKS for size in sizes):
-        raise UserError(f"{sizes} is not a grid", notes=["a grid has 1 to 3 sizes, each 1 or more"])
+        rule = f"a {what} has 1 to 3 sizes, each 1 or more"
+        raise UserError(f"{sizes} is not a {what}", notes=[rule])
     return (*sizes, *[1] * (3 - len(sizes)))

@@ -80,11 +80,15 @@ class DriverQueue(CommandQueue):
         return self._give(None, "fill", address, 0, nbytes)
 
     def launch(
-        self, function: Any, arguments: Sequence[Any], grid: Sequence[int] = ()
+        self,
+        function: Any,
+        arguments: Sequence[Any],
+        grid: Sequence[int] = (),
+        cluster: Sequence[int] = (),
     ) -> DriverEvent:
         """Start a device function; see `DriverDevice.launch` for its arguments and grid."""
         self._require_open()
-        address, launch = self._device.call_of(function, arguments, grid)
+        address, launch = self._device.call_of(function, arguments, grid, cluster)
         return self._give(tuple(arguments), "launch", address, launch)
 
     def callback(self, function: Callable[[], None], *, parallel: bool = False) -> DriverEvent:

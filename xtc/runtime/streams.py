@@ -33,10 +33,15 @@ class DriverStreams:
         self._opened = device.opened()
 
     def launch(
-        self, stream: int, function: Any, arguments: Sequence[Any], grid: Sequence[int] = ()
+        self,
+        stream: int,
+        function: Any,
+        arguments: Sequence[Any],
+        grid: Sequence[int] = (),
+        cluster: Sequence[int] = (),
     ) -> None:
         """Start a device function after what the stream was given; `DriverDevice.launch`."""
-        address, launch = self._device.call_of(function, arguments, grid)
+        address, launch = self._device.call_of(function, arguments, grid, cluster)
         self._opened.stream_call("launch", stream, address, launch)
 
     def fill_zero(self, stream: int, address: int, nbytes: int) -> None:

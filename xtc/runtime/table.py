@@ -48,6 +48,7 @@ class Launch(ctypes.Structure):
         ("count", c_uint32),
         ("arguments", ctypes.POINTER(c_uint64)),
         ("types", ctypes.POINTER(c_uint8)),
+        ("cluster", c_uint32 * 3),
     )
 
 

@@ -43,12 +43,12 @@ class Wgmma:
     def mma(self, a: SharedTensor | RegisterTensor, b: SharedTensor, d: RegisterTensor) -> None:
         """Begin `d += a @ b`; shared operands and the sum are not touched before `wait_group`.
 
-        `k` is a multiple of 16, of 32 for elements of 8 bits, of 8 for tfloat32; these are both in
-        shared memory, and `k` is the dimension that is contiguous there. The sums of small floats
-        have fewer bits on a GPU than float32. Of a tfloat32 in memory the upper 19 bits are read:
-        cast to it to round. Raises UserError for other shapes, and for other types than two of
-        float16, bfloat16, float8_e4m3, float8_e5m2 or tfloat32 into float32, of float16 or 8-bit
-        floats into float16, which is rounded every 32 bytes of `k`, or of int8 or uint8 into int32.
+        `k` is a multiple of 16, of 32 for elements of 8 bits, of 8 for tfloat32; for these two, `k`
+        is the dimension that is contiguous in shared memory. The sums of small floats have fewer
+        bits on a GPU than float32. Of a tfloat32 the upper 19 bits are read: cast to it to
+        round. Raises UserError for other shapes, and for other types than two of float16, bfloat16,
+        float8_e4m3, float8_e5m2 or tfloat32 into float32, of float16 or 8-bit floats into float16,
+        which is rounded every 32 bytes of `k`, or of int8 or uint8 into int32.
         """
         for value, kinds in ((a, SharedTensor | RegisterTensor), (b, SharedTensor)):
             if not isinstance(value, kinds):
@@ -67,12 +67,6 @@ class Wgmma:
                 ],
             )
         codes = "" if a.dtype.is_any_float16() else a.dtype.name
-        if codes and isinstance(a, RegisterTensor):
-            raise UserError(
-                f"wgmma.mma of {a!r}",
-                notes=[f"{codes} in registers is not supported"],
-                hints=["store it to a shared tensor first"],
-            )
         d.value = tile.wgmma(a.value, b.value, d.value, codes)
 
     def __getattr__(self, name: str) -> Any:

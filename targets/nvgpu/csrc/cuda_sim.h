@@ -31,6 +31,7 @@ typedef struct {
     uint32_t block[3];          // threads of a block
     uint32_t shared_bytes;      // shared memory of a block, static and dynamic together
     uint32_t cluster[3];        // blocks of a cluster; 0: 1
+    uint32_t registers;         // with which a thread begins; 0: not known. .maxnreg
 } cuda_shape;
 
 // Run thread(arguments) once for each thread of the grid, and wait for all.
@@ -169,11 +170,15 @@ void cuda_cluster_sync(void);
 // threads may arrive. mapa.shared::cluster.
 void *cuda_map_shared(const void *shared, uint32_t rank);
 
+// The threads of the warpgroup have this many registers from now on: more, once others have given up
+// enough of the block's, or fewer. A multiple of 8 from 24 to 256. setmaxnreg.
+void cuda_set_registers(uint32_t count, bool increase);
+
 // What this thread has written, and what it has seen at a barrier, is seen by bulk copies and by
 // cuda_wgmma from now on. fence.proxy.async.
 void cuda_proxy_fence(void);
 
-// What a bulk copy of a tensor knows: 128 bytes in global memory, aligned to 64. Dimensions begin with
+// What a bulk copy of a tensor knows: 128 bytes in global memory, or of the launch, aligned to 64. Dimensions begin with
 // the one that is dense. CUtensorMap.
 typedef struct {
     uint32_t magic, rank, element_bytes, swizzle_bytes; // swizzle: 0, 32, 64 or 128
@@ -181,6 +186,19 @@ typedef struct {
     uint32_t box[5], rest[3];
 } cuda_tensor_map;
 #define CUDA_TENSOR_MAP_MAGIC 0x786d6170u
+
+// What a launch makes a map of: the argument that is the address of its memory, the element's number in
+// the driver's API, and an offset in bytes.
+typedef struct {
+    uint64_t argument, element, element_bytes, rank, swizzle_bytes, offset;
+    uint64_t sizes[5], strides[4], box[5];
+} cuda_map_source;
+
+// The arguments of a launch and the addresses of maps behind them, valid until the next launch. At most
+// CUDA_LAUNCH_ARGUMENTS of both together.
+#define CUDA_LAUNCH_ARGUMENTS 128
+const uint64_t *cuda_with_maps(const uint64_t *arguments, uint32_t count,
+                               const cuda_map_source *sources, uint32_t maps);
 
 // Begin to copy a box of a tensor to shared memory, 0 outside of the tensor. Its bytes come to the
 // barrier when it is done; until then its destination holds poison. cp.async.bulk.tensor.
@@ -196,7 +214,7 @@ void cuda_tma_wait(uint32_t groups);
 
 // d += a b by the four warps of a warpgroup, d of 64 rows and `columns` columns; `steps` times 32
 // bytes of each row of A. Elements are of kind 0: float16, 1: bfloat16, 2: float8_e4m3,
-// 3: float8_e5m2; those of 8 bits are neither transposed nor in registers. A lane has columns / 2 of
+// 3: float8_e5m2, 4: TF32, 5: int8, 6: uint8; the last five are not transposed. A lane has columns / 2 of
 // d, and without descriptors 4 registers of A for each step, as PTX lays them out. Operands in shared memory are read now, and must be the same when the group
 // of multiplications has been waited for. wgmma.mma_async.
 typedef struct {

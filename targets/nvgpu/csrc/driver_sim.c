@@ -64,6 +64,7 @@ static void counter_values(const void *block, const xtc_copies *copies, uint64_t
 const sim_driver_target sim_driver_target_ops = {
     .configure = configure,
     .has_grid = true,
+    .has_clusters = true,
     .fill = fill,
     .names = counter_names,
     .values = counter_values,

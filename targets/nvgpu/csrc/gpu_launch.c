@@ -11,7 +11,7 @@
 gpu_thread gpu_threads[GPU_MAX_THREADS], *gpu_running;
 gpu_warp gpu_warps[GPU_MAX_WARPS];
 cuda_shape gpu_shape;
-const uint32_t *gpu_given_grid;
+const uint32_t *gpu_given_grid, *gpu_given_cluster;
 uint32_t gpu_block_position[3], gpu_thread_count;
 
 #define STACK_BYTES (128 << 10) // of a thread
@@ -111,6 +111,7 @@ static void begin_block(void)
     gpu_proxy_begin();
     gpu_tma_begin();
     gpu_warpgroups_begin();
+    gpu_registers_begin();
     gpu_barriers_begin();
     gpu_races_block();
     gpu_shared_begin();
@@ -131,6 +132,8 @@ static _Noreturn void deadlock(void)
         gpu_mbarrier_deadlock(thread);
     if (thread->state == GPU_IN_WARPGROUP)
         gpu_warpgroup_deadlock(thread);
+    if (thread->state == GPU_AT_REGISTERS)
+        gpu_registers_deadlock(thread);
     gpu_collective_deadlock(thread);
 }
 
@@ -307,11 +310,15 @@ static void require_dimensions(const char *what, const uint32_t *sizes, const ui
                       "xyz"[dimension], limits[dimension]);
 }
 
+#define CLUSTER_BLOCKS 8 // that every GPU with clusters allows
+
 static void require_shape(const cuda_shape *shape)
 {
     const gpu_machine *machine = &gpu->machine;
     require_dimensions("grid", shape->grid, machine->max_grid);
     require_dimensions("block", shape->block, machine->max_block);
+    if (gpu_cluster_size() > CLUSTER_BLOCKS)
+        sim_fault(0, "a cluster of %u blocks: %u are the limit", gpu_cluster_size(), CLUSTER_BLOCKS);
     uint64_t threads = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2];
     if (threads > machine->max_block_threads)
         sim_fault(0, "a block of %llu threads: %u are the limit", (unsigned long long)threads,
@@ -340,6 +347,8 @@ static void launch(cuda_thread *thread, const uint64_t *arguments, const cuda_sh
     gpu_shape = *shape;
     if (gpu_given_grid[0])
         memcpy(gpu_shape.grid, gpu_given_grid, sizeof gpu_shape.grid);
+    if (gpu_given_cluster[0])
+        memcpy(gpu_shape.cluster, gpu_given_cluster, sizeof gpu_shape.cluster);
     require_shape(&gpu_shape);
     in_grid = true;
     independent = blocks_are_independent;

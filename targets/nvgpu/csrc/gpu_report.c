@@ -20,6 +20,8 @@ static int append_thread(char *text, size_t nbytes, const gpu_thread *thread)
                                  (unsigned long long)(uintptr_t)thread->mbarrier, thread->parity);
     case GPU_IN_WARPGROUP:
         return length + snprintf(text, nbytes, "waits in cuda_wgmma for its warpgroup\n");
+    case GPU_AT_REGISTERS:
+        return length + snprintf(text, nbytes, "waits for %u registers\n", thread->wanted_registers);
     case GPU_IN_MEETING:
         return length + snprintf(text, nbytes, "waits in %s for the lanes 0x%08x of its warp\n",
                                  thread->collective->name, thread->mask);

@@ -31,6 +31,7 @@ static void launch(uint64_t function, const char *name, const xtc_launch *given)
     cuda_kernel *kernel = (cuda_kernel *)(uintptr_t)function;
     (void)name;
     gpu_given_grid = given->grid;
+    gpu_given_cluster = given->cluster;
     kernel(given->arguments);
 }
 

@@ -30,6 +30,7 @@ typedef enum {
     GPU_AT_MBARRIER,
     GPU_IN_MEETING,
     GPU_IN_WARPGROUP,
+    GPU_AT_REGISTERS,
     GPU_PAUSED,
     GPU_ENDED,
 } gpu_state;
@@ -56,6 +57,7 @@ typedef struct {
     const void *looked_at;        // by its last atomic access
     uint32_t looked_value, looks; // what was there, and how often in succession
     uint32_t multiply_group, multiply_waits; // of its warpgroup: groups that it closed, and waits
+    uint32_t registers, wanted_registers; // 0: it waits for none
     gpu_store *stores; // bulk stores in flight, oldest first
     uint32_t store_count, store_room, store_group;
 } __attribute__((aligned(GPU_LINE))) gpu_thread;
@@ -75,6 +77,7 @@ extern gpu_thread gpu_threads[GPU_MAX_THREADS], *gpu_running; // NULL: no thread
 extern gpu_warp gpu_warps[GPU_MAX_WARPS];
 extern cuda_shape gpu_shape; // of the launch
 extern const uint32_t *gpu_given_grid; // by the host, 0 where it leaves that to the kernel
+extern const uint32_t *gpu_given_cluster; // likewise
 extern uint32_t gpu_block_position[3];
 extern uint32_t gpu_thread_count; // of a block
 
@@ -198,12 +201,19 @@ void gpu_proxy_begin(void); // of a block
 // Stop where an asynchronous access would not see what a thread has written.
 void gpu_proxy_require(const void *shared, uint32_t nbytes, const char *what);
 
+// gpu_maps.c
+bool gpu_is_launch_map(const void *map); // that this launch has made
+
 // gpu_tma.c
 void gpu_tma_begin(void);         // of a block
 bool gpu_tma_land(void);          // the oldest load that is in flight; whether there was one
 void gpu_tma_require_none(void);  // at the end of a block
 void gpu_stores_begin(gpu_thread *thread);
 void gpu_stores_require_none(const gpu_thread *thread); // at its end
+
+// gpu_registers.c
+void gpu_registers_begin(void); // of a block
+_Noreturn void gpu_registers_deadlock(const gpu_thread *thread);
 
 // gpu_wgmma.c
 void gpu_warpgroups_begin(void); // of a block

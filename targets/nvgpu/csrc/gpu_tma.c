@@ -37,7 +37,8 @@ static gpu_box checked(const void *map, const void *shared, const int32_t *coord
 {
     gpu_box bulk = {.shared = (char *)(uintptr_t)shared};
     gpu_require_thread(what);
-    gpu_check_global(map, sizeof bulk.map, "a tensor map");
+    if (!gpu_is_launch_map(map))
+        gpu_check_global(map, sizeof bulk.map, "a tensor map");
     memcpy(&bulk.map, map, sizeof bulk.map);
     if (bulk.map.magic != CUDA_TENSOR_MAP_MAGIC || !bulk.map.rank || bulk.map.rank > RANKS)
         sim_fault((uintptr_t)map, "%s: no tensor map is there", what);
@@ -152,6 +153,20 @@ static void each_row(const gpu_box *bulk, void (*visit)(const gpu_box *bulk, cha
     }
 }
 
+// The bytes of the box that lie inside of the tensor.
+static uint32_t bytes_inside(const gpu_box *bulk)
+{
+    const cuda_tensor_map *map = &bulk->map;
+    uint64_t count = map->element_bytes;
+    for (uint32_t dim = 0; dim < map->rank; dim++) {
+        int64_t first = bulk->coordinates[dim], last = first + map->box[dim];
+        first = first < 0 ? 0 : first;
+        last = last > (int64_t)map->sizes[dim] ? (int64_t)map->sizes[dim] : last;
+        count *= last > first ? (uint64_t)(last - first) : 0;
+    }
+    return (uint32_t)count;
+}
+
 gpu_load gpu_tma_checked(void *shared, const void *map, void *barrier, const int32_t *coordinates)
 {
     gpu_load bulk = {checked(map, shared, coordinates, "a bulk load"), barrier};
@@ -170,7 +185,7 @@ void gpu_tma_take(const gpu_load *bulk)
     loads[(first_load + load_count++) % LOADS] = *bulk;
     gpu_count(GPU_TMA_LOADS, 1);
     gpu_count(GPU_TMA_LOAD_BYTES, nbytes);
-    gpu_count(GPU_GLOBAL_READ_BYTES, nbytes);
+    gpu_count(GPU_GLOBAL_READ_BYTES, bytes_inside(&bulk->what));
     gpu_count(GPU_SHARED_WRITE_BYTES, nbytes);
 }
 
@@ -220,8 +235,8 @@ void cuda_tma_store(const void *shared, const void *map, const int32_t *coordina
     thread->stores[thread->store_count++] = bulk;
     gpu_count(GPU_TMA_STORES, 1);
     gpu_count(GPU_TMA_STORE_BYTES, nbytes);
-    gpu_count(GPU_GLOBAL_WRITE_BYTES, nbytes);
-    gpu_count(GPU_SHARED_READ_BYTES, nbytes);
+    gpu_count(GPU_GLOBAL_WRITE_BYTES, bytes_inside(&bulk.what));
+    gpu_count(GPU_SHARED_READ_BYTES, bytes_inside(&bulk.what));
 }
 
 void cuda_tma_commit(void)

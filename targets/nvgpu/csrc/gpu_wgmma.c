@@ -192,18 +192,18 @@ static void read_a(const cuda_wgmma_operands *given, uint32_t step)
         }
 }
 
-// A lane has two neighbours of rows g and g + 8, then those 8 columns further.
+// A lane has the neighbours in a register of rows g and g + 8, then those half a step further.
 static void read_a_registers(const warpgroup *group, uint32_t step)
 {
+    uint32_t nbytes = element_bytes(group->operands[0]), packed = sizeof(uint32_t) / nbytes;
     for (uint32_t thread = 0; thread < GROUP; thread++) {
         const cuda_wgmma_operands *given = group->operands[thread];
-        uint32_t row = thread / 32 * 16 + thread % 32 / 4, column = step * 2 * CHUNK + thread % 4 * 2;
-        uint16_t halves[CHUNK];
-        float wide[CHUNK];
-        memcpy(halves, given->a + 4 * step, sizeof halves);
-        gpu_widen(given->kind == BF16, halves, wide, CHUNK);
-        for (uint32_t i = 0; i < CHUNK; i++)
-            a[row + i / 2 % 2 * 8][column + i / 4 * 8 + i % 2] = wide[i];
+        uint32_t row = thread / 32 * 16 + thread % 32 / 4;
+        uint32_t column = step * STEP_BYTES / nbytes + thread % 4 * packed;
+        float wide[4 * sizeof(uint32_t)];
+        widen(given->kind, given->a + 4 * step, wide, 4 * packed);
+        for (uint32_t i = 0; i < 4 * packed; i++)
+            a[row + i / packed % 2 * 8][column + i / packed / 2 * 4 * packed + i % packed] = wide[i];
     }
 }
 
@@ -352,9 +352,9 @@ void cuda_wgmma(const cuda_wgmma_operands *operands, float *d)
     if (operands->columns % 8 || !operands->columns || operands->columns > COLUMNS ||
         operands->steps > STEPS)
         sim_fault(0, "cuda_wgmma of %u columns in %u steps", operands->columns, operands->steps);
-    if (operands->kind >= KINDS || (operands->kind >= E4M3 && (operands->transposed_a || operands->transposed_b ||
-                                                              operands->a_in_registers)))
-        sim_fault(0, "cuda_wgmma of operands of 8 or 32 bits that are transposed or in registers");
+    if (operands->kind >= KINDS ||
+        (operands->kind >= E4M3 && (operands->transposed_a || operands->transposed_b)))
+        sim_fault(0, "cuda_wgmma of operands of 8 or 32 bits that are transposed");
     gpu_require_converged("cuda_wgmma");
     memory = gpu_shared_memory();
     group->operands[mine] = operands;

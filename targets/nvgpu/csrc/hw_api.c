@@ -13,6 +13,7 @@ typedef struct {
 
 #define ENTRY(member, name, parameters) {name, offsetof(hw_api, member)},
 static const entry entries[] = {HW_FUNCTIONS(ENTRY)};
+static const entry later_entries[] = {HW_LATER_FUNCTIONS(ENTRY)};
 
 int32_t hw_api_load(hw_api *api, const char *library)
 {
@@ -25,6 +26,10 @@ int32_t hw_api_load(hw_api *api, const char *library)
             return xtc_fail(XTC_NOT_FOUND, "%s has no function %s\nit is too old: CUDA 11.0 is needed",
                             library, entries[i].name);
         memcpy((char *)api + entries[i].offset, &function, sizeof function);
+    }
+    for (size_t i = 0; i < sizeof later_entries / sizeof *later_entries; i++) {
+        void *function = dlsym(handle, later_entries[i].name);
+        memcpy((char *)api + later_entries[i].offset, &function, sizeof function);
     }
     return XTC_OK;
 }

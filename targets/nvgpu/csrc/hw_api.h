@@ -9,6 +9,23 @@
 typedef int hw_result; // CUresult
 typedef void *hw_handle; // a context, stream, event, module or function
 
+// CUlaunchAttribute of a cluster's size, and CUlaunchConfig.
+typedef struct {
+    int id;
+    char rest[4];
+    union {
+        uint32_t cluster[3];
+        char bytes[64];
+    } value;
+} hw_launch_attribute;
+
+typedef struct {
+    unsigned grid[3], block[3], shared_bytes;
+    hw_handle stream;
+    hw_launch_attribute *attributes;
+    unsigned count;
+} hw_launch_config;
+
 // Member, name in the library and parameters, as cuda.h of CUDA 11.0 and later declares them.
 #define HW_FUNCTIONS(X)                                                                            \
     X(init, "cuInit", (unsigned flags))                                                            \
@@ -60,9 +77,19 @@ typedef void *hw_handle; // a context, stream, event, module or function
        unsigned block_y, unsigned block_z, unsigned shared_bytes, hw_handle stream,                \
        void **parameters, void **extra))
 
+// Functions of later versions, NULL where the driver has none.
+#define HW_LATER_FUNCTIONS(X)                                                                      \
+    X(encode_map, "cuTensorMapEncodeTiled",                                                        \
+      (void *map, int type, uint32_t rank, void *address, const uint64_t *sizes,                   \
+       const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,        \
+       int swizzle, int promotion, int fill))                                                      \
+    X(launch_with, "cuLaunchKernelEx",                                                             \
+      (const hw_launch_config *config, hw_handle function, void **parameters, void **extra))
+
 #define HW_MEMBER(member, name, parameters) hw_result(*member) parameters;
 typedef struct {
     HW_FUNCTIONS(HW_MEMBER)
+    HW_LATER_FUNCTIONS(HW_MEMBER)
 } hw_api;
 
 // Values of cuda.h.
@@ -77,6 +104,7 @@ enum {
     HW_FUNCTION_MAX_THREADS = 0,
     HW_FUNCTION_SHARED_BYTES = 1, // without the dynamic ones
     HW_FUNCTION_MAX_DYNAMIC_SHARED_BYTES = 8,
+    HW_LAUNCH_CLUSTER = 4, // the id of an attribute
     HW_JIT_ERROR_LOG_BUFFER = 5,
     HW_JIT_ERROR_LOG_BUFFER_BYTES = 6,
 };

@@ -8,6 +8,7 @@
 
 #include "hw_api.h"
 #include "hw_config.h"
+#include "hw_maps.h"
 #include "hw_memory.h"
 #include "xtc_copies.h"
 #include "xtc_device.h"
@@ -16,14 +17,17 @@
 #define HW_MAX_STARTED 64
 
 // What a module's constant `<kernel>_launch` holds: blocks where the launch does not say how many (0:
-// it has to), threads, bytes of dynamic shared memory, and the number of the kernel's parameters.
+// it has to), threads, bytes of dynamic shared memory, and the number of the parameters that a launch
+// gives. The number of maps behind them, which a launch makes, may be missing: 0.
 typedef struct {
-    uint32_t grid[3], block[3], shared_bytes, parameters;
+    uint32_t grid[3], block[3], shared_bytes, parameters, maps;
 } hw_shape;
+#define HW_SHAPE_BYTES offsetof(hw_shape, maps) // at least
 
 typedef struct hw_function {
     hw_handle handle;
     hw_shape shape;
+    hw_map_source maps[HW_MAX_MAPS];
     struct hw_function *next;
     char name[];
 } hw_function;
@@ -120,7 +124,8 @@ extern const xtc_engine_ops hw_ops;
 int32_t hw_launch(xtc_device *device, const hw_function *function, const xtc_launch *given,
                   hw_handle stream, const char *what);
 // Whether the launch fits the kernel.
-int32_t hw_check_launch(const hw_function *function, const xtc_launch *given);
+int32_t hw_check_launch(const xtc_device *device, const hw_function *function,
+                        const xtc_launch *given);
 
 // hw_streams.c
 extern const xtc_streams hw_streams;

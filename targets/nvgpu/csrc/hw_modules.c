@@ -107,29 +107,43 @@ void hw_unload_all(xtc_device *device)
         remove_module(device, &device->modules);
 }
 
-static int32_t read_shape(xtc_device *device, hw_handle module, hw_function *function)
+// Read the constant `<kernel><suffix>`, of `least` to `most` bytes.
+static int32_t read_constant(xtc_device *device, hw_handle module, const hw_function *function,
+                             const char *suffix, void *value, size_t least, size_t most)
 {
     const hw_api *api = &device->api;
     char name[512], what[600];
     uint64_t address;
     size_t nbytes;
-    snprintf(name, sizeof name, "%s_launch", function->name);
+    snprintf(name, sizeof name, "%s%s", function->name, suffix);
     snprintf(what, sizeof what, "the constant '%s'", name);
     int32_t status =
         hw_status(device, api->module_global(&address, &nbytes, module, name), XTC_LAUNCH, what);
     if (status)
         return status;
-    if (nbytes != sizeof function->shape)
-        return xtc_fail(XTC_IMAGE, "%s has %zu bytes, not %zu", what, nbytes,
-                        sizeof function->shape);
-    hw_result result = api->copy_from(&function->shape, address, nbytes, device->copies);
+    if (nbytes < least || nbytes > most)
+        return xtc_fail(XTC_IMAGE, "%s has %zu bytes, not %zu", what, nbytes, least);
+    hw_result result = api->copy_from(value, address, nbytes, device->copies);
     if (!result)
         result = api->stream_wait(device->copies);
-    status = hw_status(device, result, XTC_LOST, what);
-    if (!status && function->shape.parameters > HW_MAX_ARGUMENTS)
+    return hw_status(device, result, XTC_LOST, what);
+}
+
+static int32_t read_shape(xtc_device *device, hw_handle module, hw_function *function)
+{
+    hw_shape *shape = &function->shape;
+    int32_t status = read_constant(device, module, function, "_launch", shape, HW_SHAPE_BYTES,
+                                   sizeof *shape);
+    if (!status && shape->parameters > HW_MAX_ARGUMENTS)
         return xtc_fail(XTC_IMAGE, "%s has %u parameters; %d is the limit", function->name,
-                        function->shape.parameters, HW_MAX_ARGUMENTS);
-    return status;
+                        shape->parameters, HW_MAX_ARGUMENTS);
+    if (!status && shape->maps > HW_MAX_MAPS)
+        return xtc_fail(XTC_IMAGE, "%s has %u maps; %d is the limit", function->name, shape->maps,
+                        HW_MAX_MAPS);
+    if (status || !shape->maps)
+        return status;
+    size_t nbytes = shape->maps * sizeof *function->maps;
+    return read_constant(device, module, function, "_maps", function->maps, nbytes, nbytes);
 }
 
 // What the GPU would refuse without a word that helps.

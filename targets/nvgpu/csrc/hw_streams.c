@@ -6,9 +6,10 @@
 #include "hw_device.h"
 #include "xtc_error.h"
 
-typedef struct {
+typedef struct request {
     xtc_device *device;
     hw_handle stream, other;
+    hw_result (*write)(const hw_api *api, const struct request *given);
     const hw_function *function;
     const xtc_launch *given;
     uint64_t address, source, nbytes;
@@ -32,7 +33,7 @@ static int32_t do_launch(void *data)
 {
     const request *given = data;
     char what[160];
-    int32_t status = hw_check_launch(given->function, given->given);
+    int32_t status = hw_check_launch(given->device, given->function, given->given);
     if (!status)
         status = hw_enter(given->device);
     if (status)
@@ -52,18 +53,31 @@ static int32_t launch(xtc_device *device, xtc_native_stream stream, xtc_function
                                       .given = given});
 }
 
-static int32_t do_fill(void *data)
+static hw_result give_fill(const hw_api *api, const request *given)
+{
+    return api->fill(given->address, (unsigned char)given->byte, given->nbytes, given->stream);
+}
+
+static hw_result give_copy(const hw_api *api, const request *given)
+{
+    return api->copy_within(given->address, given->source, given->nbytes, given->stream);
+}
+
+// Write memory that is there, from memory that is there where there is a source.
+static int32_t do_write(void *data)
 {
     const request *given = data;
     xtc_device *device = given->device;
+    bool copies = given->write == give_copy;
     int32_t status = hw_find(device, given->address, given->nbytes);
+    if (!status && copies)
+        status = hw_find(device, given->source, given->nbytes);
     if (!status)
         status = hw_enter(device);
     if (status)
         return status;
-    hw_result result = device->api.fill(given->address, (unsigned char)given->byte, given->nbytes,
-                                        given->stream);
-    status = hw_status(device, result, XTC_MEMORY, "a fill");
+    status = hw_status(device, given->write(&device->api, given), XTC_MEMORY,
+                       copies ? "a copy" : "a fill");
     hw_leave(device);
     return status;
 }
@@ -71,39 +85,23 @@ static int32_t do_fill(void *data)
 static int32_t fill(xtc_device *device, xtc_native_stream stream, xtc_address address,
                     uint32_t byte, uint64_t nbytes)
 {
-    return call(do_fill, &(request){.device = device,
-                                    .stream = stream_of(device, stream),
-                                    .address = address,
-                                    .byte = byte,
-                                    .nbytes = nbytes});
-}
-
-static int32_t do_copy(void *data)
-{
-    const request *given = data;
-    xtc_device *device = given->device;
-    int32_t status = hw_find(device, given->address, given->nbytes);
-    if (!status)
-        status = hw_find(device, given->source, given->nbytes);
-    if (!status)
-        status = hw_enter(device);
-    if (status)
-        return status;
-    hw_result result =
-        device->api.copy_within(given->address, given->source, given->nbytes, given->stream);
-    status = hw_status(device, result, XTC_MEMORY, "a copy");
-    hw_leave(device);
-    return status;
+    return call(do_write, &(request){.device = device,
+                                     .stream = stream_of(device, stream),
+                                     .write = give_fill,
+                                     .address = address,
+                                     .byte = byte,
+                                     .nbytes = nbytes});
 }
 
 static int32_t copy(xtc_device *device, xtc_native_stream stream, xtc_address destination,
                     xtc_address source, uint64_t nbytes)
 {
-    return call(do_copy, &(request){.device = device,
-                                    .stream = stream_of(device, stream),
-                                    .address = destination,
-                                    .source = source,
-                                    .nbytes = nbytes});
+    return call(do_write, &(request){.device = device,
+                                     .stream = stream_of(device, stream),
+                                     .write = give_copy,
+                                     .address = destination,
+                                     .source = source,
+                                     .nbytes = nbytes});
 }
 
 static int32_t do_after(void *data)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xtc.ir.builders.tile import cluster_of, number_of
-from xtc.ir.mlir import BoolAttr, Operation, StringAttr, UnitAttr, Value
+from xtc.ir.mlir import Attribute, BoolAttr, MemRefType, Operation, StringAttr, UnitAttr, Value
 from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes import _tile_clusters as clusters
 from xtc_targets.nvgpu.passes import _tile_mbarriers as mbarriers
@@ -18,9 +18,22 @@ from xtc_targets.nvgpu.passes._tile_classes import is_tile
 from xtc_targets.nvgpu.passes._tile_groups import threads_of
 from xtc_targets.nvgpu.passes._tile_memory import SharedView
 from xtc_targets.nvgpu.passes._tile_wgmma import multiply_add
+from xtc_targets.nvgpu.passes._wgmma_registers import pinned
 from xtc_targets.nvgpu.passes.map_tensors import MAP
 
 _GLOBAL = 1  # memory space
+
+
+def _sums_after(fence: Operation) -> list[Value]:
+    """What the multiplications behind a fence add to."""
+    around = [view.operation for view in fence.block.operations]
+    found = []
+    for op in around[around.index(fence) + 1 :]:
+        if op.name in ("tile.wgmma_fence", "tile.wgmma_commit"):
+            break
+        if op.name == "tile.wgmma":
+            found.append(op.operands[2])
+    return list(dict.fromkeys(found))
 
 
 class HopperLowerings(ABC):
@@ -51,8 +64,9 @@ class HopperLowerings(ABC):
         tma.acquire(address_of(op.operands[0], _GLOBAL))
 
     def _map_of(self, op: Operation) -> Value:
-        arguments = self.kernel.regions[0].blocks[0].arguments
-        return address_of(arguments[number_of(op, MAP)], _GLOBAL)
+        argument = self.kernel.regions[0].blocks[0].arguments[number_of(op, MAP)]
+        is_memory = isinstance(argument.type, MemRefType)
+        return address_of(argument, _GLOBAL) if is_memory else argument
 
     def tma_load(self, op: Operation) -> None:
         barrier = mbarriers.address(*(self.value(operand) for operand in list(op.operands)[2:4]))
@@ -89,6 +103,9 @@ class HopperLowerings(ABC):
         self.values[op.results[0]] = multiply_add(op, a, b, sums, self.thread, threads)
 
     def wgmma_fence(self, op: Operation) -> None:
+        for sums in _sums_after(op):
+            if sums in self.values:
+                self.values[sums] = pinned(self.values[sums])
         nvvm.wgmma_fence_aligned()
 
     def wgmma_commit(self, op: Operation) -> None:
@@ -96,6 +113,11 @@ class HopperLowerings(ABC):
 
     def wgmma_wait(self, op: Operation) -> None:
         nvvm.wgmma_wait_group_sync_aligned(number_of(op, "n"))
+
+    def set_registers(self, op: Operation) -> None:
+        action = "increase" if BoolAttr(op.attributes["increase"]).value else "decrease"
+        kind = Attribute.parse(f"#nvvm<action {action}>")
+        nvvm.setmaxregister(number_of(op, "count"), kind)
 
     def _on_barrier(
         self, op: Operation, function: Callable[[Value, Sequence[Value]], None]

@@ -10,11 +10,15 @@ from xtc.ir.mlir import (
     ArrayAttr,
     DenseI64ArrayAttr,
     DictAttr,
+    FunctionType,
     IntegerAttr,
     IntegerType,
     MemRefType,
     Operation,
+    Type,
+    TypeAttr,
     UnitAttr,
+    Value,
 )
 from xtc.ir.partition import top_level
 from xtc_targets.nvgpu.description import BUFFER_ALIGNMENT
@@ -24,6 +28,9 @@ GRID, BLOCK = "nvgpu.grid", "nvgpu.block"
 
 SHARED_BYTES = "nvgpu.shared_bytes"
 """Attribute of a kernel: bytes of shared memory of a block; without it a block has none."""
+
+REGISTERS = "nvvm.maxnreg"
+"""Attribute of a kernel: the registers of a thread, which warpgroups may hand on."""
 
 SHARED = 3
 """The memory space of the memory that the threads of a block share."""
@@ -67,6 +74,18 @@ def kernels(module: Operation) -> list[Operation]:
     return [op for op in top_level(module) if GRID in op.attributes]
 
 
+def add_argument(kernel: Operation, type: Type) -> Value:
+    """A new argument of a kernel, behind the others."""
+    block = kernel.regions[0].blocks[0]
+    argument: Value = block.add_argument(type, kernel.location)
+    kinds = [each.type for each in block.arguments]
+    kernel.attributes["function_type"] = TypeAttr.get(FunctionType.get(kinds, []))
+    if "arg_attrs" in kernel.attributes:
+        known = list(ArrayAttr(kernel.attributes["arg_attrs"]))
+        kernel.attributes["arg_attrs"] = ArrayAttr.get([*known, DictAttr.get({})])
+    return argument
+
+
 def set_apart(kernel: Operation) -> None:
     """Mark the buffers of a kernel as disjoint, as on the host, and as aligned."""
     with kernel.context:
@@ -93,6 +112,12 @@ def shape(kernel: Operation) -> tuple[list[int], list[int]]:
     """A kernel's grid and its blocks."""
     grid, block = (DenseI64ArrayAttr(kernel.attributes[name]) for name in (GRID, BLOCK))
     return list(grid), list(block)
+
+
+def first_registers(kernel: Operation) -> int:
+    """The registers with which a thread begins; 0 where the kernel does not say."""
+    given = REGISTERS in kernel.attributes
+    return int(IntegerAttr(kernel.attributes[REGISTERS]).value) if given else 0
 
 
 def shared_bytes(kernel: Operation) -> int:

@@ -24,7 +24,7 @@ from xtc.ir.mlir import (
     memref,
 )
 from xtc.ir.tile_dialect import with_layout
-from xtc_targets.nvgpu.passes._mma_contraction import Kind
+from xtc_targets.nvgpu.passes._mma_contraction import Kind, MmaContraction
 from xtc_targets.nvgpu.passes._thread_code import as_i32
 from xtc_targets.nvgpu.passes._tile_memory import CHUNK_BYTES
 
@@ -70,6 +70,31 @@ class GlobalOperand:
         return shape[self.own] % size == 0 and shape[self.k] % k_size == 0
 
 
+def operand_of(
+    contraction: MmaContraction, operand: int, batch: Sequence[Number], first: Number
+) -> GlobalOperand:
+    """An operand as a block sees it, which begins with row or column `first`.
+
+    The dimension whose elements are contiguous is the last one.
+    """
+    buffer = contraction.nest.op.operands[operand]
+    type = MemRefType(buffer.type)
+    strides, offset = type.get_strides_and_offset()
+    loops = [index.loop for index in contraction.nest.indices[operand]]
+    own = contraction.n if operand else contraction.m
+    at = {**dict(zip(contraction.batch, batch, strict=True)), own: first, contraction.k: 0}
+    order = sorted(range(len(loops)), key=lambda dim: strides[dim] == 1 and type.shape[dim] > 1)
+    sizes, steps = ([numbers[dim] for dim in order] for numbers in (type.shape, strides))
+    loops = [loops[dim] for dim in order]
+    return GlobalOperand(
+        strided(buffer, sizes, steps, offset),
+        tuple(at[loop] for loop in loops if loop is not None),
+        loops.index(own),
+        loops.index(contraction.k),
+        contraction.kind,
+    )
+
+
 class OperandSlots:
     """Slots of shared memory, each with a tile of an operand.
 
@@ -112,6 +137,12 @@ class OperandSlots:
             part = transposed(part)
         plain = tile.tile_type(MemRefType(part.type).shape, type.element_type)
         return tile.load_shared(part, with_layout(plain, layout))
+
+    def tile(self, slot: Number, *, is_a: bool = False) -> Value:
+        """The tile in a slot in registers: rows of A, or columns of B; its layout is not known."""
+        view = self.whole(slot, is_a=is_a)
+        type = MemRefType(view.type)
+        return tile.load_shared(view, tile.tile_type(type.shape, type.element_type))
 
     def whole(self, slot: Number, *, is_a: bool = False) -> Value:
         """The tile in a slot, a view of shared memory: rows of A, or columns of B."""

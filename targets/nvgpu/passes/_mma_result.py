@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from xtc.core.tile_layout import RegisterLayout, blocked
 from xtc.ir.analysis.structured import Structured, body_operations
@@ -53,18 +54,80 @@ class Result:
     column: Number
     epilogue: tuple[Structured, int] | None
 
+    @property
+    def operand_dims(self) -> list[tuple[int, ...] | None]:
+        """The dimensions of the tile, 0 and 1, along which each operand of the epilogue lies; None
+        for the tile itself, and for scalars."""
+        if self.epilogue is None:
+            return []
+        nest, number = self.epilogue
+        return [
+            tuple(dim for dim in (0, 1) if _steps(nest, operand)[dim - 2])
+            if operand != number and isinstance(nest.op.operands[operand].type, MemRefType)
+            else None
+            for operand in range(nest.destination)
+        ]
 
-def write_result(tiling: Tiling, accumulators: Value, result: Result) -> None:
-    """Write the block's tile through shared memory; neighbouring threads write neighbours."""
+
+def copied_vectors(tiling: Tiling, result: Result) -> dict[int, Value]:
+    """The epilogue's vectors along rows or columns of the block's tile, in shared memory.
+
+    Threads copy them by 16 bytes, where each reads only what its accumulators need.
+    """
+    if result.epilogue is None:
+        return {}
+    nest, number = result.epilogue
+    elements = _Elements(result, (*result.batch, result.row, result.column), (tiling.m, tiling.n))
+    at_loop = elements.at_loop(nest)
+    found = {}
+    for operand, dims in enumerate(result.operand_dims):
+        if operand != number and dims is not None and len(dims) == 1:
+            value = elements.loaded(nest, operand, at_loop)
+            type = RankedTensorType(value.type)
+            kind = MemRefType.get(type.shape, type.element_type, None, _on_chip())
+            found[operand] = memref.alloc(kind, [], [])
+            tile.store_shared(value, found[operand])
+    return found
+
+
+def write_tile(accumulators: Value, result: Result, vectors: Mapping[int, Value]) -> None:
+    """Write the block's tile from the accumulators, by one store; layouts are not known yet.
+
+    `vectors` are operands of the epilogue that the threads have copied to shared memory.
+    """
+    if vectors:
+        tile.sync()
+    view = _whole(result.memref)
+    at = (*result.batch, result.row, result.column)
+    shape = RankedTensorType(accumulators.type).shape
+    made = _Elements(result, at, shape, vectors=vectors).computed(accumulators)
+    rank = len(at)
+    tile.store_global(made, view, [as_i32(number) for number in at], (rank - 2, rank - 1))
+
+
+def _whole(buffer: Value) -> Value:
+    type = MemRefType(buffer.type)
+    return strided(buffer, type.shape, *type.get_strides_and_offset())
+
+
+def write_result(
+    tiling: Tiling, accumulators: Value, result: Result, *, slots_stay: bool = False
+) -> None:
+    """Write the block's tile through shared memory; neighbouring threads write neighbours.
+
+    Unless slots stay, it may be the memory in which the operands lay.
+    """
+    if not slots_stay:
+        # All threads are past the last tile, but behind it they read ahead what nobody uses.
+        tile.sync()
     shared = _stored(tiling, accumulators)
     packed = min(packed_elements(result.memref), tiling.m * tiling.n // tiling.threads)
     rows = tiling.threads * packed // tiling.n
     layout = blocked(tiling.threads, (rows, tiling.n), packed)
     element = MemRefType(shared.type).element_type
     type = with_layout(RankedTensorType.get([rows, tiling.n], element), layout)
-    whole = MemRefType(result.memref.type)
-    view = strided(result.memref, whole.shape, *whole.get_strides_and_offset())
-    dims = (len(whole.shape) - 2, len(whole.shape) - 1)
+    view, rank = _whole(result.memref), len(MemRefType(result.memref.type).shape)
+    dims = (rank - 2, rank - 1)
     with control.loop(as_i32(0), tiling.m, rows) as body:
         at = (*result.batch, add(result.row, body.index), result.column)
         offsets = [as_i32(number) for number in at]
@@ -72,17 +135,15 @@ def write_result(tiling: Tiling, accumulators: Value, result: Result) -> None:
         with control.branch(tile.inside(view, offsets, dims, layout)):
             first = arith.index_cast(IndexType.get(), body.index)
             part = subview(shared, [first, 0], [rows, tiling.n], [1, 1])
-            made = _Elements(result, at, layout).computed(tile.load_shared(part, type))
+            elements = _Elements(result, at, layout.shape, layout)
+            made = elements.computed(tile.load_shared(part, type))
             tile.store_global(made, view, offsets, dims)
 
 
 def _stored(tiling: Tiling, accumulators: Value) -> Value:
     """The accumulators in shared memory, rows 8 banks apart."""
-    # All threads are past the last tile, but behind it they read ahead what nobody uses.
-    tile.sync()
     rows = StridedLayoutAttr.get(0, [tiling.result_stride, 1])
-    on_chip = IntegerAttr.get(IntegerType.get_signless(64), ON_CHIP)
-    type = MemRefType.get([tiling.m, tiling.n], F32Type.get(), rows, on_chip)
+    type = MemRefType.get([tiling.m, tiling.n], F32Type.get(), rows, _on_chip())
     shared = memref.alloc(type, [], [])
     tile.store_shared(accumulators, shared)
     tile.sync()
@@ -101,18 +162,33 @@ def packed_elements(memref: Value) -> int:
 
 
 class _Elements:
-    """What an epilogue makes of rows of the accumulators."""
+    """What an epilogue makes of some of the accumulators."""
 
-    def __init__(self, result: Result, at: Sequence[Number], layout: RegisterLayout) -> None:
-        """`at` is the position of their first element."""
+    def __init__(
+        self,
+        result: Result,
+        at: Sequence[Number],
+        shape: Sequence[int],
+        layout: RegisterLayout | None = None,
+        vectors: Mapping[int, Value] = MappingProxyType({}),
+    ) -> None:
+        """`at` is the position of their first element; a layout may follow later.
+
+        `vectors` are operands in shared memory.
+        """
         self.result, self.at, self.layout = result, at, layout
+        self.shape, self.vectors = list(shape), vectors
+
+    def at_loop(self, nest: Structured) -> dict[int, Number]:
+        """The position for each loop of the result."""
+        return dict(zip(nest.out, self.at, strict=True))
 
     def computed(self, accumulators: Value) -> Value:
         """The elements of the result."""
         if self.result.epilogue is None:
             return accumulators
         nest, number = self.result.epilogue
-        at_loop = dict(zip(nest.out, self.at, strict=True))
+        at_loop = self.at_loop(nest)
         operands = [
             accumulators if operand == number else self._read(nest, operand, at_loop)
             for operand in range(nest.destination)
@@ -133,7 +209,7 @@ class _Elements:
         return self._tile(values.get(end.operands[0], end.operands[0]))
 
     def _type(self, element: object) -> RankedTensorType:
-        return with_layout(RankedTensorType.get(list(self.layout.shape), element), self.layout)
+        return with_layout(RankedTensorType.get(self.shape, element), self.layout)
 
     def _tile(self, value: Value) -> Value:
         """A value of all elements, or of each."""
@@ -141,14 +217,24 @@ class _Elements:
 
     def _read(self, nest: Structured, operand: int, at_loop: Mapping[int, Number]) -> Value:
         """The elements of an operand beside those of the result."""
-        value, row = nest.op.operands[operand], nest.indices[operand]
+        value = nest.op.operands[operand]
         if not isinstance(value.type, MemRefType):
             return value
+        if operand in self.vectors:
+            type = MemRefType(self.vectors[operand].type)
+            plain = tile.tile_type(type.shape, type.element_type)
+            read = tile.load_shared(self.vectors[operand], plain)
+        else:
+            read = self.loaded(nest, operand, at_loop)
+        found = RankedTensorType(read.type)
+        is_whole = list(found.shape) == self.shape
+        return read if is_whole else tile.broadcast(read, self._type(found.element_type))
+
+    def loaded(self, nest: Structured, operand: int, at_loop: Mapping[int, Number]) -> Value:
+        """The same of an operand in global memory; along a dimension in which all are equal one."""
+        value, row = nest.op.operands[operand], nest.indices[operand]
         strides, offset = MemRefType(value.type).get_strides_and_offset()
-        by_loop = [
-            sum(index.factor(loop) * stride for index, stride in zip(row, strides, strict=True))
-            for loop in nest.out
-        ]
+        by_loop = _steps(nest, operand)
         offset += sum(index.offset * stride for index, stride in zip(row, strides, strict=True))
         # Along a loop that does not move the operand it has one element.
         sizes = [
@@ -157,9 +243,23 @@ class _Elements:
         begin = [at_loop[loop] if step else 0 for loop, step in zip(nest.out, by_loop, strict=True)]
         view = strided(value, sizes, by_loop, offset)
         still = [dim for dim in (0, 1) if not by_loop[dim - 2]]
-        own = self.layout.reduced(still) if still else self.layout
-        plain = RankedTensorType.get(list(own.shape), MemRefType(value.type).element_type)
+        own = self.layout.reduced(still) if self.layout is not None and still else self.layout
+        shape = [1 if dim in still else size for dim, size in enumerate(self.shape)]
+        plain = RankedTensorType.get(shape, MemRefType(value.type).element_type)
         rank = len(sizes)
         offsets = [as_i32(number) for number in begin]
-        read = tile.load_global(view, offsets, [rank - 2, rank - 1], with_layout(plain, own))
-        return tile.broadcast(read, self._type(plain.element_type)) if still else read
+        return tile.load_global(view, offsets, [rank - 2, rank - 1], with_layout(plain, own))
+
+
+def _on_chip() -> IntegerAttr:
+    return IntegerAttr.get(IntegerType.get_signless(64), ON_CHIP)
+
+
+def _steps(nest: Structured, operand: int) -> list[int]:
+    """How far apart an operand's elements are for each loop of the result."""
+    strides, _ = MemRefType(nest.op.operands[operand].type).get_strides_and_offset()
+    row = nest.indices[operand]
+    return [
+        sum(index.factor(loop) * stride for index, stride in zip(row, strides, strict=True))
+        for loop in nest.out
+    ]

@@ -16,7 +16,7 @@ _WARP = 32
 _LINE = 128
 """Bytes of one row of all banks of shared memory, which they move in a cycle."""
 
-_RESERVED = 1024
+RESERVED = 1024
 """Bytes of shared memory that the system reserves for a block ("CUDA C++ Programming Guide")."""
 
 _MACS_PER_BYTE = 1024 / _LINE
@@ -96,7 +96,7 @@ def choose_tiling(
     operands are copied element by element along K, that holds for the largest tile altogether.
     """
     wide = Tiling(128, 128, _LINE, 3)
-    room = BLOCKS_SM * (wide.shared_bytes + _RESERVED) <= shared_bytes
+    room = BLOCKS_SM * (wide.shared_bytes + RESERVED) <= shared_bytes
     largest = wide if room and copy_bytes == WIDEST_COPY else Tiling(128, 128, _LINE // 2, 4)
     candidates = (
         *([] if many_bounds else [largest]),

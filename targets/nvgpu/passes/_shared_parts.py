@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xtc.core.errors import UserError
+from xtc.ir.analysis.views import dropped_dimensions
 from xtc.ir.builders.numbers import Number, add, multiply
-from xtc.ir.builders.tile import dropped_dimensions, location_text
+from xtc.ir.builders.tile import location_text
 from xtc.ir.mlir import DenseI64ArrayAttr, MemRefType, Operation, ShapedType
 from xtc_targets.nvgpu.passes._tile_memory import SharedView
 

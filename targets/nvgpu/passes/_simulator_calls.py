@@ -33,6 +33,7 @@ llvm.func @cuda_copy_async(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_copy_async_commit()
 llvm.func @cuda_copy_async_wait(i32)
 llvm.func @cuda_run_batch(!llvm.ptr, !llvm.ptr)
+llvm.func @cuda_store_matrix(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_to_tf32(f32) -> i32
 llvm.func @cuda_shuffle(i32, i32, i32, i32, i32, !llvm.ptr) -> i32
 llvm.func @cuda_barrier_sync(i32, i32)
@@ -42,6 +43,7 @@ llvm.func @cuda_mbarrier_init(!llvm.ptr, i32)
 llvm.func @cuda_mbarrier_arrive(!llvm.ptr, i32)
 llvm.func @cuda_mbarrier_expect(!llvm.ptr, i32)
 llvm.func @cuda_mbarrier_wait(!llvm.ptr, i32)
+llvm.func @cuda_set_registers(i32, i32)
 llvm.func @cuda_proxy_fence()
 llvm.func @cuda_cluster_sync()
 llvm.func @cuda_map_shared(!llvm.ptr, i32) -> !llvm.ptr
@@ -317,6 +319,22 @@ def _no_operands(function: str) -> Replacement:
     return replacement
 
 
+def _store_matrices(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    _require(op, shape="m = 8, n = 8", eltType="b16")
+    row, *words = op.operands
+    for number, word in enumerate(words):
+        llvm.store(word, advanced(memory, 4 * number, ip), ip=ip)
+    transposed = constant(int("col" in str(op.attributes["layout"])), ip)
+    given = [memory, plain_address(row, ip), constant(len(words), ip), transposed]
+    call("cuda_store_matrix", given, [], ip)
+
+
+def _set_registers(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    count = constant(int(IntegerAttr(op.attributes["regCount"]).value), ip)
+    increases = constant(int("increase" in str(op.attributes["action"])), ip)
+    call("cuda_set_registers", [count, increases], [], ip)
+
+
 def _wgmma_wait(op: Operation, ip: InsertionPoint, memory: Value) -> None:
     groups = int(IntegerAttr(op.attributes["group"]).value)
     call("cuda_wgmma_wait", [constant(groups, ip)], [], ip)
@@ -346,6 +364,8 @@ _CALLS: Mapping[str, Replacement] = MappingProxyType(
         "nvvm.cp.async.bulk.tensor.shared.cluster.global": _bulk_load,
         "nvvm.cp.async.bulk.tensor.global.shared.cta": _bulk_store,
         "nvvm.cp.async.bulk.commit.group": _no_operands("cuda_tma_commit"),
+        "nvvm.stmatrix": _store_matrices,
+        "nvvm.setmaxregister": _set_registers,
         "nvvm.wgmma.fence.aligned": _no_operands("cuda_wgmma_fence"),
         "nvvm.wgmma.commit.group.sync.aligned": _no_operands("cuda_wgmma_commit"),
         "nvvm.wgmma.wait.group.sync.aligned": _wgmma_wait,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread's part of `tile.dot`, and loads of shared tensors by ldmatrix."""
+"""A thread's part of `tile.dot`; shared tensors that warps load and store as matrices."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from xtc.core.tile_layout import RegisterLayout
@@ -27,7 +27,12 @@ from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._mma_contraction import BYTES, Kind, kind_of
 from xtc_targets.nvgpu.passes._tile_exchange import permuted, with_elements
 from xtc_targets.nvgpu.passes._tile_memory import SharedView, thread_base
-from xtc_targets.nvgpu.passes._warp_instructions import load_matrices, mma, multiplicand
+from xtc_targets.nvgpu.passes._warp_instructions import (
+    load_matrices,
+    mma,
+    multiplicand,
+    store_matrices,
+)
 
 _MATRIX = 8  # rows of a matrix that ldmatrix loads, and elements of 16 bits in a row
 _HALF = 2  # bytes of such an element
@@ -181,8 +186,36 @@ def _are_apart(layout: RegisterLayout) -> bool:
     )
 
 
+def stores_matrices(view: SharedView, layout: RegisterLayout) -> bool:
+    """Whether stmatrix stores a tile in this layout: elements of 16 bits, each of one thread."""
+    return view.nbytes == _HALF and takes_matrices(view, layout) and not layout.replica_digits()
+
+
 def read_matrices(view: SharedView, layout: RegisterLayout, thread: Value) -> Value:
     """A thread's part of a shared tensor of elements of 2 or 4 bytes, loaded by its warp."""
+    words: list[Value] = []
+    for address, count, transposed in _matrices(view, layout, thread):
+        words += load_matrices(address, count, transposed)
+    i32 = IntegerType.get_signless(32)
+    whole = vector.from_elements(VectorType.get([len(words)], i32), words)
+    return vector.bitcast(VectorType.get([layout.local_size], view.element), whole)
+
+
+def write_matrices(view: SharedView, layout: RegisterLayout, thread: Value, value: Value) -> None:
+    """Store a thread's part of a tile of elements of 2 bytes, by its warp."""
+    count = layout.local_size * view.nbytes // _WORD
+    whole = vector.bitcast(VectorType.get([count], IntegerType.get_signless(32)), value)
+    words = [vector.extract(whole, [], [at]) for at in range(count)]
+    for address, number, transposed in _matrices(view, layout, thread):
+        store_matrices(address, words[:number], transposed)
+        words = words[number:]
+
+
+def _matrices(
+    view: SharedView, layout: RegisterLayout, thread: Value
+) -> Iterator[tuple[Value, int, bool]]:
+    """The row's address that a lane gives for each instruction of a warp, how many matrices it has,
+    and whether these are transposed."""
     first = multiply(divide_unsigned(thread, WARP), WARP)
     assert isinstance(first, Value)  # noqa: S101
     base, lane = thread_base(layout, first), remainder_unsigned(thread, WARP)
@@ -190,22 +223,20 @@ def read_matrices(view: SharedView, layout: RegisterLayout, thread: Value) -> Va
     transposed = view.contiguous != dim_of_words
     along = dim_of_words if transposed else 1 - (dim_of_words or 0)
     origins = layout.local_offsets[:: _WORD // view.nbytes]
-    words: list[Value] = []
-    while len(words) < len(origins):
-        rest = origins[len(words) :]
+    done = 0
+    while done < len(origins):
+        rest = origins[done:]
         count, steps = _together(rest)
         index = [
             _lane_index(base[dim], lane, along == dim, [step[dim] for step in steps])
             for dim in (0, 1)
         ]
-        words += load_matrices(view.address(index, rest[0]), count, transposed)
-    i32 = IntegerType.get_signless(32)
-    whole = vector.from_elements(VectorType.get([len(words)], i32), words)
-    return vector.bitcast(VectorType.get([layout.local_size], view.element), whole)
+        yield view.address(index, rest[0]), count, transposed
+        done += count
 
 
 def _together(origins: Sequence[tuple[int, ...]]) -> tuple[int, list[tuple[int, int]]]:
-    """How many of the next matrices one instruction loads, and the steps between them."""
+    """How many of the next matrices one instruction takes, and the steps between them."""
     steps = [(b[0] - origins[0][0], b[1] - origins[0][1]) for b in origins[:4]]
     if len(steps) == 4 and steps[3] == (steps[1][0] + steps[2][0], steps[1][1] + steps[2][1]):
         return 4, [steps[1], steps[2]]

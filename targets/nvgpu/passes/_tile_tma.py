@@ -73,4 +73,5 @@ def _each(
 
 
 def _generic(pointer: Value) -> Value:
-    return llvm.addrspacecast(Type.parse("!llvm.ptr"), pointer)
+    plain = Type.parse("!llvm.ptr")
+    return pointer if pointer.type == plain else llvm.addrspacecast(plain, pointer)

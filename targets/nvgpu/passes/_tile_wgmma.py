@@ -26,10 +26,11 @@ from xtc.ir.mlir_llvm import llvm
 from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes import _wgmma_registers as from_registers
 from xtc_targets.nvgpu.passes._thread_code import as_i32, wide
-from xtc_targets.nvgpu.passes._tile_memory import SharedView
+from xtc_targets.nvgpu.passes._tile_memory import SharedView, bytes_of
 from xtc_targets.nvgpu.passes._wgmma_sums import packed, unpacked
 
 WARPGROUP = 128
+_WORD_BYTES = 4  # of a register
 _ROWS, _STEP_BYTES, _COLUMNS = 64, 32, 256
 """Of one multiplication: rows, bytes of a row of A, and columns of B at most."""
 
@@ -65,6 +66,11 @@ def layout_of_sums(op: Operation, threads: int) -> RegisterLayout:
     return sum_layout(m, n, threads)
 
 
+def columns_at_once(n: int) -> int:
+    """Of `n` columns, those that one instruction multiplies."""
+    return max(size for size in range(8, min(n, _COLUMNS) + 1, 8) if n % size == 0)
+
+
 def multiply_add(
     op: Operation, a: SharedView | Value, b: SharedView, sums: Value, thread: Value, threads: int
 ) -> Value:
@@ -75,7 +81,7 @@ def multiply_add(
     m = op.results[0].type.shape[0]
     k, n = b.shape
     blocks = m // _ROWS // (threads // WARPGROUP)
-    columns = max(size for size in range(8, min(n, _COLUMNS) + 1, 8) if n % size == 0)
+    columns = columns_at_once(n)
     first_row = multiply(divide_unsigned(thread, WARPGROUP), blocks * _ROWS)
     count = columns // 2
     elements = [vector.extract(sums, [], [at]) for at in range(VectorType(sums.type).shape[0])]
@@ -109,7 +115,8 @@ class _Fragments:
 
     def words(self, block: int, step: int) -> list[Value]:
         """The registers of 64 rows and one step."""
-        count = VectorType(self.value.type).shape[0] // 2
+        type = VectorType(self.value.type)
+        count = type.shape[0] * bytes_of(type.element_type) // _WORD_BYTES
         whole = vector.bitcast(VectorType.get([count], IntegerType.get_signless(32)), self.value)
         first = (block * self.steps + step) * from_registers.A_WORDS
         return [vector.extract(whole, [], [first + n]) for n in range(from_registers.A_WORDS)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cp.async, ldmatrix and mma.sync, as contractions of graphs and tile kernels write them."""
+"""cp.async, ldmatrix, stmatrix and mma.sync, as tile kernels and those of graphs write them."""
 
 from __future__ import annotations
 
@@ -35,14 +35,25 @@ def load_matrices(address: Value, count: int, transposed: bool) -> list[Value]:
         Type.parse(_MATRICES[count]),
         address,
         count,
-        Attribute.parse(f"#nvvm.mma_layout<{'col' if transposed else 'row'}>"),
-        Attribute.parse("#nvvm.ld_st_matrix_shape<m = 8, n = 8>"),
-        Attribute.parse("#nvvm.ld_st_matrix_elt_type<b16>"),
+        *_matrix_kind(transposed),
     )
     if count == 1:
         return [loaded]
     i32 = IntegerType.get_signless(32)
     return [llvm.extractvalue(i32, loaded, [number]) for number in range(count)]
+
+
+def store_matrices(address: Value, words: Sequence[Value], transposed: bool) -> None:
+    """Store a lane's registers of 1, 2 or 4 such matrices, by stmatrix."""
+    nvvm.stmatrix(address, words, *_matrix_kind(transposed))
+
+
+def _matrix_kind(transposed: bool) -> tuple[Attribute, Attribute, Attribute]:
+    return (
+        Attribute.parse(f"#nvvm.mma_layout<{'col' if transposed else 'row'}>"),
+        Attribute.parse("#nvvm.ld_st_matrix_shape<m = 8, n = 8>"),
+        Attribute.parse("#nvvm.ld_st_matrix_elt_type<b16>"),
+    )
 
 
 def multiplicand(kind: Kind, word: Value) -> Value:

@@ -41,6 +41,7 @@ from xtc.ir.mlir import (
 from xtc_targets.nvgpu.passes._bulk_stores import end_stores, staging_of, write_store
 from xtc_targets.nvgpu.passes._dot_loops import DotLoop
 from xtc_targets.nvgpu.passes._kernels import WARP
+from xtc_targets.nvgpu.passes._register_plan import RegisterPlan
 from xtc_targets.nvgpu.passes._tile_memory import bytes_of
 
 _UNKNOWN = ShapedType.get_dynamic_stride_or_offset()
@@ -57,6 +58,7 @@ class Shape:
 
     Attributes:
         consumers: threads that multiply; a warp behind them copies.
+        registers: of a thread, and who has them.
         slots: of shared memory.
         merged: iterations of the user's loop that are one.
         resident: blocks of the grid, at most.
@@ -68,6 +70,12 @@ class Shape:
     merged: int
     resident: int
     store: Operation | None
+    registers: RegisterPlan
+
+    @property
+    def threads(self) -> int:
+        """Of a block."""
+        return self.consumers + self.registers.copiers
 
 
 @dataclass
@@ -99,7 +107,8 @@ class Roles:
     def write(self, has_shared: bool) -> None:
         """Write slots and barriers, and then what each role does for all tiles of its block.
 
-        With shared tensors of the kernel's, a tile begins when the last one has been left by all.
+        With shared tensors of the kernel's, a tile begins when the last one has been left by all,
+        as it has been where a store in bulk has begun, which is the last that a tile does.
         """
         self.has_shared = has_shared
         slots, consumers = self.shape.slots, self.shape.consumers
@@ -114,9 +123,18 @@ class Roles:
         self.empty = tile.mbarrier_alloc([consumers] * slots, kind)
         if self.shape.store is not None:
             self.staging = staging_of(self.shape.store)
-        with control.branch(tile.in_group(consumers, WARP)):
-            self._each_tile(self._copy_tile)
+        registers = self.shape.registers
+        if registers.copiers == WARP:
+            with control.branch(tile.in_group(consumers, WARP)):
+                self._each_tile(self._copy_tile)
+        else:
+            with control.branch(tile.in_group(consumers, registers.copiers)):
+                tile.set_registers(registers.least, increase=False)
+                with control.branch(tile.in_group(consumers, WARP)):
+                    self._each_tile(self._copy_tile)
         with control.branch(tile.in_group(0, consumers)):
+            if registers.copiers > WARP:
+                tile.set_registers(registers.most, increase=True)
             self._each_tile(self._multiply_tile)
             if self.shape.store is not None:
                 end_stores(self.shape.store)
@@ -209,7 +227,7 @@ class Roles:
                 write_store(op, self.staging, self.mapped)
             else:
                 clone(op, self.mapped)
-        if self.has_shared:
+        if self.has_shared and self.shape.store is None:
             tile.sync()
         return following[0], following[1]
 

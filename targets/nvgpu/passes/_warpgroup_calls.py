@@ -18,16 +18,13 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc.ir.mlir_llvm import llvm
-from xtc_targets.nvgpu.passes._wgmma_registers import A_WORDS, FROM_REGISTERS
+from xtc_targets.nvgpu.passes._wgmma_registers import A_WORDS, FROM_REGISTERS, KINDS, PINNED
 
 WGMMA = "nvvm.wgmma.mma_async"
 MOST_STEPS = 8
 """Of a call: `STEPS` of `csrc/gpu_wgmma.c`."""
 
 _SHAPE = re.compile(r"m = 64, n = (\d+), k = (?:8|16|32)")
-_KINDS = ("f16", "bf16", "e4m3", "e5m2", "tf32", "s8", "u8")
-"""Types of operands, in the order of `csrc/gpu_wgmma.c`."""
-
 _HEAD, _STEP_BYTES, _SUM_BYTES = 48, 8, 512
 _BYTES = _HEAD + 2 * MOST_STEPS * _STEP_BYTES + _SUM_BYTES
 """Bytes of `cuda_wgmma_operands`, of a descriptor, of a lane's sums, and of all together."""
@@ -37,6 +34,8 @@ _A_REGISTERS, _A_POINTER, _B_POINTER = 24, 32, 40  # in `cuda_wgmma_operands`
 
 def replace_multiplications(kernel: Operation) -> None:
     """Replace a kernel's multiplications of warpgroups."""
+    for op in [op for op in all_operations(kernel) if PINNED in op.attributes]:
+        _drop(op)
     ops = [op for op in all_operations(kernel) if op.name == WGMMA]
     others = [op for op in all_operations(kernel) if FROM_REGISTERS in op.attributes]
     if not ops and not others:
@@ -51,6 +50,16 @@ def replace_multiplications(kernel: Operation) -> None:
     for op in others:
         with op.location:
             _call_from_registers(op, memory)
+
+
+def _drop(op: Operation) -> None:
+    """Replace parts of the result of an operation by its operands."""
+    for use in list(op.results[0].uses):
+        part = use.owner.operation
+        (number,) = DenseI64ArrayAttr(part.attributes["position"])
+        part.results[0].replace_all_uses_with(op.operands[number])
+        part.erase()
+    op.erase()
 
 
 def _chains(ops: list[Operation]) -> list[list[Operation]]:
@@ -77,9 +86,9 @@ def _kind(op: Operation) -> tuple[int, int, bool, bool]:
     """Columns, the number of the operands' type, and which of A and B are transposed."""
     shape = _SHAPE.search(str(op.attributes["shape"]))
     type = str(op.attributes["typeA"])
-    kinds = [at for at, name in enumerate(_KINDS) if f"<{name}>" in type]
+    kinds = [at for at, name in enumerate(KINDS) if f"<{name}>" in type]
     known = bool(kinds) and type == str(op.attributes["typeB"])
-    sums = "s32" if kinds and _KINDS[kinds[0]] in ("s8", "u8") else "f32"
+    sums = "s32" if kinds and KINDS[kinds[0]] in ("s8", "u8") else "f32"
     right = f"<{sums}>" in str(op.attributes["typeD"]) or (sums == "f32" and _is_half(op))
     if shape is None or not known or not right:
         raise CompileError(f"the simulator has no {op}", where=str(op.location))
@@ -137,10 +146,10 @@ def _described(
 
 def _call_from_registers(op: Operation, memory: Value) -> None:
     ip = InsertionPoint(op)
-    columns, is_bfloat, b_transposed, is_half = DenseI64ArrayAttr(op.attributes[FROM_REGISTERS])
+    columns, kind, b_transposed, is_half = DenseI64ArrayAttr(op.attributes[FROM_REGISTERS])
     *given, b = op.operands
     added, words = given[:-A_WORDS], given[-A_WORDS:]
-    numbers = (is_bfloat, columns, 1, 0, b_transposed, 1)
+    numbers = (kind, columns, 1, 0, b_transposed, 1)
     a_place, b_place = _described(numbers, memory, _A_REGISTERS, ip)
     for at, word in enumerate(words):
         llvm.store(word, advanced(a_place, 4 * at, ip), ip=ip)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Multiplications of warpgroups whose first operand is in registers: nvvm has none."""
+"""Registers of multiplications of warpgroups: operands there, which nvvm does not have, and sums
+that are there before a fence."""
 
 from __future__ import annotations
 
@@ -7,27 +8,79 @@ from collections.abc import Sequence
 from functools import cache
 
 from xtc.core.tile_layout import RegisterLayout, column_local, local, spatial
-from xtc.ir.mlir import DenseI64ArrayAttr, IntegerType, Type, Value
+from xtc.ir.mlir import (
+    DenseI64ArrayAttr,
+    F32Type,
+    IntegerType,
+    Type,
+    UnitAttr,
+    Value,
+    VectorType,
+    vector,
+)
 from xtc.ir.mlir_llvm import llvm
-from xtc_targets.nvgpu.passes._wgmma_sums import per_register
+from xtc_targets.nvgpu.passes._wgmma_sums import packed, per_register, unpacked
 
 FROM_REGISTERS = "nvgpu.wgmma"
-"""Array of integers on an inline_asm that is such a multiplication: the columns of the result,
-whether operands are bfloat16, whether B is transposed, and whether sums are float16. Its operands
-are the registers of the sums, four words of A and the descriptor of B. Written by lower-tiles, read
-by call-simulator."""
+"""Array of integers on an inline_asm that is such a multiplication: the columns of the result, the
+number of the operands' type in `KINDS`, whether B is transposed, and whether sums are float16. Its
+operands are the registers of the sums, four words of A and the descriptor of B. Written by
+lower-tiles, read by call-simulator."""
+
+KINDS = ("f16", "bf16", "e4m3", "e5m2", "tf32", "s8", "u8")
+"""Types of operands, in the order of `csrc/gpu_wgmma.c`."""
+
+_INTEGERS = ("s8", "u8")
+
+PINNED = "nvgpu.pinned"
+"""Unit attribute on an inline_asm without instructions, whose results are its operands. Written by
+lower-tiles, dropped by call-simulator."""
 
 A_WORDS = 4
 
 
 @cache
-def operand_layout(m: int, k: int, threads: int) -> RegisterLayout:
-    """The layout of A: a warp has 16 of 64 rows, a lane pairs of two of them and of two columns
-    ("PTX ISA", register fragments for wgmma)."""
+def operand_layout(m: int, k: int, threads: int, nbytes: int) -> RegisterLayout:
+    """The layout of A, of elements of `nbytes`: a warp has 16 of 64 rows, a lane four registers of
+    neighbours, of two rows and two places in each ("PTX ISA", register fragments for wgmma)."""
+    packed = 4 // nbytes
     groups = threads // 128
     rows = spatial(groups, 1) * local(m // 64 // groups, 1) * spatial(4, 1)
-    lanes = column_local(2, 2) * spatial(8, 4) * local(1, 2)
-    return (rows * local(1, k // 16) * lanes).merged()
+    lanes = column_local(2, 2) * spatial(8, 4) * local(1, packed)
+    return (rows * local(1, k // (8 * packed)) * lanes).merged()
+
+
+def pinned(sums: Value) -> Value:
+    """The same sums, a vector, in registers from here on.
+
+    Code generators would write zeros to them behind the fence, and the assembler insert another
+    one, or wait for multiplications in flight.
+    """
+    type = VectorType(sums.type)
+    size, element = type.shape[0], type.element_type
+    given = packed([vector.extract(sums, [], [at]) for at in range(size)])
+    count = size // per_register(element)
+    made = llvm.inline_asm(
+        given.type,
+        _registers(given, count, element),
+        "",
+        ",".join(_tied(count, element)),
+        has_side_effects=True,
+    )
+    made.owner.attributes[PINNED] = UnitAttr.get()
+    return vector.from_elements(type, unpacked(made, size, element))
+
+
+def _registers(sums: Value, count: int, kind: Type) -> list[Value]:
+    """The registers of a struct of sums of a type."""
+    register = IntegerType.get_signless(32) if per_register(kind) > 1 else kind
+    return [llvm.extractvalue(register, sums, [at]) for at in range(count)]
+
+
+def _tied(count: int, kind: Type) -> list[str]:
+    """Constraints of registers that are results and operands of an inline_asm."""
+    letter = "f" if isinstance(kind, F32Type) else "r"
+    return [*[f"={letter}"] * count, *map(str, range(count))]
 
 
 def multiplied(
@@ -39,22 +92,17 @@ def multiplied(
     total: Value,
     kind: Type,
 ) -> Value:
-    """The sums of type `kind`, a struct of registers, after one step of 16."""
-    is_half = per_register(kind) > 1
+    """The sums of type `kind`, a struct of registers, after one step of 32 bytes."""
     count = columns // 2 // per_register(kind)
-    register = IntegerType.get_signless(32) if is_half else kind
-    sums = [llvm.extractvalue(register, total, [at]) for at in range(count)]
     made = llvm.inline_asm(
         total.type,
-        [*sums, *words, b],
-        _text(element, columns, count, b_transposed, str(kind)),
-        ",".join(
-            [*["=r" if is_half else "=f"] * count, *map(str, range(count)), *["r"] * A_WORDS, "l"]
-        ),
+        [*_registers(total, count, kind), *words, b],
+        _text(element, columns, count, b_transposed, kind),
+        ",".join([*_tied(count, kind), *["r"] * A_WORDS, "l"]),
         has_side_effects=True,
     )
     made.owner.attributes[FROM_REGISTERS] = DenseI64ArrayAttr.get(
-        [columns, element == "bf16", b_transposed, is_half]
+        [columns, KINDS.index(element), b_transposed, per_register(kind) > 1]
     )
     return made
 
@@ -62,8 +110,12 @@ def multiplied(
 def _text(element: str, columns: int, count: int, b_transposed: bool, kind: str) -> str:
     sums = ", ".join(f"${at}" for at in range(count))
     words = ", ".join(f"${2 * count + at}" for at in range(A_WORDS))
-    shape = f"m64n{columns}k16.{kind}.{element}.{element}"
+    is_integer, is_half = element in _INTEGERS, element in KINDS[:2]
+    step = 16 if is_half else 8 if element == "tf32" else 32
+    shape = f"m64n{columns}k{step}.{'s32' if is_integer else kind}.{element}.{element}"
+    # The scale of the sums; the signs of both operands; and of B whether it is transposed.
+    numbers = [1] if is_integer else [1, 1, 1, int(b_transposed)] if is_half else [1, 1, 1]
     return (
         f"wgmma.mma_async.sync.aligned.{shape} {{{sums}}}, {{{words}}}, "
-        f"${2 * count + A_WORDS}, 1, 1, 1, {int(b_transposed)};"
+        f"${2 * count + A_WORDS}, {', '.join(map(str, numbers))};"
     )

@@ -30,10 +30,12 @@ from xtc_targets.nvgpu.passes._kernels import (
     GRID_SIZE,
     SHARED_SYMBOL,
     THREAD_ID,
+    first_registers,
     kernels,
     shape,
     shared_bytes,
 )
+from xtc_targets.nvgpu.passes._launch_maps import launch_maps
 from xtc_targets.nvgpu.passes._tile_texts import PRINT
 
 _AXES = "xyz"
@@ -58,6 +60,7 @@ llvm.func @cuda_barrier_at(i32)
 llvm.func @cuda_next_barrier(i32)
 llvm.func @cuda_launch(!llvm.ptr, !llvm.ptr, !llvm.ptr)
 llvm.func @cuda_launch_independent(!llvm.ptr, !llvm.ptr, !llvm.ptr)
+llvm.func @cuda_with_maps(!llvm.ptr, i32, !llvm.ptr, i32) -> !llvm.ptr
 """
 
 
@@ -135,15 +138,18 @@ def _export(module: Operation, kernel: Operation, launch: str) -> None:
     name = symbol_of(kernel)
     types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]
     numbers = [*(size for sizes in shape(kernel) for size in sizes), shared_bytes(kernel)]
-    numbers += cluster_of(kernel)
+    numbers += [*cluster_of(kernel), first_registers(kernel)]
+    entry = _entry(name, types, numbers, launch, launch_maps(kernel))
     with InsertionPoint(module.regions[0].blocks[0]):
-        for op in Module.parse(_entry(name, types, numbers, launch)).body.operations:
+        for op in Module.parse(entry).body.operations:
             if op.operation.name != "llvm.func" or op.operation.regions[0].blocks:
                 op.operation.clone()
     kernel.attributes["linkage"] = Attribute.parse("#llvm.linkage<internal>")
 
 
-def _entry(name: str, types: list[str], numbers: list[int], launch: str) -> str:
+def _entry(
+    name: str, types: list[str], numbers: list[int], launch: str, maps: list[list[int]]
+) -> str:
     """The function that each thread runs, the launch's shape, and the function that is launched."""
     loads = [
         line
@@ -159,14 +165,16 @@ def _entry(name: str, types: list[str], numbers: list[int], launch: str) -> str:
     lines = [
         _CONTRACT,
         f"llvm.func @{name}({', '.join(types)})",
-        f"llvm.mlir.global internal constant @{name}.shape(dense<[{words}]> : tensor<10xi32>)",
-        "  : !llvm.array<10 x i32>",
+        f"llvm.mlir.global internal constant @{name}.shape(dense<[{words}]> : tensor<11xi32>)",
+        "  : !llvm.array<11 x i32>",
         f"llvm.func internal @{name}.thread(%words: !llvm.ptr) {{",
         *loads,
         f"llvm.call @{name}({values}) : ({', '.join(types)}) -> ()",
         "llvm.return",
         "}",
-        f"llvm.func @{kernel_symbol(name)}(%words: !llvm.ptr) {{",
+        *_maps(name, maps),
+        f"llvm.func @{kernel_symbol(name)}(%{'given' if maps else 'words'}: !llvm.ptr) {{",
+        *_with_maps(name, len(types) - len(maps), len(maps)),
         f"%thread = llvm.mlir.addressof @{name}.thread : !llvm.ptr",
         f"%shape = llvm.mlir.addressof @{name}.shape : !llvm.ptr",
         f"llvm.call @{launch}(%thread, %words, %shape)",
@@ -175,3 +183,23 @@ def _entry(name: str, types: list[str], numbers: list[int], launch: str) -> str:
         "}",
     ]
     return "\n".join(lines)
+
+
+def _maps(name: str, maps: list[list[int]]) -> list[str]:
+    """What the maps are made of that a launch makes."""
+    words = [word for each in maps for word in each]
+    kind = f"llvm.mlir.global internal constant @{name}.maps(dense<{words}> : "
+    return [f"{kind}tensor<{len(words)}xi64>) : !llvm.array<{len(words)} x i64>"] if maps else []
+
+
+def _with_maps(name: str, count: int, maps: int) -> list[str]:
+    """The arguments of a launch, and its maps behind them."""
+    if not maps:
+        return []
+    return [
+        f"%count = llvm.mlir.constant({count} : i32) : i32",
+        f"%number = llvm.mlir.constant({maps} : i32) : i32",
+        f"%sources = llvm.mlir.addressof @{name}.maps : !llvm.ptr",
+        "%words = llvm.call @cuda_with_maps(%given, %count, %sources, %number)",
+        "  : (!llvm.ptr, i32, !llvm.ptr, i32) -> !llvm.ptr",
+    ]

@@ -38,7 +38,7 @@ _ADDRESSES = (
 )
 """Operations that compute with addresses, or hand them on."""
 _CHECKED = (
-    *("nvvm.cp.async.shared.global", "nvvm.ldmatrix", "nvvm.mbarrier.init"),
+    *("nvvm.cp.async.shared.global", "nvvm.ldmatrix", "nvvm.stmatrix", "nvvm.mbarrier.init"),
     *("nvvm.mbarrier.arrive", "nvvm.mbarrier.arrive.expect_tx", "nvvm.mbarrier.try_wait.parity"),
     *("nvvm.cp.async.bulk.tensor.shared.cluster.global", "nvvm.wgmma.mma_async"),
     *("nvvm.cp.async.bulk.tensor.global.shared.cta", "nvvm.fence.proxy.acquire", "nvvm.mapa"),

@@ -11,10 +11,20 @@ from xtc.core.errors import CompileError
 from xtc.interfaces.target import kernel_symbol
 from xtc.ir.attributes import CLUSTER
 from xtc.ir.builders.tile import cluster_of
-from xtc.ir.mlir import Attribute, InsertionPoint, Module, Operation, StringAttr, UnitAttr
+from xtc.ir.mlir import (
+    ArrayAttr,
+    Attribute,
+    DictAttr,
+    InsertionPoint,
+    Module,
+    Operation,
+    StringAttr,
+    UnitAttr,
+)
 from xtc.ir.partition import symbol_of
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes._kernels import kernels, shape, shared_bytes
+from xtc_targets.nvgpu.passes._launch_maps import MAP_ATTRIBUTES, launch_maps
 
 _ARGUMENTS = ("i32", "i64", "f32", "f64", "!llvm.ptr", "!llvm.ptr<1>")
 
@@ -30,7 +40,8 @@ class ExportEntries(Pass):
         llvm.mlir.global constant @f_nvgpu0_0_launch(dense<[..]>) {addr_space = 4}
 
     The constant holds what `hw_shape` of `csrc/hw_device.h` does: blocks, threads, bytes of dynamic
-    shared memory and the number of parameters.
+    shared memory and the number of parameters; for a kernel with maps that launches make, also the
+    number of these. What they are made of is in another constant, `f_nvgpu0_0_maps`.
     """
 
     name: ClassVar[str] = "export-entries"
@@ -56,14 +67,35 @@ def _export(module: Operation, kernel: Operation) -> None:
     if CLUSTER in kernel.attributes:
         sizes = _joined(cluster_of(kernel))
         kernel.attributes["nvvm.cluster_dim"] = Attribute.parse(f"array<i32: {sizes}>")
-    words = [*grid, *block, shared_bytes(kernel), len(types)]
-    text = (
-        f"llvm.mlir.global external constant @{name}_launch(dense<[{_joined(words)}]> : "
-        "tensor<8xi32>) {addr_space = 4 : i32} : !llvm.array<8 x i32>"
-    )
+    maps = launch_maps(kernel)
+    words = [*grid, *block, shared_bytes(kernel), len(types) - len(maps), *[len(maps)] * bool(maps)]
+    text = _constant(f"{name}_launch", words, "i32")
+    if maps:
+        text += _constant(f"{name}_maps", [word for each in maps for word in each], "i64")
+        _pass_by_value(kernel, len(maps))
     with InsertionPoint(kernel):
         for op in Module.parse(text).body.operations:
             op.operation.clone()
+
+
+def _constant(name: str, words: Sequence[int], type: str) -> str:
+    count = len(words)
+    return (
+        f"llvm.mlir.global external constant @{name}(dense<[{_joined(words)}]> : "
+        f"tensor<{count}x{type}>) {{addr_space = 4 : i32}} : !llvm.array<{count} x {type}>\n"
+    )
+
+
+def _pass_by_value(kernel: Operation, count: int) -> None:
+    """Let a launch hand over the bytes of the last arguments."""
+    none = [DictAttr.get({})] * len(kernel.regions[0].blocks[0].arguments)
+    given = (
+        list(ArrayAttr(kernel.attributes["arg_attrs"]))
+        if "arg_attrs" in kernel.attributes
+        else none
+    )
+    maps = [Attribute.parse(MAP_ATTRIBUTES)] * count
+    kernel.attributes["arg_attrs"] = ArrayAttr.get([*given[:-count], *maps])
 
 
 def _joined(numbers: Sequence[int]) -> str:

@@ -32,6 +32,7 @@ from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._tile_bits import view_layouts
 from xtc_targets.nvgpu.passes._tile_classes import Classes, is_tile
 from xtc_targets.nvgpu.passes._tile_dot import DotLayouts, dot_layouts
+from xtc_targets.nvgpu.passes._tile_memory import bytes_of
 from xtc_targets.nvgpu.passes._tile_numbers import Numbers, packed_elements
 from xtc_targets.nvgpu.passes._tile_wgmma import layout_of_sums
 from xtc_targets.nvgpu.passes._wgmma_registers import operand_layout
@@ -49,7 +50,8 @@ class InferTileLayouts(Pass):
 
     Tiles that go through the same elementwise instructions, loops and branches have one layout,
     the user's, else a dot's, else that of 16-byte accesses to global memory. A
-    `tile.convert_layout` stands where an instruction wants another one.
+    `tile.convert_layout` stands where an instruction wants another one. A layout that a tile's type
+    has already stays, as its class's; kernels whose tiles all have one are left as they are.
 
     Raises UserError where a user's layout does not fit the block, or two of them meet.
     """
@@ -59,7 +61,7 @@ class InferTileLayouts(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             for kernel in top_level(module):
-                if WARPS in kernel.attributes:
+                if WARPS in kernel.attributes and _lacks_layouts(kernel):
                     with kernel.location:
                         _Inference(kernel).run()
 
@@ -82,6 +84,7 @@ class _Inference:
         ] = {}  # by the operation's identity: its hash changes with types
 
     def run(self) -> None:
+        self._given()
         self._annotations()
         self._views()
         self._warpgroups()
@@ -122,6 +125,14 @@ class _Inference:
         if self.classes.of(source) == number:
             return [(result, _forward(op, layout))]
         return [(source, _backward(op, layout))]
+
+    def _given(self) -> None:
+        """Layouts that types have already."""
+        for op in self.ops:
+            for value in _tiles(op):
+                layout = layout_of(value)
+                if layout is not None:
+                    self._assign(value, layout, op)
 
     def _annotations(self) -> None:
         for op in self.ops:
@@ -174,8 +185,9 @@ class _Inference:
 
     def _fragments(self, op: Operation) -> RegisterLayout:
         """The layout of a warpgroup's first operand in registers."""
-        m, k = RankedTensorType(op.operands[0].type).shape
-        return operand_layout(m, k, self._threads_of(op))
+        type = RankedTensorType(op.operands[0].type)
+        (m, k), nbytes = type.shape, bytes_of(type.element_type)
+        return operand_layout(m, k, self._threads_of(op), nbytes)
 
     def _dots(self) -> None:
         dots = [op for op in self.ops if op.name == "tile.dot"]
@@ -329,6 +341,11 @@ def _retype_constant(op: Operation) -> None:
     op.attributes["value"] = DenseElementsAttr.get_splat(
         op.results[0].type, given.get_splat_value()
     )
+
+
+def _lacks_layouts(kernel: Operation) -> bool:
+    """Whether a tile of a kernel has no layout yet."""
+    return any(layout_of(value) is None for op in all_operations(kernel) for value in _tiles(op))
 
 
 def _copy_free_tiles(kernel: Operation) -> None:

@@ -71,7 +71,13 @@ from xtc_targets.nvgpu.passes._tile_memory import (
     thread_base,
     write_shared,
 )
-from xtc_targets.nvgpu.passes._tile_mma import dot, read_matrices, takes_matrices
+from xtc_targets.nvgpu.passes._tile_mma import (
+    dot,
+    read_matrices,
+    stores_matrices,
+    takes_matrices,
+    write_matrices,
+)
 from xtc_targets.nvgpu.passes._tile_numbers import Numbers, global_sizes, packed_elements
 from xtc_targets.nvgpu.passes._tile_scan import scanned
 from xtc_targets.nvgpu.passes._tile_scatter import combine, scatter
@@ -102,22 +108,26 @@ class LowerTiles(Pass):
         nvvm.ldmatrix ; nvvm.mma.sync ; ... vector<32xf32>
 
     Layouts are those that infer-tile-layouts wrote, addresses those of place-tile-buffers.
+
+    Attributes:
+        stores_matrices: whether a machine has stmatrix, for results of 16 bits.
     """
 
     name: ClassVar[str] = "lower-tiles"
+    stores_matrices: bool = False
 
     def run(self, module: Operation) -> None:
         with module.context:
             for kernel in top_level(module):
                 if WARPS in kernel.attributes:
-                    _Lowering(kernel).run()
+                    _Lowering(kernel, self.stores_matrices).run()
 
 
 class _Lowering(HopperLowerings):
     """The code of a thread of one kernel."""
 
-    def __init__(self, kernel: Operation) -> None:
-        self.kernel = kernel
+    def __init__(self, kernel: Operation, stores_matrices: bool) -> None:
+        self.kernel, self.stores_matrices = kernel, stores_matrices
         self.threads = number_of(kernel, WARPS) * WARP
         self.numbers = Numbers(kernel)
         self.values: dict[Value, Any] = {}
@@ -348,7 +358,9 @@ class _Lowering(HopperLowerings):
 
     def store_shared(self, op: Operation) -> None:
         layout, value = known_layout(op.operands[0]), self.value(op.operands[0])
-        write_shared(self.view_of(op.operands[1]), layout, self.thread, value)
+        view = self.view_of(op.operands[1])
+        by_warps = self.stores_matrices and stores_matrices(view, layout)
+        (write_matrices if by_warps else write_shared)(view, layout, self.thread, value)
 
     def copy_async(self, op: Operation) -> None:
         view = self.view_of(op.operands[1])
@@ -473,7 +485,7 @@ _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyT
                 *("inside", "in_group", "mbarrier_alloc", "mbarrier_arrive", "mbarrier_expect"),
                 *("mbarrier_wait", "fence_proxy", "tensor_map", "tma_load", "tma_store"),
                 *("tma_commit", "tma_wait", "wgmma", "wgmma_fence", "wgmma_commit", "wgmma_wait"),
-                *("tma_multicast", "cluster_sync", "cluster_arrive"),
+                *("tma_multicast", "cluster_sync", "cluster_arrive", "set_registers"),
             )
         },
     }

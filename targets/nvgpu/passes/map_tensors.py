@@ -3,26 +3,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from xtc.core.errors import UserError
 from xtc.ir.attributes import WARPS
 from xtc.ir.builders.tile import dims_of, location_text, tensor_map
 from xtc.ir.mlir import (
-    FunctionType,
     InsertionPoint,
     IntegerAttr,
     IntegerType,
     MemRefType,
     Operation,
     Type,
-    TypeAttr,
     Value,
     all_operations,
 )
 from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
+from xtc_targets.nvgpu.passes._kernels import add_argument
+from xtc_targets.nvgpu.passes._launch_maps import add_launch_map
 from xtc_targets.nvgpu.passes._tile_memory import PANEL, bytes_of
 
 MAP = "nvgpu.map"
@@ -33,6 +34,8 @@ _ROWS = (16, 32, 64)
 _MOST_ROWS = 256  # of a box, "CUDA Driver API", cuTensorMapEncodeTiled
 _MAP = "memref<128xi8, 1>"
 _HOPPER = ("tile.mbarrier_", "tile.tma_", "tile.wgmma", "tile.fence_proxy", "tile.cluster_")
+NewMap: TypeAlias = Callable[[Operation, Value, list[int], int], int]
+"""Adds a map of a tensor, a box and a swizzle to a kernel; the number of its argument."""
 _COPIES = {"tile.tma_load": (1, 0), "tile.tma_multicast": (1, 0), "tile.tma_store": (0, 1)}
 """Bulk copies, with the operands that are their shared and their global tensor."""
 
@@ -49,22 +52,27 @@ class MapTensors(Pass):
         "tile.tensor_map"(%map, %g) {box = array<i64: 128, 64>, swizzle = 128}
         "tile.tma_load"(...) {nvgpu.map = 3} : ...
 
+    With `by_launch` a launch makes the maps, from the addresses of the kernel's other arguments:
+        func.func @f(.., %map: !llvm.ptr) attributes {nvgpu.maps = [array<i64: ..>]}
+
     Raises UserError for rows that are neither 16, 32 or 64 bytes nor a multiple of 128.
     Raises UserError too where a machine has none of these instructions.
 
     Attributes:
         bulk: whether it has them.
+        by_launch: whether launches make the maps; else the arguments are their addresses.
     """
 
     name: ClassVar[str] = "map-tensors"
     bulk: bool = True
+    by_launch: bool = False
 
     def run(self, module: Operation) -> None:
         with module.context:
             for kernel in top_level(module):
                 if WARPS in kernel.attributes:
                     _require(kernel, self.bulk)
-                    _arrange(kernel)
+                    _arrange(kernel, add_launch_map if self.by_launch else _new_map)
 
 
 def _require(kernel: Operation, bulk: bool) -> None:
@@ -77,7 +85,7 @@ def _require(kernel: Operation, bulk: bool) -> None:
             )
 
 
-def _arrange(kernel: Operation) -> None:
+def _arrange(kernel: Operation, new_map: NewMap) -> None:
     ops = all_operations(kernel)
     for op in ops:
         shared = [op.operands[_COPIES[op.name][0]]] if op.name in _COPIES else []
@@ -88,7 +96,7 @@ def _arrange(kernel: Operation) -> None:
     known: dict[Any, int] = {}
     for op in ops:
         if op.name in _COPIES:
-            _set_map(kernel, op, known)
+            _set_map(kernel, op, known, new_map)
 
 
 def root_of(value: Value) -> Operation:
@@ -134,7 +142,7 @@ def swizzle_of(value: Value) -> int:
     return 0 if row == _ROWS[0] else row
 
 
-def _set_map(kernel: Operation, op: Operation, known: dict[Any, int]) -> None:
+def _set_map(kernel: Operation, op: Operation, known: dict[Any, int], new_map: NewMap) -> None:
     shared, tensor = (op.operands[number] for number in _COPIES[op.name])
     rank = len(MemRefType(tensor.type).shape)
     box = [1] * rank
@@ -150,18 +158,14 @@ def _set_map(kernel: Operation, op: Operation, known: dict[Any, int]) -> None:
     i64 = IntegerType.get_signless(64)
     if key not in known:
         with op.location:
-            known[key] = _new_map(kernel, tensor, box, swizzle_of(shared))
+            known[key] = new_map(kernel, tensor, box, swizzle_of(shared))
     op.attributes[MAP] = IntegerAttr.get(i64, known[key])
 
 
 def _new_map(kernel: Operation, tensor: Value, box: list[int], swizzle: int) -> int:
-    block = kernel.regions[0].blocks[0]
-    number = len(block.arguments)
-    argument = block.add_argument(Type.parse(_MAP), kernel.location)
-    kinds = [each.type for each in block.arguments]
-    kernel.attributes["function_type"] = TypeAttr.get(FunctionType.get(kinds, []))
+    argument = add_argument(kernel, Type.parse(_MAP))
     maker = tensor.owner.operation
     around = [view.operation for view in maker.block.operations]
     with InsertionPoint(around[around.index(maker) + 1]):
         tensor_map(argument, tensor, box, swizzle)
-    return number
+    return int(argument.arg_number)

@@ -3,70 +3,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.attributes import CLUSTER, NOTES, WARPS
-from xtc.ir.builders import tile
-from xtc.ir.builders.numbers import as_value, known, minimum, multiply
-from xtc.ir.builders.tile import number_of
-from xtc.ir.mlir import (
-    ArrayAttr,
-    BlockArgument,
-    InsertionPoint,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
-    Operation,
-    StringAttr,
-    Type,
-    Value,
-    all_operations,
-)
+from xtc.ir.attributes import NOTES, WARPS
+from xtc.ir.mlir import ArrayAttr, Operation, StringAttr
 from xtc.ir.partition import top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import H100
-from xtc_targets.nvgpu.passes._bulk_stores import bulk_store, stored_bytes
+from xtc_targets.nvgpu.passes._bulk_kernel import Budget, BulkKernel, shape_of
 from xtc_targets.nvgpu.passes._declined import Declined
-from xtc_targets.nvgpu.passes._dot_loops import dot_loop, dot_loops
-from xtc_targets.nvgpu.passes._kernels import WARP
-from xtc_targets.nvgpu.passes._tile_classes import is_tile
-from xtc_targets.nvgpu.passes._tile_memory import bytes_of
-from xtc_targets.nvgpu.passes._tile_numbers import Numbers
-from xtc_targets.nvgpu.passes._tile_wgmma import WARPGROUP
-from xtc_targets.nvgpu.passes._warp_roles import Roles, Shape, clone
-from xtc_targets.nvgpu.passes.map_tensors import root_of
-
-_MOST_SLOTS = 6
-_MOST_SUMS = 128
-"""Registers of a thread for its sums; with more of them, what else it holds would spill."""
-_MOST_WARPGROUPS = 4
-_BARRIER_BYTES = 4096  # more than barriers, and the alignment of buffers, take
-_ALONE = (
-    *("tile.in_group", "tile.mbarrier_", "tile.tma_", "tile.wgmma", "tile.fence_proxy"),
-    *("tile.lock", "tile.release", "tile.buffer", "tile.annotate_layout", "tile.printf"),
-)
-"""What a kernel does not have that this pass divides: it would be done in another order, or by
-other threads."""
-_UNIFORM = (
-    *("arith.", "memref.reinterpret_cast", "builtin.unrealized_conversion_cast", "tile.assume"),
-)
-_PLAIN = (
-    "arith.",
-    "math.",
-    "tensor.splat",
-    "tile.store_global",
-    "tile.load_global",
-    "scf.",
-    "tile.sync",
-)
-"""What needs no shared memory."""
-_VIEWS = ("memref.subview", "memref.transpose", "memref.cast")
-_USERS = ("tile.copy_async", "tile.load_shared", "memref.dealloc")
-_OF_COPIES = (*("tile.copy_async", "tile.commit_group", "tile.wait_group", "tile.wait_all"),)
+from xtc_targets.nvgpu.passes._dot_loops import dot_loops
 
 
 @dataclass(frozen=True)
@@ -115,182 +63,10 @@ class PipelineBulkCopies(Pass):
         if not loops:
             return
         try:
-            found = _Kernel(kernel, loops)
-            shape = self._shape(found)
+            found = BulkKernel(kernel, loops)
+            shape = shape_of(found, Budget(self.sms, self.shared_bytes, self.block_bytes))
         except Declined as declined:
             text = f"{declined.where}: no bulk copies and warpgroups: {declined.why}"
             kernel.attributes[NOTES] = ArrayAttr.get([StringAttr.get(text)])
             return
         found.write(shape)
-
-    def _shape(self, found: _Kernel) -> Shape:
-        """How the kernel is divided. Raises Declined where shared memory holds too few slots."""
-        m, n, k = found.matched.sizes
-        groups = _warpgroups(m, n, found.warps, found.matched.dot)
-        merged = found.matched.merged
-        slot = (m + n) * k * merged * bytes_of(found.element)
-        at_once = (
-            2 if groups == 1 else 1
-        )  # blocks of a multiprocessor, to keep its tensor cores busy
-        reserved = self.shared_bytes - self.block_bytes
-        for blocks, store, least in ((at_once, found.store, 3), (at_once, None, 3), (1, None, 2)):
-            room = self.shared_bytes // blocks - reserved - found.other_bytes - _BARRIER_BYTES
-            room -= stored_bytes(store) if store else 0
-            slots = min(_MOST_SLOTS, room // slot)
-            if slots >= least:
-                return Shape(groups * WARPGROUP, slots, merged, blocks * self.sms, store)
-        raise Declined(f"two slots of {slot} bytes do not fit in shared memory", found.loop)
-
-
-def _warpgroups(m: int, n: int, warps: int, dot: Operation) -> int:
-    """How many warpgroups share the rows: as many as the kernel has, where that is possible."""
-    most = min(_MOST_WARPGROUPS, m // 64)
-    possible = [
-        groups
-        for groups in range(1, most + 1)
-        if m % (64 * groups) == 0 and m * n <= _MOST_SUMS * groups * WARPGROUP
-    ]
-    if not possible:
-        raise Declined(f"a sum of {m}x{n} has too many elements for the registers", dot)
-    return min(possible, key=lambda groups: (abs(groups - warps / 4), -groups))
-
-
-class _Kernel:
-    """A kernel in which one loop is found, and the code around it."""
-
-    def __init__(self, kernel: Operation, loops: Sequence[Operation]) -> None:
-        self.kernel, self.loop = kernel, loops[0]
-        self.warps = number_of(kernel, WARPS)
-        self.asked = _hoisted(kernel)
-        self.ops = [view.operation for view in kernel.regions[0].blocks[0].operations]
-        if len(loops) > 1 or self.loop not in self.ops:
-            raise Declined("the loop stands in another one, or beside one", loops[-1])
-        if CLUSTER in kernel.attributes:
-            raise Declined("the kernel has clusters", loops[-1])
-        for op in all_operations(kernel):
-            if op.name.startswith(_ALONE):
-                raise Declined(f"the kernel has {op.name.partition('.')[2]}", op)
-        at = self.ops.index(self.loop)
-        self.matched = dot_loop(self.loop, self.ops[:at], Numbers(kernel))
-        self.roots = [self.matched.a.stream.root, self.matched.b.stream.root]
-        views = self._views()
-        other = [op for op in self.ops[:-1] if op not in views and op.name not in _OF_COPIES]
-        self.has_shared = any(op.name == "memref.alloc" for op in other)
-        self.uniform = _uniform(other)
-        rest = [op for op in other if op not in self.uniform and op not in self.asked.values()]
-        rest = [op for op in rest if self.has_shared or op.name != "tile.sync"]
-        (self.grid,) = (op for op in rest if op.name == "tile.grid")
-        at = rest.index(self.loop)
-        self.before = [op for op in rest[:at] if op is not self.grid]
-        self.after = rest[at + 1 :]
-        self._require_known()
-        self.store = bulk_store(self.after, self._known(), Numbers(kernel))
-
-    def _known(self) -> set[Value]:
-        return {result for op in self.uniform for result in op.results}
-
-    @property
-    def element(self) -> Type:
-        """The type of the operands' elements."""
-        return MemRefType(self.matched.a.stream.source.type).element_type
-
-    @property
-    def other_bytes(self) -> int:
-        """Shared memory that the code around the loop may need, at most."""
-        around = [inner for op in (*self.before, *self.after) for inner in all_operations(op)]
-        allocated = [op for op in around if op.name == "memref.alloc"]
-        m, n, _ = self.matched.sizes
-        is_plain = all(op.name.startswith(_PLAIN) for op in around)
-        return sum(map(_bytes_of, allocated)) + (0 if is_plain else 4 * m * n)
-
-    def _views(self) -> list[Operation]:
-        """The slots' allocations and views, which nobody but the copies and the loop may use."""
-        found, left = list(self.roots), list(self.roots)
-        while left:
-            for use in left.pop().results[0].uses:
-                user = use.owner.operation
-                if user.name in _VIEWS and user not in found:
-                    found.append(user)
-                    left.append(user)
-                elif user.name not in (*_USERS, *_VIEWS):
-                    raise Declined("a slot is used by more than copies and the loop", user)
-        for op in all_operations(self.kernel):
-            if op.name == "tile.copy_async" and root_of(op.operands[1]) not in self.roots:
-                raise Declined("the kernel has another asynchronous copy", op)
-        return [
-            *found,
-            *(
-                op
-                for op in self.ops
-                if op.name == "memref.dealloc" and op.operands[0].owner.operation in self.roots
-            ),
-        ]
-
-    def _require_known(self) -> None:
-        """Decline where a launch cannot tell what its maps and its grid depend on."""
-        known_here = self._known()
-        for operand in (self.matched.a, self.matched.b):
-            if operand.stream.source not in known_here:
-                raise Declined("the tensor depends on the block", operand.stream.copy)
-        for value in self.grid.operands:
-            if value not in known_here and not isinstance(value, BlockArgument):
-                raise Declined("the grid depends on more than arguments", self.grid)
-        i32 = IntegerType.get_signless(32)
-        wrong = [v for v in self.matched.forms.values.values() if v.type != i32]
-        if wrong or self.loop.operands[0].type != i32:
-            raise Declined("an integer of the loop is no int32", self.loop)
-
-    def write(self, shape: Shape) -> None:
-        """Replace the kernel's code by that of both roles."""
-        end = self.kernel.regions[0].blocks[0].operations[len(self.ops) - 1]
-        with self.kernel.location, InsertionPoint(end):
-            mapped: dict[Value, Value] = {}
-            for op in self.uniform:
-                clone(op, mapped)
-            grid = [known(mapped.get(size, size)) for size in self.grid.operands]
-            with self.grid.location:
-                total = multiply(multiply(grid[0], grid[1]), grid[2])
-                sizes = (minimum(total, shape.resident), 1, 1)
-                i32 = IntegerType.get_signless(32)
-                tile.grid([as_value(size, type=i32) for size in sizes])
-            asked = {kind: op.results[0] for kind, op in self.asked.items()}
-            roles = Roles(self.matched, shape, mapped, grid, asked, self.before, self.after)
-            with self.loop.location:
-                roles.write(self.has_shared)
-        for op in reversed(self.ops[:-1]):
-            op.erase()
-        warps = shape.consumers // WARP + 1
-        self.kernel.attributes[WARPS] = IntegerAttr.get(IntegerType.get_signless(64), warps)
-
-
-def _hoisted(kernel: Operation) -> dict[tuple[str, int], Operation]:
-    """What asks for the block's position, or for the grid: once each, where the kernel begins."""
-    found: dict[tuple[str, int], Operation] = {}
-    first = kernel.regions[0].blocks[0].operations[0]
-    for op in all_operations(kernel):
-        if op.name not in ("tile.block_id", "tile.grid_dim"):
-            continue
-        kind = (op.name, number_of(op, "dim"))
-        if kind not in found:
-            found[kind] = op.clone(ip=InsertionPoint(first)).operation
-        op.results[0].replace_all_uses_with(found[kind].results[0])
-        op.erase()
-    return found
-
-
-def _uniform(ops: Sequence[Operation]) -> list[Operation]:
-    """What depends on nothing but arguments: numbers, and views of global memory."""
-    found: list[Operation] = []
-    known_values: set[Value] = set()
-    for op in ops:
-        operands = [value for value in op.operands if not isinstance(value, BlockArgument)]
-        is_scalar = not any(is_tile(result) for result in op.results)
-        if op.name.startswith(_UNIFORM) and is_scalar and known_values.issuperset(operands):
-            found.append(op)
-            known_values.update(op.results)
-    return found
-
-
-def _bytes_of(op: Operation) -> int:
-    type = MemRefType(op.results[0].type)
-    return int(math.prod(type.shape)) * bytes_of(type.element_type)

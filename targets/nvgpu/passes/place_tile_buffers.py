@@ -31,7 +31,7 @@ from xtc_targets.nvgpu.passes._tile_scatter import hands_back
 OFFSET = "nvgpu.offset"
 """Integer on an allocation, a conversion or a reduction: where its memory begins, in bytes."""
 
-_ALIGNMENT = 1024  # what addresses are swizzled within
+ALIGNMENT = 1024  # what addresses are swizzled within
 
 
 @dataclass
@@ -150,7 +150,7 @@ def _first_fit(buffer: _Buffer, placed: list[_Buffer]) -> int:
         if offset + buffer.nbytes <= other.offset:
             break
         end = other.offset + other.nbytes
-        offset = max(offset, -(-end // _ALIGNMENT) * _ALIGNMENT)
+        offset = max(offset, -(-end // ALIGNMENT) * ALIGNMENT)
     return offset
 
 

@@ -38,12 +38,23 @@ from xtc.ir.partition import symbol_of, top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc.ir.tile_dialect import load_tile_dialect
-from xtc_targets.nvgpu.passes._kernels import WARP, set_shape
+from xtc_targets.nvgpu.description import H100
+from xtc_targets.nvgpu.passes._bulk_contraction import BulkContraction, Divided
+from xtc_targets.nvgpu.passes._bulk_kernel import Budget
+from xtc_targets.nvgpu.passes._declined import Declined
+from xtc_targets.nvgpu.passes._kernels import REGISTERS, WARP, set_shape
 from xtc_targets.nvgpu.passes._mma_contraction import MmaContraction, epilogue_of, mma_contraction
 from xtc_targets.nvgpu.passes._mma_loop import MmaLoop
-from xtc_targets.nvgpu.passes._mma_operand import GlobalOperand, strided
+from xtc_targets.nvgpu.passes._mma_operand import GlobalOperand, operand_of
 from xtc_targets.nvgpu.passes._mma_result import Result, write_result
-from xtc_targets.nvgpu.passes._mma_tiling import BLOCKS_SM, WIDEST_COPY, Tiling, choose_tiling
+from xtc_targets.nvgpu.passes._mma_tiling import (
+    BLOCKS_SM,
+    RESERVED,
+    WIDEST_COPY,
+    Tiling,
+    choose_tiling,
+)
+from xtc_targets.nvgpu.passes._slots_loop import SlotsLoop
 from xtc_targets.nvgpu.passes._wgmma_loop import WarpgroupLoop, declined
 from xtc_targets.nvgpu.passes.group_contractions import is_zero
 
@@ -74,6 +85,10 @@ class UseTensorCores(Pass):
         warpgroups: whether a GPU has instructions of warpgroups, which multiply 16-bit numbers
             from shared memory: no fragments are loaded. Where tiles are too small for them, or
             operands wider, `xtc.notes` of the kernel says so.
+        bulk_copies: whether a loop for warpgroups is divided among them and a warp that copies in
+            bulk, as pipeline-bulk-copies does with those of users. Where it is not, `xtc.notes`
+            says why.
+        block_bytes: shared memory that a block may have.
     """
 
     name: ClassVar[str] = "use-tensor-cores"
@@ -81,6 +96,8 @@ class UseTensorCores(Pass):
     sms: int = 108
     shared_bytes: int = 164 << 10
     warpgroups: bool = False
+    bulk_copies: bool = False
+    block_bytes: int = H100.shared_bytes_block
 
     def __post_init__(self) -> None:
         require_positive(self)
@@ -114,35 +131,69 @@ class UseTensorCores(Pass):
             copy_bytes,
             many_bounds=all(_is_by_elements(contraction, operand) for operand in (0, 1)),
         )
-        block, i64 = kernel.regions[0].blocks[0], IntegerType.get_signless(64)
-        old = [view.operation for view in block.operations][:-1]
+        old = [view.operation for view in kernel.regions[0].blocks[0].operations][:-1]
+        why = declined(tiling, contraction.kind)
+        notes = [f"no warpgroups: {why}"] if self.warpgroups and why else []
+        divided = None
+        if self.bulk_copies and not why:
+            divided = self._divided(kernel, work, tiling, notes)
+        if divided is None:
+            divided = Divided(tiling.blocks(m, n) * math.prod(batch), tiling.threads, BLOCKS_SM)
+            block = kernel.regions[0].blocks[0]
+            with contraction.nest.op.location, InsertionPoint.at_block_terminator(block):
+                self._write_block(work, tiling, by_warpgroups=self.warpgroups and not why)
+        _note(kernel, contraction.nest.op, notes)
         others = [op for op in old if op not in work.ops]
-        with contraction.nest.op.location, InsertionPoint.at_block_terminator(block):
-            why = self._write_block(work, tiling)
-        if self.warpgroups and why:
-            text = f"{location_text(contraction.nest.op.location)}: no warpgroups: {why}"
-            kernel.attributes[NOTES] = ArrayAttr.get([StringAttr.get(text)])
         for op in reversed(work.ops):
             op.erase()
         _drop_views(others)
-        set_shape(kernel, [tiling.blocks(m, n) * math.prod(batch)], [tiling.threads])
-        kernel.attributes[WARPS] = IntegerAttr.get(i64, tiling.threads // WARP)
-        i32 = IntegerType.get_signless(32)
-        kernel.attributes[_BLOCKS_SM] = IntegerAttr.get(i32, BLOCKS_SM)
+        _set_launch(kernel, divided)
 
-    def _write_block(self, work: _Work, tiling: Tiling) -> str:
-        """Write what a block does; returns why warpgroups do not multiply, empty where they do."""
+    def _divided(
+        self, kernel: Operation, work: _Work, tiling: Tiling, notes: list[str]
+    ) -> Divided | None:
+        """Write the kernel with bulk copies; None, and a note, where they do not fit."""
+        budget = Budget(self.sms, self.shared_bytes, self.block_bytes)
+        old = [view.operation for view in kernel.regions[0].blocks[0].operations][:-1]
+        parts = work.contraction, work.result, work.epilogue
+        try:
+            return BulkContraction(kernel, *parts, budget, old).write(tiling)
+        except Declined as declined:
+            notes.append(f"no bulk copies: {declined.why}")
+            return None
+
+    def _write_block(self, work: _Work, tiling: Tiling, *, by_warpgroups: bool) -> None:
+        """Write what a block does that copies for itself."""
         contraction = work.contraction
         batch, row, column = _tile(contraction, tiling, tile.block_id(0))
         operands = (
-            _operand(contraction, 0, batch, row),
-            _operand(contraction, 1, batch, column),
+            operand_of(contraction, 0, batch, row),
+            operand_of(contraction, 1, batch, column),
         )
-        why = declined(tiling, contraction.kind)
-        loop = WarpgroupLoop if self.warpgroups and not why else MmaLoop
-        accumulators = loop(tiling, operands).write()
+        accumulators = self._loop(tiling, operands, by_warpgroups).write()
         write_result(tiling, accumulators, Result(work.result, batch, row, column, work.epilogue))
-        return why
+
+    def _loop(
+        self, tiling: Tiling, operands: tuple[GlobalOperand, GlobalOperand], by_warpgroups: bool
+    ) -> SlotsLoop:
+        if not by_warpgroups:
+            return MmaLoop(tiling, operands)
+        return WarpgroupLoop(tiling, operands, self.shared_bytes // BLOCKS_SM - RESERVED)
+
+
+def _note(kernel: Operation, op: Operation, notes: Sequence[str]) -> None:
+    """Leave notes on a kernel, with the place of an operation."""
+    texts = [StringAttr.get(f"{location_text(op.location)}: {note}") for note in notes]
+    if texts:
+        kernel.attributes[NOTES] = ArrayAttr.get(texts)
+
+
+def _set_launch(kernel: Operation, divided: Divided) -> None:
+    set_shape(kernel, [divided.grid], [divided.threads])
+    i64, i32 = IntegerType.get_signless(64), IntegerType.get_signless(32)
+    kernel.attributes[WARPS] = IntegerAttr.get(i64, divided.threads // WARP)
+    if REGISTERS not in kernel.attributes:  # which says the same
+        kernel.attributes[_BLOCKS_SM] = IntegerAttr.get(i32, divided.resident)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,25 +272,6 @@ def _tile(
         batch.insert(0, remainder_unsigned(rest, contraction.extent(loop)))
         rest = divide_unsigned(rest, contraction.extent(loop))
     return tuple(batch), multiply(row, tiling.m), multiply(column, tiling.n)
-
-
-def _operand(
-    contraction: MmaContraction, operand: int, batch: Sequence[Number], first: Number
-) -> GlobalOperand:
-    """An operand as this block sees it, which begins with row or column `first`."""
-    buffer = contraction.nest.op.operands[operand]
-    type = MemRefType(buffer.type)
-    strides, offset = type.get_strides_and_offset()
-    loops = [index.loop for index in contraction.nest.indices[operand]]
-    own = contraction.n if operand else contraction.m
-    at = {**dict(zip(contraction.batch, batch, strict=True)), own: first, contraction.k: 0}
-    return GlobalOperand(
-        strided(buffer, type.shape, strides, offset),
-        tuple(at[loop] for loop in loops if loop is not None),
-        loops.index(own),
-        loops.index(contraction.k),
-        contraction.kind,
-    )
 
 
 def _is_by_elements(contraction: MmaContraction, operand: int) -> bool:

@@ -78,7 +78,8 @@ result cuGetErrorName(result error, const char **name)
                  {201, "CUDA_ERROR_INVALID_CONTEXT"}, {218, "CUDA_ERROR_INVALID_PTX"},
                  {500, "CUDA_ERROR_NOT_FOUND"},      {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
                  {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}, {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
-                 {716, "CUDA_ERROR_MISALIGNED_ADDRESS"}, {214, "CUDA_ERROR_ECC_UNCORRECTABLE"}};
+                 {716, "CUDA_ERROR_MISALIGNED_ADDRESS"}, {214, "CUDA_ERROR_ECC_UNCORRECTABLE"},
+                 {912, "CUDA_ERROR_INVALID_CLUSTER_SIZE"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].error == error) {
             *name = names[i].name;
@@ -377,8 +378,8 @@ result cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
             return 1;
     memset(map, 0, 128);
     snprintf(map, 128, "type %d swizzle %d", type, swizzle);
-    note("map type %d rank %u box %u,%u swizzle %d", type, rank, box[0], rank > 1 ? box[1] : 1,
-         swizzle);
+    note("map type %d rank %u size %d,%d box %u,%u swizzle %d", type, rank, (int)sizes[0],
+         rank > 1 ? (int)sizes[1] : 1, box[0], rank > 1 ? box[1] : 1, swizzle);
     return 0;
 }
 
@@ -387,37 +388,43 @@ result cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
 // "fault 7", "crash 8", which ends the process, or "hang 9", which never returns.
 typedef struct text_kernel {
     char name[256];
-    uint32_t shape[8];
     struct text_kernel *next;
 } text_kernel;
 
 typedef struct text_module {
+    char *text;
     text_kernel *kernels;
     struct text_module *next;
 } text_module;
 
 static text_module *texts;
 
-static void find_shape(const char *image, text_kernel *kernel)
+// The bytes of a constant, NULL where the text has none of this name.
+static unsigned char *constant_of(const char *text, const char *name, size_t *nbytes)
 {
-    char constant[300];
-    snprintf(constant, sizeof constant, " %s_launch[", kernel->name);
-    const char *found = strstr(image, constant);
-    found = found ? strchr(found, '{') : NULL;
-    for (int i = 0; found && i < 32; i++) { // bytes
-        kernel->shape[i / 4] |= (uint32_t)strtoul(found + 1, NULL, 10) << i % 4 * 8;
+    char wanted[600];
+    snprintf(wanted, sizeof wanted, " %s[", name);
+    const char *found = strstr(text, wanted);
+    if (!found)
+        return NULL;
+    *nbytes = strtoul(found + strlen(wanted), NULL, 10);
+    unsigned char *bytes = calloc(*nbytes, 1);
+    found = strchr(found, '{');
+    for (size_t i = 0; found && i < *nbytes; i++) {
+        bytes[i] = (unsigned char)strtoul(found + 1, NULL, 10);
         found += 1 + strcspn(found + 1, ",}");
         found = *found == ',' ? found : NULL; // zeros at the end are left out
     }
+    return bytes;
 }
 
 static text_module *open_text(const char *image)
 {
     text_module *module = calloc(1, sizeof *module);
+    module->text = strdup(image);
     for (const char *at = strstr(image, ".entry "); at; at = strstr(at + 1, ".entry ")) {
         text_kernel *kernel = calloc(1, sizeof *kernel);
         sscanf(at, ".entry %255[A-Za-z0-9_$]", kernel->name);
-        find_shape(image, kernel);
         kernel->next = module->kernels;
         module->kernels = kernel;
     }
@@ -510,15 +517,16 @@ result cuModuleGetFunction(void **function, void *module, const char *name)
 result cuModuleGetGlobal_v2(uint64_t *address, size_t *nbytes, void *module, const char *name)
 {
     BEGIN_IN_CONTEXT();
-    *nbytes = strncmp(name, "odd", 3) ? 32 : 28;
-    if (text_of(module)) {
-        char kernel[300];
-        snprintf(kernel, sizeof kernel, "%.*s", (int)(strlen(name) - strlen("_launch")), name);
-        text_kernel *found = named(text_of(module), kernel);
-        *address = found ? (uintptr_t)found->shape : 0;
-        return found ? 0 : 500;
-    }
-    *address = (uintptr_t)dlsym(module, name);
+    static const struct {
+        const char *name;
+        size_t nbytes;
+    } sizes[] = {{"odd_launch", 28}, {"mapped_launch", 36}, {"mapped_maps", 160}};
+    *nbytes = 32;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (strcmp(name, sizes[i].name) == 0)
+            *nbytes = sizes[i].nbytes;
+    *address = (uintptr_t)(text_of(module) ? constant_of(text_of(module)->text, name, nbytes)
+                                           : dlsym(module, name));
     return *address ? 0 : 500;
 }
 
@@ -549,6 +557,45 @@ static int is_grid(const char *what, unsigned blocks)
     if (file)
         fclose(file);
     return is_there;
+}
+
+// CUlaunchAttribute and CUlaunchConfig of cuda.h.
+typedef struct {
+    int id;
+    char rest[4];
+    union {
+        uint32_t cluster[3];
+        char bytes[64];
+    } value;
+} launch_attribute;
+
+typedef struct {
+    unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
+    void *stream;
+    launch_attribute *attributes;
+    unsigned count;
+} launch_config;
+
+result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                      void *stream, void **parameters, void **extra);
+
+// Of clusters: that is all that launches ask for. At most 8 blocks that divide the grid.
+result cuLaunchKernelEx(const launch_config *config, void *function, void **parameters, void **extra)
+{
+    BEGIN_IN_CONTEXT();
+    if (config->count != 1 || config->attributes->id != 4)
+        return 1;
+    const uint32_t *cluster = config->attributes->value.cluster;
+    uint32_t blocks = cluster[0] * cluster[1] * cluster[2];
+    if (!blocks || blocks > 8)
+        return 912;
+    if (config->grid_x % cluster[0] || config->grid_y % cluster[1] || config->grid_z % cluster[2])
+        return 1;
+    note("cluster %u,%u,%u", cluster[0], cluster[1], cluster[2]);
+    return cuLaunchKernel(function, config->grid_x, config->grid_y, config->grid_z, config->block_x,
+                          config->block_y, config->block_z, config->shared_bytes, config->stream,
+                          parameters, extra);
 }
 
 result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,

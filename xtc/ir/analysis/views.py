@@ -119,3 +119,15 @@ def shares_nothing(buffer: Value) -> bool:
     if function.name != "func.func" or "arg_attrs" not in function.attributes:
         return False
     return "llvm.noalias" in function.attributes["arg_attrs"][buffer.arg_number]
+
+
+def dropped_dimensions(sizes: Sequence[int], shape: Sequence[int]) -> set[int]:
+    """The dimensions of size 1 that a view of `sizes` loses where it has this shape."""
+    left, dropped = list(shape), set()
+    for dim, size in enumerate(sizes):
+        surplus = len(sizes) - dim - len(left)
+        if left and left[0] == size and not (size == 1 and surplus > 0):
+            left.pop(0)
+        else:
+            dropped.add(dim)
+    return dropped

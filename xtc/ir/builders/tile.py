@@ -361,6 +361,11 @@ def wgmma_wait(groups: int) -> None:
     _make("wgmma_wait", n=_number(groups))
 
 
+def set_registers(count: int, *, increase: bool) -> None:
+    """The threads of each warpgroup that runs have this many registers from now on."""
+    _make("set_registers", count=_number(count), increase=BoolAttr.get(increase))
+
+
 def current_group() -> tuple[int, int] | None:
     """The threads for which operations are being written; None: all of a block."""
     owner = InsertionPoint.current.block.owner.operation
@@ -449,18 +454,6 @@ def retyped(buffer: Value, type: Type) -> Value:
 def dims_of(op: Operation, name: str = "dims") -> list[int]:
     """The array of integers that an operation has."""
     return list(DenseI64ArrayAttr(op.attributes[name]))
-
-
-def dropped_dimensions(sizes: Sequence[int], shape: Sequence[int]) -> set[int]:
-    """The dimensions of size 1 that a view of `sizes` loses where it has this shape."""
-    left, dropped = list(shape), set()
-    for dim, size in enumerate(sizes):
-        surplus = len(sizes) - dim - len(left)
-        if left and left[0] == size and not (size == 1 and surplus > 0):
-            left.pop(0)
-        else:
-            dropped.add(dim)
-    return dropped
 
 
 def number_of(op: Operation, name: str) -> int:

@@ -94,7 +94,8 @@ static void launch(const xtc_program *program, word kernel, word arguments, word
     xtc_launch given = {{(uint32_t)x, (uint32_t)y, (uint32_t)z},
                         (uint32_t)which->count,
                         (const uint64_t *)arguments,
-                        which->types};
+                        which->types,
+                        {0, 0, 0}};
     on->driver->launch(on->device, on->queue, which->function, &given, NULL);
 }
 

@@ -38,7 +38,7 @@ enum sim_state {
 typedef struct {
     uint32_t operation;
     int32_t status; // of enum xtc_status
-    uint32_t count, grid[3]; // of a launch: its arguments, and blocks
+    uint32_t count, grid[3], cluster[3]; // of a launch: its arguments, and blocks
     uint64_t arguments[SIM_ARGUMENTS + 1];
     uint8_t types[SIM_ARGUMENTS]; // of the launch's arguments
     uint64_t result;

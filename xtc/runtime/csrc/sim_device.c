@@ -143,8 +143,9 @@ bool sim_device_is_allocated(uint64_t address, uint64_t nbytes, uint64_t *first_
 static int32_t launch(const sim_request *request)
 {
     uint64_t function = request->arguments[0];
-    xtc_launch given = {{request->grid[0], request->grid[1], request->grid[2]}, request->count,
-                        request->arguments + 1, request->types};
+    const uint32_t *grid = request->grid, *cluster = request->cluster;
+    xtc_launch given = {{grid[0], grid[1], grid[2]}, request->count, request->arguments + 1,
+                        request->types, {cluster[0], cluster[1], cluster[2]}};
     const char *name = loader->function_name(function);
     if (!name)
         return xtc_fail(XTC_LAUNCH, "the kernel's module is not loaded");

@@ -107,6 +107,7 @@ static int32_t open_device(const void *config, xtc_device **opened)
     }
     sim_memory_open(&device->memory, &device->sim);
     ops.has_grid = sim_driver_target_ops.has_grid;
+    ops.has_clusters = sim_driver_target_ops.has_clusters;
     xtc_engine_open(&device->engine, &ops);
     *opened = device;
     return XTC_OK;

@@ -16,6 +16,7 @@ typedef struct {
     // Check what `open` was given; say what to start. Returns a status.
     int32_t (*configure)(const void *config, sim_options *options, const char **executable);
     bool has_grid; // whether a launch may say how many blocks run
+    bool has_clusters; // and how many are in a cluster
     // Fill the block that host and device share.
     void (*fill)(const void *config, void *block);
     // All names, in the order of the values; to be freed; NULL if memory is exhausted.

@@ -237,6 +237,7 @@ int32_t sim_host_start_kernel(sim_host *sim, uint64_t function, const xtc_launch
     sim_request *request = next_request(sim, SIM_LAUNCH);
     request->count = launch->count;
     memcpy(request->grid, launch->grid, sizeof request->grid);
+    memcpy(request->cluster, launch->cluster, sizeof request->cluster);
     request->arguments[0] = function;
     memcpy(request->arguments + 1, launch->arguments, launch->count * sizeof *launch->arguments);
     memcpy(request->types, launch->types, launch->count);

@@ -64,6 +64,17 @@ int32_t xtc_engine_fill(xtc_device *device, xtc_queue queue, xtc_address address
     return xtc_give(device, queue, command, event);
 }
 
+static int32_t check_cluster(const xtc_engine_ops *ops, const xtc_launch *launch)
+{
+    const uint32_t *cluster = launch->cluster;
+    if (cluster[0] && !ops->has_clusters)
+        return xtc_fail(XTC_LAUNCH, "this device launches kernels without clusters");
+    if (!cluster[0] != !cluster[1] || !cluster[0] != !cluster[2])
+        return xtc_fail(XTC_LAUNCH, "a cluster of %u x %u x %u blocks is empty", cluster[0], cluster[1],
+                        cluster[2]);
+    return XTC_OK;
+}
+
 static int32_t check_launch(const xtc_engine_ops *ops, const xtc_launch *launch)
 {
     const uint32_t *grid = launch->grid;
@@ -79,7 +90,7 @@ static int32_t check_launch(const xtc_engine_ops *ops, const xtc_launch *launch)
         if (launch->types[i] >= XTC_TYPE_COUNT)
             return xtc_fail(XTC_LAUNCH, "kernel argument %u has the unknown type %u", i,
                             launch->types[i]);
-    return XTC_OK;
+    return check_cluster(ops, launch);
 }
 
 int32_t xtc_engine_launch(xtc_device *device, xtc_queue queue, xtc_function function,

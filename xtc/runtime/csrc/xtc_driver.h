@@ -49,12 +49,14 @@ enum xtc_type {
 };
 
 // What a kernel is started with. The grid is the number of blocks in x, y and z; {0, 0, 0} stands
-// for the grid that the image gives the kernel. A device without grids refuses any other one.
+// for the grid that the image gives the kernel. A device without grids refuses any other one. Blocks of
+// a cluster run at the same time, side by side; {0, 0, 0} likewise leaves their number to the image.
 typedef struct xtc_launch {
     uint32_t grid[3];
     uint32_t count;            // of arguments
     const uint64_t *arguments; // each in the low bytes of 64 bits, the others being 0
     const uint8_t *types;      // of enum xtc_type, one for each argument
+    uint32_t cluster[3];       // blocks in x, y and z, which divide those of the grid
 } xtc_launch;
 
 typedef struct xtc_driver xtc_driver;

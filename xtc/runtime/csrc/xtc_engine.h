@@ -62,6 +62,7 @@ typedef struct {
     uint32_t max_started;                  // kernels started and not finished
     uint32_t max_arguments;
     bool has_grid; // whether a launch may say how many blocks run
+    bool has_clusters; // and how many are in a cluster
 } xtc_engine_ops;
 
 typedef struct {

@@ -411,6 +411,10 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
     def nothing(self, op: Operation) -> None:
         """What is for the compiler."""
 
+    def inside(self, op: Operation) -> None:
+        """Of whole tiles, of which the outside is dropped."""
+        self.set(op, True)
+
     def assume(self, op: Operation) -> None:
         if not self.get(op, 0):
             raise UserError("what the kernel assumes does not hold")
@@ -444,6 +448,7 @@ _OPERATIONS: Mapping[str, Callable[[_Block, Operation], None]] = MappingProxyTyp
         "memref.transpose": _Block.permuted,
         "memref.cast": _Block.retyped,
         "tile.grid": _Block.nothing,
+        "tile.set_registers": _Block.nothing,
         "tile.assume": _Block.assume,
         "tile.tensor_map": _Block.nothing,
         "tile.convert_layout": _Block.same,
@@ -458,7 +463,17 @@ _OPERATIONS: Mapping[str, Callable[[_Block, Operation], None]] = MappingProxyTyp
                 *("mbarrier_wait", "fence_proxy", "tma_load", "tma_store", "tma_commit"),
                 *("cluster_sync", "cluster_arrive", "tma_multicast"),
                 *("tma_wait", "wgmma", "wgmma_fence", "wgmma_commit", "wgmma_wait"),
-                *("scan", "view", "atomic", "store_scatter", "lock", "release", "printf", "buffer"),
+                *(
+                    "inside",
+                    "scan",
+                    "view",
+                    "atomic",
+                    "store_scatter",
+                    "lock",
+                    "release",
+                    "printf",
+                    "buffer",
+                ),
             )
         },
     }

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from xtc.core.errors import UserError
-from xtc.ir.builders.tile import dropped_dimensions, group_of
+from xtc.ir.analysis.views import dropped_dimensions
+from xtc.ir.builders.tile import group_of
 from xtc.ir.mlir import (
     DenseI32ArrayAttr,
     DenseI64ArrayAttr,

@@ -151,9 +151,9 @@ llvm.func @not_a_kernel() {
   llvm.return
 }
 
-// Blocks, threads, bytes of shared memory, and blocks of a cluster.
-// CHECK:       @shares.nvgpu0.1.shape(dense<[7, 1, 1, 96, 1, 1, 640, 1, 1, 1]>
-// CHECK:       llvm.mlir.global internal constant @f.nvgpu0.0.shape(dense<[7, 1, 1, 96, 1, 1, 0, 1, 1, 1]>
+// Blocks, threads, bytes of shared memory, blocks of a cluster, and registers of a thread, where these are said.
+// CHECK:       @shares.nvgpu0.1.shape(dense<[7, 1, 1, 96, 1, 1, 640, 1, 1, 1, 0]>
+// CHECK:       llvm.mlir.global internal constant @f.nvgpu0.0.shape(dense<[7, 1, 1, 96, 1, 1, 0, 1, 1, 1, 0]>
 
 // CHECK-LABEL: llvm.func internal @f.nvgpu0.0.thread(
 // CHECK-SAME:  %[[WORDS:.*]]: !llvm.ptr)
@@ -198,5 +198,20 @@ llvm.func @publishes.nvgpu0.0(%a: !llvm.ptr<1>, %x: i32)
 llvm.func @counts.nvgpu0.0(%a: !llvm.ptr<3>, %x: i32)
     attributes {nvgpu.block = array<i64: 32, 1, 1>, nvgpu.grid = array<i64: 7, 1, 1>} {
   %old = llvm.atomicrmw add %a, %x monotonic : !llvm.ptr<3>, i32
+  llvm.return
+}
+
+// The maps that a launch makes are behind its arguments.
+// CHECK:       llvm.mlir.global internal constant @maps.nvgpu0.0.maps(dense<[0, 6, 2, {{.*}}]> : tensor<20xi64>)
+// CHECK-LABEL: llvm.func @maps_nvgpu0_0(
+// CHECK-SAME:  %[[GIVEN:.*]]: !llvm.ptr)
+// CHECK:       %[[COUNT:.*]] = llvm.mlir.constant(1 : i32)
+// CHECK:       %[[MAPS:.*]] = llvm.mlir.constant(1 : i32)
+// CHECK:       %[[SOURCES:.*]] = llvm.mlir.addressof @maps.nvgpu0.0.maps
+// CHECK:       %[[ALL:.*]] = llvm.call @cuda_with_maps(%[[GIVEN]], %[[COUNT]], %[[SOURCES]], %[[MAPS]])
+// CHECK:       llvm.call @cuda_launch_independent(%{{.*}}, %[[ALL]], %{{.*}})
+llvm.func @maps.nvgpu0.0(%a: !llvm.ptr<1>, %map: !llvm.ptr)
+    attributes {nvgpu.block = array<i64: 96, 1, 1>, nvgpu.grid = array<i64: 7, 1, 1>,
+                nvgpu.maps = [array<i64: 0, 6, 2, 2, 128, 0, 256, 256, 0, 0, 0, 512, 0, 0, 0, 64, 64, 0, 0, 0>]} {
   llvm.return
 }

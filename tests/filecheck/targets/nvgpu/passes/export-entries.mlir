@@ -23,3 +23,16 @@ llvm.func @shares()
                 nvgpu.shared_bytes = 640 : i64} {
   llvm.return
 }
+
+// The maps that a launch makes are no parameters that it is given: it hands over their bytes.
+// CHECK:       @maps_launch(dense<[7, 1, 1, 96, 1, 1, 0, 1, 1]> : tensor<9xi32>)
+// CHECK:       llvm.mlir.global external constant @maps_maps(
+// CHECK-SAME:    dense<[0, 6, 2, 2, 128, 0, 256, 256, 0, 0, 0, 512, 0, 0, 0, 64, 64, 0, 0, 0]>
+// CHECK-SAME:    {addr_space = 4 : i32} : !llvm.array<20 x i64>
+// CHECK:       llvm.func @maps(%arg0: !llvm.ptr<1> {llvm.noalias},
+// CHECK-SAME:    %arg1: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant})
+llvm.func @maps(%a: !llvm.ptr<1> {llvm.noalias}, %map: !llvm.ptr)
+    attributes {nvgpu.block = array<i64: 96, 1, 1>, nvgpu.grid = array<i64: 7, 1, 1>,
+                nvgpu.maps = [array<i64: 0, 6, 2, 2, 128, 0, 256, 256, 0, 0, 0, 512, 0, 0, 0, 64, 64, 0, 0, 0>]} {
+  llvm.return
+}

@@ -56,3 +56,20 @@ func.func @both(%in: memref<f16, 1>, %out: memref<f16, 1>) attributes {xtc.warps
     : (tensor<16x16xf16>, memref<16x16xf16, strided<[16, 1]>, 1>, i32, i32) -> ()
   return
 }
+
+// A layout that a type has already stays, and what is computed from it has the same.
+// CHECK-LABEL: func.func @given
+// CHECK:       "tile.load_shared"{{.*}} -> tensor<8x32xf16, #tile.layout<"shape(8,32) modes(8,32) spatial(1) local(0)">>
+// CHECK:       arith.addf %{{.*}} : tensor<8x32xf16, #tile.layout<"shape(8,32) modes(8,32) spatial(1) local(0)">>
+func.func @given(%out: memref<f16, 1>) attributes {xtc.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i32
+  %h = memref.reinterpret_cast %out to offset: [0], sizes: [8, 32], strides: [32, 1]
+    : memref<f16, 1> to memref<8x32xf16, strided<[32, 1]>, 1>
+  %s = memref.alloc() : memref<8x32xf16, 2>
+  %x = "tile.load_shared"(%s) : (memref<8x32xf16, 2>) -> tensor<8x32xf16, #tile.layout<"shape(8,32) modes(8,32) spatial(1) local(0)">>
+  %y = builtin.unrealized_conversion_cast %x : tensor<8x32xf16, #tile.layout<"shape(8,32) modes(8,32) spatial(1) local(0)">> to tensor<8x32xf16>
+  %z = arith.addf %y, %y : tensor<8x32xf16>
+  "tile.store_global"(%z, %h, %c0, %c0) {dims = array<i64: 0, 1>}
+    : (tensor<8x32xf16>, memref<8x32xf16, strided<[32, 1]>, 1>, i32, i32) -> ()
+  return
+}

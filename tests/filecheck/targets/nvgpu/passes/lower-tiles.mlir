@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --infer-tile-layouts --place-tile-buffers --lower-tiles | FileCheck %s
+// RUN: xtc-opt %s --infer-tile-layouts --place-tile-buffers "--lower-tiles{stores-matrices=true}" \
+// RUN:   | FileCheck %s --check-prefix=STORED
 
 // Copies of 16 bytes, ldmatrix for both operands, transposed for the second, and mma.sync.
 // CHECK-LABEL: func.func @dot
@@ -37,5 +39,26 @@ func.func @dot(%in: memref<f16, 1>, %out: memref<f32, 1>, %m: i32) attributes {x
     : memref<f32, 1> to memref<16x16xf32, strided<[16, 1]>, 1>
   "tile.store_global"(%d, %h, %c0, %c0) {dims = array<i64: 0, 1>}
     : (tensor<16x16xf32>, memref<16x16xf32, strided<[16, 1]>, 1>, i32, i32) -> ()
+  return
+}
+
+// Accumulators of 16 bits lie as matrices do, of which stmatrix stores four at a time.
+// CHECK-LABEL: func.func @staged
+// CHECK-COUNT-4: llvm.store {{.*}} : vector<2xf16>, !llvm.ptr<3>
+// STORED-LABEL: func.func @staged
+// STORED-NOT:   llvm.store
+// STORED:       nvvm.stmatrix {{.*}}layout = #nvvm.mma_layout<row>{{.*}} !llvm.ptr<3>, i32, i32, i32, i32
+func.func @staged() attributes {xtc.warps = 1 : i64} {
+  %c1 = arith.constant 1 : i32
+  "tile.grid"(%c1, %c1, %c1) : (i32, i32, i32) -> ()
+  %c = arith.constant dense<0.0> : tensor<16x16xf32>
+  %sa = memref.alloc() : memref<16x16xf16, 2>
+  %a = "tile.load_shared"(%sa) : (memref<16x16xf16, 2>) -> tensor<16x16xf16>
+  %b = "tile.load_shared"(%sa) : (memref<16x16xf16, 2>) -> tensor<16x16xf16>
+  %d = "tile.dot"(%a, %b, %c)
+    : (tensor<16x16xf16>, tensor<16x16xf16>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %n = arith.truncf %d : tensor<16x16xf32> to tensor<16x16xf16>
+  "tile.sync"() : () -> ()
+  "tile.store_shared"(%n, %sa) : (tensor<16x16xf16>, memref<16x16xf16, 2>) -> ()
   return
 }

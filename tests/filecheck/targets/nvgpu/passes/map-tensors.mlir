@@ -2,6 +2,16 @@
 // RUN: xtc-opt %s --map-tensors | FileCheck %s
 // RUN: not xtc-opt %s '--map-tensors{bulk=false}' 2>&1 | FileCheck %s --check-prefix=OLD
 
+// RUN: xtc-opt %s '--map-tensors{by-launch=true}' | FileCheck %s --check-prefix=LAUNCH
+
+// A launch makes the map: the argument, float16, 2 bytes each, rank, swizzle, offset in bytes; sizes, strides and box,
+// the dense dimension first.
+// LAUNCH-LABEL: func.func @copy
+// LAUNCH-SAME:  %{{.*}}: memref<f16, 1>, %{{.*}}: !llvm.ptr)
+// LAUNCH-SAME:  nvgpu.maps = [array<i64: 0, 6, 2, 2, 128, 0, 256, 256, 0, 0, 0, 512, 0, 0, 0, 64, 64, 0, 0, 0>]
+// LAUNCH-NOT:   tile.tensor_map
+// LAUNCH:       "tile.tma_load"{{.*}}nvgpu.map = 1 : i64
+
 // OLD: mbarrier_alloc is an instruction of sm_90a
 
 // A copy needs a map, which is another argument of the kernel; rows of more than 128 bytes lie in

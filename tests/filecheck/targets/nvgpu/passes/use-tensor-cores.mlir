@@ -124,8 +124,9 @@
 // GROUPS:         scf.if
 // GROUPS-COUNT-2:   "tile.copy_async"
 // GROUPS:         "tile.commit_group"
-// GROUPS:         "tile.wgmma_wait"() {n = 0 : i64}
+// GROUPS-NEXT:    "tile.wgmma_wait"() {n = 1 : i64}
 // GROUPS:         scf.yield
+// GROUPS:       "tile.wgmma_wait"() {n = 0 : i64}
 func.func @half(%a: memref<512x512xf16, 1>, %b: memref<512x512xf16, 1>, %x: memref<512xf16, 1>, %c: memref<512x512xf16, 1>) {
   %zero = arith.constant 0.0 : f32
   %s = memref.alloc() : memref<512x512xf32, 1>

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A contraction as a plain loop of copies and a dot, which is divided as those of users are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from xtc.ir.analysis.structured import Structured, body_operations
+from xtc.ir.analysis.views import root
+from xtc.ir.attributes import WARPS
+from xtc.ir.builders import control, tile
+from xtc.ir.builders.numbers import Number, divide_unsigned, known, multiply, remainder_unsigned
+from xtc.ir.mlir import (
+    BlockArgument,
+    DenseElementsAttr,
+    F32Type,
+    FloatAttr,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Operation,
+    Value,
+    arith,
+)
+from xtc_targets.nvgpu.passes._bulk_kernel import Budget, BulkKernel, shape_of
+from xtc_targets.nvgpu.passes._declined import Declined
+from xtc_targets.nvgpu.passes._dot_loops import dot_loops
+from xtc_targets.nvgpu.passes._kernels import WARP
+from xtc_targets.nvgpu.passes._mma_contraction import MmaContraction
+from xtc_targets.nvgpu.passes._mma_operand import OperandSlots, operand_of
+from xtc_targets.nvgpu.passes._mma_result import Result, copied_vectors, write_result, write_tile
+from xtc_targets.nvgpu.passes._mma_tiling import Tiling
+from xtc_targets.nvgpu.passes._thread_code import as_i32
+
+_ROW_BYTES = 128  # of a slot
+_TALL = 256, 128
+"""The tile of two warpgroups, each of 128 rows: it reads least for a multiply-add."""
+_ROWS = 128
+"""Of a warpgroup with as many sums as registers allow."""
+
+
+@dataclass(frozen=True)
+class Divided:
+    """How a divided kernel is launched.
+
+    Attributes:
+        grid: blocks.
+        threads: of a block.
+        resident: blocks of a multiprocessor.
+    """
+
+    grid: int
+    threads: int
+    resident: int
+
+
+@dataclass(frozen=True)
+class BulkContraction:
+    """A contraction in a kernel, whose other operations are `apart` and stay.
+
+    Attributes:
+        kernel: the function.
+        contraction: what it computes.
+        result, epilogue: the destination, and what is done with each element.
+        budget: of the GPU.
+        apart: operations that are there already.
+    """
+
+    kernel: Operation
+    contraction: MmaContraction
+    result: Value
+    epilogue: tuple[Structured, int] | None
+    budget: Budget
+    apart: Collection[Operation]
+
+    def write(self, tiling: Tiling) -> Divided:
+        """Write the kernel before its terminator, with this tile of the result or a larger one.
+
+        Raises Declined, and writes nothing, where bulk copies do not fit.
+        """
+        op = self.contraction.nest.op
+        operands = [*list(op.operands)[:2], self.result]
+        if not all(isinstance(root(value), BlockArgument) for value in operands):
+            raise Declined("an operand is no argument of the kernel", op)
+        declined: Declined | None = None
+        for tiles, in_bulk in self._ways(tiling):
+            try:
+                return self._divided(tiles, in_bulk)
+            except Declined as found:
+                declined = found
+                self._erase()
+        assert declined is not None  # noqa: S101
+        raise declined
+
+    def _ways(self, tiling: Tiling) -> Iterator[tuple[Tiling, bool]]:
+        """Tiles, and whether their elements are computed in the accumulators and stored in bulk.
+
+        Otherwise they go through shared memory in float32, and rows of 16 bytes are stored.
+        """
+        tall = self._tall(tiling)
+        plain = replace(tiling, k_bytes=_ROW_BYTES, slots=1, warps=(4, 1))
+        pair = replace(plain, warps=(8, 1)) if tiling.m == _ROWS else None
+        tiles = [each for each in (tall, plain, pair) if each is not None]
+        if self._suits_accumulators():
+            yield from ((each, True) for each in tiles)
+        yield pair if pair is not None and tiling.n == _ROWS else plain, False
+
+    def _tall(self, tiling: Tiling) -> Tiling | None:
+        """The largest tile, where it neither computes more nor keeps multiprocessors waiting."""
+        m, n = (self.contraction.extent(loop) for loop in (self.contraction.m, self.contraction.n))
+        tall = Tiling(*_TALL, _ROW_BYTES, 1, (8, 1))
+        if (tiling.m, tiling.n) != (128, 128) or -(-m // 256) * 2 > -(-m // 128):
+            return None
+        batch = math.prod(self.contraction.extent(loop) for loop in self.contraction.batch)
+
+        def waves(tiles: Tiling) -> int:
+            blocks = tiles.blocks(m, n) * batch
+            return -(-blocks // self.budget.sms) * tiles.m * tiles.n
+
+        return tall if waves(tall) <= waves(tiling) else None
+
+    def _suits_accumulators(self) -> bool:
+        """Whether what follows can be computed in the accumulators.
+
+        No operand has an element for each one of the result: threads would read those of their
+        accumulators by 4 bytes, and read those of rows by 16. And each value takes the registers of
+        another one: more of them would not fit beside the sums.
+        """
+        if self.epilogue is None:
+            return True
+        *ops, _ = body_operations(self.epilogue[0].op)
+        is_chain = all(
+            op.name.startswith("arith.") and len(list(result.uses)) == 1
+            for op in ops
+            for result in op.results
+        )
+        dims = Result(self.result, (), 0, 0, self.epilogue).operand_dims
+        return is_chain and (0, 1) not in dims
+
+    def _divided(self, tiling: Tiling, in_bulk: bool) -> Divided:
+        i64 = IntegerType.get_signless(64)
+        self.kernel.attributes[WARPS] = IntegerAttr.get(i64, tiling.threads // WARP)
+        block = self.kernel.regions[0].blocks[0]
+        with self.contraction.nest.op.location, InsertionPoint.at_block_terminator(block):
+            self._write_plain(tiling, in_bulk)
+        found = BulkKernel(self.kernel, dot_loops(self.kernel), self.apart)
+        shape = shape_of(found, self.budget, in_bulk=in_bulk)
+        found.write(shape)
+        (grid,) = (op for op in self._own() if op.name == "tile.grid")
+        blocks = known(grid.operands[0])
+        assert isinstance(blocks, int)  # noqa: S101  sizes are known
+        grid.erase()
+        return Divided(blocks, shape.threads, shape.resident // self.budget.sms)
+
+    def _write_plain(self, tiling: Tiling, in_bulk: bool) -> None:
+        """The kernel as a user would write it: copy, wait, multiply; then the result."""
+        contraction = self.contraction
+        m, n = (contraction.extent(loop) for loop in (contraction.m, contraction.n))
+        batch = math.prod(contraction.extent(loop) for loop in contraction.batch)
+        sizes = -(-m // tiling.m), -(-n // tiling.n), batch
+        tile.grid([as_i32(size) for size in sizes])
+        row, column = (
+            multiply(tile.block_id(dim), size) for dim, size in enumerate((tiling.m, tiling.n))
+        )
+        at = self._batch(tile.block_id(2))
+        k_size = _ROW_BYTES // contraction.kind.nbytes
+        slots = [
+            OperandSlots(operand_of(contraction, number, at, first), size, k_size, 1)
+            for number, first, size in ((0, row, tiling.m), (1, column, tiling.n))
+        ]
+        result = Result(self.result, at, row, column, self.epilogue)
+        vectors = copied_vectors(tiling, result) if in_bulk else {}
+        sums = self._sums(tiling, slots, -(-contraction.extent(contraction.k) // k_size))
+        if in_bulk:
+            write_tile(sums, result, vectors)
+        else:
+            write_result(tiling, sums, result, slots_stay=True)
+
+    def _batch(self, number: Value) -> tuple[Number, ...]:
+        batch: list[Number] = []
+        rest: Number = number
+        for loop in reversed(self.contraction.batch):
+            batch.insert(0, remainder_unsigned(rest, self.contraction.extent(loop)))
+            rest = divide_unsigned(rest, self.contraction.extent(loop))
+        return tuple(batch)
+
+    def _sums(self, tiling: Tiling, slots: Sequence[OperandSlots], tiles: int) -> Value:
+        f32 = F32Type.get()
+        type = tile.tile_type([tiling.m, tiling.n], f32)
+        zeros = arith.constant(type, DenseElementsAttr.get_splat(type, FloatAttr.get(f32, 0.0)))
+        with control.loop(as_i32(0), tiles, 1, [zeros]) as loop:
+            for each in slots:
+                each.copy(loop.index, 0)
+            tile.wait_all()
+            tile.sync()
+            a, b = (each.tile(0, is_a=number == 0) for number, each in enumerate(slots))
+            loop.following = [tile.dot(a, b, loop.carried[0])]
+            tile.sync()
+        for each in slots:
+            each.free()
+        return loop.results[0]
+
+    def _own(self) -> list[Operation]:
+        """The operations that have been written, without the terminator."""
+        block = self.kernel.regions[0].blocks[0]
+        ops = [view.operation for view in block.operations][:-1]
+        return [op for op in ops if op not in self.apart]
+
+    def _erase(self) -> None:
+        for op in reversed(self._own()):
+            op.erase()

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Maps of tensors that a launch makes, from the addresses of a kernel's arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xtc.ir.analysis.views import root
+from xtc.ir.mlir import ArrayAttr, DenseI64ArrayAttr, MemRefType, Operation, Type, Value
+from xtc_targets.nvgpu.passes._kernels import add_argument
+from xtc_targets.nvgpu.passes._tile_memory import bytes_of
+from xtc_targets.nvgpu.tensor_maps import BYTES, MAP_TYPES
+
+LAUNCH_MAPS = "nvgpu.maps"
+"""Attribute of a kernel: arrays of `MAP_WORDS` integers, each what a map is made of. The maps are
+the last arguments, pointers, which a launch does not give."""
+
+_RANKS = 5
+MAP_ATTRIBUTES = (
+    f"{{llvm.align = 64 : i64, llvm.byval = !llvm.array<{BYTES} x i8>, nvvm.grid_constant}}"
+)
+"""Of the argument of a GPU's kernel: a launch hands over its bytes."""
+
+MAP_WORDS = 20
+"""The argument, the element's number and its bytes, rank, swizzle and offset in bytes; five sizes,
+four strides in bytes, and five extents of a box, the dense dimension first. `cuda_map_source` of
+`csrc/cuda_sim.h`."""
+
+
+def add_launch_map(kernel: Operation, tensor: Value, box: Sequence[int], swizzle: int) -> int:
+    """Add a map of a view of an argument, with known sizes; the number of its own argument."""
+    buffer = root(tensor)
+    type = MemRefType(tensor.type)
+    nbytes, rank = bytes_of(type.element_type), len(type.shape)
+    strides, offset = type.get_strides_and_offset()
+    words = [
+        *(buffer.arg_number, MAP_TYPES[str(type.element_type)], nbytes, rank, swizzle),
+        offset * nbytes,
+        *_padded(type.shape, _RANKS),
+        *_padded([stride * nbytes for stride in strides[:-1]], _RANKS - 1),
+        *_padded(box, _RANKS),
+    ]
+    assert len(words) == MAP_WORDS  # noqa: S101
+    known = list(launch_maps(kernel))
+    kernel.attributes[LAUNCH_MAPS] = ArrayAttr.get(
+        [DenseI64ArrayAttr.get(each) for each in (*known, words)]
+    )
+    return int(add_argument(kernel, Type.parse("!llvm.ptr")).arg_number)
+
+
+def launch_maps(kernel: Operation) -> list[list[int]]:
+    """What the maps of a kernel are made of."""
+    if LAUNCH_MAPS not in kernel.attributes:
+        return []
+    return [list(DenseI64ArrayAttr(each)) for each in ArrayAttr(kernel.attributes[LAUNCH_MAPS])]
+
+
+def _padded(numbers: Sequence[int], count: int) -> list[int]:
+    """The numbers, the last one first, and zeros."""
+    found = list(reversed(list(numbers)))
+    return [*found, *[0] * (count - len(found))]

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels whose warpgroups hand on registers, for the tests of the simulated GPU.
+#include "cuda_sim.h"
+
+#define FIRST 96 // registers of a thread, of 256 or 300 threads
+
+// Warpgroup 0 gives up what is over the first argument, and warpgroup 1 takes the second; 0: it does
+// not. Of warpgroup 1 the threads from the third argument on do not come, or want 8 registers more
+// where the fourth is 1.
+static void thread(const uint64_t *arguments)
+{
+    uint32_t number = cuda_thread_id(0), fewer = (uint32_t)arguments[0], more = (uint32_t)arguments[1];
+    if (number < 128 && fewer)
+        cuda_set_registers(fewer, false);
+    if (number < 128 || !more)
+        return;
+    if (number < 128 + arguments[2])
+        cuda_set_registers(more, true);
+    else if (arguments[3])
+        cuda_set_registers(more + 8, true);
+}
+
+#define EXPORTED(name, threads, registers)                                                         \
+    void name(const uint64_t *arguments)                                                           \
+    {                                                                                              \
+        static const cuda_shape shape = {{1, 1, 1}, {threads, 1, 1}, 0, {1, 1, 1}, registers};     \
+        cuda_launch(thread, arguments, &shape);                                                    \
+    }
+
+EXPORTED(hand_on, 256, FIRST)
+EXPORTED(untold, 256, 0)
+EXPORTED(odd, 300, FIRST)
