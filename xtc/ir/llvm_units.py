@@ -127,7 +127,7 @@ def _copy(symbol: Symbol, is_here: bool, is_shared: bool) -> None:
 
 
 def show_to_units(op: Operation) -> None:
-    """Let other units use what an operation defines, and nobody else."""
+    """Let the other units of the program use a definition, but no code outside of it."""
     from xtc.ir.mlir import Attribute, IntegerAttr, IntegerType
 
     with op.context:

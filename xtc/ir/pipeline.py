@@ -118,7 +118,7 @@ class PassRunner:
 
     @property
     def looked_at(self) -> bool:
-        """Whether somebody looks at the result of each pass, or of each of our own passes."""
+        """Whether the result of each pass, or of each built-in pass, is observed."""
         return self.one_by_one or self.observe is not None
 
     def run(self, module: Operation, pipeline: Pipeline) -> None:

@@ -17,7 +17,7 @@ typedef struct {
 } span;
 
 static sim_shadow ddr, smem;
-static uint32_t phase, cluster_phase;
+static uint32_t phase, cluster_phase; // the current one, and the first one of the running cluster
 static span buffers[BUFFERS]; // in the SMEM of the running cluster
 static uint32_t buffer_count;
 
@@ -28,6 +28,7 @@ void mppa_watch_open(void)
     uint64_t address, nbytes;
     sim_device_memory(&address, &nbytes);
     sim_shadow_open(&ddr, address, nbytes);
+    ddr.teams_are_apart = true; // nothing orders the clusters of a launch
     sim_shadow_open(&smem, mppa_smem(0), mppa->machine.smem_bytes);
 }
 
@@ -111,25 +112,37 @@ static sim_shadow *shadow_of(uint64_t address)
     return is_in(&smem, address) ? &smem : &ddr;
 }
 
+static bool is_of_another_cluster(const sim_race *race)
+{
+    return race->other.team != cluster_phase;
+}
+
 static _Noreturn void tell(const sim_race *race, const char *what)
 {
     const char *memory = shadow_of(race->address) == &smem ? "SMEM" : "DDR";
-    const char *other = race->other_writes ? "write" : "read";
-    if (race->other_team)
+    bool wrote = race->kind == SIM_WRITES;
+    if (is_of_another_cluster(race))
         sim_fault(race->address, "race in %s: a %s of what another cluster of the launch %s", memory,
-                  what, race->other_writes ? "wrote" : "read");
+                  what, wrote ? "wrote" : "read");
     if (race->other.agent == SIM_SEVERAL)
         sim_fault(race->address, "race in %s: nothing orders this %s and reads by other PEs", memory,
                   what);
     sim_fault(race->address, "race in %s: nothing orders this %s and a %s by PE %u", memory, what,
-              other, race->other.agent == CONTROL ? 0 : race->other.agent);
+              wrote ? "write" : "read", race->other.agent == CONTROL ? 0 : race->other.agent);
+}
+
+static bool sees_no_other_cluster(const sim_touch *other)
+{
+    (void)other;
+    return false;
 }
 
 static bool is_race(uint64_t address, uint64_t nbytes, bool writes, sim_race *race)
 {
     uint16_t agent = here.pe == NOBODY ? CONTROL : (uint16_t)here.pe;
-    sim_agent self = {cluster_phase, phase, agent, 1, 0};
-    return sim_shadow_touch(shadow_of(address), address, nbytes, writes, &self, race);
+    sim_agent self = {cluster_phase, phase, phase, agent, 1, 0, sees_no_other_cluster};
+    sim_access access = writes ? SIM_WRITES : SIM_READS;
+    return sim_shadow_touch(shadow_of(address), address, nbytes, access, &self, race);
 }
 
 // Tiles of two clusters may overlap if both write the same values.
@@ -144,7 +157,7 @@ void mppa_watch_transfer(const char *to, const char *from, uint64_t nbytes)
         if (!is_race((uintptr_t)to + done, nbytes - done, true, &race))
             return;
         done = race.address - (uintptr_t)to;
-        if (!race.other_team || to[done] != from[done])
+        if (!is_of_another_cluster(&race) || to[done] != from[done])
             tell(&race, "write");
         done++;
     }

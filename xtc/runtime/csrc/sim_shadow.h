@@ -32,7 +32,7 @@ typedef enum { SIM_READS, SIM_WRITES, SIM_COMBINES } sim_access;
 
 typedef struct {
     uint64_t address, nbytes;
-    // The last access of each kind to each byte; pages that nobody touched take no memory.
+    // The last access of each kind to each byte; untouched pages take no memory.
     sim_touch *last[3];
     uint32_t *others[3]; // earlier ones, of other teams, that the last one does not come after
     bool has[3], has_others[3]; // any
@@ -48,7 +48,7 @@ typedef struct {
 
 // The simulator fails if there is no address space for it.
 void sim_shadow_open(sim_shadow *shadow, uint64_t address, uint64_t nbytes);
-// Nobody has touched anything: a launch begins.
+// Forget all accesses: a launch begins.
 void sim_shadow_forget(sim_shadow *shadow);
 // Note an access to bytes of the memory. True if nothing settles its order to an earlier one.
 bool sim_shadow_touch(sim_shadow *shadow, uint64_t address, uint64_t nbytes, sim_access access,
