@@ -66,7 +66,7 @@ def test_a_launch_gives_clusters(kernels: Kernels) -> None:
     kernels.device.launch(kernels.blocks, [out], grid=[4], cluster=[2])
     expected = range(1, 5) if kernels.kind.runs_blocks else [1]
     assert [word for word in out.numpy().tolist() if word] == list(expected)
-    with pytest.raises(UserError, match=r"\(2, 0\) is no cluster"):
+    with pytest.raises(UserError, match=r"\(2, 0\) is not a cluster"):
         kernels.device.launch(kernels.blocks, [out], cluster=[2, 0])
 
 

@@ -186,7 +186,7 @@ def test_clusters_that_no_launch_has_are_refused(kernels: Kernels) -> None:
         device.launch(kernels.scale, given, cluster=[3])
     with pytest.raises(LaunchError, match="kernel 'scale': CUDA_ERROR_INVALID_CLUSTER_SIZE"):
         device.launch(kernels.scale, given, grid=[16], cluster=[16])
-    with pytest.raises(UserError, match=r"\(0,\) is no cluster"):
+    with pytest.raises(UserError, match=r"\(0,\) is not a cluster"):
         device.launch(kernels.scale, given, cluster=[0])
     device.launch(kernels.scale, given, cluster=[2])
 

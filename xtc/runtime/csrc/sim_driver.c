@@ -71,7 +71,7 @@ static int32_t finish(xtc_device *device)
     return sim_host_finish_kernel(&device->sim);
 }
 
-static xtc_engine_ops ops = {run, start, finish, SIM_RING, SIM_ARGUMENTS, false};
+static xtc_engine_ops ops = {run, start, finish, SIM_RING, SIM_ARGUMENTS, false, false};
 
 static int32_t start_simulator(xtc_device *device, const void *config, const char *executable)
 {

@@ -56,13 +56,13 @@ class Actor:
 
     def _lacks(self, event: Event, times: Any, own: bool) -> bool:
         found = times.get(event.clock, ())
-        mine = own and event.clock == self.clock.number
-        for column, time in event.times.items():
-            if (column >= len(found) or found[column] <= time) and not (
-                mine and column == self.column and time != ALWAYS
-            ):
-                return True
-        return False
+        own = (own or event.is_joint) and event.clock == self.clock.number
+        seen = [
+            (column < len(found) and found[column] > time)
+            or (own and column == self.column and time != ALWAYS)
+            for column, time in event.times.items()
+        ]
+        return not (any(seen) if event.is_joint else all(seen))
 
     def learn(self, known: Knowledge) -> None:
         """See what somebody else has seen."""

@@ -260,6 +260,8 @@ class Asynchronous(BlockPart):
         total = c.array if isinstance(c, InFlight) else c
         made = _added(_decoded(a, op), _decoded(b, op), total)
         self.set(op, InFlight(made, event))
+        if self._threads() == _WARPGROUP:
+            event.before = self.actors.current.released_by_all()
         for beside in self._beside():
             beside.multiplications.begin(event)
 
@@ -289,15 +291,16 @@ class Asynchronous(BlockPart):
             beside.multiplications.commit()
 
     def wgmma_wait(self, op: Operation) -> None:
-        actors = self.actors.current.actors
-        # A group belongs to a warpgroup ("PTX ISA", wgmma.commit_group): each of its threads knows
-        # that all of it has read. Threads of several warpgroups know that of their own parts.
-        is_one = self._threads() == _WARPGROUP
-        for actor in actors:
+        # A group belongs to a warpgroup ("PTX ISA", wgmma.commit_group), and is complete when all of
+        # it has multiplied: each of its threads knows that. Threads of several warpgroups know it
+        # of their own parts.
+        for actor in self.actors.current.actors:
             actor.beside.fenced = False
             for event in actor.beside.multiplications.finished(number_of(op, "n")):
-                for waiting in actors if is_one else (actor,):
-                    land(event, waiting)
+                land(event, actor)
+                if event.before is not None:
+                    actor.learn(event.before)
+                    event.is_joint = not event.is_flying
 
     # --- the end ---------------------------------------------------------------------------------
 

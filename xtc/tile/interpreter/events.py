@@ -32,7 +32,9 @@ class Event:
         clock, times: for columns of a clock, when the access was over; ALWAYS where it is not.
         held: what tells whether another access holds the same elements in the same threads; None:
             it does not.
-        threads, position: who accesses, for messages.
+        threads, position: the accessing threads, for messages.
+        is_joint: whether a part of the threads that waits knows that all parts are done.
+        before: what a warpgroup had done before it began a multiplication.
     """
 
     op: int
@@ -42,6 +44,8 @@ class Event:
     held: Any
     threads: tuple[int, int]
     position: tuple[int, ...]
+    is_joint: bool = False
+    before: Any = None
 
     @property
     def is_plain(self) -> bool:
