@@ -25,7 +25,7 @@ from xtc.tile.interpreter.beside import Beside, Copy, Store, land
 from xtc.tile.interpreter.block_part import BlockPart
 from xtc.tile.interpreter.elements import Array
 from xtc.tile.interpreter.events import BULK_LOAD, BULK_STORE, COPY, MULTIPLY, Event
-from xtc.tile.interpreter.knowledge import ALWAYS, time_of
+from xtc.tile.interpreter.knowledge import ALWAYS, passed_only, time_of
 from xtc.tile.interpreter.mbarriers import MBarrier
 from xtc.tile.interpreter.memory import GlobalMemory, Touched
 from xtc.tile.interpreter.report import RaceError
@@ -261,7 +261,7 @@ class Asynchronous(BlockPart):
         made = _added(_decoded(a, op), _decoded(b, op), total)
         self.set(op, InFlight(made, event))
         if self._threads() == _WARPGROUP:
-            event.before = self.actors.current.released_by_all()
+            event.before = passed_only(self.actors.current.released_by_all())
         for beside in self._beside():
             beside.multiplications.begin(event)
 
@@ -291,9 +291,9 @@ class Asynchronous(BlockPart):
             beside.multiplications.commit()
 
     def wgmma_wait(self, op: Operation) -> None:
-        # A group belongs to a warpgroup ("PTX ISA", wgmma.commit_group), and is complete when all of
-        # it has multiplied: each of its threads knows that. Threads of several warpgroups know it
-        # of their own parts.
+        # A group belongs to a warpgroup ("PTX ISA", wgmma.commit_group), and is complete when all
+        # of it has multiplied: each of its threads knows that, which makes no stores visible.
+        # Threads of several warpgroups know it of their own parts.
         for actor in self.actors.current.actors:
             actor.beside.fenced = False
             for event in actor.beside.multiplications.finished(number_of(op, "n")):
