@@ -190,9 +190,10 @@ each packed constant the constant that it copies, and the strided view in whose 
 pack-constants, read when constants are written to a file."""
 
 TRANSFORMED = "xtc.transformed"
-"""Dictionary on the module, `{w.transformed = [@w, dense<...> : tensor<4x3xf64>]}`: for each
-transformed constant the constant of which it is made, and the matrix that multiplies each of its
-first two dimensions, which become one. Written by winograd-convolutions, read when constants are
+"""Dictionary on the module, `{w.transformed = [@w, dense<..> : tensor<4x3xf64>, array<i64: 0, 1>]}`:
+for each transformed constant the constant of which it is made, the matrix that multiplies each of
+its first two dimensions, which become one, and the part of the constant that is transformed: its
+number and the number of equal parts. Written by winograd-convolutions, read when constants are
 written to a file."""
 
 # --- Tile kernels ------------------------------------------------------------------------------
