@@ -36,7 +36,7 @@ def kernels() -> Iterator[Kernels]:
 @pytest.mark.parametrize(
     ("kind", "what"),
     [
-        (0, r"PE 5: access to memory that is not there \(SIGSEGV\) at 0x10"),
+        (0, r"PE 5: access to unmapped memory \(SIGSEGV\) at 0x10"),
         (1, r"PE 5: arithmetic exception .* \(SIGFPE\) at 0x"),
         (2, r"PE 5: illegal instruction \(SIGILL\) at 0x"),
         (3, r"PE 5: call of abort \(SIGABRT\)"),
