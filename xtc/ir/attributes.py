@@ -143,8 +143,8 @@ of the IR."""
 
 KERNELS = "xtc.kernels"
 """Array of string arrays on the module: device, symbol and argument types of each kernel that the
-program launches; a launch gives the position. Written by lower-device-commands, read when images
-are built."""
+program launches; a launch refers to its position. Written by lower-device-commands, read when
+images are built."""
 
 NODES = "xtc.nodes"
 """Array of strings on the declaration of a device function, or on a call of a kernel of the host:

@@ -68,7 +68,7 @@ class DriverDevice(AcceleratorDevice):
     array_type: ClassVar[type[DeviceArray]] = DeviceArray
     """The class that `array`, `empty` and `zeros` create."""
     moves_shards: ClassVar[bool] = False
-    """Whether kernels reshard their buffer arguments as needed."""
+    """Whether kernels accept any sharding of their buffer arguments."""
 
     def __init__(self, target_name: str, numbers: Numbering) -> None:
         self._target_name = target_name
@@ -312,7 +312,7 @@ class DriverDevice(AcceleratorDevice):
 
 
 def _word(address: Any) -> int:
-    """An address. Raises UserError."""
+    """An address in 64 bits. Raises UserError if it does not fit."""
     if type(address) is int and 0 <= address < _WORD:
         return address
     return KernelArgument.of(operator.index(address)).bits

@@ -68,7 +68,7 @@ class DeviceArray:
         return self._address
 
     def numpy(self) -> Array:
-        """The elements as a new array on the host."""
+        """A copy of the elements on the host."""
         array = np.empty(self.shape, self.dtype)
         self.device.memory_copy_from(_bytes(array), self.address)
         return array

@@ -22,7 +22,7 @@ from xtc.ir.mlir import MemRefType, Operation, Value
 def function(printer: Printer, op: Operation, arguments: Sequence[str]) -> str:
     """The C text of a function; `arguments` name its parameters.
 
-    Raises CompileError for what C cannot express.
+    Raises CompileError for an operation that C cannot express.
     """
     block = op.regions[0].blocks[0]
     printer.constant = constant_buffers(op, printer.read_only)

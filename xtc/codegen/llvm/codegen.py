@@ -48,7 +48,7 @@ def compile_ir(
 
 
 def optimize_ir(ir: str | bytes, machine: Machine, opt: int = 3) -> str:
-    """The IR that `compile_ir` would generate code from, as text."""
+    """The text of the optimised IR from which `compile_ir` generates code."""
 
     def optimize_module() -> str:
         with compilation(machine, opt, "module") as unit:

@@ -25,7 +25,7 @@ from xtc.system import tool
 _log = logging.getLogger(__name__)
 
 _LARGE = 1 << 20
-"""The bytes of constants from which they are appended instead of linked."""
+"""The size in bytes from which constants are appended instead of linked."""
 
 
 @dataclass(frozen=True)

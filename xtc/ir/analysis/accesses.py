@@ -158,7 +158,7 @@ def _same_global(a: Value, b: Value) -> bool:
 
 @dataclass
 class Sum:
-    """A sum of values with constant factors, and a constant."""
+    """A linear sum: values with constant factors, and a constant."""
 
     terms: dict[Value, int] = field(default_factory=dict)
     constant: int = 0

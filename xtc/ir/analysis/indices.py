@@ -26,7 +26,7 @@ class Index:
 
     @property
     def loop(self) -> int | None:
-        """The loop whose induction variable the index is, else None."""
+        """The loop if the index is a plain induction variable, else None."""
         if self.offset == 0 and len(self.factors) == 1 and self.factors[0][1] == 1:
             return self.factors[0][0]
         return None

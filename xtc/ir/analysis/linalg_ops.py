@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries of linalg operations: node ids, index maps, loops."""
+"""Queries of linalg operations: node ids, indexing maps, loops."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ Box = tuple["Value", list[tuple[int, int]]]
 
 
 def boxes_of(memref: Value) -> list[Box]:
-    """The box of a view in its source, of that in its source, and so on; only of static sizes."""
+    """The boxes of a view and of its sources, each in its own source; only for static sizes."""
     from xtc.ir.mlir import OpResult
 
     boxes = []

@@ -110,14 +110,14 @@ def exclusive_or(a: Number, b: Number, ip: InsertionPoint | None = None) -> Numb
 
 
 def minimum(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
-    """The smaller of two signed numbers."""
+    """The minimum of two signed numbers."""
     if isinstance(a, int) and isinstance(b, int):
         return min(a, b)
     return binary(arith.minsi, a, b, ip)
 
 
 def maximum(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
-    """The larger of two signed numbers."""
+    """The maximum of two signed numbers."""
     if isinstance(a, int) and isinstance(b, int):
         return max(a, b)
     return binary(arith.maxsi, a, b, ip)
@@ -126,7 +126,7 @@ def maximum(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
 def trip_count(
     lower: Number, upper: Number, step: Number, ip: InsertionPoint | None = None
 ) -> Number:
-    """The trip count of a loop from `lower` to `upper`, exclusive."""
+    """The trip count of a loop from `lower` to `upper`, exclusive; 0 if the range is empty."""
     rounded = subtract(add(subtract(upper, lower, ip), step, ip), 1, ip)
     if isinstance(rounded, int) and isinstance(step, int):
         return max(0, rounded // step)

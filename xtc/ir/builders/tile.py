@@ -201,7 +201,7 @@ def store_scatter(value: Value, destination: Value, indices: Value, dim: int) ->
 
 
 def buffer(memory: Value, sizes: Sequence[Value], clean: bool) -> None:
-    """Declare the sizes of a buffer argument that each launch allocates; `clean` if zeroed."""
+    """Declare the sizes, in elements, of an argument that a launch allocates; zeroed if `clean`."""
     _make("buffer", [memory, *sizes], clean=BoolAttr.get(clean))
 
 

@@ -186,7 +186,7 @@ def write(piece: Value, access: Access, cut: Cut) -> None:
 
 
 def lane_of(piece: Value, cut: Cut, lane: int) -> Value:
-    """One element of a piece."""
+    """A lane of a piece."""
     if cut.lanes == 1:
         return piece
     return vector.extract(piece, [], [lane])

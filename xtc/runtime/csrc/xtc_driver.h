@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of functions through which the runtime and generated host code reach a device.
+// The table of functions through which the runtime and generated host code control a device.
 //
 // A simulator and hardware have separate tables, so one host program runs on both. Each function
 // returns a status, enum xtc_status. After a failure, message() returns this thread's message: the
