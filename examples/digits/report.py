@@ -61,7 +61,7 @@ def batch_time(outcome: Outcome) -> str:
 def duration(seconds: float) -> str:
     """Three significant digits with a suitable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= 0.9995 * size:  # values that round to one of the unit
+        if seconds >= 0.9995 * size:  # values that round to 1 unit
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds / 1e-6:.3g} µs"
 

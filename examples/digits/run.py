@@ -85,7 +85,7 @@ class Outcome:
 
 
 def most_likely(probabilities: Probabilities) -> Labels:
-    """The digit of the largest probability in each row."""
+    """The most likely digit of each row."""
     digits: Labels = probabilities.argmax(axis=1)
     return digits
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cerebras wafers: compiles CSL programs and runs them on a simulator; refuses graphs."""
+"""Cerebras wafers: compiles CSL programs and runs them on a simulator; rejects graphs."""
 
 from __future__ import annotations
 

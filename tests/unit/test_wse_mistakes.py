@@ -70,7 +70,7 @@ TOPS = {
     ".simd_mode = .{ .simd_16 = true } });": "'simd_mode' has no 'simd_16'",
     "comptime { @initialize_queue(@get_input_queue(2), .{ .color = @get_color(1), "
     ".ctrl_table_id = 4 }); }": "all control tasks are in one table",
-    "comptime { @rpc(@get_data_task_id(@get_input_queue(2))); }": "@rpc serves launches by the host only",
+    "comptime { @rpc(@get_data_task_id(@get_input_queue(2))); }": "@rpc serves launches by the",
     'const u = @import_comptime_value([2]u16, "none.json");': "none.json cannot be read",
     "const u = @allocate_fifo(v, .{ .xdsr = @get_xdsr(1) }); var v = @zeros([4]i16);": (
         "a FIFO has 'dest', 'src' and 'xdsr', or none of them"

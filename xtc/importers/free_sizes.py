@@ -79,7 +79,7 @@ class FreeSizes:
             if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 0:
                 raise UserError(
                     f"dimension '{name}' of model '{self.model}' cannot be {size!r}",
-                    notes=["a size is 0 or more"],
+                    notes=["a size must be 0 or more"],
                 )
         sizes = {**self.known, **{name: int(size) for name, size in dims.items()}}
         missing = [name for name in self.symbols if name not in sizes]
@@ -117,5 +117,5 @@ class FreeSizes:
             f"model '{self.model}' has the free dimension{'s' * (len(names) != 1)} {listed}",
             where=self.file,
             notes=[f"inputs: {', '.join(map(str, self.inputs))}"],
-            hints=[f"give sizes: dims={{{pairs}}}, or {words} to a command"],
+            hints=[f"pass sizes: dims={{{pairs}}}, or {words} on the command line"],
         )

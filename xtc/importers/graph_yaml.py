@@ -88,7 +88,7 @@ class _Reader:
         """The tensor of a uid. Raises UserError if it is not defined yet."""
         uid = str(_plain(tree))
         if uid not in self.tensors:
-            raise UserError(f"no tensor before this is called {shown(uid)}", where=tree.where)
+            raise UserError(f"no earlier tensor is called {shown(uid)}", where=tree.where)
         return self.tensors[uid]
 
 
@@ -107,7 +107,7 @@ def _applied(kind: str, args: list[Tensor], attributes: dict[str, Any], name: st
     try:
         return OPERATORS[kind](*args, name=name, **attributes)
     except TypeError as error:
-        raise UserError(f"{kind} does not fit here: {error}") from None
+        raise UserError(f"invalid arguments of {kind}: {error}") from None
 
 
 def _pad(x: Tensor, *, padding: Any, constant_value: float = 0, name: str | None) -> Tensor:
@@ -163,7 +163,7 @@ OPERATORS: dict[str, Callable[..., Tensor]] = {
 
 def _fields(tree: Tree, what: str, needed: tuple[str, ...]) -> dict[str, Tree]:
     if not isinstance(tree, Map):
-        raise UserError(f"{what} is a mapping", where=tree.where)
+        raise UserError(f"{what} must be a mapping", where=tree.where)
     missing = [name for name in needed if name not in tree.items]
     if missing:
         raise UserError(f"{what} has no '{missing[0]}'", where=tree.where)
@@ -172,7 +172,7 @@ def _fields(tree: Tree, what: str, needed: tuple[str, ...]) -> dict[str, Tree]:
 
 def _list(tree: Tree, what: str) -> list[Tree]:
     if not isinstance(tree, List):
-        raise UserError(f"{what} is a list", where=tree.where)
+        raise UserError(f"{what} must be a list", where=tree.where)
     return tree.items
 
 

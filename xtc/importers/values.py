@@ -34,7 +34,7 @@ class Unsupported(Exception):  # noqa: N818  the word in the report: what is not
 
 
 class ValueNeeded(Unsupported):
-    """A node needs at import the value of a tensor that is known only at run time."""
+    """A node needs at import a value that is known only at run time."""
 
     def __init__(self, tensor: Tensor, text: str) -> None:
         super().__init__(text)

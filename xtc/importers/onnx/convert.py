@@ -188,7 +188,7 @@ def _why(error: Exception) -> str:
         return error.what
     if isinstance(error, Unsupported):
         return str(error)
-    return f"operands or attributes that do not fit ({type(error).__name__}: {error})"[:300]
+    return f"invalid operands or attributes ({type(error).__name__}: {error})"[:300]
 
 
 def _listed(results: Any) -> list[Value | None]:

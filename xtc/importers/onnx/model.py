@@ -204,7 +204,7 @@ class OnnxModel:
         results = []
         for name in names:
             if name not in found:
-                raise UserError(f"output '{name}' is computed by no node", where=self._file)
+                raise UserError(f"no node computes output '{name}'", where=self._file)
             try:
                 value = narrowed(found[name])
                 results.append(value.bits if isinstance(value, Narrow) else as_tensor(value))

@@ -112,7 +112,7 @@ class Converter:
             tensor = self.model.tensors[missing[0]]
             if tensor.is_sparse:
                 raise Unsupported(f"'{tensor.name}' is stored as a sparse tensor")
-            raise Unsupported(f"nothing computes '{tensor.name}'")
+            raise Unsupported(f"no operator computes '{tensor.name}'")
         if missing:
             return  # the producer is among the problems
         values = [self.values.get(n) for n in operator.inputs]
@@ -161,7 +161,7 @@ def _why(error: Exception) -> str:
         return error.what
     if isinstance(error, Unsupported):
         return str(error)
-    return f"operands or options that do not fit ({type(error).__name__}: {error})"[:300]
+    return f"invalid operands or options ({type(error).__name__}: {error})"[:300]
 
 
 def graph_of(path: Path, device: object = None) -> Graph:
@@ -175,7 +175,7 @@ def graph_of(path: Path, device: object = None) -> Graph:
             raise _refusal(converter)
         found = [number for number in model.outputs if number in converter.values]
         if len(found) != len(model.outputs):
-            raise UserError("nothing computes an output of the model", where=str(path))
+            raise UserError("no operator computes an output of the model", where=str(path))
         updates = converter.variables.updates()
         leaves += [state for state, _ in updates]
         finish(builder, _names(model), converter.results(), leaves, device, updates)

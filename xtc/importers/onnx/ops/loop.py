@@ -104,7 +104,7 @@ def _still(running: Tensor | None, goes_on: Tensor, count: int, *, collects: boo
     Raises ValueNeeded if there are too many, or if their number determines the size of a result.
     """
     if count > MOST_CHOSEN or collects:
-        raise ValueNeeded(goes_on, "a loop whose length is known only when the graph runs")
+        raise ValueNeeded(goes_on, "a loop whose trip count is known only at run time")
     now = O.reshape(goes_on, ())
     return now if running is None else O.minimum(running, now)
 
