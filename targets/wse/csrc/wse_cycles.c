@@ -17,8 +17,8 @@ static const uint8_t WIDTH[WSE_OPERATIONS][2] = {
 };
 
 // There are eight banks, interleaved by 16-bit words (same appendix): strides that hit few banks
-// limit the elements per cycle. The appendix gives two numbers for 4 of 8 strides; this is the one
-// that two banks allow.
+// limit the elements per cycle. The appendix gives two numbers for a stride of 4 modulo 8; this is
+// the one that two banks allow.
 static uint32_t limited(uint32_t width, const wse_stream *stream, uint32_t element)
 {
     if (stream->kind != WSE_S_MEMORY)
