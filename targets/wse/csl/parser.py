@@ -124,7 +124,7 @@ class Parser(ExpressionParser):
 
     def _for(self) -> tree.For:
         at, value = self.at, self._condition("for")
-        self.expect("|", "what a loop runs over")
+        self.expect("|", "a loop variable, |name|,")
         element = self.name("the loop's variable")
         index = self.name("the loop's index") if self.accept(",") else None
         self.expect("|")

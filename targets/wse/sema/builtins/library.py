@@ -120,7 +120,7 @@ def _print_format(frame: Frame, call: tree.Builtin) -> Value:
     """Print text with `{d}`, `{X}`, `{b}` and `{f}` for numbers."""
     _internal(frame, call)
     text = known(frame, call.args[0], "a format").value
-    values = list(fields_of(evaluate(frame, call.args[1]), "what is printed", call.at).values())
+    values = list(fields_of(evaluate(frame, call.args[1]), "the printed values", call.at).values())
     code = frame.running(call.at)
     for piece, letter in formatted(text, len(values), call.at):
         if piece:

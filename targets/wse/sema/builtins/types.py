@@ -69,7 +69,7 @@ def _assert(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("comptime_print", 1, 64)
 def _comptime_print(frame: Frame, call: tree.Builtin) -> Value:
-    texts = [str(known(frame, each, "what is printed").value) for each in call.args]
+    texts = [str(known(frame, each, "a printed value").value) for each in call.args]
     frame.program.say(f"{call.at}: {' '.join(texts)}")
     return VOID
 
@@ -123,7 +123,7 @@ def _has_field(frame: Frame, call: tree.Builtin) -> Value:
     name = known(frame, call.args[1], "a field's name").value
     if isinstance(value.type, t.Struct):
         return boolean(value.type.field_type(name) is not None)
-    return boolean(name in fields_of(value, "what has fields", call.at))
+    return boolean(name in fields_of(value, "the first argument", call.at))
 
 
 @builtin("field", 2)
