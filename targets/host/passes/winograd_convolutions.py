@@ -71,15 +71,16 @@ _RESULT_GROUPS = [[0], [1, 2], [3, 4], [5]]  # of loops in one dimension of the 
 
 @dataclass(frozen=True)
 class WinogradConvolutions(Pass):
-    """Compute 3 x 3 convolutions of stride 1 with constant filters by Winograd's F(2x2, 3x3).
+    """Compute (q x) 3 x 3 convolutions of stride 1 with constant filters by Winograd's F(2x2, 3x3).
 
     The 4 x 4 tiles of the image are transformed and multiplied with the filters in 16 matrix
     products; each 2 x 2 tile of the result is a sum of these. The filters are transformed when the
     artefact is built. Elementwise consumers compute directly on those sums. If the transformed
     tiles do not fit into the second-level cache, the convolution is computed in bands, which
     threads may share. Sums have another order and fewer terms, so errors are no larger. An infinity
-    in an image becomes NaN in the results of its whole tile. Convolutions with a user's schedule
-    stay.
+    in an image becomes NaN in the results of its whole tile. A convolution of volumes adds the
+    products of its taps along the depth in the transformed domain, each over the frames for which
+    the tap reads no border. Convolutions with a user's schedule stay.
 
     Before:
         %y = linalg.conv_2d_nhwc_hwcf ins(%x, %w) : tensor<1x58x58x64xf32>, tensor<3x3x64x64xf32>
@@ -369,7 +370,9 @@ def _chain(
         reader = view.nests.get(uses[0][0]) if len(uses) == 1 else None
         if reader is None or reader in taken or not _is_elementwise(reader, nest):
             return chain
-        if by_channel and not all(_is_by_channel(reader, row) for row in _others_read(reader, last)):
+        if by_channel and not all(
+            _is_by_channel(reader, row) for row in _others_read(reader, last)
+        ):
             return chain
         chain.append(reader)
 
