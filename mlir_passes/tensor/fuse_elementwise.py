@@ -53,8 +53,10 @@ class FuseElementwise(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             # Operations that read one value may have become a single reader of it.
-            while any([_fuse(view, self.narrowing) for view in functions_and_loops(module)]):
-                pass
+            joined = True
+            while joined:
+                views = functions_and_loops(module)
+                joined = max((_fuse(view, self.narrowing) for view in views), default=False)
 
 
 def _fuse(view: FunctionView, narrowing: bool) -> bool:

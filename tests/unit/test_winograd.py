@@ -86,9 +86,10 @@ def volumes(shape: tuple[int, ...], taps: int, features: int, before: int, after
         (volumes((2, 4, 10, 11, 64), 3, 32, 2, 0), {"threads": 2, "l2_bytes": 1 << 19}),
         (volumes((1, 5, 7, 9, 32), 2, 48, 0, 0), {"threads": 1, "codegen": "c"}),
         (volumes((2, 3, 6, 7, 32), 1, 16, 0, 0), {"threads": 2}),
+        (volumes((2, 3, 6, 7, 32), 1, 16, 2, 1), {"threads": 1}),
         (volumes((1, 1, 8, 9, 32), 5, 16, 3, 3), {"threads": 1, "l2_bytes": 1 << 17}),
     ],
-    ids=["same", "bands", "no border", "one tap", "more border than volume"],
+    ids=["same", "bands", "no border", "one tap", "border and one tap", "more border than volume"],
 )
 def test_volumes_are_sums_over_their_taps_along_the_depth(
     graph: xtc.Graph, options: dict[str, Any]

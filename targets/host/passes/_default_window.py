@@ -25,8 +25,8 @@ from xtc_targets.host.passes._register_tiles import Processor
 _ACCUMULATORS = 8  # vectors of the register tile
 _RUN = 4  # vectors along the channels, for several positions of a pooling
 _FEW_TAPS = 9  # most taps of a window row that are unrolled, and share their input
-# On an Intel Xeon, family 6, model 207, in tiles of 8 and of 7 x 2: 7 x 7, 32x32x768 2.4 and 1.5 ms,
-# 7x7x768 100 and 53 us; 5 x 5, 7x7x960 66 and 44 us. 3 x 3, 56x56x128 takes 0.23 and 0.24 ms.
+# On an Intel Xeon, family 6, model 207, in tiles of 8 and of 7 x 2: 7 x 7, 32x32x768 2.4 and
+# 1.5 ms, 7x7x768 100 and 53 us; 5 x 5, 7x7x960 66 and 44 us. 3 x 3, 56x56x128 0.23 and 0.24 ms.
 _MANY_TAPS = 5  # least taps of a window row that pays for two vectors
 _SPARE_PAIRS = 2  # of registers, for the image
 _FEWEST_PAIRS = 6  # of accumulators: twelve multiply-adds in flight

@@ -234,7 +234,8 @@ def _divided(found: Convolution, most: int) -> Bands | None:
     down, across = found.tiles[0], found.tiles[1] * found.frames
     if down * across <= most:
         # The frames of one volume are consecutive, those of several that a tap reads are not.
-        most_images = 1 if found.depth_taps > 1 else most // (down * across)
+        is_split = found.depth_taps > 1 or found.skips_frames
+        most_images = 1 if is_split else most // (down * across)
         made = Bands(_divisor(found.batch, most_images), down, down)
     elif found.height % TILE:
         count = -(-down // max(1, most // across))
