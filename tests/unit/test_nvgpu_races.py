@@ -25,7 +25,7 @@ WRONG = {
     6: "race in global memory: a write of what another block of the launch wrote",
     7: "race in global memory: a (read of what another block of the launch wrote"
     "|write of what another block of the launch read)",
-    10: "divergence at barrier 0: lane [0-9]+ of the warp is at another place of the code",
+    10: "divergence at barrier 0: lane [0-9]+ of the warp is at another location in the code",
     11: "cuda_shuffle: lane 0 reads from lane 16, which has ended",
 }
 

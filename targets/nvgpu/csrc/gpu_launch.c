@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid: its blocks one after another, and each block's threads in rotation.
+// A launch: blocks run one after another, the threads of a block in rotation.
 #include "sim_device.h"
 #include "sim_order.h"
 
@@ -32,8 +32,8 @@ void gpu_require_order(const char *call)
         sim_fault(0, "%s in a launch whose blocks are independent", call);
 }
 
-// In a random order of threads one warp lags: it runs only where no other can, so that the others are
-// as far ahead of it as barriers allow.
+// If the order of threads is random, one warp lags: it runs only if no other warp can, so that the others
+// are as far ahead of it as barriers allow.
 #define NO_WARP GPU_MAX_WARPS
 static uint32_t lagging;
 
@@ -41,9 +41,9 @@ static uint32_t order[GPU_MAX_THREADS]; // of threads, in a round
 static uint32_t turn, last_turn;        // of those that have theirs before the scheduler runs again
 static uint32_t ended_in_round;
 
-#define LINES_AHEAD 6 // of a stack, that a thread uses first
+#define LINES_AHEAD 6 // cache lines of a stack that a thread uses first
 
-// Bring what the threads behind the next one need into the cache: a switch would wait for it.
+// Prefetch the state of the threads after the next one, so that switches to them do not wait for it.
 static inline void fetch_later(void)
 {
     if (turn + 1 < last_turn)
@@ -125,7 +125,7 @@ static _Noreturn void deadlock(void)
     gpu_thread *thread = gpu_threads;
     while (thread->state == GPU_ENDED)
         thread++;
-    gpu_running = thread; // whose place the fault tells
+    gpu_running = thread; // the fault reports its position
     if (thread->state == GPU_AT_BARRIER)
         gpu_barrier_deadlock(thread);
     if (thread->state == GPU_AT_MBARRIER)
@@ -157,8 +157,8 @@ static void choose_lagging(void)
     lagging = order[0];
 }
 
-// Each thread that can runs until it waits, but those of the warp that lags; whether any did. Adds up
-// those that ended.
+// Run each ready thread until it waits, except those of the lagging warp. Returns whether any ran; adds the
+// number of threads that ended.
 static bool run_ready(uint32_t *ended)
 {
     bool ran = false;
@@ -186,8 +186,8 @@ static uint32_t paused_threads(void)
     return count;
 }
 
-// All that can run until they wait; adds up how many of them ended. Where none can, a load that is in
-// flight lands. Whether anything could.
+// Run all ready threads until they wait, and add the number of those that ended. If none is ready, the oldest
+// bulk load in flight lands. Returns false if there was nothing to do.
 static bool take_turns(uint32_t *ended)
 {
     if (gpu->machine.shuffled && lagging == NO_WARP && several_warps_ready())
@@ -209,7 +209,7 @@ bool gpu_run_block(uint32_t *live, bool *worked)
         bool ran = take_turns(&ended);
         *live -= ended;
         uint32_t still = paused_threads();
-        // Those that had paused do so again in the first round, and nothing else goes on.
+        // No progress: in the first round, the paused threads pause again, and no other thread runs.
         *worked |= gpu_went_on || (ran && (rounds || ended || still != paused));
         if (!*live) {
             gpu_tma_require_none();
@@ -219,7 +219,7 @@ bool gpu_run_block(uint32_t *live, bool *worked)
             continue;
         if (!still && gpu_cluster_size() == 1)
             deadlock();
-        return false; // another block may let it go on
+        return false; // it may continue after another block has run
     }
     return true;
 }
@@ -265,12 +265,12 @@ void gpu_pause_deadlock(void)
         thread++;
     if (thread == gpu_threads + gpu_thread_count)
         deadlock();
-    gpu_running = thread; // whose place the fault tells
+    gpu_running = thread; // the fault reports its position
     sim_fault_with_report(gpu_thread_report(),
-                          "deadlock: every block that has begun waits for what others write");
+                          "deadlock: all blocks that have begun wait for writes of other blocks");
 }
 
-// The clusters by their numbers, or in an order that is random within runs of this many.
+// Clusters run in the order of their numbers, or in an order that is random within runs of this length.
 #define SHUFFLED 1024
 
 static uint64_t cluster_count, clusters_taken;
@@ -306,11 +306,11 @@ static void require_dimensions(const char *what, const uint32_t *sizes, const ui
 {
     for (int dimension = 0; dimension < 3; dimension++)
         if (sizes[dimension] < 1 || sizes[dimension] > limits[dimension])
-            sim_fault(0, "a %s of %u in %c, which may be 1 to %u", what, sizes[dimension],
+            sim_fault(0, "a %s of size %u in %c: 1 to %u are allowed", what, sizes[dimension],
                       "xyz"[dimension], limits[dimension]);
 }
 
-#define CLUSTER_BLOCKS 8 // that every GPU with clusters allows
+#define CLUSTER_BLOCKS 8 // the limit of every GPU with clusters
 
 static void require_shape(const cuda_shape *shape)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lanes of a warp do together: the last one to come does it for all.
+// Warp collectives: the last lane to arrive executes them for all lanes.
 #include "gpu_access.h"
 #include "sim_device.h"
 #include "sim_poison.h"
@@ -51,13 +51,13 @@ static void require_same_collective(const gpu_warp *warp, const gpu_collective *
     const gpu_thread *other = lane_of(warp, lane);
     if (other->collective != collective || other->variant != variant)
         sim_fault(0, "divergence at %s: lane %u of the warp is at %s", collective->name, lane,
-                  other->collective == collective ? "another kind of it" : other->collective->name);
+                  other->collective == collective ? "another variant of it" : other->collective->name);
     if (other->mask != mask)
         sim_fault(0, "%s with the lane mask 0x%x, at which lane %u waits with 0x%x", collective->name,
                   mask, lane, other->mask);
 }
 
-// Whether the lane that came last, with which those before it agreed, waits for the same.
+// Whether the last lane to arrive, which agreed with those before it, waits for the same collective.
 static inline bool is_same_as_last(const gpu_warp *warp, const gpu_collective *collective, uint32_t variant,
                                    uint32_t mask)
 {
@@ -74,7 +74,7 @@ void gpu_run_collective(const gpu_collective *collective, uint32_t variant, uint
     if (collective->aligned)
         require_whole_warp(warp, collective);
     if (!(mask & bit))
-        sim_fault(0, "%s with the lane mask 0x%x, without its own lane", collective->name, mask);
+        sim_fault(0, "%s with the lane mask 0x%x, which lacks its own lane", collective->name, mask);
     if (!is_same_as_last(warp, collective, variant, mask))
         require_same_collective(warp, collective, variant, mask);
     warp->last = bit;
@@ -100,7 +100,7 @@ void gpu_require_apart(const gpu_warp *warp, const char *name)
     }
 }
 
-// Others of the warp may have waited for this lane alone.
+// Other lanes of the warp may have waited for this lane only.
 void gpu_warp_lane_ended(void)
 {
     gpu_warp *warp = gpu_warp_of(gpu_running);
@@ -111,7 +111,7 @@ void gpu_warp_lane_ended(void)
         if (other->state != GPU_IN_MEETING || !(other->mask & bit))
             continue;
         if (other->collective->aligned)
-            sim_fault(0, "divergence: it ended, and lane %u of the warp is at %s", first_of(left),
+            sim_fault(0, "divergence: this lane ended, and lane %u of the warp is at %s", first_of(left),
                       other->collective->name);
         uint32_t lanes = other->mask & warp->all & ~warp->ended;
         if ((warp->in_collective & other->mask) == lanes)
@@ -159,7 +159,7 @@ static void shuffle_lanes(void *const *arguments, uint32_t lanes)
     gpu_count(GPU_SHUFFLES, 1);
 }
 
-// The PTX ISA's definition of shfl.sync: the lane to read, or -1 where it is out of range.
+// The source lane by the PTX ISA's definition of shfl.sync, or -1 if it is out of range.
 static int source_lane(cuda_shuffle_mode mode, int own, int operand, uint32_t clamp)
 {
     int segment = clamp >> 8 & 31, last = (own & segment) | (int)(clamp & 31 & (uint32_t)~segment);
