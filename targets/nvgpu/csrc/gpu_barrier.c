@@ -48,12 +48,13 @@ static void open_barrier(uint32_t number)
     barriers[number].arrived = 0;
     gpu_races_barrier();
     gpu_count(GPU_BARRIERS, 1);
-    for (uint32_t i = 0; i < gpu_thread_count; i++) {
-        gpu_thread *thread = &gpu_threads[i];
-        if (thread->state != GPU_AT_BARRIER || thread->barrier != number)
+    for (uint32_t i = 0; i * CUDA_WARP < gpu_thread_count; i++) {
+        gpu_warp *warp = &gpu_warps[i];
+        if (warp->barrier != number) // all lanes that wait do so at the same barrier
             continue;
-        thread->state = GPU_READY;
-        gpu_warp_of(thread)->at_barrier &= ~gpu_lane_bit(thread);
+        for (uint32_t left = warp->at_barrier; left; left &= left - 1)
+            gpu_threads[i * CUDA_WARP + (uint32_t)__builtin_ctz(left)].state = GPU_READY;
+        warp->at_barrier = 0;
     }
 }
 
@@ -140,6 +141,29 @@ void cuda_barrier_arrive(uint32_t number, uint32_t threads)
     if (threads == 0)
         sim_fault(0, "cuda_barrier_arrive needs the number of threads");
     arrive(number, threads);
+}
+
+bool gpu_barrier_warp_arrives(gpu_warp *warp, uint32_t site)
+{
+    barrier *joined = &barriers[0];
+    if (joined->arrived &&
+        (joined->expected != gpu_thread_count || joined->arrived + CUDA_WARP > gpu_thread_count))
+        return false;
+    warp->barrier = 0;
+    warp->barrier_site = site;
+    joined->expected = gpu_thread_count;
+    joined->arrived += CUDA_WARP;
+    if (joined->arrived == gpu_thread_count) {
+        open_barrier(0);
+        return true;
+    }
+    gpu_thread *lanes = &gpu_threads[(warp - gpu_warps) * CUDA_WARP];
+    for (uint32_t lane = 0; lane < CUDA_WARP; lane++) {
+        lanes[lane].state = GPU_AT_BARRIER;
+        lanes[lane].barrier = 0;
+    }
+    warp->at_barrier = CUDA_ALL_LANES;
+    return true;
 }
 
 static uint32_t ended_threads(void)

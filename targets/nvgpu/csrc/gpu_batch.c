@@ -25,11 +25,6 @@ typedef struct {
 
 typedef gpu_halves matrix[ROWS];
 
-typedef struct {
-    const cuda_matrix_batch *batch;
-    uint32_t *words;
-} given;
-
 // The parts of a batch's table, and the positions of a lane's words.
 typedef struct {
     const load *loads;
@@ -207,16 +202,15 @@ static void require_known(const cuda_matrix_batch *batch)
             sim_fault(0, "cuda_load_matrix of more than %u matrices", MATRICES);
 }
 
-__attribute__((optimize("O3"))) static void run(void *const *arguments, uint32_t unused)
+__attribute__((optimize("O3"))) void gpu_batch_run(void *const *given)
 {
-    const cuda_matrix_batch *batch = ((const given *)arguments[0])->batch;
+    const cuda_matrix_batch *batch = ((const gpu_lane_batch *)given[0])->batch;
     require_known(batch);
     gpu_operand operand = operand_of(batch->kind);
     layout all = layout_of(batch);
     uint32_t *lanes[CUDA_WARP], word = all.registers;
-    (void)unused;
     for (uint32_t lane = 0; lane < CUDA_WARP; lane++)
-        lanes[lane] = ((const given *)arguments[lane])->words;
+        lanes[lane] = ((const gpu_lane_batch *)given[lane])->words;
     read_matrices(batch, &all, lanes);
     for (uint32_t i = 0; i < batch->loads; i++)
         if (all.loads[i].wanted) {
@@ -235,20 +229,26 @@ __attribute__((optimize("O3"))) static void run(void *const *arguments, uint32_t
               (uint64_t)GPU_ROWS * GPU_COLUMNS * gpu_inner(operand) * batch->steps);
 }
 
-// Of the running lane.
-static inline void check_rows(const cuda_matrix_batch *batch, const uint32_t *words)
+void gpu_batch_check(const gpu_lane_batch *own)
 {
     static const char what[] = "cuda_load_matrix";
+    const cuda_matrix_batch *batch = own->batch;
     const load *loads = (const load *)batch->table;
     uint32_t lane = gpu_running->number % CUDA_WARP;
     for (uint32_t number = 0; number < batch->loads; number++) {
         if (lane >= ROWS * loads[number].matrices)
             continue;
-        const void *row = row_of(batch, words, number);
+        const void *row = row_of(batch, own->words, number);
         gpu_check_alignment(row, ROW_BYTES, what);
         gpu_check_shared(row, ROW_BYTES, what);
         gpu_touch(row, ROW_BYTES, false);
     }
+}
+
+static void run(void *const *arguments, uint32_t lanes)
+{
+    (void)lanes;
+    gpu_batch_run(arguments);
 }
 
 void cuda_run_batch(const cuda_matrix_batch *batch, uint32_t *words)
@@ -256,8 +256,8 @@ void cuda_run_batch(const cuda_matrix_batch *batch, uint32_t *words)
     static const gpu_collective loading = {"cuda_load_matrix", true, run};
     static const gpu_collective multiplying = {"cuda_mma", true, run};
     const gpu_collective *collective = batch->loads ? &loading : &multiplying;
-    given own = {batch, words};
+    gpu_lane_batch own = {batch, words};
     gpu_require_thread(collective->name);
-    check_rows(batch, words);
+    gpu_batch_check(&own);
     gpu_run_collective(collective, (uint32_t)(uintptr_t)batch, CUDA_ALL_LANES, &own);
 }

@@ -25,6 +25,18 @@ typedef struct {
     uint32_t a, b, c;
 } gpu_step;
 
+// The batch of a lane, and the lane's words.
+typedef struct {
+    const cuda_matrix_batch *batch;
+    uint32_t *words;
+} gpu_lane_batch;
+
+// gpu_batch.c
+// Check the rows that the running lane loads.
+void gpu_batch_check(const gpu_lane_batch *own);
+// Run a batch for a warp; there is a pointer to gpu_lane_batch for each lane.
+void gpu_batch_run(void *const *lanes);
+
 // gpu_multiply.c
 // The K extent of an mma.sync.
 uint32_t gpu_inner(gpu_operand operand);

@@ -80,19 +80,16 @@ static inline void move(const gpu_copy *copy)
 // Perform the copies of groups before `group`.
 static void finish(gpu_thread *thread, uint64_t group)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < thread->copy_count; i++) {
-        const gpu_copy *copy = &thread->copies[i];
-        if (copy->group >= group) {
-            thread->copies[kept++] = *copy;
-            continue;
-        }
+    const gpu_copy *copy = thread->copies, *end = copy + thread->copy_count;
+    for (; copy < end && copy->group < group; copy++) {
         gpu_touch(copy->from, copy->source_bytes, false);
         gpu_touch(copy->to, copy->nbytes, true);
         gpu_proxy_written(copy->to);
         move(copy);
     }
-    thread->copy_count = kept;
+    thread->copy_count = (uint32_t)(end - copy);
+    if (thread->copy_count)
+        memmove(thread->copies, copy, thread->copy_count * sizeof *copy);
 }
 
 void cuda_copy_async_wait(uint32_t groups)

@@ -38,8 +38,9 @@ void gpu_require_order(const char *call)
 static uint32_t lagging;
 
 static uint32_t order[GPU_MAX_THREADS]; // of threads, in a round
-static uint32_t turn, last_turn;        // of those that have theirs before the scheduler runs again
+static uint32_t turn, last_turn; // positions in the order: the next thread, and the end of its warp
 static uint32_t ended_in_round;
+static bool ran_deferred; // in a round
 
 #define LINES_AHEAD 6 // cache lines of a stack that a thread uses first
 
@@ -58,12 +59,18 @@ static inline void fetch_later(void)
         __builtin_prefetch(stack + line * GPU_LINE, 1);
 }
 
-// The next thread that can run, NULL where the scheduler is next.
+// The next thread that can run, NULL if the scheduler is next.
 static gpu_thread *next_ready(void)
 {
     while (turn < last_turn) {
         gpu_thread *thread = &gpu_threads[order[turn++]];
-        if (thread->state == GPU_READY && thread->number / CUDA_WARP != lagging) {
+        if (thread->state != GPU_READY || thread->number / CUDA_WARP == lagging)
+            continue;
+        if (thread->deferred) {
+            gpu_run_deferred(thread);
+            ran_deferred = true;
+        }
+        if (thread->state == GPU_READY) {
             fetch_later();
             return thread;
         }
@@ -71,14 +78,22 @@ static gpu_thread *next_ready(void)
     return NULL;
 }
 
+// Threads that have not begun follow each other on one stack, without a switch.
 static void run_thread(void)
 {
-    code(code_arguments);
-    gpu_stores_require_none(gpu_running);
-    gpu_running->state = GPU_ENDED;
-    ended_in_round++;
-    gpu_warp_lane_ended();
-    sim_fiber_end(&gpu_running->fiber, &stacks);
+    for (;;) {
+        code(code_arguments);
+        gpu_thread *ended = gpu_running, *next;
+        gpu_stores_require_none(ended);
+        ended->state = GPU_ENDED;
+        ended_in_round++;
+        gpu_warp_lane_ended();
+        next = next_ready();
+        if (!next)
+            sim_fiber_end(&ended->fiber, &stacks);
+        gpu_running = next;
+        sim_fiber_replace(&ended->fiber, &next->fiber, &stacks);
+    }
 }
 
 void gpu_wait(gpu_state state)
@@ -105,6 +120,7 @@ static void begin_block(void)
         gpu_threads[i].state = GPU_READY;
         gpu_threads[i].barrier_site = 0;
         gpu_threads[i].looked_at = NULL;
+        gpu_threads[i].deferred = NULL;
         gpu_copies_begin(&gpu_threads[i]);
         gpu_stores_begin(&gpu_threads[i]);
     }
@@ -164,6 +180,7 @@ static bool run_ready(uint32_t *ended)
     bool ran = false;
     sim_order(order, gpu_thread_count);
     ended_in_round = 0;
+    ran_deferred = false;
     for (turn = 0; turn < gpu_thread_count;) {
         gpu_workers_join();
         last_turn = turn + CUDA_WARP < gpu_thread_count ? turn + CUDA_WARP : gpu_thread_count;
@@ -175,7 +192,7 @@ static bool run_ready(uint32_t *ended)
         }
     }
     *ended += ended_in_round;
-    return ran;
+    return ran || ran_deferred;
 }
 
 static uint32_t paused_threads(void)

@@ -36,6 +36,7 @@ typedef enum {
 } gpu_state;
 
 typedef struct gpu_copy gpu_copy;
+typedef struct gpu_deferred gpu_deferred;
 typedef struct gpu_store gpu_store;
 
 // The first cache line holds what each switch and each warp collective needs.
@@ -44,20 +45,21 @@ typedef struct {
     gpu_state state;
     uint32_t number; // in its block
     const gpu_collective *collective;
-    uint32_t mask, variant; // of the collective: lanes must agree on them
+    uint32_t mask, variant; // of the collective, equal in all its lanes
     void *argument;
-    uint32_t barrier;      // where it waits
-    uint32_t barrier_site; // which of the code's, 0 where it does not say
-    gpu_copy *copies;      // asynchronous ones in flight, oldest first
+    uint32_t barrier;       // at which it waits
+    uint32_t barrier_site;  // of its next barrier in the code; 0: unknown
+    gpu_deferred *deferred; // the batch that it leaves to the scheduler, or NULL
+    gpu_copy *copies;       // asynchronous copies in flight, oldest first
     uint32_t copy_count, copy_room, copy_group;
-    uint32_t fences;      // that it made before asynchronous accesses
+    uint32_t fences;      // its proxy fences
     uint32_t position[3]; // in its block
     uint32_t parity;      // of the phase for which it waits at an mbarrier
     const void *mbarrier;
-    const void *looked_at;        // by its last atomic access
-    uint32_t looked_value, looks; // what was there, and how often in succession
-    uint32_t multiply_group, multiply_waits; // of its warpgroup: groups that it closed, and waits
-    uint32_t registers, wanted_registers; // 0: it waits for none
+    const void *looked_at;        // the address of its last atomic access
+    uint32_t looked_value, looks; // the value there, and how often it was found in succession
+    uint32_t multiply_group, multiply_waits; // of wgmma: groups committed, and waits
+    uint32_t registers, wanted_registers; // the latter is 0 unless it waits for registers
     gpu_store *stores; // bulk stores in flight, oldest first
     uint32_t store_count, store_room, store_group;
 } __attribute__((aligned(GPU_LINE))) gpu_thread;
@@ -122,6 +124,14 @@ void gpu_barriers_keep(void *memory);
 void gpu_barriers_bring_back(const void *memory);
 // Report a deadlock by the cause of this thread's wait.
 _Noreturn void gpu_barrier_deadlock(const gpu_thread *thread);
+// Let all lanes of a warp, none of which waits, arrive at barrier 0 for the whole block, at this site. Returns
+// false, without an effect, if they have to arrive one after another.
+bool gpu_barrier_warp_arrives(gpu_warp *warp, uint32_t site);
+
+// gpu_deferred.c: batches that the scheduler runs between barriers.
+// If all lanes of the warp of a ready thread have left the same batch to the scheduler, run it, and let them
+// arrive at the barrier after it. Otherwise let the thread run the batch itself.
+void gpu_run_deferred(gpu_thread *thread);
 
 // gpu_warp.c
 void gpu_run_collective(const gpu_collective *collective, uint32_t variant, uint32_t mask, void *argument);

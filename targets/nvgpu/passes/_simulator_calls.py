@@ -24,6 +24,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.mlir_llvm import llvm
 from xtc_targets.nvgpu.passes._batch_calls import MMA, WORDS, Tables
+from xtc_targets.nvgpu.passes._joined_barriers import BARRIER_AT, join_barriers
 from xtc_targets.nvgpu.passes._kernels import BARRIER, SHUFFLE
 from xtc_targets.nvgpu.passes._warp_batches import MOST, batch
 from xtc_targets.nvgpu.passes._warpgroup_calls import WGMMA, replace_multiplications
@@ -33,6 +34,7 @@ llvm.func @cuda_copy_async(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_copy_async_commit()
 llvm.func @cuda_copy_async_wait(i32)
 llvm.func @cuda_run_batch(!llvm.ptr, !llvm.ptr)
+llvm.func @cuda_run_batch_between(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_store_matrix(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_to_tf32(f32) -> i32
 llvm.func @cuda_shuffle(i32, i32, i32, i32, i32, !llvm.ptr) -> i32
@@ -71,7 +73,7 @@ _KIND = re.compile(r"shfl_kind (\w+)")
 _MODES = MappingProxyType({"up": 0, "down": 1, "bfly": 2, "idx": 3})
 """Kinds of `shfl.sync`: their numbers in `cuda_shuffle_mode`."""
 
-_BARRIER_AT, _NEXT_BARRIER = "cuda_barrier_at", "cuda_next_barrier"
+_NEXT_BARRIER = "cuda_next_barrier"
 _SCRATCH_WORDS = 16
 _ALIGNMENT = 16
 
@@ -96,10 +98,11 @@ def replace(kernel: Operation) -> None:
         with op.location:
             ip = InsertionPoint(op)
             alone = _is_block_barrier(op)
-            call(_BARRIER_AT if alone else _NEXT_BARRIER, [constant(number + 1, ip)], [], ip)
+            call(BARRIER_AT if alone else _NEXT_BARRIER, [constant(number + 1, ip)], [], ip)
         if alone:
             found.remove(op)
             op.erase()
+    join_barriers(kernel)
     if not found:
         return
     with kernel.location:

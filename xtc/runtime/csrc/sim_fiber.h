@@ -37,6 +37,9 @@ void sim_fiber_leave(sim_fiber *fiber);
 void sim_fiber_pass(sim_fiber *fiber, sim_fiber *next, sim_stack_pool *pool, void (*function)(void));
 // Forget a fiber that does not run, wherever it is; a stack of the pool goes back there.
 void sim_fiber_abandon(sim_fiber *fiber, sim_stack_pool *pool);
+// End the fiber that runs and continue with another one of the same pool. If that has not begun, it gets the
+// stack, and the call returns: the caller runs its function. Otherwise it continues where it left.
+void sim_fiber_replace(sim_fiber *fiber, sim_fiber *next, sim_stack_pool *pool);
 // Leave for good; a stack of the pool goes back there.
 _Noreturn void sim_fiber_end(sim_fiber *fiber, sim_stack_pool *pool);
 
