@@ -103,6 +103,11 @@ typedef enum {
 // is false and the result is this lane's value; if it does not participate, the result is poison. shfl.sync.
 uint32_t cuda_shuffle(uint32_t mask, cuda_shuffle_mode mode, uint32_t value, uint32_t lane,
                       uint32_t clamp, bool *in_range);
+// Shuffle up to CUDA_SHUFFLES words of each lane alike. The values of the other lane replace them. This is
+// faster than a call for each word. Several shfl.sync.
+#define CUDA_SHUFFLES 16
+void cuda_shuffle_words(uint32_t mask, cuda_shuffle_mode mode, uint32_t *words, uint32_t count,
+                        uint32_t lane, uint32_t clamp);
 // The lanes of `mask` whose predicate is true. vote.sync.ballot.
 uint32_t cuda_ballot(uint32_t mask, bool predicate);
 

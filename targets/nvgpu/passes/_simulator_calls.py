@@ -26,6 +26,7 @@ from xtc.ir.mlir_llvm import llvm
 from xtc_targets.nvgpu.passes._batch_calls import MMA, WORDS, Tables
 from xtc_targets.nvgpu.passes._joined_barriers import BARRIER_AT, join_barriers
 from xtc_targets.nvgpu.passes._kernels import BARRIER, SHUFFLE
+from xtc_targets.nvgpu.passes._shuffle_groups import shuffle_groups, shuffle_together
 from xtc_targets.nvgpu.passes._warp_batches import MOST, batch
 from xtc_targets.nvgpu.passes._warpgroup_calls import WGMMA, replace_multiplications
 
@@ -38,6 +39,7 @@ llvm.func @cuda_run_batch_between(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_store_matrix(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_to_tf32(f32) -> i32
 llvm.func @cuda_shuffle(i32, i32, i32, i32, i32, !llvm.ptr) -> i32
+llvm.func @cuda_shuffle_words(i32, i32, !llvm.ptr, i32, i32, i32)
 llvm.func @cuda_barrier_sync(i32, i32)
 llvm.func @cuda_warp_sync(i32)
 llvm.func @cuda_pause()
@@ -107,6 +109,9 @@ def replace(kernel: Operation) -> None:
         return
     with kernel.location:
         memory = _scratch(InsertionPoint.at_block_begin(kernel.regions[0].blocks[0]))
+    for group in shuffle_groups(kernel):
+        found = [op for op in found if op not in group]
+        shuffle_together(group, _shuffle_mode(group[0]), memory)
     for op in found:
         with op.location:
             made = _CALLS[op.name](op, InsertionPoint(op), memory)
@@ -230,14 +235,19 @@ def _to_tf32(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
     return made.results[0]
 
 
-def _shuffle(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
+def _shuffle_mode(op: Operation) -> int:
+    """The number of a shuffle's kind. Raises CompileError for a form without a call."""
     _refuse(op, "return_value_and_is_valid")
     mode = _KIND.search(str(op.attributes["kind"]))
+    return _MODES[mode[1] if mode else ""]
+
+
+def _shuffle(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
     mask, value, lane, clamp = op.operands
     word, type = mask.type, value.type
     if type != word:
         value = llvm.bitcast(word, value, ip=ip)
-    number = constant(_MODES[mode[1] if mode else ""], ip)
+    number = constant(_shuffle_mode(op), ip)
     operands = [mask, number, value, lane, clamp, memory]
     made = call("cuda_shuffle", operands, [word], ip).results[0]
     if type != word:
