@@ -42,6 +42,9 @@ ROWS, COLUMNS, ELEMENTS = 512, 1000, 1 << 20
 
 _Matmul: Any = MatmulAsync
 _Pipelined: Any = MatmulPipelined
+_VectorAdd: Any = VectorAdd
+_Softmax: Any = Softmax
+_LayerNorm: Any = LayerNorm
 say = wide_console().print
 
 
@@ -74,9 +77,9 @@ def _measured_rows() -> None:
         ]
         x, weight, bias, y = floats[1]
         launches: dict[str, tuple[Any, tuple[Any, ...]]] = {
-            "vector add": (VectorAdd(), (ELEMENTS, *floats[0])),
-            "softmax": (Softmax(), (ROWS, COLUMNS, x, y)),
-            "layer_norm": (LayerNorm(), (ROWS, COLUMNS, 1e-5, x, weight, bias, y)),
+            "vector add": (_VectorAdd(), (ELEMENTS, *floats[0])),
+            "softmax": (_Softmax(), (ROWS, COLUMNS, x, y)),
+            "layer_norm": (_LayerNorm(), (ROWS, COLUMNS, 1e-5, x, weight, bias, y)),
         }
         calls: dict[str, Callable[[], Any]] = {
             name: partial(_launch, device, program, arguments)
