@@ -157,7 +157,7 @@ static bool is_uniform(const sim_shadow *shadow, uint64_t first, uint64_t nbytes
     return true;
 }
 
-// Give the history of the first byte to the whole range. An access changes that of its own kind; a write
+// Give the history of the first byte to the whole range. An access changes the history of one kind; a write
 // changes all.
 static void spread(sim_shadow *shadow, uint64_t first, uint64_t nbytes, sim_access access)
 {
