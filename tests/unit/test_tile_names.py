@@ -71,12 +71,19 @@ def test_shapes_of_layouts() -> None:
     assert layouts.reduce is ops.reduce
     assert ops.reshape(made, [16]).shape == (16,)
     assert ops.auto_local_spatial(8, [4, 8]) == (ops.local(4, 1) * ops.spatial(1, 8)).merged()
+    assert ops.spatial(2).spatial(3) == ops.spatial(6)
+    assert made / ops.local(1, 2) == ops.spatial(2, 4)
+    assert made.reduce_to([8]) == ops.reduce(made, [0])
+    assert made.visualize() == layouts.visualize_layout(made)
+    assert layouts.canonicalize_layout(made) == made
     with_one = ops.register_layout([4, 1], [2, 1, 2], [0, 1], [2])
     assert _same(with_one, ops.spatial(2, 1).local(2, 1))
     wrong: list[Callable[[], RegisterLayout]] = [
         lambda: ops.squeeze(made, [0]),
         lambda: ops.permute(made, [0, 0]),
         lambda: ops.reshape(made, [5]),
+        lambda: made.reduce_to([3]),
+        lambda: made / ops.spatial(3),
         lambda: ops.unsqueeze(made, [7]),
         lambda: ops.auto_local_spatial(3, [4]),
         lambda: ops.register_layout([4], [4], [1], []),
@@ -86,14 +93,73 @@ def test_shapes_of_layouts() -> None:
             call()
 
 
-def test_layouts_of_shared_and_global_tensors() -> None:
-    assert ops.shared_row_major(2, 8).shape == ops.shared_row_major_swizzle([2, 8], 2).shape
-    assert ops.shared_permute(ops.shared_row_major(2, 8), [1, 0]).shape == (8, 2)
-    assert ops.shared_compose(ops.shared_row_major(2, 1), ops.shared_row_major(3, 4)).size == 24
-    assert ops.global_row_major(2, 3, 4).strides == (12, 4, 1)
+SHARED = [
+    ops.shared_row_major(4, 6),
+    ops.shared_column_major(4, 6),
+    ops.shared_compose(ops.shared_row_major(2, 3), ops.shared_column_major(2, 2)),
+    ops.shared_row_major_swizzle([8, 64], 2),
+    ops.shared_row_major(2, 4, 5),
+]
+
+
+@pytest.mark.parametrize("layout", SHARED, ids=str)
+def test_shared_layouts_keep_each_element_at_its_offset(layout: layouts.SharedLayout) -> None:
+    grid = layout.as_numpy_grid()
+    assert sorted(grid.flat) == list(range(layout.size))
+    assert layout(*(size - 1 for size in layout.shape)) == grid.flat[-1]
+    dims = list(range(len(layout.shape)))[::-1]
+    np.testing.assert_array_equal(layout.permute(dims).as_numpy_grid(), grid.T)
+    np.testing.assert_array_equal(layout.unsqueeze([0]).as_numpy_grid(), grid[None])
+    first = grid.reshape(layout.shape[0], -1)[:, 0]
+    np.testing.assert_array_equal(layout.slice([0]).as_numpy_grid(), first)
+    halves = [layout.shape[0] // 2, 2, *layout.shape[1:]]
+    np.testing.assert_array_equal(layout.reshape(halves).as_numpy_grid(), grid.reshape(halves))
+    several = layout.prepend_dim(3).as_numpy_grid()
+    np.testing.assert_array_equal(several[0], grid)
+    assert len(np.unique(several)) == 3 * layout.size
+    indices = np.indices(layout.shape)
+    np.testing.assert_array_equal(layout.byte_offset(*indices, nbytes=2), 2 * grid)
+
+
+def test_canonical_shared_layouts() -> None:
+    made = layouts.SharedLayout.create([4, 8], [2, 2, 4, 2], [16, 8, 2, 1])
+    assert layouts.canonicalize_shared_layout(made) == ops.shared_row_major(4, 8)
+    assert ops.shared_layout([4, 1], [2, 1, 2], [1, 9, 2]).mode_shape == (2, 2)
+    assert made.count_size() == 32
+    rows = ops.shared_row_major_swizzle([8, 64], 2)
+    assert rows.swizzle == layouts.Swizzle(3, 3, 3)
+    assert [int(rows(row, 0)) // 8 % 8 for row in range(8)] == list(range(8))
+    assert "9 13" in ops.shared_row_major(4, 4).transpose().visualize()
+    wrong: list[Callable[[], object]] = [
+        lambda: ops.shared_layout([4], [2], [1]),
+        lambda: ops.shared_row_major_swizzle([2, 8], 2),
+        lambda: ops.shared_compose(rows, ops.shared_row_major(2, 2)),
+        lambda: rows.apply_swizzle(rows.swizzle),
+        lambda: made.swizzle,
+        lambda: made(1),
+        lambda: made.slice([2]),
+        lambda: made.unsqueeze([7]),
+        lambda: ops.shared_row_major(2, 3, 4).visualize(),
+    ]
+    for call in wrong:
+        with pytest.raises(UserError):
+            call()
+    with pytest.raises(ops.LayoutOperationError, match="keeps the elements"):
+        ops.shared_column_major(3, 4).reshape([4, 3])
+    assert issubclass(ops.LayoutOperationError, RuntimeError)
+
+
+def test_layouts_of_global_tensors() -> None:
+    rows = ops.global_row_major(2, 3, 4)
+    assert (rows.strides, rows.size, rows(1, 2, 3)) == ((12, 4, 1), 24, 23)
     assert ops.global_column_major(2, 3, 4).strides == (1, 2, 6)
-    with pytest.raises(UserError, match="2 sizes and 1 strides"):
-        ops.global_strides([2, 3], [1])
+    part = ops.global_slice(rows, [0, 1, 0], [0, 2], [2, 4])
+    assert (part.shape, part.strides) == ((2, 4), (12, 1))
+    for call in (lambda: ops.global_strides([2, 3], [1]), lambda: rows(1)):
+        with pytest.raises(UserError):
+            call()
+    with pytest.raises(UserError, match="1 offsets, 1 dimensions and 2 sizes"):
+        ops.global_slice(rows, [0], [0], [1, 2])
 
 
 def test_types_by_module() -> None:

@@ -19,11 +19,11 @@ from xtc.tile.between_blocks import BetweenBlocks
 from xtc.tile.block_clusters import Cluster
 from xtc.tile.dot_operands import dot_result
 from xtc.tile.groups import ThreadGroups
+from xtc.tile.ir.layout.shared_layout import SharedLayout
 from xtc.tile.mbarriers import Fence, MBarrier
 from xtc.tile.printing import Printing
 from xtc.tile.random_numbers import RandomNumbers
 from xtc.tile.ranges import Range
-from xtc.tile.shared_layouts import SharedLayout
 from xtc.tile.tma import Tma
 from xtc.tile.types import DataType, boolean, int32
 from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
