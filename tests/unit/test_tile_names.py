@@ -169,6 +169,9 @@ def test_types_by_module() -> None:
     assert (tile.int4b.is_integer_subbyte(), tile.uint8.is_subbyte()) == (True, False)
     assert (dtypes.bfloat16, dtypes.int4b, dtypes.f32) == (tile.bfloat16, tile.int4b, tile.f32)
     assert tile.hidet.u8 == tile.uint8
+    floats = (tile.float16, tile.bfloat16, tile.float6_e3m2)
+    assert [(t.exponent_nbits, t.mantissa_nbits) for t in floats] == [(5, 10), (8, 7), (3, 2)]
+    assert [t.signedness() for t in (tile.int4b, tile.uint4b)] == [True, False]
     assert (type.void_p, type.DataType) == (tile.void_p, tile.DataType)
     assert expr.Expr is expr.Var
     with pytest.raises(AttributeError, match="'int99'"):
@@ -194,6 +197,41 @@ def test_machines() -> None:
     assert properties.warpSize == 32
     assert properties.multiProcessorCount > 1
     assert properties.sharedMemPerBlockOptin == current.properties.shared_memory_per_block
+
+
+@pytest.mark.parametrize(
+    ("machine", "code", "runs"),
+    [
+        ("sm90", "sm80", True),
+        ("sm80", "sm90", False),
+        ("sm90a", "sm90", True),
+        ("sm90a", "sm90f", True),
+        ("sm90", "sm90f", False),
+        ("sm90", "sm90a", False),
+        ("sm100a", "sm90a", False),
+        ("sm103f", "sm100f", True),
+        ("sm103a", "sm100f", True),
+        ("sm100f", "sm103f", False),
+        ("sm110f", "sm100f", False),
+        ("sm100f", "sm100a", False),
+    ],
+)
+def test_code_of_a_family_and_of_one_machine(machine: str, code: str, runs: bool) -> None:
+    found = getattr(target, f"nvgpu_{machine}")
+    assert found.supports(getattr(target, f"nvgpu_{code}")) is runs
+    assert found.supports(target.gpgpu_any)
+    assert (found.is_nvgpu(), found.is_amdgpu()) == (True, False)
+    properties = target.TargetProperties(compute_capability=(11, 0))
+    other = target.Target("amdgpu", "gfx1100", properties)
+    assert not other.supports(found)
+    assert other.is_amdgpu()
+
+
+def test_a_machine_for_a_block() -> None:
+    before = target.get_current_target()
+    with target.scope(target.nvgpu_sm80) as machine:
+        assert target.get_current_target().arch == machine.arch == "sm80"
+    assert target.get_current_target() == before
 
 
 def test_another_machine() -> None:

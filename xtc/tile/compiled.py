@@ -398,7 +398,7 @@ def _key(word: Any) -> Any:
 
 def _number(kind: DataType, value: Any) -> Any:
     """A number as the interpreter holds it: the bits of an integer, with a sign."""
-    found = np.asarray(value, kind.numpy)
+    found = np.asarray(value, kind.argument.numpy)
     return (found.view(f"i{found.itemsize}") if found.dtype.kind == "u" else found)[()]
 
 

@@ -154,8 +154,12 @@ class Program:
         return tuple((p.name, values[p.name]) for p in self.parameters if p.is_constant)
 
     def _magnitudes(self, values: dict[str, Any]) -> int:
-        """The order of magnitude of run-time numbers, for which a schedule is chosen anew."""
-        numbers = [values[p.name] for p in self.parameters if isinstance(p.kind, DataType)]
+        """The order of magnitude of run-time integers, for which a schedule is chosen anew."""
+        numbers = [
+            values[p.name]
+            for p in self.parameters
+            if isinstance(p.kind, DataType) and p.kind.is_integer()
+        ]
         return sum(int(abs(number)).bit_length() << (6 * at) for at, number in enumerate(numbers))
 
 
