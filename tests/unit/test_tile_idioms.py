@@ -32,6 +32,8 @@ MISTAKES = [
     ("i = tl.program_id(0)", "'tl' is not defined here", "methods of the script"),
     ("i = self.program_id(0)", "has no attribute 'program_id'", "self.blockIdx.x"),
     ("i = self.threadIdx.x", "has no attribute 'threadIdx'", "self.single_thread()"),
+    ("self.mma_dot(r, r, r)", "has no attribute 'mma_dot'", "self.dot(a, b, c)"),
+    ("self.tma.fence_proxy_copy_async()", "is not supported", "self.fence.proxy_async()"),
     ("self.syncthreads()", "has no attribute 'syncthreads'", "self.sync()"),
     ("r = self.load_globl(x)", "has no attribute 'load_globl'", "did you mean 'load_global'?"),
     ("r = self.zeros([16, 16])", "has no attribute 'zeros'", "self.register_tensor"),

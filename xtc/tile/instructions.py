@@ -343,10 +343,10 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         """Exchange the two dimensions of a tile."""
         return shapes.transposed(x)
 
-    def reshape(self, x: Any, shape: Sequence[int], *, out: Any = None) -> Any:
+    def reshape(self, tensor: Any, shape: Sequence[int], *, out: Any = None) -> Any:
         """The elements, in order, in another shape."""
         sizes = memory.sizes_of(shape, "reshape")
-        return _out(arithmetic.reshaped(shapes.tensor_of(x, "reshape"), sizes), out)
+        return _out(arithmetic.reshaped(shapes.tensor_of(tensor, "reshape"), sizes), out)
 
     def flatten(self, x: Any, start_dim: int = 0, end_dim: int = -1, *, out: Any = None) -> Any:
         """Merge the dimensions from `start_dim` to `end_dim`."""
