@@ -33,7 +33,7 @@ from xtc.tile.groups import ThreadGroup, group_left
 from xtc.tile.idioms import of_python
 from xtc.tile.kernel_ends import ENDED, Ends, ended_in
 from xtc.tile.ranges import Range
-from xtc.tile.slots import Ended, Unset
+from xtc.tile.slots import Ended, Unset, made_since
 from xtc.tile.syntax import loaded, stored, syntax_of
 from xtc.tile.types import DataType, int32
 from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
@@ -342,11 +342,11 @@ class Transcriber(Expressions):
         """An iteration of a loop of run time."""
         if SKIPPED in flags:
             self.frame.names[SKIPPED] = False
-        outside = set(self.frame.names)
+        outside = dict(self.frame.names)
         self._going_on(partial(self.block, body))
         if ENDED not in flags and ended_in(self._names()) is not False:
             raise UserError("a loop has a method that ends the kernel and that is not known before")
-        for name in set(self.frame.names) - outside:
+        for name in made_since(outside, self.frame.names):
             self.frame.names[name] = Unset()
 
     def _for_statement(self, node: ast.For) -> None:
