@@ -34,6 +34,7 @@ MISTAKES = [
     ("i = self.threadIdx.x", "has no attribute 'threadIdx'", "self.single_thread()"),
     ("self.mma_dot(r, r, r)", "has no attribute 'mma_dot'", "self.dot(a, b, c)"),
     ("self.tma.fence_proxy_copy_async()", "is not supported", "self.fence.proxy_async()"),
+    ("self.shared_tensor(dtype=int32, shape=[4])[0].item_ptr()", "item_ptr of", "s[i].item()"),
     ("self.syncthreads()", "has no attribute 'syncthreads'", "self.sync()"),
     ("r = self.load_globl(x)", "has no attribute 'load_globl'", "did you mean 'load_global'?"),
     ("r = self.zeros([16, 16])", "has no attribute 'zeros'", "self.register_tensor"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Register layouts taken apart: the factors of a product of two layouts."""
+"""The factors of a product of two register layouts."""
 
 from __future__ import annotations
 

@@ -155,7 +155,10 @@ def _array(name: str, kind: PointerType, value: Any) -> Any:
     if not hasattr(value, "__dlpack__") and (dtype is None or not hasattr(value, "shape")):
         raise UserError(
             f"'{name}' is an array, not {_brief(value)}",
-            hints=["pass the tensor itself, not its address"]
+            notes=["an address does not say how much memory is behind it"]
+            if isinstance(value, int)
+            else (),
+            hints=["pass the tensor itself, or for an offset a part of it: tensor.view(-1)[64:]"]
             if isinstance(value, int)
             else ["NumPy arrays, device arrays, and tensors of libraries that speak DLPack"],
         )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -41,13 +41,12 @@ class Target:
     def __str__(self) -> str:
         return f"{self.kind}/{self.arch}"
 
-    def is_nvgpu(self) -> bool:
-        """Whether it is a GPU of NVIDIA's."""
-        return self.kind == "nvgpu"
-
-    def is_amdgpu(self) -> bool:
-        """Whether it is a GPU of AMD's."""
-        return self.kind == "amdgpu"
+    def __getattr__(self, name: str) -> Callable[[], bool]:
+        """`is_nvgpu` and the like: whether it is a machine of this kind."""
+        if not name.startswith("is_"):
+            what = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(what, name=name, obj=self)
+        return lambda: self.kind == name.removeprefix("is_")
 
     def supports(self, target: Target) -> bool:
         """Whether code for `target` runs on this machine."""
