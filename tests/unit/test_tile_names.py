@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import logging
 from collections.abc import Callable
@@ -119,6 +120,12 @@ def test_shared_layouts_keep_each_element_at_its_offset(layout: layouts.SharedLa
     assert len(np.unique(several)) == 3 * layout.size
     indices = np.indices(layout.shape)
     np.testing.assert_array_equal(layout.byte_offset(*indices, nbytes=2), 2 * grid)
+
+
+def test_functions_stand_beside_modules_of_their_name() -> None:
+    for name in ("register_layout", "shared_layout"):
+        module = importlib.import_module(f"xtc.tile.ir.layout.{name}")
+        assert getattr(layouts, name) is getattr(module, name)
 
 
 def test_canonical_shared_layouts() -> None:

@@ -19,6 +19,12 @@ from xtc.tile.ir.layout.ops.shared_ops import (
     shared_slice,
     shared_unsqueeze,
 )
+from xtc.tile.ir.layout.register_layout import (
+    RegisterLayout,
+    canonicalize_layout,
+    register_layout,
+    visualize_layout,
+)
 from xtc.tile.ir.layout.shared_layout import (
     SharedLayout,
     Swizzle,
@@ -26,9 +32,7 @@ from xtc.tile.ir.layout.shared_layout import (
     shared_layout,
 )
 from xtc.tile.layout import (
-    RegisterLayout,
     auto_local_spatial,
-    canonicalize_layout,
     column_local,
     column_spatial,
     compose,
@@ -40,13 +44,11 @@ from xtc.tile.layout import (
     permute,
     reduce,
     reduce_to,
-    register_layout,
     replicated,
     reshape,
     spatial,
     squeeze,
     unsqueeze,
-    visualize_layout,
 )
 
 __all__ = [
