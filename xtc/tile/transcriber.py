@@ -13,6 +13,7 @@ from typing import Any
 from xtc.core.errors import UserError
 from xtc.ir.mlir import Value
 from xtc.tile import arithmetic, branches
+from xtc.tile.block_prints import block_of, print_result
 from xtc.tile.elements import with_part
 from xtc.tile.evaluation import Expressions, Frame, bound_to, computed, constant_items
 from xtc.tile.exits import (
@@ -32,7 +33,7 @@ from xtc.tile.groups import ThreadGroup, group_left
 from xtc.tile.idioms import of_python
 from xtc.tile.kernel_ends import ENDED, Ends, ended_in
 from xtc.tile.ranges import Range
-from xtc.tile.slots import Ended, Unset
+from xtc.tile.slots import Ended, Unset, made_since
 from xtc.tile.syntax import loaded, stored, syntax_of
 from xtc.tile.types import DataType, int32
 from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
@@ -74,6 +75,11 @@ class Transcriber(Expressions):
             return self.frame.names.get(VALUE)
         finally:
             self.frames.pop()
+
+    def called(self, function: Any, given: Sequence[Any], made: Any) -> None:
+        block = block_of(type(self.frames[0].names.get("self")))
+        if block is not None:
+            print_result(self._names(), block, function, given, made)
 
     def _function(self, node: ast.FunctionDef) -> None:
         body = node.body
@@ -336,11 +342,11 @@ class Transcriber(Expressions):
         """An iteration of a loop of run time."""
         if SKIPPED in flags:
             self.frame.names[SKIPPED] = False
-        outside = set(self.frame.names)
+        outside = dict(self.frame.names)
         self._going_on(partial(self.block, body))
         if ENDED not in flags and ended_in(self._names()) is not False:
             raise UserError("a loop has a method that ends the kernel and that is not known before")
-        for name in set(self.frame.names) - outside:
+        for name in made_since(outside, self.frame.names):
             self.frame.names[name] = Unset()
 
     def _for_statement(self, node: ast.For) -> None:
