@@ -76,6 +76,18 @@ static void divergent(uint64_t kind, uint32_t self)
     (void)value;
 }
 
+// Thread 0 writes 16 bytes or, of kind 14, one of them; thread 32 writes the byte in front of them or, of kind
+// 13, the fourteenth one.
+static void widths(uint64_t kind, const char *shared, uint32_t self)
+{
+    if (self == 0)
+        cuda_write(shared + (kind == 14 ? 21 : 16), kind == 14 ? 1 : 16);
+    if (self == 32)
+        cuda_write(shared + (kind == 13 ? 29 : 15), 1);
+    if (self == 32 && kind == 14)
+        cuda_read(shared + 16, 16);
+}
+
 static void thread(const uint64_t *arguments)
 {
     uint32_t self = cuda_thread_id(0);
@@ -86,6 +98,8 @@ static void thread(const uint64_t *arguments)
         rounds(arguments[1], cuda_shared(), self);
     else if (arguments[1] < 9)
         between_blocks(arguments[1], global, cuda_block_id(0), self);
+    else if (arguments[1] > 12)
+        widths(arguments[1], cuda_shared(), self);
     else
         divergent(arguments[1], self);
 }
