@@ -17,7 +17,7 @@ from xtc_targets.nvgpu import NvgpuDevice
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
-FINE = (0, 2, 3, 5, 8, 9, 12)
+FINE = (0, 2, 3, 5, 8, 9, 12, 13)
 _RACE = "race in shared memory: no barrier is between this (read and a write|write and a read) by"
 WRONG = {
     1: _RACE,
@@ -26,6 +26,7 @@ WRONG = {
     7: "race in global memory: a (read of what another block of the launch wrote"
     "|write of what another block of the launch read)",
     10: "divergence at barrier 0: lane [0-9]+ of the warp is at another place of the code",
+    **dict.fromkeys((14, 15), "no barrier is between this (write and reads|read and a write) by"),
     11: "cuda_shuffle: lane 0 reads from lane 16, which has ended",
 }
 
