@@ -41,7 +41,9 @@ def test_a_name_that_two_loops_set() -> None:
 
 def test_another_tensor_in_the_next_iteration_is_refused() -> None:
     agrees(corners.Swapped(right=True), [4], np.full(32, 4, np.float32))
-    with pytest.raises(KernelError, match="'a' is a shared tensor .* before an iteration") as caught:
+    with pytest.raises(
+        KernelError, match=r"'a' is a shared tensor .* before an iteration"
+    ) as caught:
         corners.Swapped(right=False).compile(4, None)
     assert any("slots[number % 2]" in hint for hint in caught.value.hints)
 
@@ -94,12 +96,12 @@ def test_a_mistake_has_a_line_and_a_caret(name: str) -> None:
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), np.float32("nan")])
 def test_what_is_no_integer_is_refused_at_the_call(number: Any) -> None:
-    with pytest.raises(UserError, match="'n' is an int32, not (np.float32\\()?(nan|inf)"):
+    with pytest.raises(UserError, match=r"'n' is an int32, not (np.float32\()?(nan|inf)"):
         corners.NameInTwoLoops()(number, np.zeros(32, np.float32))
 
 
 def test_arguments_that_nothing_takes_are_refused() -> None:
-    with pytest.raises(UserError, match="Masks.__init__: too many positional arguments"):
+    with pytest.raises(UserError, match=r"Masks\.__init__: too many positional arguments"):
         corners.Masks(3).compile(None, None)
 
     class Many(tile.Script):

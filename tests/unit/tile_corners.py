@@ -81,7 +81,10 @@ class Masks(Corner):
     def __call__(self, m_ptr: ~boolean, y_ptr: ~boolean):
         self.begin()
         m = self.load_global(self.vector(m_ptr, boolean), offsets=[0], shape=[32])
-        self.store_global(self.vector(y_ptr, boolean), ~m & (self.iota() > 3), offsets=[0])
+        few = self.sum(m) == 11
+        some = self.max(m) == self.min(~m | m)
+        found = ~m & (self.iota() > 3) & few & some
+        self.store_global(self.vector(y_ptr, boolean), found, offsets=[0])
 
 
 class Shifts(Corner):

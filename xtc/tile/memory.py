@@ -213,7 +213,9 @@ def shared_slice(
     """A part that begins at `offsets` and has the extent `shape[i]` along dimension `dims[i]`."""
     rank, kept = len(tensor.shape), list(sizes_of(shape, "slice"))
     if not all(isinstance(each, list | tuple) for each in (offsets, dims)):
-        raise UserError(f"slice takes lists of offsets and of dimensions, not {offsets!r}, {dims!r}")
+        raise UserError(
+            f"slice takes lists of offsets and of dimensions, not {offsets!r}, {dims!r}"
+        )
     if len(offsets) != rank or sorted(dims) != list(dims) or len(dims) != len(kept):
         raise UserError(f"{tensor!r} has no part at {offsets!r} along {list(dims)}")
     for number in offsets:

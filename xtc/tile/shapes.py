@@ -133,6 +133,9 @@ def reduced(x: RegisterTensor, dim: int | Sequence[int] | None, keepdim: bool, k
     refuse_codes(tensor_of(x, kind).dtype, kind)
     if x.dtype.is_packed:
         return cast(reduced(cast(x, int32), dim, keepdim, kind), x.dtype)  # type: ignore[no-any-return]
+    if x.dtype == boolean:  # whose single bit has neither a sum nor an order
+        kind = {"max": "any", "min": "all"}.get(kind, kind)
+        x = cast(x, int32) if kind == "sum" else x
     if kind in ("any", "all"):
         bits = cast(binary("ne", x, 0) if x.dtype != boolean else x, int32)
         found = reduced(bits, dim, keepdim, "max" if kind == "any" else "min")
@@ -155,7 +158,8 @@ def dimensions(dim: int | Sequence[int], rank: int) -> list[int]:
     given = list(dim) if isinstance(dim, list | tuple) else [dim]
     if not all(isinstance(number, int) for number in given):
         raise UserError(
-            f"{dim!r} names no dimensions", hints=["dimensions are known when compiling: 0, -1, ..."]
+            f"{dim!r} names no dimensions",
+            hints=["dimensions are known when compiling: 0, -1, ..."],
         )
     if any(not -rank <= number < rank for number in given):
         raise UserError(f"there are no dimensions {given} in a tile of {rank}")

@@ -165,9 +165,7 @@ class Transcriber(Expressions):
                 self._bind_name(target.id, value)
             elif isinstance(target, ast.Tuple | ast.List):
                 if isinstance(value, Data):
-                    raise UserError(
-                        f"{value!r} cannot be unpacked", hints=["index it: t[0], t[1]"]
-                    )
+                    raise UserError(f"{value!r} cannot be unpacked", hints=["index it: t[0], t[1]"])
                 parts = _in_parts(target.elts, list(value))
                 if len(parts) != len(target.elts):
                     raise UserError(f"{len(target.elts)} names for {len(parts)} values")
@@ -338,9 +336,9 @@ class Transcriber(Expressions):
 
     def _body(self, body: list[ast.stmt], flags: set[str]) -> None:
         """An iteration of a loop of run time."""
+        outside = dict(self.frame.names)
         if SKIPPED in flags:
             self.frame.names[SKIPPED] = False
-        outside = dict(self.frame.names)
         read, self.frame.read = self.frame.read, set()
         self._going_on(partial(self.block, body))
         if ENDED not in flags and ended_in(self._names()) is not False:
