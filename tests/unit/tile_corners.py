@@ -111,6 +111,11 @@ class Reshaped(Corner):
         self.store_global(self.vector(y_ptr), t, offsets=[0])
 
 
+class Many(tile.Script):
+    def __call__(self, *pointers: ~float32):
+        """Nothing."""
+
+
 class Mistake(Corner):
     """What has to be refused, by its name."""
 

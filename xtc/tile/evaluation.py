@@ -196,7 +196,8 @@ class Expressions:
 
     def _FormattedValue(self, node: ast.FormattedValue) -> Any:  # noqa: N802
         value = self.evaluate(node.value)
-        how = {ord("r"): repr, ord("s"): str, ord("a"): ascii}.get(node.conversion)
+        by_code: dict[int, Callable[[Any], str]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
+        how = by_code.get(node.conversion)
         spec = "" if node.format_spec is None else self.evaluate(node.format_spec)
         return format(value if how is None else how(value), spec)
 

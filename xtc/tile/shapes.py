@@ -155,7 +155,7 @@ def reduced(x: RegisterTensor, dim: int | Sequence[int] | None, keepdim: bool, k
 
 def dimensions(dim: int | Sequence[int], rank: int) -> list[int]:
     """Numbers of dimensions, negative ones counted from the end. Raises UserError."""
-    given = list(dim) if isinstance(dim, list | tuple) else [dim]
+    given: list[Any] = list(dim) if isinstance(dim, list | tuple) else [dim]
     if not all(isinstance(number, int) for number in given):
         raise UserError(
             f"{dim!r} names no dimensions",
