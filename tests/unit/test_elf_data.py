@@ -156,9 +156,7 @@ def test_a_linker_that_leaves_no_room_copies_them(
     folder.mkdir()
     with caplog.at_level("INFO"):
         _check_large(_linked(folder))
-    assert (
-        "linking the constants of lib.so as an object: it has no names of sections" in caplog.text
-    )
+    assert "linking the constants of lib.so as an object: it has no section names" in caplog.text
 
 
 def test_sizes_that_are_not_those_of_contents_are_refused(tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ def test_bad_bitcode() -> None:
     ("options", "message"),
     [
         ({"opt": 4}, "there is no optimisation level 4\n  hint: choose 0, 1, 2 or 3"),
-        ({"kind": "objekt"}, "no code of the kind 'objekt'\n  hint: did you mean 'object'?"),
+        ({"kind": "objekt"}, "unknown kind of code 'objekt'\n  hint: did you mean 'object'?"),
     ],
 )
 def test_bad_option(options: dict[str, object], message: str) -> None:

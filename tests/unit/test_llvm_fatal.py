@@ -55,7 +55,7 @@ def test_fatal_error_is_an_exception_and_work_goes_on(ir: str, triple: str, reas
     machine = Machine.of(triple, cpu="")
     with pytest.raises(CompileError) as caught:
         compile_ir(ir, machine, kind="assembly", name="mine")
-    assert caught.value.what == f"LLVM has no machine code for 'mine' ({machine.triple})"
+    assert caught.value.what == f"LLVM cannot generate code for 'mine' ({machine.triple})"
     assert reason in caught.value.notes[0]
     assert compile_ir(EMPTY, machine, kind="assembly")
 

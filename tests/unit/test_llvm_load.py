@@ -248,7 +248,7 @@ def test_closed_objects_have_no_addresses() -> None:
     assert ctypes.CFUNCTYPE(ctypes.c_int32)(loaded.address("answer"))() == 42
     loaded.close()
     loaded.close()
-    with pytest.raises(UserError, match="the objects that hold 'answer' are closed"):
+    with pytest.raises(UserError, match="the objects of 'answer' are closed"):
         loaded.address("answer")
 
 

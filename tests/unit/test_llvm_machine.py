@@ -169,8 +169,7 @@ def test_words_of_llvms_tools_are_no_processors(cpu: str) -> None:
         ),
         (
             "avx2",
-            "the feature 'avx2' says neither to add nor to remove it\n"
-            "  hint: write '+avx2' or '-avx2'",
+            "the feature 'avx2' begins with neither + nor -\n  hint: write '+avx2' or '-avx2'",
         ),
     ],
 )

@@ -47,8 +47,8 @@ def kernels() -> Iterator[Kernels]:
         (11, "asynchronous copy of 16 bytes, 17 of which are copied", 0),
         (12, f"misaligned cuda_load_matrix of 16 bytes at {SHARED + 8:#x}", 0),
         (13, "cuda_load_matrix of 16 bytes outside the block's 128 bytes of shared memory", 0),
-        (14, r"access to memory that is not there \(SIGSEGV\) at 0x10", 0),
-        (15, r"access to memory that is not there \(SIGSEGV\) at 0x", 0),
+        (14, r"access to unmapped memory \(SIGSEGV\) at 0x10", 0),
+        (15, r"access to unmapped memory \(SIGSEGV\) at 0x", 0),
         (16, "misaligned read of 8 bytes at {0:#x}", 60),
         (30, r"arithmetic exception .* \(SIGFPE\) at 0x", 0),
         (31, r"illegal instruction \(SIGILL\) at 0x|trap instruction \(SIGTRAP\)", 0),
@@ -218,7 +218,7 @@ def test_a_deadlock_has_a_report_of_every_thread(kernels: Kernels) -> None:
     with pytest.raises(DeviceFault, match="deadlock: barrier 0 waits for 64 threads") as failure:
         kernels.device.launch(kernels.apart, [0, 0])
     (note,) = failure.value.notes
-    report = Path(note.removeprefix("the whole report: "))
+    report = Path(note.removeprefix("the full report: "))
     lines = report.read_text().splitlines()
     assert lines[0] == "block (0, 0, 0) of 64 threads"
     assert lines[1:] == [

@@ -76,7 +76,7 @@ def test_of_very_much_the_last_mebibyte_is_kept(
         found.device.launch(found.prints, [memory, 1000, 200, NEVER], [10])
         told, kept = capsys.readouterr().out.split("\n", 1)
         match = re.fullmatch(
-            r"\[(\d+) texts are lost that the kernel printed first: the last 1 MiB is kept\]", told
+            r"\[the kernel's first (\d+) texts are lost: only the last 1 MiB is kept\]", told
         )
         assert match
         lost = int(match[1])

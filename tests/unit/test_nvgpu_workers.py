@@ -142,7 +142,7 @@ def test_of_two_deadlocks_one_report_is_left(
     ):
         found.device.launch(found.two_deadlocks, [memory, cores - 1])
     (report,) = tmp_path.glob("xtc-report-*")
-    assert list(caught.value.notes) == [f"the whole report: {report}"]
+    assert list(caught.value.notes) == [f"the full report: {report}"]
     assert report.read_text().count("waits at barrier 0") == 32
 
 

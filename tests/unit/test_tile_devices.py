@@ -94,7 +94,7 @@ def test_after_a_fault_a_device_in_use_says_how_it_is_opened_anew(device: NvgpuD
         with pytest.raises(DeviceLost, match="the device has stopped") as caught:
             VectorAdd()(10, x, x, z)
         (hint,) = caught.value.hints
-        assert hint == "`device.init_device()` opens the simulator anew, with empty memory"
+        assert hint == "`device.init_device()` reopens the simulator, with empty memory"
         device.init_device()
         VectorAdd()(10, x, x, z)
     finally:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code generators: LLVM machine code and C."""
+"""Code generators: machine code by LLVM, and C."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The door to MLIR: bindings, passes, pipelines, analyses and builders."""
+"""MLIR: its bindings, passes, pipelines, analyses and builders."""

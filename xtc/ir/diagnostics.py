@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What messages say of an operation: the user's line, and the operation's text."""
+"""The user's source line and the text of an operation, for messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def user_line(op: Operation) -> str | None:
-    """`file:line` of the user's own code, where it is known."""
+    """`file:line` in the user's code, or None if unknown."""
     location: Location = op.location
     while location.is_a_name():
         location = location.child_loc
@@ -21,5 +21,5 @@ def user_line(op: Operation) -> str | None:
 
 
 def first_line(op: Operation) -> str:
-    """An operation as MLIR writes it, without its regions."""
+    """The text of an operation without its regions."""
     return re.split(r"\s*[{]?\n", str(op).strip(), maxsplit=1)[0]

@@ -11,17 +11,17 @@ _FLAGS = "fastmath"
 
 
 def allow(op: Operation, flag: str) -> None:
-    """Give an arith operation one more freedom, as `contract` or `reassoc`."""
+    """Add a fast-math flag, such as `contract` or `reassoc`, to an arith operation."""
     _set(op, {flag, *_flags(op)})
 
 
 def deny(op: Operation, flag: str) -> None:
-    """Take one freedom from an operation."""
+    """Remove a fast-math flag from an operation."""
     _set(op, _flags(op) - {flag})
 
 
 def allows(op: Operation, flag: str) -> bool:
-    """Whether an operation has this freedom."""
+    """Whether an operation has this fast-math flag."""
     return flag in _flags(op)
 
 
@@ -33,7 +33,7 @@ def _set(op: Operation, flags: Collection[str]) -> None:
 
 
 def _flags(op: Operation) -> set[str]:
-    """The names of its flags; `none` is the name of no flag."""
+    """The flags of an operation, without `none`."""
     if _FLAGS not in op.attributes:
         return set()
     text = str(op.attributes[_FLAGS])

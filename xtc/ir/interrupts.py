@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delays interrupts (Ctrl-C) during code that they would crash."""
+"""Delays interrupts (Ctrl-C) during code that an interrupt would crash."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Handler = Callable[[int, FrameType | None], object]
 
 
 class _Delays:
-    """The handler of interrupts inside `many_delays`, which knows whether a delay is active."""
+    """The signal handler inside `many_delays`, which records interrupts while a delay is active."""
 
     def __init__(self, handler: Handler) -> None:
         self.thread = threading.get_ident()
@@ -41,7 +41,7 @@ _delays: list[_Delays] = []
 
 @contextmanager
 def many_delays() -> Iterator[None]:
-    """Make delays inside the block cheap: replacing a handler twice takes 20 microseconds."""
+    """Make delays inside the block cheap; replacing a handler twice takes 20 microseconds."""
     handler = signal.getsignal(signal.SIGINT)
     if _delays or not _is_main_thread() or not callable(handler):
         yield
@@ -57,9 +57,9 @@ def many_delays() -> Iterator[None]:
 
 @contextmanager
 def delayed_interrupts() -> Iterator[None]:
-    """Let an interrupt of the block take effect at its end, where this is the main thread.
+    """Delay interrupts of the block until its end, in the main thread.
 
-    Other threads see none, and what the user's program does at an interrupt is done all the same.
+    Other threads get no interrupts. The user's handler then runs as usual.
     """
     if _delays and _delays[0].thread == threading.get_ident():
         delays = _delays[0]

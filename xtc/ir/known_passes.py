@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes by name: files of `mlir_passes/*/` and of targets' `passes/`, and those of others."""
+"""Passes by name: those in `mlir_passes/*/` and targets' `passes/`, and installed ones."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _GROUP = "xtc.passes"
 def passes() -> dict[str, type[Pass]]:
     """The project's passes by name, sorted.
 
-    The pass `tile-for-cache` is the class in `tile_for_cache.py` that bears the name; other files
-    there hold what passes share. Raises XtcError if two passes have one name.
+    The pass `tile-for-cache` is the class with that name in `tile_for_cache.py`; other files there
+    contain code that passes share. Raises XtcError if two passes have the same name.
     """
     found: dict[str, type[Pass]] = {}
     for package in _packages_of_passes():
@@ -36,9 +36,9 @@ def passes() -> dict[str, type[Pass]]:
 
 
 def find(name: str) -> type[Pass] | None:
-    """The pass called `name`, the project's or another's, or None.
+    """The pass `name`, the project's or an installed one, or None.
 
-    Raises XtcError if there are several, or an installed one cannot be imported.
+    Raises XtcError if several have this name, or an installed pass cannot be imported.
     """
     own, loaded, entry = passes().get(name), defined(Pass).get(name), entries(_GROUP).get(name)
     installed = entry and load_entry(entry, Pass)
@@ -49,7 +49,7 @@ def find(name: str) -> type[Pass] | None:
 
 
 def names() -> tuple[str, ...]:
-    """Names of all passes, the project's and others', sorted."""
+    """The names of all passes, the project's and installed ones, sorted."""
     return tuple(sorted({*passes(), *defined(Pass), *entries(_GROUP)}))
 
 

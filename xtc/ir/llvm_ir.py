@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LLVM IR text of modules in the llvm dialect, by MLIR's C function.
+"""Translation of modules in the llvm dialect to LLVM IR text, by MLIR's C API.
 
-The bindings have a function for it, which keeps the text for good, at each call; and what MLIR
-cannot translate ends the process.
+The function of the bindings leaks the text at each call, and an operation that MLIR cannot
+translate aborts the process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CAPSULE = b"mlir.ir.Operation._CAPIPtr"
 
 
 def translate_to_llvm_ir(module: Operation) -> str:
-    """LLVM IR text of a module in the llvm dialect. Raises CompileError for others."""
+    """The LLVM IR text of a module in the llvm dialect. Raises CompileError for other dialects."""
     _check_dialect(module)
     address = _capsule_pointer()(module._CAPIPtr, _CAPSULE)
     text = _translator()(address)
@@ -44,7 +44,7 @@ def _check_dialect(module: Operation) -> None:
 
 @functools.lru_cache(maxsize=1)
 def _translator() -> ctypes._NamedFuncPointer:
-    """`char *mlirTranslateModuleToLLVMIRToString(MlirOperation)`, a structure of one pointer."""
+    """`char *mlirTranslateModuleToLLVMIRToString(MlirOperation)`; the argument is one pointer."""
     spec = importlib.util.find_spec("mlir._mlir_libs")
     folder = Path(str(spec.origin)).parent if spec else Path()
     suffix = ".dylib" if sys.platform == "darwin" else ".so"

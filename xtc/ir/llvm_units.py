@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A large module in the llvm dialect as several smaller ones, whose code can be made in parallel.
+"""Splits a large module in the llvm dialect into units, for parallel code generation.
 
-What a unit defines for others has external linkage and, there, hidden visibility; private constants
-are repeated in each unit that reads them. The same module gives the same units on every machine.
+A definition that other units use has external linkage and hidden visibility; private constants are
+duplicated in each unit that reads them. The same module gives the same units on every machine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
 
 UNIT_OPERATIONS = 1500
-"""The approximate number of operations in a unit, whose code generation takes about a tenth of
+"""The approximate number of operations in a unit. Code generation of a unit takes about a tenth of
 a second on one core."""
 
 _EXTERNAL = "#llvm.linkage<external>"
@@ -26,12 +26,12 @@ _OF_BODIES = ("value", "no_inline")
 
 
 def is_defined(op: Operation) -> bool:
-    """Whether a function or a global is more than declared."""
+    """Whether a function or a global is defined, not only declared."""
     return bool(op.regions[0].blocks) or "value" in op.attributes
 
 
 def _is_repeated(op: Operation) -> bool:
-    """Whether each unit may have a symbol for itself: a declaration, or a private constant."""
+    """Whether a symbol may be duplicated in units: a declaration or a private constant."""
     return not is_defined(op) or (_is_own(op) and "constant" in op.attributes)
 
 
@@ -40,9 +40,9 @@ def _is_own(op: Operation) -> bool:
 
 
 def llvm_units(module: Operation, entry: str) -> list[Operation]:
-    """The units of a module, that of the function `entry` first; the module itself if it is small.
+    """The units of a module, the unit of the function `entry` first; the module itself if small.
 
-    A function stands in the unit of the only function that names it, if that is not the entry.
+    A function is in the unit of the only function that refers to it, unless that is the entry.
     """
     from xtc.ir.mlir import InsertionPoint, Module
 
@@ -65,7 +65,7 @@ def llvm_units(module: Operation, entry: str) -> list[Operation]:
 
 
 def _parts(symbols: Mapping[str, Symbol], entry: str) -> list[list[str]]:
-    """The symbols that each unit defines, the entry's first; a single part where that is all."""
+    """The symbols that each unit defines, the entry's unit first."""
     home = homes(symbols, entry)
     groups: dict[str, list[str]] = {entry: []}
     for name in symbols:
@@ -84,7 +84,7 @@ def _parts(symbols: Mapping[str, Symbol], entry: str) -> list[list[str]]:
 
 
 def _shared(symbols: Mapping[str, Symbol], parts: list[list[str]]) -> set[str]:
-    """The symbols that another unit than their own names."""
+    """The symbols that a unit uses and another defines."""
     unit = {name: number for number, part in enumerate(parts) for name in part}
     return {
         used
@@ -95,7 +95,7 @@ def _shared(symbols: Mapping[str, Symbol], parts: list[list[str]]) -> set[str]:
 
 
 def _closure(part: Iterable[str], symbols: Mapping[str, Symbol]) -> list[str]:
-    """What a unit holds: what it defines, what that names, and what repeated constants name."""
+    """The symbols of a unit: its definitions, and the symbols that these and constants use."""
     wanted = dict.fromkeys(part)
     waiting = list(wanted)
     while waiting:
@@ -108,26 +108,26 @@ def _closure(part: Iterable[str], symbols: Mapping[str, Symbol]) -> list[str]:
 
 
 def declaration_of(op: Operation) -> Operation:
-    """The declaration, for other units, of what a unit defines."""
+    """The declaration of a unit's definition, for other units."""
     from xtc.ir.builders.rebuild import bodiless
 
     return bodiless(op, *_OF_BODIES)
 
 
 def _copy(symbol: Symbol, is_here: bool, is_shared: bool) -> None:
-    """Add a symbol to a unit: its definition where it belongs there, else a declaration."""
+    """Add a symbol to a unit: its definition if it belongs there, else a declaration."""
     from xtc.ir.mlir import Attribute
 
     copy = symbol.op.clone() if is_here or _is_repeated(symbol.op) else declaration_of(symbol.op)
     if is_shared and _is_own(copy):
-        if is_here:  # a declaration is not hidden: units may be loaded far from each other
+        if is_here:  # declarations are not hidden, as units may be loaded far from each other
             show_to_units(copy)
         else:
             copy.attributes["linkage"] = Attribute.parse(_EXTERNAL)
 
 
 def show_to_units(op: Operation) -> None:
-    """Let the other units of the program use a definition, but no code outside of it."""
+    """Make a definition visible to the other units of the program, but not outside it."""
     from xtc.ir.mlir import Attribute, IntegerAttr, IntegerType
 
     with op.context:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only door to the MLIR bindings, so that another build of them can be swapped in.
+"""The only module that imports MLIR's core bindings, so that they can be replaced in one place.
 
-Import this module inside functions: loading the bindings takes a tenth of a second that users who
-only build or print a graph need not pay.
+Import this module inside functions: the bindings take a tenth of a second to load, which building
+or printing a graph does not need.
 """
 
 from xtc.ir.interrupts import delayed_interrupts
 
-with delayed_interrupts():  # one in the midst of loading native code would end the process
+with delayed_interrupts():  # an interrupt during the load of native code would end the process
     import mlir._mlir_libs._mlirDialectsLinalg
     import mlir._mlir_libs._mlirTransformInterpreter
     import mlir.ir
@@ -150,21 +150,21 @@ __all__ = [
 
 
 _CHECKED = 256
-"""Operations of a transform script up to which the interpreter checks the use of handles."""
+"""The largest script, in operations, for which the interpreter checks the use of handles."""
 
 
 def single_threaded_context() -> Context:
-    """A context that starts no threads: for processes that fork, and for their children."""
+    """A context without threads, for processes that fork and for their children."""
     context = Context()
     context.enable_multithreading(False)
     return context
 
 
 def all_operations(op: Operation, order: WalkOrder = WalkOrder.PRE_ORDER) -> list[Operation]:
-    """`op` and every operation inside of it, in the order of the text unless `order` says else.
+    """`op` and all its nested operations, by default in textual order.
 
-    An interrupt waits until they are found: the bindings make a RuntimeError of what is raised in a
-    callback.
+    Interrupts are delayed during the walk: the bindings turn an exception in a callback into a
+    RuntimeError.
     """
     if not len(op.regions):
         return [op.operation]
@@ -181,9 +181,9 @@ def all_operations(op: Operation, order: WalkOrder = WalkOrder.PRE_ORDER) -> lis
 
 
 def outer_operations(op: Operation) -> list[Operation]:
-    """The same in the order of the text, without those in bodies of linalg operations.
+    """`op` and its nested operations outside linalg bodies, in textual order.
 
-    They are most operations of a network before bufferization, and few passes look for them.
+    Linalg bodies have most operations of a network before bufferization, and few passes need them.
     """
     found: list[Operation] = []
     add, advance, skip = found.append, WalkResult.ADVANCE, WalkResult.SKIP
@@ -198,17 +198,17 @@ def outer_operations(op: Operation) -> list[Operation]:
 
 
 def copied(module: Operation) -> Operation:
-    """A copy of the module, with the same contents and locations.
+    """A copy of the module, with its locations, that transforms can be applied to.
 
-    Transforms can be applied to it; of a `clone()` the bindings lose what the interpreter changes.
-    The text is generic: the parser of `nvvm.barrier` takes the location behind it for an attribute.
+    The bindings lose the interpreter's changes to a `clone()`. The copy uses the generic form, as
+    the parser of `nvvm.barrier` takes the location after it for an attribute.
     """
     text = module.get_asm(enable_debug_info=True, print_generic_op_form=True)
     return Module.parse(text, module.context).operation
 
 
 def gpu_object(binary: Operation) -> bytes:
-    """The code in a `gpu.binary` that holds one object."""
+    """The code of a `gpu.binary` with a single object."""
     from mlir.dialects.gpu import ObjectAttr
 
     (found,) = ArrayAttr(binary.attributes["objects"])
@@ -217,11 +217,11 @@ def gpu_object(binary: Operation) -> bytes:
 
 
 def apply_named_sequence(root: Operation, script: Operation) -> None:
-    """Interpret the first sequence of a script's module on `root`; ValueError says what failed."""
+    """Apply the first named sequence of a script to `root`. Raises ValueError if it fails."""
     from mlir.dialects.transform import interpreter
 
     sequence = script.regions[0].blocks[0].operations[0]
     options = interpreter.TransformOptions()
-    # They compare each handle that is used up with all others.
+    # The checks compare each consumed handle with all others.
     options.expensive_checks = len(sequence.regions[0].blocks[0].operations) <= _CHECKED
     interpreter.apply_named_sequence(root, sequence, script, options)

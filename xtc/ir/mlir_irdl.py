@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The door to MLIR's irdl dialect, beside xtc.ir.mlir: it defines dialects of the project's own."""
+"""MLIR's irdl dialect, with which the project defines its dialects."""
 
 import sys
 from types import ModuleType
@@ -12,15 +12,15 @@ __all__ = ["is_loaded", "load_dialect"]
 
 
 def is_loaded(context: Context, operation: str) -> bool:
-    """Whether the context knows an operation, given as `dialect.name`."""
+    """Whether an operation, `dialect.name`, is registered in the context."""
     return bool(context.is_registered_operation(operation))
 
 
 def load_dialect(context: Context, name: str, text: str) -> None:
-    """Add the dialect of this name, which a text in IRDL defines, to the context.
+    """Load the dialect `name`, which an IRDL text defines, into the context.
 
-    The bindings look for a Python module of a dialect whenever they meet an operation of it, until
-    they find one: an empty one saves thousands of searches.
+    The bindings search for a dialect's Python module at each of its operations until they find one;
+    an empty module saves thousands of searches.
     """
     module = f"mlir.dialects.{name}"
     sys.modules.setdefault(module, ModuleType(module))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The door to MLIR's llvm dialect, beside xtc.ir.mlir: only some passes need what it imports."""
+"""MLIR's llvm dialect, in a separate module since only some passes need it."""
 
 from mlir.dialects import llvm
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The door to MLIR's math dialect, beside xtc.ir.mlir: only tile kernels make its operations."""
+"""MLIR's math dialect, in a separate module since only tile kernels create its operations."""
 
 from mlir.dialects import math
 

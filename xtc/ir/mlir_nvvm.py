@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The door to MLIR's nvvm dialect, beside xtc.ir.mlir: only GPUs' passes need it."""
+"""MLIR's nvvm dialect, in a separate module since only passes for GPUs need it."""
 
 from mlir.dialects import nvvm
 

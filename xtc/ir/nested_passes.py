@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MLIR's passes that look at one function at a time, run on several functions at once."""
+"""Runs MLIR's function-local passes on several functions in parallel."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _LOCAL = frozenset(
         "scf-forall-to-for",
     }
 )
-"""Passes that neither read nor write anything outside of the function they are in."""
+"""Passes that neither read nor write IR outside the function they run on."""
 
 
 def nested_passes(module: Operation, passes: Sequence[str]) -> str:
-    """The text of a pipeline of these passes, by functions where the module has several.
+    """The text of a pipeline of these passes, nested by function if the module has several.
 
-    Each function goes through neighbouring passes in turn, beside others on other cores. The IR is
-    the same as that of passes on the whole module.
+    Consecutive function-local passes run on functions in parallel. The resulting IR is the same as
+    that of passes on the whole module.
     """
     if not _is_of_functions(module) or _declares_functions(module, passes):
         return ",".join(passes)
@@ -56,14 +56,14 @@ def _is_local(text: str) -> bool:
 
 
 def _is_of_functions(module: Operation) -> bool:
-    """Whether all code of the module is in its own functions, of which there are several."""
+    """Whether the module has several functions and no other code."""
     ops = [op.operation for op in module.regions[0].blocks[0].operations]
     kinds = [op.name for op in ops if any(region.blocks for region in op.regions)]
     return len(kinds) > 1 and all(kind in _FUNCTIONS for kind in kinds)
 
 
 def _declares_functions(module: Operation, passes: Sequence[str]) -> bool:
-    """Whether passes would do so in the module: for vectors that are printed."""
+    """Whether the passes would declare functions in the module, as for `vector.print`."""
     from xtc.ir.mlir import all_operations
 
     converted = any(text.startswith("convert-vector-to-llvm") for text in passes)

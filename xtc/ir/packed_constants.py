@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants that are kept as code reads them: in another order, or transformed."""
+"""Constants in the form that generated code reads: reordered or transformed."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from xtc.ir.attributes import PACKED, TRANSFORMED
 if TYPE_CHECKING:
     from xtc.ir.mlir import MemRefType, NamedAttribute, Operation
 
-_WORDS = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}  # NumPy moves them faster than bytes of no type
+_WORDS = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}  # NumPy copies them faster than untyped bytes
 
 
 Content = bytes | memoryview
 
 
 def bytes_of(array: np.ndarray[Any, Any]) -> memoryview:
-    """The elements' bytes in row-major order, copied only where they lie in another one."""
+    """The elements' bytes in row-major order, copied only if their order in memory differs."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def packed_constants(module: Operation, constants: Mapping[str, Content]) -> Mapping[str, Content]:
-    """The contents of `constants` by symbol, as the module's globals have them.
+    """The contents of the module's globals by symbol.
 
-    Those in another order, or transformed, are made each time that they are looked up, so that all
-    together never take memory a second time.
+    Reordered and transformed constants are computed at each lookup, so that they are never all in
+    memory at once.
     """
     transformed = _transformed(module, constants)
     views = _views(module, constants, transformed)
@@ -45,13 +45,13 @@ def packed_constants(module: Operation, constants: Mapping[str, Content]) -> Map
 
 
 def all_contents(module: Operation, constants: Mapping[str, Content]) -> Mapping[str, Content]:
-    """The same, with those that code reads no more: they are on devices."""
+    """The same, with the constants that only devices still read."""
     transformed = _transformed(module, constants)
     return _Packed(constants, {**transformed, **_views(module, constants, transformed)})
 
 
 def sizes_of(contents: Mapping[str, Content]) -> dict[str, int]:
-    """The bytes of each, of which those that are made when looked up are not made."""
+    """The size of each constant in bytes, without computing any contents."""
     made = contents.made if isinstance(contents, _Packed) else {}
     return {
         symbol: made[symbol].size if symbol in made else len(contents[symbol])
@@ -62,7 +62,7 @@ def sizes_of(contents: Mapping[str, Content]) -> dict[str, int]:
 def _views(
     module: Operation, constants: Mapping[str, Content], transformed: Mapping[str, _Transformed]
 ) -> dict[str, _Made]:
-    """The constants in another order, by symbol."""
+    """The reordered constants, by symbol."""
     from xtc.ir.mlir import FlatSymbolRefAttr, MemRefType, TypeAttr
 
     views: dict[str, _Made] = {}
@@ -92,26 +92,26 @@ def _entries(module: Operation, attribute: str) -> Iterable[NamedAttribute]:
 
 
 def packed_origins(module: Operation) -> set[str]:
-    """The symbols of the constants that packed ones of the module are copies of."""
+    """The symbols of the constants that the module's packed constants copy."""
     from xtc.ir.mlir import FlatSymbolRefAttr
 
     return {FlatSymbolRefAttr(entry.attr[0]).value for entry in _entries(module, PACKED)}
 
 
 class _Made(Protocol):
-    """A constant that is made of another."""
+    """A constant computed from another."""
 
     @property
     def size(self) -> int:
-        """Bytes of the elements."""
+        """The size of the elements in bytes."""
 
     def contents(self) -> Content:
-        """The elements, one after the other."""
+        """The elements, contiguous."""
 
 
 @dataclass(frozen=True)
 class _Plain:
-    """A constant as it is."""
+    """An unchanged constant."""
 
     data: Content
 
@@ -125,7 +125,7 @@ class _Plain:
 
 @dataclass(frozen=True)
 class _View:
-    """The elements of a strided view of a constant, sizes and strides in elements."""
+    """The elements of a strided view of a constant; sizes and strides are in elements."""
 
     source: _Made
     element: int
@@ -152,7 +152,7 @@ class _View:
 
 @dataclass(frozen=True)
 class _Transformed:
-    """A float32 constant whose first two dimensions a matrix multiplies; they become one."""
+    """A float32 constant whose first two dimensions are multiplied by a matrix and collapsed."""
 
     origin: str
     data: Content
@@ -172,7 +172,7 @@ class _Transformed:
 
 @dataclass(frozen=True)
 class _Packed(Mapping[str, Content]):
-    """Constants as they are, and those that are made of others."""
+    """Unchanged constants and computed ones."""
 
     whole: Mapping[str, Content]
     made: Mapping[str, _Made]

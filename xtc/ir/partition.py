@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partitions of a module by the machine they belong to: the host, and each device.
+"""Partitions of a module: the code of the host and of each device.
 
-The partition of a device is its functions, those with `xtc.device`, or the module that holds them
-once nothing of the host refers to them.
+The partition of a device is its functions, those with `xtc.device`, or the nested module that
+contains them once the host no longer refers to them.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def partition_of(module: Operation, device: str | None) -> Iterator[Operation | None]:
-    """The partition of `device`, or the host's for None, as a module for passes to run on.
+    """The partition of `device`, or of the host if None, as a module for passes to run on.
 
-    Yields None if the device has no code. Changes of passes to a partition are written back at the
-    end, also if a pass failed.
+    Yields None if the device has no code. Changes to a partition are written back at the end, also
+    if a pass failed.
     """
     with (
         _host_partition(module)
@@ -33,7 +33,7 @@ def partition_of(module: Operation, device: str | None) -> Iterator[Operation | 
 
 
 def device_of(op: Operation) -> str | None:
-    """The device that `op` names."""
+    """The device of `op`, or None."""
     from xtc.ir.mlir import StringAttr
 
     return StringAttr(op.attributes[DEVICE]).value if DEVICE in op.attributes else None
@@ -45,7 +45,7 @@ def top_level(module: Operation) -> list[Operation]:
 
 
 def device_module(module: Operation, device: str) -> Operation | None:
-    """The module inside `module` that holds the code of `device`, where there is one."""
+    """The nested module with the code of `device`, or None."""
     return next(
         (op for op in top_level(module) if op.name == "builtin.module" and device_of(op) == device),
         None,
@@ -68,7 +68,7 @@ def _device_partition(module: Operation, device: str) -> Iterator[Operation]:
 
 @contextmanager
 def _host_partition(module: Operation) -> Iterator[Operation]:
-    """The module itself, without the code of devices, which is declared."""
+    """The module itself, with device functions only declared."""
     away = [op for op in top_level(module) if device_of(op) is not None]
     declared = [_declaration(op, module) for op in away if op.name == "func.func"]
     holder = _moved(away, module)

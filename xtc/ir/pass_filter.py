@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which passes of a pipeline are looked at: those of some names, or those that change the IR."""
+"""A filter for the passes whose results are shown: by name, or by whether they change the IR."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ class PassFilter:
     """The passes whose results are shown.
 
     Attributes:
-        names: of passes, MLIR's and our own; empty for all.
-        changes: leave out the passes that change nothing.
+        names: the names of passes, MLIR's or the project's; empty for all.
+        changes: omit the passes that do not change the IR.
     """
 
     names: tuple[str, ...] = ()
     changes: bool = False
 
     def takes(self, step: str, before: str, after: str) -> bool:
-        """Whether to show the pass printed as `step`, from the IR's text before and after it."""
+        """Whether to show the pass `step`, given the IR's text before and after it."""
         named = not self.names or not pass_names(step).isdisjoint(self.names)
         return named and not (self.changes and before == after)
 
     def require_in(self, steps: Collection[str]) -> None:
-        """Raise UserError for a name that stands in no step, which would show nothing."""
+        """Raise UserError for a name that no step contains, which would show nothing."""
         known = {name for step in steps for name in pass_names(step)}
         for name in self.names:
             if name not in known:
@@ -39,6 +39,6 @@ class PassFilter:
 
 
 def pass_names(step: str) -> frozenset[str]:
-    """Names in the text of a pass or a pipeline, `func.func(cse,canonicalize{top-down=false})`."""
+    """The names in a pass or pipeline text, `func.func(cse,canonicalize{top-down=false})`."""
     bare, count = _OPTIONS.subn("", step)
     return frozenset(_NAME.findall(bare)) if not count else pass_names(bare)

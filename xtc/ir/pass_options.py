@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of options that several passes share."""
+"""Option checks that several passes share."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from xtc.ir.passes import Pass
 
 
 def require_positive(owner: Pass) -> None:
-    """Raise UserError unless every number among the options is 1 or more."""
+    """Raise UserError unless each integer option is 1 or more."""
     for field in fields(owner):
         value = getattr(owner, field.name)
         if isinstance(value, int) and not isinstance(value, bool) and value < 1:
             raise UserError(
                 f"option '{field.name}' of pass '{owner.name}' is {value}",
-                notes=["it is 1 or more"],
+                notes=["it must be 1 or more"],
             )

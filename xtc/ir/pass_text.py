@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of a pipeline from their text: a pass of ours where there is one of the name, or MLIR's."""
+"""Parses pipeline steps: a pass of the project if it has one of the name, else one of MLIR's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def parse_step(text: str) -> Step:
 def steps_by_stage(
     passes: Mapping[str, Sequence[Pass | str]] | None,
 ) -> dict[str, tuple[Step, ...]]:
-    """What a user asks to run at the ends of stages. Raises UserError."""
+    """A user's passes for the ends of stages, parsed. Raises UserError for invalid ones."""
     found: dict[str, tuple[Step, ...]] = {}
     for stage, steps in (passes or {}).items():
         if stage not in STAGES[:-1]:
@@ -45,7 +45,7 @@ def _step(step: object) -> Step:
 
 
 def check_upstream(step: str) -> str:
-    """`step` if MLIR has it, a pass or several. Raises UserError, which knows all passes' names."""
+    """`step`, if MLIR has its passes; else raises UserError with hints from all pass names."""
     try:
         check_step(step)
     except UserError as error:
@@ -55,7 +55,7 @@ def check_upstream(step: str) -> str:
 
 
 def _closest(step: str) -> tuple[str, ...]:
-    """Hints for unknown pass names in `step`; names with a dot are MLIR operations."""
+    """Hints for the unknown pass names in `step`; names with a dot are MLIR operations."""
     known = {*known_passes.names(), *UPSTREAM}
     unknown = sorted(name for name in pass_names(step) - known if "." not in name)
     return tuple(hint for name in unknown for hint in close_match(name, known))

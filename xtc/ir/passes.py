@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our own passes: frozen dataclasses whose fields are the options, printed as MLIR prints them."""
+"""The project's passes: frozen dataclasses with options as fields, printed as MLIR's are."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TEXT = re.compile(r"(?P<name>[a-z0-9-]+)(\{(?P<options>[^{}]*)\})?")
 
 @dataclass(frozen=True)
 class Pass(ABC):
-    """One rewrite of a whole module.
+    """A rewrite of a whole module.
 
     A pass `tile-for-cache` is the class with that `name` in the file `tile_for_cache.py`, and its
     options are its fields: `tile-for-cache{rows=8}`. It leaves the module valid.
@@ -67,15 +67,15 @@ class Pass(ABC):
 
 
 class SchedulingPass(Pass):
-    """A pass that gives schedules to operations that have none."""
+    """A pass that adds schedules to operations without one."""
 
     @abstractmethod
     def schedules_in(self, module: Operation) -> dict[str, str]:
-        """The schedules in a module this pass has run on: one line of YAML each, by graph node."""
+        """The schedules in a module that the pass has run on: one line of YAML by graph node."""
 
 
 def split_pass(text: str) -> tuple[str, str]:
-    """Name and options of `name{options}`. Raises UserError if the text is not of that form."""
+    """The name and options of `name{options}`. Raises UserError for text in another form."""
     match = _TEXT.fullmatch(text.strip())
     if match is None:
         raise UserError(f"{text!r} is not a pass", hints=["name{option=value other=value}"])
@@ -83,7 +83,7 @@ def split_pass(text: str) -> tuple[str, str]:
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
-    """The default value; dataclasses.MISSING for an option that must be given."""
+    """The default value; dataclasses.MISSING for a required option."""
     if field.default_factory is dataclasses.MISSING:
         return field.default
     return field.default_factory()

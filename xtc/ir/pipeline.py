@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Named stages of passes, and the runner that verifies, dumps, times and reproduces."""
+"""Named stages of passes, and a runner with verification, dumps, timing and reproducers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STAGES = ("source", "scheduled", "bufferized", "offloaded", "lowered", "code")
 
 @dataclass(frozen=True)
 class PartitionSteps:
-    """Steps for the code of one device, or for the host's where `device` is None."""
+    """Steps for the partition of one device, or of the host if `device` is None."""
 
     device: str | None
     steps: tuple[Step, ...]
@@ -41,13 +41,13 @@ class PartitionSteps:
 
 
 Step = Pass | str | PartitionSteps
-"""A pass of ours, or one of MLIR's in its textual form, `canonicalize` or `func.func(cse)`; or
-several for one partition of the module."""
+"""A pass of the project; a pass of MLIR as text, `canonicalize` or `func.func(cse)`; or steps for
+one partition of the module."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A point at which the IR has a name, and the passes that lead there from the one before."""
+    """A named point of a pipeline, and the passes that lead to it from the previous stage."""
 
     name: str
     steps: tuple[Step, ...] = ()
@@ -60,19 +60,19 @@ class Pipeline:
     stages: tuple[Stage, ...]
 
     def until(self, stage: str) -> Pipeline:
-        """The stages up to and including `stage`. Raises UserError if there is none."""
+        """The stages up to and including `stage`. Raises UserError if it is unknown."""
         return Pipeline(self.stages[: self._position(stage) + 1])
 
     def after(self, stage: str) -> Pipeline:
-        """The stages that follow `stage`, to restart from its IR."""
+        """The stages after `stage`, to restart from its IR. Raises UserError if it is unknown."""
         return Pipeline(self.stages[self._position(stage) + 1 :])
 
     def steps(self, *stages: str) -> tuple[Step, ...]:
-        """The steps of these stages, one after the other. Raises UserError if one is missing."""
+        """The steps of these stages, in order. Raises UserError if a stage is unknown."""
         return tuple(step for stage in stages for step in self.stages[self._position(stage)].steps)
 
     def extended(self, passes: Mapping[str, Sequence[Step]]) -> Pipeline:
-        """With further steps at the ends of stages, by name. Raises UserError if one is unknown."""
+        """A copy with steps appended to stages, by name. Raises UserError for an unknown stage."""
         for stage in passes:
             self._position(stage)
         return Pipeline(
@@ -91,15 +91,15 @@ class Pipeline:
 
 @dataclass
 class PassRunner:
-    """Runs stages on a module and keeps account.
+    """Runs stages on a module and records times and dumps.
 
     Attributes:
-        dump_dir: folder that receives `NN-<pass>.mlir` after every pass, or None.
+        dump_dir: the folder for `NN-<pass>.mlir`, written after each pass, or None.
         print_after: called with a title and the IR's text after passes, or None.
-        printed: after which passes.
-        source_name: what diagnostics call text that was parsed, which MLIR itself calls "-".
-        seconds: wall time by stage, and by pass as "stage/pass" when `time_passes` is set.
-        observe: called with each of our own passes and the module that it has run on, or None.
+        printed: the filter of the passes to print.
+        source_name: the name of parsed text in diagnostics, which MLIR calls "-".
+        seconds: wall time by stage, and by pass as "stage/pass" if `time_passes` is set.
+        observe: called with each of the project's passes and the module it has run on, or None.
     """
 
     dump_dir: Path | None = None
@@ -118,14 +118,14 @@ class PassRunner:
 
     @property
     def looked_at(self) -> bool:
-        """Whether the result of each pass, or of each built-in pass, is observed."""
+        """Whether the result of each pass, or of each of the project's passes, is observed."""
         return self.one_by_one or self.observe is not None
 
     def run(self, module: Operation, pipeline: Pipeline) -> None:
         """Run every stage in order.
 
-        Raises CompileError with diagnostics and a reproducer, and UserError where a pass that is to
-        be printed does not run.
+        Raises CompileError with diagnostics and a reproducer, and UserError if a pass to be printed
+        does not run.
         """
         steps = (step for stage in pipeline.stages for step in stage.steps)
         self.printed.require_in([text for step in steps for text in _texts(step)])
@@ -136,7 +136,7 @@ class PassRunner:
                 self._add(stage.name, time.perf_counter() - start)
 
     def _run_steps(self, module: Operation, steps: Sequence[Step], stage: str) -> None:
-        start = module.clone()  # one a stage: of a whole network, one a pass would take long
+        start = module.clone()  # one per stage: a clone of a network for each pass would be slow
         done: list[Step] = []
         again = partial(self._again, start, done)
         for group in self._groups(steps):
@@ -149,7 +149,7 @@ class PassRunner:
             done += group
 
     def _again(self, start: Operation, steps: Sequence[Step]) -> Operation:
-        """The module as it was after `steps`, which run on it again; `start` stays."""
+        """A copy of `start` after `steps`, which run again."""
         from xtc.ir.mlir import copied
 
         module = copied(start)
@@ -157,10 +157,10 @@ class PassRunner:
         return module
 
     def _groups(self, steps: Sequence[Step]) -> Iterable[tuple[Step, ...]]:
-        """Neighbours of one kind, MLIR's passes or ours, unless each is looked at.
+        """Consecutive passes of MLIR or of the project, grouped unless each is observed.
 
-        Those of MLIR share a pass manager. The module is verified behind each group: behind each
-        pass that takes a sixth of the time of a network.
+        Passes of MLIR share a pass manager. The module is verified after each group; verification
+        after each pass takes a sixth of the compilation time of a network.
         """
         for kind, group in itertools.groupby(steps, _kind):
             if kind is PartitionSteps or self.looked_at:
@@ -175,7 +175,7 @@ class PassRunner:
         stage: str,
         again: Callable[[], Operation],
     ) -> None:
-        """Run `group` on the module, which `again` makes as it is now where the group fails."""
+        """Run `group` on the module; `again` recreates the module before it, should it fail."""
         before = str(module) if self.print_after is not None else ""
         start = time.perf_counter()
         try:
@@ -190,7 +190,7 @@ class PassRunner:
     def _explain(
         self, error: CompileError, before: Operation, group: tuple[Step, ...]
     ) -> CompileError:
-        """Say which pass of `group` fails on `before`, and how to run it again on a saved copy."""
+        """The error with the failing pass of `group`, and a reproducer on a saved copy."""
         failed, module, error = self._first_failure(error, before, group)
         names = ", ".join(f"'{step}'" for step in failed)
         files = [word for file in knobs.EXTENSIONS.get() for word in ("--load", str(file))]
@@ -206,7 +206,7 @@ class PassRunner:
     def _first_failure(
         self, error: CompileError, before: Operation, group: tuple[Step, ...]
     ) -> tuple[tuple[Step, ...], Operation, CompileError]:
-        """The failing pass, the module it failed on and its error; all if none fails alone."""
+        """The failing pass, the module before it and its error; all passes if none fails alone."""
         module = before.clone()
         for step in group if len(group) > 1 else ():
             snapshot = module.clone()
@@ -232,7 +232,7 @@ class PassRunner:
 
 
 def _texts(step: Step) -> Iterable[str]:
-    """The passes of a step, those for a partition of the module too."""
+    """The passes of a step, including those for a partition."""
     if not isinstance(step, PartitionSteps):
         return [str(step)]
     return [text for inner in step.steps for text in _texts(inner)]
@@ -253,7 +253,7 @@ def _kind(step: Step) -> type:
 def run_steps(module: Operation, steps: Sequence[Step], source_name: str = "-") -> None:
     """Run passes on `module`. Raises CompileError with MLIR's diagnostics, see `diagnostics`.
 
-    The module is verified after neighbours of one kind, MLIR's passes or ours.
+    The module is verified after each group of consecutive passes of MLIR or of the project.
     """
     from xtc.ir.mlir import MLIRError
 
@@ -288,9 +288,9 @@ def _run_on_partition(module: Operation, step: PartitionSteps, source_name: str)
 
 
 def check_step(step: str) -> None:
-    """Raise UserError unless MLIR has the pass, or passes, with these options.
+    """Raise UserError unless MLIR has the passes of `step` with their options.
 
-    It looks in the current context where there is one; a new one takes 10 ms.
+    Uses the current context if there is one, as a new context takes 10 ms.
     """
     from xtc.ir.mlir import Context
 
@@ -311,7 +311,7 @@ def _upstream(text: str) -> Any:
 def diagnostics(error: BaseException, source_name: str = "-") -> list[str]:
     """The messages of an MLIRError, each with its location.
 
-    `source_name` is what to call the text that was parsed; MLIR itself calls it "-".
+    `source_name` is the name of the parsed text, which MLIR calls "-".
     """
     found = getattr(error, "error_diagnostics", [])
     return [
@@ -346,5 +346,5 @@ def _file_name(step: Step) -> str:
 
 
 def print_banner(title: str, text: str) -> None:
-    """MLIR's own form of IR dumps, on standard error."""
+    """Print an IR dump in MLIR's format to standard error."""
     sys.stderr.write(f"// -----// IR Dump After {title} //----- //\n{text}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a program: modules of functions that are lowered separately from the rest.
+"""Parts of a program: modules of functions that are lowered separately.
 
-A part holds functions that only the entry calls, and functions that only these call. They use no
-other symbol of the program, which declares them instead.
+A part contains functions that only the entry calls, and functions that only these call. They use no
+other symbol of the program, which declares them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
 
 PART_OPERATIONS = 600
-"""Approximate number of operations of a part. After lowering it has two to three times as many, and
-code generation takes a tenth of a second or two on one core."""
+"""The approximate number of operations of a part. Lowering doubles or triples it, and code
+generation takes 0.1 to 0.2 s on one core."""
 
 
 def take_parts(module: Operation, entry: str) -> list[Operation]:
-    """Take the parts out of a bufferized program; none if there would be a single one."""
+    """Move the parts out of a bufferized program; none if there would be a single part."""
     symbols = symbols_of(module)
     groups = _groups(symbols, entry)
     batches = _batches(groups, symbols)
@@ -33,7 +33,7 @@ def take_parts(module: Operation, entry: str) -> list[Operation]:
 
 
 def _note_constants(module: Operation) -> None:
-    """Note the size of the program's constants for the parts, which have no globals."""
+    """Record the size of the program's constants for the parts, which have no globals."""
     from xtc.ir.analysis.constant_sizes import constant_bytes
     from xtc.ir.mlir import IntegerAttr, IntegerType
 
@@ -43,7 +43,7 @@ def _note_constants(module: Operation) -> None:
 
 
 def _groups(symbols: Mapping[str, Symbol], entry: str) -> dict[str, list[str]]:
-    """The functions that can be separated, each with the functions that only it calls."""
+    """The separable functions, each with the functions that only it calls."""
     groups: dict[str, list[str]] = {}
     for name, home in homes(symbols, entry).items():
         if home != entry:
@@ -52,7 +52,7 @@ def _groups(symbols: Mapping[str, Symbol], entry: str) -> dict[str, list[str]]:
 
 
 def _stands_alone(group: Iterable[str], symbols: Mapping[str, Symbol]) -> bool:
-    """Whether functions use no other symbol of the module, and call no external functions."""
+    """Whether functions use no other symbol of the module and call no external functions."""
     names = set(group)
     return all(
         symbols[name].op.name == "func.func"
@@ -72,7 +72,7 @@ def _calls_externals(symbol: Symbol) -> bool:
 def _batches(
     groups: Mapping[str, list[str]], symbols: Mapping[str, Symbol]
 ) -> list[dict[str, list[str]]]:
-    """Neighbouring groups, joined until a part has about PART_OPERATIONS operations."""
+    """Consecutive groups, merged up to about PART_OPERATIONS operations."""
     batches: list[dict[str, list[str]]] = []
     size = PART_OPERATIONS
     for home, group in groups.items():
@@ -87,7 +87,7 @@ def _batches(
 def _taken(
     batch: Mapping[str, list[str]], symbols: Mapping[str, Symbol], module: Operation
 ) -> Operation:
-    """A module with the functions of these groups, which are declared in `module`."""
+    """Move the functions of these groups to a new module, and declare them in `module`."""
     from xtc.ir.mlir import Module
 
     with module.context, module.location:
@@ -119,7 +119,7 @@ def _declare(function: Operation, may_fail: bool) -> None:
 
 
 def shown_functions(part: Operation) -> frozenset[str]:
-    """The functions of a part that the program calls: no other function of the part does."""
+    """The functions of a part that the program calls: those not called within the part."""
     symbols = symbols_of(part)
     called = {used for symbol in symbols.values() for used in symbol.uses}
     return frozenset(

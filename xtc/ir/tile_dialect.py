@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dialect `tile`: what a thread block does with tiles that no upstream dialect has.
+"""The dialect `tile`: operations of a thread block on tiles that no upstream dialect has.
 
-A tile in registers is a `tensor`, whose encoding `#tile.layout<"...">` is its register layout once
-it is known; a tile in shared memory is a `memref` in space 2, and global memory a strided `memref`
-in space 1. Arithmetic on tiles is `arith` and `math`, control flow is `scf`.
+A tile in registers is a `tensor` with an encoding `#tile.layout<"...">`, its register layout, once
+that is inferred. A tile in shared memory is a `memref` in space 2; global memory is a strided
+`memref` in space 1. Arithmetic on tiles uses `arith` and `math`, control flow uses `scf`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DIALECT = "tile"
 
 _OPERATIONS = {
-    # name: operands (a star: any number), results, attributes
+    # name: operands (a star marks variadic operands), results, attributes
     "grid": ("x y z", "", ""),
     "block_id": ("", "result", "dim"),
     "grid_dim": ("", "result", "dim"),
@@ -75,7 +75,7 @@ _OPERATIONS = {
 
 
 def load_tile_dialect(context: Context) -> None:
-    """Register the dialect in a context, once."""
+    """Register the dialect in a context, unless it is registered already."""
     from xtc.ir.mlir_irdl import is_loaded, load_dialect
 
     if not is_loaded(context, f"{DIALECT}.sync"):
@@ -83,7 +83,7 @@ def load_tile_dialect(context: Context) -> None:
 
 
 def layout_of(type: Type | Value) -> RegisterLayout | None:
-    """The layout of a tile's type, or of a tile; None while it is not known."""
+    """The layout of a tile or a tile type; None before inference."""
     tensor = RankedTensorType(type if isinstance(type, Type) else type.type)
     if tensor.encoding is None:
         return None
@@ -92,7 +92,7 @@ def layout_of(type: Type | Value) -> RegisterLayout | None:
 
 
 def known_layout(type: Type | Value) -> RegisterLayout:
-    """The layout of a tile. Raises CompileError while it is not known."""
+    """The layout of a tile or a tile type. Raises CompileError before inference."""
     found = layout_of(type)
     if found is None:
         raise CompileError("a tile has no layout", hints=["run infer-tile-layouts first"])
@@ -100,7 +100,7 @@ def known_layout(type: Type | Value) -> RegisterLayout:
 
 
 def with_layout(type: Type, layout: RegisterLayout | None) -> RankedTensorType:
-    """The type of a tile with this layout."""
+    """The tile type with this layout."""
     tensor = RankedTensorType(type)
     encoding = None if layout is None else Attribute.parse(f'#{DIALECT}.layout<"{layout}">')
     return RankedTensorType.get(tensor.shape, tensor.element_type, encoding)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs scripts of the transform dialect on a module, in this process and without passes."""
+"""Applies scripts of the transform dialect to a module, in this process and without passes."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ def apply_script(module: Operation, text: str) -> None:
 
     Args:
         module: the payload.
-        text: the body of the named sequence, one operation a line, without the yield; `%root` is
+        text: the body of the named sequence, one operation per line, without the yield; `%root` is
             the module, a `!transform.any_op`.
 
     Raises:
-        CompileError: the script is not valid, or an operation of it does not apply; notes have the
-            diagnostics and the script's lines they speak of. The module may be half rewritten.
+        CompileError: the script is invalid, or one of its operations does not apply. The notes
+            contain the diagnostics and the script lines they refer to. The module may be partly
+            rewritten.
     """
     from xtc.ir.mlir import MLIRError, apply_named_sequence
 
@@ -52,15 +53,15 @@ def apply_script(module: Operation, text: str) -> None:
 
 
 def match_each(module: Operation, handles: Mapping[str, str], together: str) -> list[str]:
-    """Lines of a script that begin with it: each handle is of the operations with one attribute.
+    """The first lines of a script, which match each handle's operations by their attribute.
 
-    A match looks at the whole module. Here a single one finds all operations that carry an
-    attribute alone, so that a script takes no longer for each of them where there are many.
+    A match walks the whole module. A single match therefore finds all operations that are the only
+    one with their attribute.
 
     Args:
-        module: what the script will be applied to.
+        module: the payload.
         handles: the names of handles, with their %, by the unit attribute of their operations.
-        together: a unit attribute to put on these operations, for the caller to remove.
+        together: a unit attribute for this single match, which the caller removes.
     """
     from xtc.ir.mlir import UnitAttr
 
@@ -104,7 +105,7 @@ def _parsed(text: str) -> Operation:
 
 
 def _failure(what: str, text: str, said: list[str]) -> CompileError:
-    """An error with the interpreter's words, and the lines of the script that they name."""
+    """An error with the interpreter's diagnostics and the script lines they refer to."""
     lines = text.splitlines()
     first = _HEAD.count("\n") + 1
     named = {int(number) - first for note in said for number in _LOCATION.findall(note)}

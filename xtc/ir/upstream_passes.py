@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of MLIR's passes, which its bindings do not tell, for hints where one is misspelt."""
+"""The names of MLIR's passes, which its bindings do not list, for hints on misspelt names."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What accelerators share at run time: the driver table, queues, device arrays, building their C.
+"""The shared runtime of accelerators: the driver table, queues, device arrays, native builds.
 
-A target brings a driver library (its own C, and that in `csrc/` here) and a device class on top of
-`DriverDevice`. `csrc/xtc_driver.h` is the table through which Python and generated code reach it.
+A target provides a driver library, from its C and that in `csrc/` here, and a subclass of
+`DriverDevice`. Python and generated code call the driver through the table of `csrc/xtc_driver.h`.
 """
 
 from xtc.runtime.board import Board, BoardModule, check_size, symbol_of

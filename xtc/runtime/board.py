@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs on boards: arguments travel by symbol, and a board holds a single program."""
+"""Programs on boards: arguments are transferred by symbol, and a board holds a single program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BoardModule:
     board: Board
 
     def bind(self, addresses: Sequence[int]) -> Callable[[], None]:
-        """A call on arrays of this process: writes inputs, runs, reads outputs and states."""
+        """A call with arrays of this process: writes inputs, runs, reads outputs and states."""
         arguments = self.artifact.manifest.arguments
         pairs = list(zip(arguments, addresses, strict=True))
         inputs = [pair for pair in pairs if pair[0].role == "input"]
@@ -44,9 +44,9 @@ class BoardModule:
 
 
 class Board(EmbeddedDevice):
-    """An `EmbeddedDevice` whose artefacts are images with arguments at symbols.
+    """An `EmbeddedDevice` whose artifacts are images with their arguments at symbols.
 
-    A target's board adds `flash`, `write`, `read`, `run`, `check_code`, and `close`, which sets
+    A target's subclass adds `flash`, `write`, `read`, `run`, `check_code`, and a `close` that sets
     `_is_open` to False.
     """
 
@@ -56,7 +56,7 @@ class Board(EmbeddedDevice):
 
     @abstractmethod
     def check_code(self, artifact: Artifact) -> None:
-        """Raise ArtifactError if `artifact` is for another machine, before it is flashed."""
+        """Raise ArtifactError if `artifact` is for another machine; called before flashing."""
 
     def load(self, artifact: Artifact) -> BoardModule:
         self.require_open()
@@ -77,7 +77,7 @@ class Board(EmbeddedDevice):
         module.bind(addresses)()
 
     def require_flashed(self, module: BoardModule) -> None:
-        """Raise DeviceLost if the board holds another program by now, or none, or is closed."""
+        """Raise DeviceLost unless the board is open and still holds the program."""
         self.require_open()
         if self._flashed is not module:
             raise DeviceLost(
@@ -92,7 +92,7 @@ class Board(EmbeddedDevice):
             raise DeviceLost(f"{self.device_name} is closed")
 
     def running(self, program: Entry | None) -> Entry:
-        """The program on the board. Raises DeviceLost if there is none, or it is closed."""
+        """The program on the board. Raises DeviceLost if there is none or the board is closed."""
         self.require_open()
         if program is None:
             raise DeviceLost(f"{self.device_name} has no program", hints=["flash one first"])
@@ -100,14 +100,14 @@ class Board(EmbeddedDevice):
 
 
 def symbol_of(name: str, known: Mapping[str, Entry]) -> Entry:
-    """What an image knows of a symbol. Raises UserError if it has none of that name."""
+    """The entry of a symbol of an image. Raises UserError if it does not exist."""
     if name not in known:
         raise UserError(f"the program has no symbol '{name}'", hints=did_you_mean(name, known))
     return known[name]
 
 
 def check_size(symbol: str, nbytes: int, data: bytes) -> None:
-    """Raise UserError if `data` does not fill a symbol."""
+    """Raise UserError unless `data` has the size of a symbol."""
     if len(data) != nbytes:
         raise UserError(f"'{symbol}' has {nbytes} bytes, not {len(data)}")
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every accelerator that is reached through a driver table has in common.
+"""The base class of accelerators with a driver table.
 
-A target's device derives from `DriverDevice` and says how to open its driver.
+A target's device derives from `DriverDevice` and opens its driver in `_connect`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WORD = 1 << 64
 
 @dataclass(frozen=True, eq=False)
 class DeviceImage:
-    """Device code that was loaded."""
+    """Loaded device code."""
 
     open_device: OpenDevice
     number: int
@@ -50,7 +50,7 @@ class DeviceFunction:
 
 @dataclass(frozen=True)
 class DeviceData:
-    """Data of an image that has a name: where it is and how many bytes it has."""
+    """Named data of an image: its address and size in bytes."""
 
     image: DeviceImage
     name: str
@@ -59,16 +59,16 @@ class DeviceData:
 
 
 class DriverDevice(AcceleratorDevice):
-    """A device that is opened at its first use and numbered among those of its target.
+    """A device that is opened at its first use and numbered among its target's devices.
 
-    After `close`, or once the device is gone, everything raises DeviceLost until `init_device`
-    opens it anew, with empty memory. Safe to use from several threads.
+    After `close`, or once the device is lost, all methods raise DeviceLost until `init_device`
+    reopens it with empty memory. Thread-safe.
     """
 
     array_type: ClassVar[type[DeviceArray]] = DeviceArray
-    """What `array`, `empty` and `zeros` make."""
+    """The class that `array`, `empty` and `zeros` create."""
     moves_shards: ClassVar[bool] = False
-    """Whether kernels find buffers as they want them over the memories, however these are given."""
+    """Whether kernels accept any sharding of their buffer arguments."""
 
     def __init__(self, target_name: str, numbers: Numbering) -> None:
         self._target_name = target_name
@@ -83,7 +83,7 @@ class DriverDevice(AcceleratorDevice):
 
     @abstractmethod
     def check_code(self, toolchain: Mapping[str, str]) -> None:
-        """Raise ArtifactError if code that was made with this toolchain cannot run here."""
+        """Raise ArtifactError if code from this toolchain cannot run here."""
 
     @property
     def target_name(self) -> str:
@@ -118,11 +118,11 @@ class DriverDevice(AcceleratorDevice):
         self.deinit_device()
 
     def is_lost(self) -> bool:
-        """Whether the device has stopped: after a fault, at a time limit, by an interrupt."""
+        """Whether the device has stopped: by a fault, a timeout or an interrupt."""
         return self._open_device is not None and self._open_device.lost
 
     def opened(self) -> OpenDevice:
-        """The open device; opens it where that never happened. Raises DeviceLost once closed."""
+        """The open device; opens it at the first use. Raises DeviceLost once closed."""
         if self._open_device is not None:
             return self._open_device
         with self._lock:
@@ -132,7 +132,7 @@ class DriverDevice(AcceleratorDevice):
         return self.opened()
 
     def is_open_as(self, open_device: OpenDevice) -> bool:
-        """Whether what belongs to `open_device` is still there."""
+        """Whether the resources of `open_device` still exist."""
         return self._open_device is open_device
 
     def load_module(self, image: bytes) -> DeviceImage:
@@ -148,7 +148,7 @@ class DriverDevice(AcceleratorDevice):
         )
 
     def get_module_data(self, module: Any, name: str) -> DeviceData:
-        """Data of a loaded module, for copies. Raises LaunchError if there is none."""
+        """Named data of a loaded module, for copies. Raises LaunchError if it does not exist."""
         image = self._loaded(module)
         address, nbytes = self.opened().two_numbers("data", image.number, name.encode())
         return DeviceData(image, name, address, nbytes)
@@ -182,7 +182,7 @@ class DriverDevice(AcceleratorDevice):
         return address
 
     def memory_info(self) -> tuple[int, int]:
-        """Bytes allocated and bytes in all, by the device's own count."""
+        """The allocated bytes and the total bytes, as the device reports them."""
         return self.opened().two_numbers("memory")
 
     def queue(self) -> DriverQueue:
@@ -204,37 +204,37 @@ class DriverDevice(AcceleratorDevice):
         grid: Sequence[int] = (),
         cluster: Sequence[int] = (),
     ) -> None:
-        """Run a device function after all commands given so far, and wait for it.
+        """Run a device function after all commands issued so far, and wait for it.
 
         Args:
-            function: what `get_module_function` returned.
-            arguments: device arrays, integers and floats. Python's own numbers, addresses among
-                them, have 64 bits; `np.int32` and `np.float32` have 32.
-            grid: blocks in x, y and z, the last sizes 1 where they are missing; none is the grid
-                that the image gives the function.
-            cluster: blocks of a cluster, likewise, on a device that has clusters.
+            function: a result of `get_module_function`.
+            arguments: device arrays, integers and floats. Python numbers, which include addresses,
+                have 64 bits; `np.int32` and `np.float32` have 32.
+            grid: the blocks in x, y and z; missing sizes are 1, and an empty grid is the grid that
+                the image defines for the function.
+            cluster: the blocks of a cluster, likewise, on a device with clusters.
         """
         address, launch = self.call_of(function, arguments, grid, cluster)
         self.opened().command("launch", NOW, address, launch, None)
 
     @property
     def memory_count(self) -> int:
-        """How many memories the device has; an allocation is in all of them."""
+        """The number of memories of the device; an allocation is in all of them."""
         count = c_uint32()
         self.opened().call("memories", byref(count))
         return count.value
 
     def array(self, values: object, *, shards: int = 0) -> DeviceArray:
-        """A device array of these values: an array of NumPy, or of a library that speaks DLPack.
+        """A device array with these values, a NumPy array or an array of a library with DLPack.
 
-        On a device of several memories it is replicated, the same in each; with `shards` it is cut
-        along its first dimension into that many equal parts, the last ones padded, of which each
-        memory has one. Raises UserError for more shards than memories.
+        On a device with several memories it is replicated. With `shards` it is split along its
+        first dimension into this number of equal shards, the last ones padded, one for each memory.
+        Raises UserError for more shards than memories.
         """
         return from_values(self, values, shards)
 
     def empty(self, shape: int | Sequence[int], dtype: object, *, shards: int = 0) -> DeviceArray:
-        """A device array that holds poison; `shards` as in `array`."""
+        """An uninitialized device array, filled with poison; `shards` as in `array`."""
         sizes = (shape,) if isinstance(shape, int) else tuple(map(operator.index, shape))
         if any(size < 0 for size in sizes):
             raise UserError(f"shape {sizes} has a negative size")
@@ -247,12 +247,12 @@ class DriverDevice(AcceleratorDevice):
         return array
 
     def borrowed(self, value: object, stream: int | None = None) -> DeviceArray | None:
-        """An array over another library's memory on this device; None for what has none there.
+        """An array that shares another library's memory on this device; None for other values.
 
-        What the library still does with it is waited for; with `stream` it is not: commands that
-        this stream is given from now on come after it.
+        Waits for the library's pending work on the memory. With `stream` it does not wait: the
+        stream's later commands are ordered after that work.
 
-        Raises UserError for memory of the kind that the device has, and cannot use.
+        Raises UserError for memory of the device's kind that it cannot use.
         """
         return None
 
@@ -263,10 +263,10 @@ class DriverDevice(AcceleratorDevice):
         grid: Sequence[int],
         cluster: Sequence[int] = (),
     ) -> tuple[int, Launch]:
-        """A launch as the driver takes it: the function's address, its arguments and grid.
+        """A launch for the driver: the function's address, its arguments and grid.
 
-        Raises LaunchError for a function that is not loaded here, UserError for arguments that are
-        neither numbers nor arrays of this device, and for an invalid grid.
+        Raises LaunchError for a function that is not loaded here, and UserError for an invalid grid
+        and for arguments that are neither numbers nor arrays of this device.
         """
         if not isinstance(function, DeviceFunction):
             raise LaunchError(f"{function!r} is not a device function")
@@ -288,7 +288,7 @@ class DriverDevice(AcceleratorDevice):
     def _disconnect(self) -> None:
         if self._open_device is None:
             return
-        self._end()  # first, as it ends kernels that queues would wait for
+        self._end()  # first, as it ends kernels that queues would otherwise wait for
         self._open_device = None
         for queue in self._queues:
             queue.close()
@@ -312,7 +312,7 @@ class DriverDevice(AcceleratorDevice):
 
 
 def _word(address: Any) -> int:
-    """An address. Raises UserError."""
+    """An address in 64 bits. Raises UserError if it does not fit."""
     if type(address) is int and 0 <= address < _WORD:
         return address
     return KernelArgument.of(operator.index(address)).bits

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An array in a device's memory."""
+"""Arrays in a device's memory."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ Array = np.ndarray[Any, Any]
 
 
 class DeviceArray:
-    """A dense, row-major array whose bytes are on a device; a context manager that frees them.
+    """A dense, row-major array in device memory; a context manager that frees it.
 
-    `numpy()` copies it to the host. Its memory goes with the object, at the latest. Every use of an
-    array that was freed, or whose device was closed, raises UserError.
+    `numpy()` copies it to the host. Its memory is freed with the object at the latest. Each use of
+    an array that was freed, or whose device was closed, raises UserError.
     """
 
     def __init__(
         self, device: DriverDevice, shape: tuple[int, ...], dtype: object, shards: int = 0
     ) -> None:
-        """New memory; see `DriverDevice.array` for `shards`."""
+        """Allocate memory; see `DriverDevice.array` for `shards`."""
         self.device = device
         self.shape = shape
         self.dtype = element_type(dtype).numpy
@@ -52,29 +52,29 @@ class DeviceArray:
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """The number of elements."""
         return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """The size of all elements in bytes."""
         return self.size * self.dtype.itemsize
 
     @property
     def address(self) -> int:
-        """Where it is in the device's memory. Raises UserError once freed."""
+        """The address in device memory. Raises UserError once freed."""
         if not self._free.alive or not self.device.is_open_as(self._open_device):
             raise UserError(f"{self!r} was freed")
         return self._address
 
     def numpy(self) -> Array:
-        """The elements as a new array on the host."""
+        """A copy of the elements on the host."""
         array = np.empty(self.shape, self.dtype)
         self.device.memory_copy_from(_bytes(array), self.address)
         return array
 
     def write(self, values: object) -> None:
-        """Replace the elements. Raises UserError unless shape and element type are the same."""
+        """Replace the elements. Raises UserError unless shape and element type match."""
         if self.read_only:
             raise UserError(f"{self!r} is read-only")
         array = _dense(values)
@@ -85,11 +85,11 @@ class DeviceArray:
         self.device.memory_copy_to(self.address, _bytes(array))
 
     def free(self) -> None:
-        """Release the memory; freeing twice is allowed."""
+        """Free the memory; idempotent."""
         self._free()
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
-        """What `np.asarray` calls; the elements are on the device, so it is always a copy."""
+        """A copy of the elements on the host, for `np.asarray`."""
         if copy is False:
             raise ValueError(f"{self!r} has to be copied to the host")
         array = self.numpy()
@@ -113,15 +113,15 @@ class DeviceArray:
 
 
 class BorrowedArray(DeviceArray):
-    """Another library's memory on a device, used where it is; it stays alive with this object.
+    """Another library's memory on a device, used without a copy and kept alive by this object.
 
     Args:
         device: the device whose memory it is.
-        shape: of what is dense and row-major there.
-        dtype: of its elements.
-        address: of the first one.
-        owner: what keeps the memory alive.
-        read_only: whether it refuses writes.
+        shape: the shape of the dense, row-major array.
+        dtype: the element type.
+        address: the address of the first element.
+        owner: the object that keeps the memory alive.
+        read_only: whether writes raise UserError.
     """
 
     def __init__(
@@ -145,9 +145,9 @@ class BorrowedArray(DeviceArray):
 
 
 def shard_bytes(shape: tuple[int, ...], itemsize: int, shards: int) -> int:
-    """Bytes of a shard: the rows, padded to a multiple of the shards, in equal parts.
+    """The bytes of a shard: the rows, padded to a multiple of the shards, in equal parts.
 
-    Raises UserError for arrays without rows, and unless it is cut into 1 or more parts.
+    Raises UserError for arrays of rank 0, and for fewer shards than 1.
     """
     if not shape or shards < 1:
         raise UserError(f"an array of shape {shape} has no {shards} shards")
@@ -156,7 +156,7 @@ def shard_bytes(shape: tuple[int, ...], itemsize: int, shards: int) -> int:
 
 
 def from_values(device: DriverDevice, values: object, shards: int = 0) -> DeviceArray:
-    """A device array with these values: an array, numbers, or an array of another library."""
+    """A device array with these values: a NumPy array, numbers, or another library's array."""
     dense = _dense(values)
     array = device.array_type(device, dense.shape, dense.dtype, shards)
     array.write(dense)
@@ -164,7 +164,7 @@ def from_values(device: DriverDevice, values: object, shards: int = 0) -> Device
 
 
 def _dense(values: object) -> Array:
-    """`values` on the host, dense; anything that NumPy or DLPack on the host understands."""
+    """`values` as a dense host array; accepts NumPy's inputs and host arrays with DLPack."""
     known = isinstance(values, np.ndarray) or hasattr(values, "__array__")
     foreign = not known and hasattr(values, "__dlpack__")
     array = as_array(values, "a value", np.from_dlpack if foreign else np.asanyarray)
@@ -176,9 +176,9 @@ def _bytes(array: Array) -> memoryview:
 
 
 def _keep() -> None:
-    """Memory of another library is not ours to free."""
+    """Another library frees its own memory."""
 
 
 def _free(open_device: OpenDevice, address: int) -> None:
-    """Nothing happens where the device is gone: its memory went with it."""
+    """No effect on a closed device, whose memory was released with it."""
     open_device.driver.functions["free"](open_device.address, address)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device that consists of several, with an engine each: one copies while another computes."""
+"""A device that consists of member devices with separate engines: one copies, another computes."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def unit() -> NativeUnit:
 def open_set(members: Driver, configs: Sequence[ctypes.Structure], name: str) -> OpenDevice:
     """Open a device for each of `configs` by the driver `members`, and the set of them.
 
-    The set's memories are those of its members, one after the other. Raises DeviceNotFound with the
-    number of the member that cannot be opened.
+    The set's memories are those of its members, in order. Raises DeviceNotFound with the number of
+    the member that cannot be opened.
     """
     addresses = (c_void_p * len(configs))(*map(ctypes.addressof, configs))
     config = _Config(ctypes.sizeof(_Config), len(configs), members.table_address, addresses)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in a DLPack capsule (dmlc.github.io/dlpack)."""
+"""The contents of DLPack capsules (dmlc.github.io/dlpack)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DlTensor(ctypes.Structure):
 
     @property
     def address(self) -> int:
-        """Where the first element is."""
+        """The address of the first element."""
         return int(self.data or 0) + int(self.byte_offset)
 
     @property
@@ -48,12 +48,12 @@ class DlTensor(ctypes.Structure):
 
     @property
     def element_strides(self) -> tuple[int, ...] | None:
-        """Elements from one index to the next in each dimension; None if it is dense."""
+        """The stride of each dimension in elements; None if the tensor is dense."""
         return tuple(self.strides[: self.rank]) if self.strides else None
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of its elements. Raises UserError for one that NumPy has no name for."""
+        """The element type. Raises UserError for a type that NumPy does not have."""
         code, bits, lanes = int(self.code), int(self.bits), int(self.lanes)
         found: np.dtype[Any] | None = None
         if (code, bits, lanes) == (BFLOAT, 16, 1):
@@ -61,7 +61,7 @@ class DlTensor(ctypes.Structure):
         elif (code, bits, lanes) == (_BOOL, 8, 1):
             found = np.dtype(bool)
         elif lanes == 1 and code in _KINDS:
-            with contextlib.suppress(TypeError):  # no type has that width
+            with contextlib.suppress(TypeError):  # NumPy has no type of this width
                 found = np.dtype(f"{_KINDS[code]}{bits}")
         if found is not None:
             return found
@@ -71,7 +71,7 @@ class DlTensor(ctypes.Structure):
 
 
 def tensor_in(capsule: object) -> DlTensor:
-    """The tensor in an unconsumed capsule, which lives as long as the capsule.
+    """The tensor of an unconsumed capsule, valid as long as the capsule.
 
     Raises ValueError for other objects.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver library, and a device opened through it: statuses become exceptions."""
+"""Driver libraries and the devices they open: statuses become exceptions."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _ERRORS: dict[Status, type[XtcError]] = {
 }
 
 
-_ANEW = "`device.init_device()` opens the simulator anew, with empty memory"
+_ANEW = "`device.init_device()` reopens the simulator, with empty memory"
 
 
 class Driver:
-    """The table of functions in a driver library; calls let other Python threads run.
+    """The function table of a driver library; calls release the interpreter lock.
 
-    `ends_kernels` says that closing a device ends what runs there, as simulators do.
+    `ends_kernels` states that closing a device ends its running kernels, as simulators do.
 
     Raises DeviceNotFound if the library cannot be loaded, or has another version.
     """
@@ -67,7 +67,7 @@ class Driver:
         if ends_kernels:
             attend(self._library)
         self.table = table
-        # Reading a member makes a new function object: once is enough.
+        # Each read of a member creates a function object, so each member is read once.
         self.functions: dict[str, Callable[..., Any]] = {
             name: getattr(table, name) for name, *_ in DriverTable._fields_[2:]
         }
@@ -81,11 +81,11 @@ class Driver:
 
     @property
     def table_address(self) -> int:
-        """Where the table is, for generated code."""
+        """The address of the table, for generated code."""
         return ctypes.addressof(self.table)
 
     def error(self, status: int, name: str = "") -> XtcError:
-        """The exception that `status` means, with this thread's message; `name` goes before it."""
+        """The exception for `status` with this thread's message, which `name` precedes."""
         text = bytes(self.functions["message"]()).decode(errors="replace")
         what, *notes = text.split("\n")
         hints = [_ANEW] if status == Status.LOST and name and self.ends_kernels else []
@@ -95,10 +95,10 @@ class Driver:
 
 @functools.cache
 def built_driver(*units: NativeUnit, ends_kernels: bool = False) -> tuple[Path, Driver]:
-    """The driver that the last unit is, built and loaded once in a process, and all units' folder.
+    """The folder of the built units, and the last unit as a driver, loaded once per process.
 
-    `ends_kernels` says that closing a device ends its kernels, as a simulator's process does.
-    Raises DeviceNotFound with the compiler's words.
+    `ends_kernels` states that closing a device ends its kernels, as a simulator's process does.
+    Raises DeviceNotFound with the compiler's output.
     """
     try:
         folder = build_native(units)
@@ -109,16 +109,16 @@ def built_driver(*units: NativeUnit, ends_kernels: bool = False) -> tuple[Path, 
 
 
 class OpenDevice:
-    """A device that is open; each method is the table's function of its name.
+    """An open device; each method calls the table's function of its name.
 
-    The methods raise the exception that belongs to a status, with the device's name before it.
+    The methods raise the exception for a status; its message begins with the device's name.
     """
 
     def __init__(self, driver: Driver, config: ctypes.Structure, name: str) -> None:
         self.driver = driver
         self.name = name
         self.lost = False
-        self.keep: object = None  # what has to live as long
+        self.keep: object = None  # kept alive with the device
         self._closed = False
         self._functions = driver.functions
         pointer = c_void_p()
@@ -129,7 +129,7 @@ class OpenDevice:
         self._counter_names: list[str] = []
 
     def close(self) -> None:
-        """Give the device back; closing twice is allowed."""
+        """Close the device; idempotent."""
         self.lost = True
         status = self._functions["close"](self.address)
         if status == Status.OK:
@@ -138,11 +138,11 @@ class OpenDevice:
             raise self.driver.error(status, self.name)
 
     def __del__(self) -> None:
-        if self._closed:  # and no thread is in a call of it any more
+        if self._closed:  # and no thread uses it
             self._functions["release"](self.address)
 
     def check(self, status: int) -> None:
-        """Raise what a status means; PENDING means nothing bad."""
+        """Raise the exception for a status; OK and PENDING are not errors."""
         if status <= Status.PENDING:
             return
         if status in (Status.FAULT, Status.TIMEOUT, Status.LOST):
@@ -150,13 +150,13 @@ class OpenDevice:
         raise self.driver.error(status, self.name)
 
     def wait_for(self, call: Callable[..., Result], *arguments: object) -> Result:
-        """The result of a call that may wait for kernels; interrupting it closes a simulator."""
+        """The result of a call that may wait for kernels; an interrupt closes a simulator."""
         if self.driver.ends_kernels:
             return interruptible(call, self.close, *arguments)
         return call(*arguments)
 
     def command(self, function: str, *arguments: object) -> None:
-        """Call a function of the table that may wait for kernels."""
+        """Call a function of the table that may wait for kernels, and check its status."""
         self.wait_for(self.call, function, *arguments)
 
     def call(self, function: str, *arguments: object) -> int:
@@ -167,24 +167,24 @@ class OpenDevice:
         return status
 
     def stream_call(self, function: str, *arguments: object) -> None:
-        """Call a function of the table of streams, which there is, and check its status."""
+        """Call a function of the stream table, which must exist, and check its status."""
         streams = self.driver.streams
         assert streams is not None  # noqa: S101
         self.check(streams[function](self.address, *arguments))
 
     def number(self, function: str, *arguments: object) -> int:
-        """Call a function whose last parameter receives a number, and return that."""
+        """Call a function and return the number in its last parameter."""
         out = c_uint64()
         self.call(function, *arguments, byref(out))
         return out.value
 
     def fail(self, status: Status, text: str) -> int:
-        """Set this thread's message, for a callback that fails."""
+        """Set this thread's message for a failed callback, and return `status`."""
         result: int = self._functions["fail"](status, text.encode())
         return result
 
     def two_numbers(self, function: str, *arguments: object) -> tuple[int, int]:
-        """Call a function whose last two parameters receive numbers, and return those."""
+        """Call a function and return the numbers in its last two parameters."""
         first, second = c_uint64(), c_uint64()
         self.call(function, *arguments, byref(first), byref(second))
         return first.value, second.value
@@ -196,7 +196,7 @@ class OpenDevice:
         return self.lost or self._functions["memory"](*arguments) != Status.OK
 
     def counters(self) -> dict[str, int]:
-        """Every counter by name."""
+        """All counters by name."""
         count, names = c_uint32(), ctypes.POINTER(c_char_p)()
         if not self._counter_names:
             self.call("counters", byref(count), byref(names), None)

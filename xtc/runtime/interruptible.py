@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls into simulators, which signals interrupt at once."""
+"""Calls into simulators that signals can interrupt immediately."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import TypeVar, cast
 Result = TypeVar("Result")
 
 _GRACE_S = 0.2
-"""How long a call may continue after an interrupt of its caller."""
+"""The seconds that a call may continue after its caller was interrupted."""
 
 _wanted = ctypes.c_int32(0)
-"""Whether waits of drivers serve signals: that of the main thread's call under way."""
+"""Nonzero while waits in drivers serve signals, for the main thread's current call."""
 
 _call: _Call | None = None
-"""The main thread's call under way."""
+"""The main thread's current call."""
 
 
 class _Call:
-    """A call that waits for a simulator, and what a handler of signals raised meanwhile."""
+    """A call that waits for a simulator, and the exception that a signal handler raised in it."""
 
     __slots__ = ("_limit", "_stop", "_stopping", "raised")
 
@@ -34,27 +34,27 @@ class _Call:
         self._stopping: threading.Thread | None = None
 
     def interrupt(self, error: BaseException) -> None:
-        """The call is to end soon; where it already was, it is to end now."""
+        """Ask the call to end within its grace period, or at once the second time."""
         self._limit = 0.0 if self.raised else time.monotonic() + _GRACE_S
         self.raised = self.raised or error
 
     def stop_when_due(self) -> None:
-        """Stop a call that continues after its grace period, from another thread."""
+        """Stop a call after its grace period, from another thread."""
         if self.raised and not self._stopping and time.monotonic() > self._limit:
             self._stopping = threading.Thread(target=self._stop, name="end of a call")
             self._stopping.start()
 
     def join(self) -> None:
-        """Wait until the call is stopped, where that has begun."""
+        """Wait for a stop that has begun."""
         if self._stopping:
             self._stopping.join()
 
 
 def _served() -> Generator[None]:
-    """Each step serves the signals that have come.
+    """Each step serves the pending signals.
 
-    Python runs their handlers when it resumes the generator, which is inside the `try`: in a
-    function, their exceptions would be lost before its first instruction.
+    Python runs their handlers when it resumes the generator, inside the `try`. A function would
+    lose the handlers' exceptions before its first instruction.
     """
     while True:
         try:
@@ -67,7 +67,7 @@ def _served() -> Generator[None]:
             except BaseException as error:
                 if _call:
                     _call.interrupt(error)
-        except BaseException as another:  # of a signal that came with the first
+        except BaseException as another:  # of a signal that arrived with the first
             if _call:
                 _call.interrupt(another)
 
@@ -78,14 +78,14 @@ _serve = ctypes.CFUNCTYPE(None)(_signals.__next__)
 
 
 def attend(driver: ctypes.CDLL) -> None:
-    """Let the waits in a driver's library serve signals (`csrc/xtc_attend.h`)."""
+    """Make waits in a driver library serve signals (`csrc/xtc_attend.h`)."""
     driver.xtc_attend_with(ctypes.byref(_wanted), _serve)
 
 
 def service() -> tuple[int, int]:
-    """For machine code of the main thread that runs long: the addresses of a flag and a function.
+    """The addresses of a flag and a function, for long-running machine code in the main thread.
 
-    While the flag, an int32, is not 0, the code calls the function, which takes nothing, about
+    While the flag, an int32, is not 0, the code calls the function, which has no parameters, about
     every 20 ms.
     """
     return ctypes.addressof(_wanted), ctypes.cast(_serve, ctypes.c_void_p).value or 0
@@ -94,11 +94,11 @@ def service() -> tuple[int, int]:
 def interruptible(
     call: Callable[..., Result], stop: Callable[[], None], *arguments: object
 ) -> Result:
-    """The result of `call` on these arguments, or its exception.
+    """The result of `call` with these arguments, or its exception.
 
-    Python runs handlers of signals on its main thread, between two instructions; while a call of
-    that thread waits for a simulator, the wait serves them. If a handler raises, like Ctrl-C's,
-    `stop` ends a call that does not soon end by itself, before the exception propagates.
+    Python runs signal handlers in its main thread, between two instructions; while a call in that
+    thread waits for a simulator, the wait serves signals. If a handler raises, as Ctrl-C's does,
+    `stop` ends a call that outlasts its grace period, before the exception propagates.
     """
     if threading.get_ident() != threading.main_thread().ident:
         return call(*arguments)
@@ -108,7 +108,7 @@ def interruptible(
 
 
 def interrupted(error: BaseException) -> None:
-    """Where `error` interrupts the call under way, which still has to wait: it is to end soon."""
+    """Ask the current call to end soon if `error` is an interrupt."""
     if _call and not isinstance(error, Exception):
         _call.interrupt(error)
 
@@ -134,7 +134,7 @@ def _with_signals(
 
 
 def _without_signals(call: Callable[..., Result], arguments: tuple[object, ...]) -> Result:
-    """The result of a handler's call: it runs inside of a wait that serves signals already."""
+    """The result of a call in a signal handler, inside a wait that already serves signals."""
     before, _wanted.value = _wanted.value, 0
     try:
         return call(*arguments)

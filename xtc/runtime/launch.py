@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kernel is started with: typed arguments and a grid, as the driver table takes them."""
+"""Kernel launches for the driver table: typed arguments and a grid."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _NUMPY: dict[type[np.generic], tuple[ArgumentType, str]] = {
 
 @dataclass(frozen=True)
 class KernelArgument:
-    """One argument of a kernel: its value in the low bits of 64, the others being 0."""
+    """A kernel argument: its value in the low bits of 64, zero-extended."""
 
     bits: int
     type: ArgumentType
 
     @staticmethod
     def of(value: Any) -> KernelArgument:
-        """The argument that a number stands for. Raises UserError for anything else.
+        """The argument for a number. Raises UserError for other values.
 
-        Integers of Python are two's complement in 64 bits, and may be addresses; floats have 64.
+        Python integers, which may be addresses, are 64-bit two's complement; floats have 64 bits.
         """
         if isinstance(value, np.generic) and type(value) in _NUMPY:
             kind, form = _NUMPY[type(value)]
@@ -56,9 +56,9 @@ class KernelArgument:
 def launch_of(
     arguments: Sequence[KernelArgument], grid: Sequence[int], cluster: Sequence[int] = ()
 ) -> Launch:
-    """`xtc_launch` for these arguments.
+    """An `xtc_launch` with these arguments.
 
-    Raises UserError for a grid, or a cluster, of other than 0 to 3 sizes.
+    Raises UserError for a grid or a cluster unless it has 0 to 3 sizes.
     """
     count = len(arguments)
     values = (c_uint64 * count)(*(argument.bits for argument in arguments))
@@ -68,7 +68,7 @@ def launch_of(
 
 
 def grid_sizes(grid: Sequence[int], what: str = "grid") -> tuple[int, ...]:
-    """Blocks in x, y and z; zeros where the image says how many."""
+    """The blocks in x, y and z; zeros if the image defines the grid."""
     sizes = tuple(map(operator.index, grid))
     if not sizes:
         return (0, 0, 0)

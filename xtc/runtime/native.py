@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the C of drivers and simulators: once, a cache keeps the result."""
+"""Builds the C of drivers and simulators, with a cache."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True)
 class NativeUnit:
-    """One program or shared library in C.
+    """A program or shared library in C.
 
     Attributes:
-        name: of the file to build.
-        kind: a program also offers its visible functions to the libraries it loads.
-        sources: C files.
-        include: folders of headers.
-        libraries: what to link against, named as after `-l`.
-        flags: further ones of the compiler's, such as warnings that are errors.
-        linked: further words of the linker's, behind all others.
+        name: the name of the output file.
+        kind: a program also exports its visible functions to the libraries it loads.
+        sources: the C files.
+        include: the folders of headers.
+        libraries: the libraries to link against, as named after `-l`.
+        flags: additional compiler flags.
+        linked: additional linker arguments, after all others.
     """
 
     name: str
@@ -53,17 +53,18 @@ class NativeUnit:
 
 
 def build_native(units: Sequence[NativeUnit]) -> Path:
-    """A folder with the files of all units, which stays until the process ends.
+    """A folder with the built files of all units, which exists until the process ends.
 
-    The compiler is the knob XTC_CC. It runs when neither this process nor the cache has built the
-    same before. Raises ToolError with the compiler's message, UserError if XTC_CC is not a command.
+    The compiler is the command of the knob XTC_CC. It runs unless this process has built the units
+    before or the cache has them. Raises ToolError with the compiler's output, and UserError if
+    XTC_CC is not a command.
     """
     with _lock:
         return Path(_built(_key(units), tuple(units)).name)
 
 
 def compile_unit(unit: NativeUnit, folder: Path) -> Path:
-    """Compile and link one unit into `folder`. Raises ToolError with the compiler's words."""
+    """Compile and link a unit into `folder`. Raises ToolError with the compiler's output."""
     output = folder / unit.name
     words = [*_compiler(), *_FLAGS, *unit.flags, *_KINDS[unit.kind]]
     words += [f"-I{folder}" for folder in unit.include]
@@ -90,7 +91,7 @@ def _built(key: str, units: tuple[NativeUnit, ...]) -> tempfile.TemporaryDirecto
 
 
 def _cache() -> ArtifactCache | None:
-    """The folder of XTC_NATIVE_DIR, or the artefact cache, if that is in use."""
+    """The cache in the folder XTC_NATIVE_DIR, or the artifact cache if that is in use."""
     chosen = knobs.NATIVE_DIR.get()
     if chosen is not None:
         return ArtifactCache(chosen.absolute())
@@ -98,7 +99,7 @@ def _cache() -> ArtifactCache | None:
 
 
 def _key(units: Sequence[NativeUnit]) -> str:
-    from xtc.codegen.llvm import linker_version  # what starts without devices does without it
+    from xtc.codegen.llvm import linker_version  # not needed at start-up without devices
 
     parts = {
         "what": "native",

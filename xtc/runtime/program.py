@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a loaded program has on its devices: queues, kernels, constants."""
+"""The resources of a loaded program on its devices: queues, kernels, constants."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ class _Program(ctypes.Structure):
 
 
 class DeviceProgram:
-    """Loads a program's kernels and constants onto its devices; they go with it, or when closed.
+    """Loads a program's kernels and constants onto its devices, and releases them at the end.
 
-    Each device has a queue of the program's own. The program's host code gives it commands whose
-    status it does not look at: `run` raises the first failure.
+    The program has a queue on each device. Its host code issues commands there without checking
+    their status: `run` raises the first failure.
 
     Args:
-        devices: by the names that the program has for them, in their order.
-        images: their code, by the same names.
-        kernels: what the program starts, in its order.
-        residents: each constant on a device and its contents, in the program's order.
+        devices: the devices by their names in the program, in its order.
+        images: their device code, by the same names.
+        kernels: the program's kernels, in its order.
+        residents: the constants on devices and their contents, in the program's order.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class DeviceProgram:
         residents: Sequence[tuple[Resident, memoryview]],
     ) -> None:
         self._devices = dict(devices)
-        # What is here is gone with them, also where the device is opened again.
+        # The program's resources are released with these, also if a device is reopened.
         self._opened = {name: device.opened() for name, device in devices.items()}
         self._queues: dict[str, DriverQueue] = {}
         self._images: dict[str, DeviceImage] = {}
@@ -104,11 +104,11 @@ class DeviceProgram:
 
     @property
     def address(self) -> int:
-        """Where the `struct xtc_program` is, which lives as long as this object."""
+        """The address of the `struct xtc_program`, which lives as long as this object."""
         return ctypes.addressof(self._program)
 
     def record(self, call: Callable[[], None]) -> list[Command]:
-        """Make a call of the program's code, each command alone, and return what ran, in order.
+        """Call the program's code with each command run alone; return the commands in order.
 
         Raises what `run` raises.
         """
@@ -122,11 +122,11 @@ class DeviceProgram:
         return recorder.commands
 
     def run(self, call: Callable[[], None]) -> None:
-        """Make a call of the program's code, then raise the first failure of its commands.
+        """Call the program's code, then raise the first failure of its commands.
 
-        Calls from several threads wait for each other, as they share the queues. Raises DeviceLost
-        if a device was closed since the program was loaded. Where a handler of signals raises,
-        simulators whose kernels do not end soon are closed.
+        Calls from several threads are serialized, as they share the queues. Raises DeviceLost if a
+        device was closed since the program was loaded. If a signal handler raises, simulators whose
+        kernels do not end soon are closed.
         """
         if all(opened.driver.ends_kernels for opened in self._opened.values()):
             interruptible(self._run, self._end, call)
@@ -134,7 +134,7 @@ class DeviceProgram:
             self._run(call)
 
     def _end(self) -> None:
-        """End what runs on the devices: they are lost."""
+        """End all kernels by closing the devices, which are then lost."""
         for opened in self._opened.values():
             opened.close()
 
@@ -143,7 +143,7 @@ class DeviceProgram:
             self._require_devices()
             try:
                 call()
-            except BaseException as error:  # of the program; commands that it issued have to end
+            except BaseException as error:  # of the program; its issued commands must end first
                 interrupted(error)
                 with contextlib.suppress(XtcError):
                     self._wait()
@@ -151,7 +151,7 @@ class DeviceProgram:
             self._wait()
 
     def close(self) -> None:
-        """Release queues, memory and images; closing twice is allowed."""
+        """Release queues, memory and images; idempotent."""
         for queue in self._queues.values():
             queue.close()
         for array in self._arrays:
@@ -170,7 +170,7 @@ class DeviceProgram:
                 )
 
     def _wait(self) -> None:
-        """Wait for all queues, then raise what failed first; queues that failed are replaced."""
+        """Wait for all queues, then raise the first failure; failed queues are replaced."""
         errors: list[Exception] = []
         for name, queue in tuple(self._queues.items()):
             try:
@@ -178,7 +178,7 @@ class DeviceProgram:
             except Exception as error:
                 errors.append(error)
                 queue.close()
-                with contextlib.suppress(DeviceLost):  # then the next call says so
+                with contextlib.suppress(DeviceLost):  # which the next call reports
                     if self._is_there(name):
                         self._open_queue(name)
         if errors:
@@ -227,7 +227,7 @@ def _uploaded(device: DriverDevice, resident: Resident, contents: memoryview) ->
 
 
 def _unload(device: DriverDevice, image: DeviceImage) -> None:
-    with contextlib.suppress(DeviceLost):  # it went with the device
+    with contextlib.suppress(DeviceLost):  # the image was unloaded with the device
         device.unload_module(image)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command queue over the driver table: order, events and errors are the driver's.
+"""Command queues over the driver table, which implements order, events and errors.
 
-What is here is what Python adds: a copy's memory and a callback live until their command is done,
-and a callback's own exception is what a wait raises.
+This module keeps a copy's memory and a callback alive until their command is done, and raises a
+callback's exception in a wait.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class DriverEvent:
 
     @property
     def done(self) -> bool:
-        """Whether the queue got there; does not block."""
+        """Whether the queue has reached the event; does not block."""
         return self.queue.is_done(self.number)
 
 
 class DriverQueue(CommandQueue):
-    """An ordered, asynchronous queue; commands of all queues of a device start in issue order.
+    """An ordered, asynchronous queue; the commands of all queues of a device start in issue order.
 
-    `parallel` lets a copy or callback start while kernels before it still run. A callback may use
-    the device, but neither wait for what comes after it nor close the device; a parallel one also
-    cannot run code there.
+    A `parallel` copy or callback may start while earlier kernels run. A callback may use the
+    device, but must not wait for later commands or close the device; a parallel callback also
+    cannot run device code.
     """
 
     def __init__(self, device: DriverDevice, open_device: OpenDevice) -> None:
@@ -51,7 +51,7 @@ class DriverQueue(CommandQueue):
         self._open_device = open_device
         self.number = open_device.number("queue_open")
         self._kept: deque[tuple[int, object]] = deque()
-        self._lock = threading.Lock()  # of the above
+        self._lock = threading.Lock()  # guards the attributes above
         self._callback_error: BaseException | None = None
         self._close = weakref.finalize(self, _close_queue, open_device, self.number, self._kept)
 
@@ -72,7 +72,7 @@ class DriverQueue(CommandQueue):
     def copy_within(
         self, destination: int, source: int, nbytes: int, *, parallel: bool = False
     ) -> DriverEvent:
-        """Copy device bytes to another place of the same device; the two may overlap."""
+        """Copy device bytes to another address of the same device; the ranges may overlap."""
         flags = PARALLEL if parallel else 0
         return self._give(None, "copy_within", destination, source, nbytes, flags)
 
@@ -86,7 +86,7 @@ class DriverQueue(CommandQueue):
         grid: Sequence[int] = (),
         cluster: Sequence[int] = (),
     ) -> DriverEvent:
-        """Start a device function; see `DriverDevice.launch` for its arguments and grid."""
+        """Launch a device function; see `DriverDevice.launch` for its arguments and grid."""
         self._require_open()
         address, launch = self._device.call_of(function, arguments, grid, cluster)
         return self._give(tuple(arguments), "launch", address, launch)
@@ -96,7 +96,7 @@ class DriverQueue(CommandQueue):
         return self._give(called, "callback", called, None, PARALLEL if parallel else 0)
 
     def after(self, event: Event) -> DriverEvent:
-        """Start what is given from now on only after `event` of a queue of any device."""
+        """Start later commands only after `event`, of a queue of any device."""
         other = _checked(event)
         opened = other.queue._open_device
         kept = None if other.queue is self else other
@@ -114,11 +114,11 @@ class DriverQueue(CommandQueue):
         self._forget_done()
 
     def close(self) -> None:
-        """Drop what has not started and release the queue; closing twice is allowed."""
+        """Drop the commands that have not started and release the queue; idempotent."""
         self._close()
 
     def is_done(self, number: int) -> bool:
-        """Whether an event was reached; False once the queue is closed."""
+        """Whether the queue has reached an event; False once the queue is closed."""
         return self._close.alive and self._call("done", number) == Status.OK
 
     def _call(self, function: str, *arguments: object) -> int:
@@ -162,7 +162,7 @@ class DriverQueue(CommandQueue):
 
 @dataclass(frozen=True)
 class _Call:
-    """A callback as the driver calls it, on whatever thread works on the queues."""
+    """A callback for the driver, called on any thread that serves the queues."""
 
     queue: weakref.ref[DriverQueue]
     function: Callable[[], None]
@@ -171,7 +171,7 @@ class _Call:
     def __call__(self, _data: int | None) -> int:
         try:
             self.function()
-        except BaseException as error:  # it belongs to whoever waits
+        except BaseException as error:  # raised in the next wait
             if (queue := self.queue()) is not None and queue._callback_error is None:
                 queue._callback_error = error
             return self.open_device.fail(Status.CALLBACK, f"{type(error).__name__}: {error}")
@@ -185,6 +185,6 @@ def _checked(event: object) -> DriverEvent:
 
 
 def _close_queue(open_device: OpenDevice, number: int, kept: deque[tuple[int, object]]) -> None:
-    """Waits for commands that have started, so that what they read and write can go."""
+    """Wait for started commands, so that the memory they access can be released."""
     open_device.driver.functions["queue_close"](open_device.address, number)
     kept.clear()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records the commands that a program gives its devices, with the time of each."""
+"""Records a program's device commands, with the time of each."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from xtc.runtime.device import DriverDevice
 LAUNCH, COPY_TO, COPY_FROM, COPY_WITHIN = "launch", "copy to", "copy from", "copy within"
 
 _NUMBERS = {COPY_TO: 3, COPY_FROM: 4, COPY_WITHIN: 5, LAUNCH: 6}
-"""The functions of `csrc/program.h` that give commands; all of them take five words."""
+"""The functions of `csrc/program.h` that issue commands, each with five words as arguments."""
 _WAIT_NUMBER = 8
-_NBYTES = 3  # the word of a copy that says how many
+_NBYTES = 3  # the word with the size of a copy
 
 _Give = ctypes.CFUNCTYPE(None, c_void_p, *[c_uint64] * 5)
 _Wait = ctypes.CFUNCTYPE(None, c_void_p, c_uint64)
@@ -27,16 +27,16 @@ _Wait = ctypes.CFUNCTYPE(None, c_void_p, c_uint64)
 
 @dataclass(frozen=True)
 class Command:
-    """A command as it ran, alone on its device.
+    """A command that ran alone on its device.
 
     Attributes:
         kind: LAUNCH, COPY_TO, COPY_FROM or COPY_WITHIN.
         device: the device's name.
-        kernel: a launch's, its number in the program; -1 for copies.
-        nbytes: of a copy; 0 for launches.
-        begin: when it was given, nanoseconds of the host's clock.
-        end: when it was done.
-        modelled: its seconds by the device's model; None if the device has no model of time.
+        kernel: the number of a launch's kernel in the program; -1 for copies.
+        nbytes: the size of a copy; 0 for launches.
+        begin: when it was issued, in nanoseconds of the host's clock.
+        end: when it was done, likewise.
+        modelled: its modelled seconds; None if the device has no timing model.
     """
 
     kind: str
@@ -49,19 +49,19 @@ class Command:
 
     @property
     def seconds(self) -> float:
-        """The modelled time, else the host's: from the command's giving to its end."""
+        """The modelled time, else the host's time from issue to end."""
         return (self.end - self.begin) / 1e9 if self.modelled is None else self.modelled
 
 
 @dataclass
 class CommandRecorder:
-    """Waits for each command of a program, and writes down how long it took.
+    """Waits for each command of a program and records its time.
 
-    Commands that would run beside each other run one after another.
+    Commands that would run in parallel are serialized.
 
     Args:
-        devices: the program's, by name, in its order.
-        kernel_devices: for each kernel the number of its device.
+        devices: the program's devices by name, in its order.
+        kernel_devices: the device number of each kernel.
     """
 
     devices: Mapping[str, DriverDevice]
@@ -71,9 +71,9 @@ class CommandRecorder:
 
     @contextlib.contextmanager
     def installed(self, functions: Any) -> Iterator[None]:
-        """Record what is given through the functions of a `struct xtc_program` inside the block.
+        """In the context, record the commands issued through a `struct xtc_program`.
 
-        What a handler of signals raises meanwhile is raised at the block's end.
+        An exception of a signal handler in the context is raised at its end.
         """
         originals = list(functions)
         wait = _Wait(originals[_WAIT_NUMBER])
@@ -96,7 +96,7 @@ class CommandRecorder:
         def record(program: int, *words: int) -> None:
             try:
                 self._run(kind, words, lambda: give(program, *words), lambda d: wait(program, d))
-            except BaseException as error:  # no exception passes through the program's code
+            except BaseException as error:  # the program's code cannot propagate an exception
                 self._failure = self._failure or error
 
         return record
@@ -118,14 +118,14 @@ class CommandRecorder:
         self.commands.append(Command(kind, name, kernel, nbytes, begin, end, modelled))
 
     def _model(self, name: str) -> float | None:
-        """The seconds that the device's model counted so far; None without such a model.
+        """The seconds that the device's timing model has counted; None without a model.
 
-        Of several, each a bound that the time is not below, the longest.
+        The largest, if there are several lower bounds.
         """
         device = self.devices[name]
         if not device.is_modelled:
             return None
-        with contextlib.suppress(XtcError):  # the program's own wait raises what the device lost
+        with contextlib.suppress(XtcError):  # the program's own wait raises the device's failure
             figures = device.modelled_figures().items()
             return max(
                 (value for figure, value in figures if figure.endswith("SECONDS")), default=None

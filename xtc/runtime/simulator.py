@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a simulator and the driver that starts it are built from a target's C and the shared one."""
+"""The native units of a simulator and its driver, from a target's C and the shared C."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SIMULATOR = (
     "xtc_report.c",
 )
 HOST_SOURCES = tuple(CSRC / name for name in ("sim_host.c", "sim_output.c", "sim_process.c"))
-"""What starts the process of a simulated device, and talks to it."""
+"""The code that starts the process of a simulated device and communicates with it."""
 _DRIVER = ("sim_driver.c", "sim_memory.c", "sim_poison.c")
 
 
@@ -35,7 +35,7 @@ def driver_unit(
     libraries: Sequence[str] = (),
     flags: Sequence[str] = (),
 ) -> NativeUnit:
-    """The driver library `lib<name>.so`: a target's own C, and what all drivers share."""
+    """The driver library `lib<name>.so`, from a target's C and the shared C of drivers."""
     sources = (*own, *sorted(CSRC.glob("xtc_*.c")))
     folders = tuple(dict.fromkeys((CSRC, *(path.parent for path in own), *include)))
     needed = ("dl", *libraries)
@@ -50,14 +50,14 @@ def simulator_units(
     libraries: Sequence[str] = (),
     driver_flags: Sequence[str] = (),
 ) -> tuple[NativeUnit, NativeUnit]:
-    """The simulator `<target>_sim`, and the driver that starts it.
+    """The simulator `<target>_sim` and the driver that starts it.
 
     Args:
-        target: its name.
-        own: C files of the simulator.
-        own_driver: C files of the driver.
-        libraries: what the simulator needs beside the C library.
-        driver_flags: further ones of the compiler's, for the driver.
+        target: the target's name.
+        own: the target's C files of the simulator.
+        own_driver: the target's C files of the driver.
+        libraries: the libraries of the simulator, in addition to the C library.
+        driver_flags: additional compiler flags for the driver.
     """
     include = tuple(dict.fromkeys((CSRC, *(path.parent for path in own))))
     sources = (*own, *(CSRC / name for name in _SIMULATOR))
@@ -68,7 +68,7 @@ def simulator_units(
 
 
 def simulator_unavailable() -> str | None:
-    """Why this machine cannot run simulators, None if it can."""
+    """The reason why this machine cannot run simulators, or None."""
     if sys.platform != "linux":
         return f"the simulator runs on Linux, not on {sys.platform}"
     return None

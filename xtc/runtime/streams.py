@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams of a machine's own library over the driver table: launches in order with what other
-libraries do, and times that the device measures."""
+"""Native streams of a machine over the driver table: launches ordered with the work of other
+libraries, and times that the device measures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Mark:
-    """A point in a stream; the device's event goes with it."""
+    """A point in a stream, which owns an event of the device."""
 
     def __init__(self, opened: OpenDevice, stream: int) -> None:
         number = c_uint64()
@@ -26,7 +26,7 @@ class Mark:
 
 
 class DriverStreams:
-    """`Streams` of a device whose driver has them."""
+    """The native streams of a device."""
 
     def __init__(self, device: DriverDevice) -> None:
         self._device = device
@@ -40,24 +40,24 @@ class DriverStreams:
         grid: Sequence[int] = (),
         cluster: Sequence[int] = (),
     ) -> None:
-        """Start a device function after what the stream was given; `DriverDevice.launch`."""
+        """Launch a device function on a stream, like `DriverDevice.launch`."""
         address, launch = self._device.call_of(function, arguments, grid, cluster)
         self._opened.stream_call("launch", stream, address, launch)
 
     def fill_zero(self, stream: int, address: int, nbytes: int) -> None:
-        """Set device bytes to zero after what the stream was given."""
+        """Set device bytes to zero on a stream."""
         self._opened.stream_call("fill", stream, address, 0, nbytes)
 
     def copy_within(self, stream: int, destination: int, source: int, nbytes: int) -> None:
-        """Copy device bytes after what the stream was given."""
+        """Copy device bytes on a stream."""
         self._opened.stream_call("copy", stream, destination, source, nbytes)
 
     def after(self, stream: int, other: int) -> None:
-        """Start what a stream is given from now on after what `other` was given so far."""
+        """Order the later work of a stream after the work that `other` has so far."""
         self._opened.stream_call("after", stream, other)
 
     def mark(self, stream: int) -> Mark:
-        """A point in a stream, of which the device notes when it is reached."""
+        """A point in a stream, whose time the device records."""
         return Mark(self._opened, stream)
 
     def seconds(self, first: Mark, second: Mark) -> float:
@@ -67,17 +67,17 @@ class DriverStreams:
         return found.value
 
     def wait(self, stream: int) -> None:
-        """Wait for what a stream was given so far. Raises DeviceTimeout as a launch does."""
+        """Wait for the work that a stream has so far. Raises DeviceTimeout as a launch does."""
         mark = self.mark(stream)
         self.seconds(mark, mark)
 
     def settle(self) -> None:
-        """Wait for all that other libraries gave the device."""
+        """Wait for the work of other libraries on the device."""
         self._opened.stream_call("settle")
 
 
 def _unmark(opened: OpenDevice, number: int) -> None:
-    """Nothing happens where the device is gone: its events went with it."""
+    """No effect on a closed device, whose events were released with it."""
     streams = opened.driver.streams
     if streams is not None and not opened.lost:
         streams["unmark"](opened.address, number)

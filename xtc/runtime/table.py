@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver table of `csrc/xtc_driver.h` for ctypes; the header says what its members do."""
+"""The driver table of `csrc/xtc_driver.h` for ctypes; the header documents its members."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from enum import IntEnum
 
 VERSION = 2
 NOW = 0
-"""In place of a queue: wait for the command."""
+"""Instead of a queue: run the command and wait for it."""
 PARALLEL = 1
-"""A command's flag."""
+"""A command flag."""
 
 
 class Status(IntEnum):

@@ -114,6 +114,8 @@ def checked(parameter: Parameter, value: Any, arrays: bool) -> Any:
     if isinstance(kind, PointerType):
         return _array(name, kind, value) if arrays or value is not None else None
     if isinstance(kind, DataType):
+        if kind.is_boolean() and isinstance(value, bool | np.bool_):
+            return int(value)
         if isinstance(value, bool) or not isinstance(value, int | float | np.number):
             raise _no_number(name, kind, value)
         if not kind.is_float() and not np.isfinite(value):
@@ -125,7 +127,7 @@ def checked(parameter: Parameter, value: Any, arrays: bool) -> Any:
             )
         if not kind.is_float() and int(value) != value:
             raise _no_number(name, kind, value)
-        return float(value) if kind.is_float() else int(value)
+        return float(kind.numpy.type(value)) if kind.is_float() else int(value)
     if isinstance(value, np.generic):
         value = value.item()
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
@@ -160,7 +162,10 @@ def _array(name: str, kind: PointerType, value: Any) -> Any:
     if not hasattr(value, "__dlpack__") and (dtype is None or not hasattr(value, "shape")):
         raise UserError(
             f"'{name}' is an array, not {_brief(value)}",
-            hints=["pass the tensor itself, not its address"]
+            notes=["an address does not say how much memory is behind it"]
+            if isinstance(value, int)
+            else (),
+            hints=["pass the tensor itself, or for an offset a part of it: tensor.view(-1)[64:]"]
             if isinstance(value, int)
             else ["NumPy arrays, device arrays, and tensors of libraries that speak DLPack"],
         )

@@ -42,6 +42,7 @@ _FLOAT: dict[str, Callable[..., Value]] = {
     "max": arith.maximumf,
     "min": arith.minimumf,
     "pow": math.powf,
+    "atan2": math.atan2,
 }
 _SIGNED: dict[str, Callable[..., Value]] = {
     "add": arith.addi,
@@ -88,6 +89,16 @@ _UNARY: dict[str, Callable[..., Value]] = {
     "sin": math.sin,
     "cos": math.cos,
     "erf": math.erf,
+    "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "sinh": math.sinh,
+    "cosh": math.cosh,
+    "asinh": math.asinh,
+    "acosh": math.acosh,
+    "atanh": math.atanh,
+    "log10": math.log10,
 }
 
 

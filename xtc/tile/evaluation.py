@@ -58,6 +58,10 @@ class Expressions:
         """Transcribe an external function where it is called."""
         raise NotImplementedError
 
+    def called(self, function: Any, given: Sequence[Any], made: Any) -> None:
+        """React to the call of a function that is not transcribed, with its result."""
+        raise NotImplementedError
+
     def require_going(self) -> None:
         """Raise UserError where a part of an expression may have ended the kernel."""
         raise NotImplementedError
@@ -310,6 +314,7 @@ class Expressions:
                 hints=["self.printf for numbers, self.print_tensor for tensors"],
             )
         made = _result(function, arguments, named)
+        self.called(function, [*arguments, *named.values()], made)
         given = (getattr(function, "__self__", None), *arguments)
         if isinstance(made, RegisterTensor) and any(made is each for each in given):
             return RegisterTensor(made.value, made.dtype, made.shape)  # not the operand itself

@@ -19,11 +19,11 @@ from xtc.tile.between_blocks import BetweenBlocks
 from xtc.tile.block_clusters import Cluster
 from xtc.tile.dot_operands import dot_result
 from xtc.tile.groups import ThreadGroups
+from xtc.tile.ir.layout.shared_layout import SharedLayout
 from xtc.tile.mbarriers import Fence, MBarrier
 from xtc.tile.printing import Printing
 from xtc.tile.random_numbers import RandomNumbers
 from xtc.tile.ranges import Range
-from xtc.tile.shared_layouts import SharedLayout
 from xtc.tile.tma import Tma
 from xtc.tile.types import DataType, boolean, int32
 from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
@@ -348,10 +348,10 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         """Exchange the two dimensions of a tile."""
         return shapes.transposed(x)
 
-    def reshape(self, x: Any, shape: Sequence[int], *, out: Any = None) -> Any:
+    def reshape(self, tensor: Any, shape: Sequence[int], *, out: Any = None) -> Any:
         """The elements, in order, in another shape."""
         sizes = memory.sizes_of(shape, "reshape")
-        return _out(arithmetic.reshaped(shapes.tensor_of(x, "reshape"), sizes), out)
+        return _out(arithmetic.reshaped(shapes.tensor_of(tensor, "reshape"), sizes), out)
 
     def flatten(self, x: Any, start_dim: int = 0, end_dim: int = -1, *, out: Any = None) -> Any:
         """Merge the dimensions from `start_dim` to `end_dim`."""

@@ -155,7 +155,7 @@ def require_same(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
     hold run-time data of the same type."""
     for value, parts in before.values():
         now = dict(_items(value))
-        made = set(now) - set(parts) if isinstance(value, Instructions) else set()
+        made = made_since(parts, now) if isinstance(value, Instructions) else set()
         changed = [key for key in {**parts, **now} if not _is_kept(parts, now, key)]
         changed = [key for key in changed if key not in made]
         if changed:
@@ -199,7 +199,7 @@ def forget_made(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
     """Let the attributes that an iteration made stand for nothing behind the loop."""
     for value, parts in before.values():
         if isinstance(value, Instructions):
-            vars(value).update({key: Unset() for key in set(vars(value)) - set(parts)})
+            vars(value).update({key: Unset() for key in made_since(parts, vars(value))})
 
 
 def _is_kept(before: dict[Any, Any], now: dict[Any, Any], key: Any) -> bool:
@@ -243,3 +243,12 @@ def changed(frames: Sequence[Names]) -> Iterator[tuple[Any, Any, Any]]:
     for value in seen.values():
         if isinstance(value, _HOLDERS):
             yield from ((_held(value), key, part) for key, part in _items(value))
+
+
+def made_since(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> set[Any]:
+    """The names that stand for something now, and stood for nothing before."""
+    return {
+        name
+        for name, value in now.items()
+        if name not in before or (isinstance(before[name], Unset) and value is not before[name])
+    }

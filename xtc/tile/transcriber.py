@@ -13,6 +13,7 @@ from typing import Any
 from xtc.core.errors import UserError
 from xtc.ir.mlir import Value
 from xtc.tile import arithmetic, branches
+from xtc.tile.block_prints import block_of, print_result
 from xtc.tile.elements import with_part
 from xtc.tile.evaluation import Expressions, Frame, bound_to, computed, constant_items
 from xtc.tile.exits import (
@@ -74,6 +75,11 @@ class Transcriber(Expressions):
             return self.frame.names.get(VALUE)
         finally:
             self.frames.pop()
+
+    def called(self, function: Any, given: Sequence[Any], made: Any) -> None:
+        block = block_of(type(self.frames[0].names.get("self")))
+        if block is not None:
+            print_result(self._names(), block, function, given, made)
 
     def _function(self, node: ast.FunctionDef) -> None:
         body = node.body

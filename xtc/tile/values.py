@@ -250,6 +250,14 @@ class SharedTensor(Memory):
         """The only element, as a number."""
         return call("shared_item", self)
 
+    def item_ptr(self) -> Any:
+        """Raises UserError: shared memory has no addresses in kernels."""
+        raise UserError(
+            f"item_ptr of {self!r} is not supported: kernels see no addresses of shared memory",
+            notes=["barriers are what mbarrier.alloc returns; cluster.map_shared_addr maps them"],
+            hints=["s[i].item() and store_shared access an element"],
+        )
+
     def slice(
         self, offsets: Sequence[Any], slice_dims: Sequence[int], slice_shape: Sequence[int]
     ) -> Any:

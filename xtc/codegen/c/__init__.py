@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C from MLIR: readable source that any C compiler of a target can take, one file per dialect."""
+"""The C code generator: readable source for any C compiler, with a file for each dialect."""
 
 from xtc.codegen.c.printer import Printer, Rule
 from xtc.codegen.c.source import CSource, c_source

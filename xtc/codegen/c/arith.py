@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arith dialect in C: constants, and arithmetic on scalars or lane by lane on vectors.
+"""The arith dialect in C: constants, and arithmetic on scalars and vectors.
 
-f16 and bf16 are computed as float and rounded after each operation, which gives the same results as
-separate arithmetic would. Signed overflow wraps by the compiler's -fwrapv.
+f16 and bf16 are computed as float and rounded after each operation, with the same results as
+arithmetic in these types. Signed overflow wraps with the compiler flag -fwrapv.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _constant(printer: Printer, op: Operation) -> None:
 
 
 def _poison(printer: Printer, op: Operation) -> None:
-    """Any value will do."""
+    """Poison may be any value."""
     printer.set(op.results[0], Expression("0"))
 
 
@@ -97,7 +97,7 @@ def _integer(printer: Printer, op: Operation) -> None:
 
 
 def _wrapped(printer: Printer, value: Expression, type: CType) -> Expression:
-    """C computes what is narrower than int as int."""
+    """Cast back to a type narrower than int, which C promotes to int."""
     narrow = not type.lanes and type.bits < 32
     return cast(printer.prelude.type(type), value) if narrow else value
 
@@ -105,9 +105,9 @@ def _wrapped(printer: Printer, value: Expression, type: CType) -> Expression:
 def _truth(
     printer: Printer, op: Operation, a: Expression, b: Expression, type: CType
 ) -> Expression:
-    """and, or and exclusive or of truths."""
+    """And, or and exclusive or of i1."""
     if op.name not in _TRUTH:
-        raise printer.error(op, f"{op.name} of truths cannot be written in C")
+        raise printer.error(op, f"{op.name} of i1 cannot be written in C")
     if not type.lanes:
         if op.name == "arith.xori" and b.text == "true":
             return unary("!", a)
@@ -151,7 +151,7 @@ def _integer_extreme(printer: Printer, op: Operation) -> None:
 
 
 def _float_extreme(printer: Printer, op: Operation) -> None:
-    """NaN if either is; with a constant, one comparison says it all."""
+    """NaN if either is NaN; one comparison suffices with a constant."""
     (result,) = op.results
     kind, type = _FLOAT_EXTREMES[op.name], printer.type_of(result)
     if not type.lanes and not type.is_half and _is_plain_constant(op.operands[1]):
@@ -165,7 +165,7 @@ def _float_extreme(printer: Printer, op: Operation) -> None:
 
 
 def _is_plain_constant(value: Value) -> bool:
-    """Neither NaN nor -0; a value equal to +0 becomes +0 by either operator."""
+    """Whether a value is a constant other than NaN and -0; both operators turn ±0 into +0."""
     owner = value.owner
     if getattr(owner, "name", "") != "arith.constant":
         return False
@@ -183,15 +183,16 @@ def _select(printer: Printer, op: Operation) -> None:
         return
     condition, a, b = printer.operands(op)
     if type.element == "i1":
-        raise printer.error(op, "a choice among vectors of truths cannot be written in C")
+        raise printer.error(op, "arith.select of vectors of i1 cannot be written in C")
     wanted = mask(printer.prelude, condition, type.mask)
     printer.define(result, call(printer.prelude.select(type), wanted, a, b), "choice")
 
 
 def _unconditional(printer: Printer, value: Value) -> Expression:
-    """A value with a name where it reads memory or is a choice itself.
+    """A value, as a variable if it reads memory or is a conditional expression.
 
-    MLIR reads both sides; C must not read the other one, and would compute slower for it.
+    MLIR evaluates both operands of a select. C would evaluate one, and a load under a condition is
+    slower.
     """
     found = printer.expression(value)
     return printer.atom(value) if found.reads or " ? " in found.text else found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons of the arith dialect in C; of vectors they are integers, -1 where they hold."""
+"""Comparisons of the arith dialect in C; vector comparisons give integers, -1 for true."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.codegen.c.printer import Printer, Rule
 from xtc.codegen.c.types import CType, literal
 from xtc.ir.mlir import IntegerAttr, Operation, Value
 
-# By the number of arith's predicate. A C operator is false where an operand is NaN, but for !=.
+# By the number of arith's predicate. C operators other than != are false if an operand is NaN.
 _DIRECT = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
 _NEGATED = {9: "<=", 10: "<", 11: ">=", 12: ">"}
 _FALSE, _UNEQUAL, _ORDERED, _NOT_UNEQUAL, _UNORDERED, _TRUE = 0, 6, 7, 8, 14, 15
@@ -21,7 +21,7 @@ _FIRST_UNSIGNED = 6
 
 @dataclass(frozen=True)
 class _Truths:
-    """How truths about values of a type are written."""
+    """Writes comparisons of values of a type, and their conjunctions."""
 
     printer: Printer
     type: CType
@@ -102,7 +102,7 @@ def _cmpi(printer: Printer, op: Operation) -> None:
 
 
 def _known(number: int, limit: Value, type: CType) -> bool | None:
-    """The truth of a comparison with the least or the greatest number, which compilers dislike."""
+    """The result of a comparison with the type's limit, which compilers warn about, or None."""
     if getattr(limit.owner, "name", "") != "arith.constant" or type.element in ("i1", "index"):
         return None
     value, operator = IntegerAttr(limit.owner.attributes["value"]).value, _INTEGER[number]

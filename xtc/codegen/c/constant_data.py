@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data in C: small tables and given weights are written out, others come from elsewhere."""
+"""Constant data in C: definitions of small tables and given weights, declarations of others."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from xtc.ir.mlir import (
 )
 
 MAX_WRITTEN = 4096
-"""Elements of a table; more belong in an object file."""
+"""The elements of the largest table; larger ones belong in an object file."""
 _VALUE = "initial_value"
 
 
 def declaration(
     prelude: Prelude, op: Operation, name: str, content: bytes | memoryview | None = None
 ) -> str:
-    """The C text of a `memref.global`, which has `content` where that is given.
+    """The C text of a `memref.global`, with `content` if that is given.
 
-    Raises CompileError for variables that have a value.
+    Raises CompileError for variables with an initial value.
     """
     type = MemRefType(TypeAttr(op.attributes["type"]).value)
     element, shape = CType.of(type.element_type), list(type.shape)
@@ -45,7 +45,7 @@ def declaration(
         texts = _literals(bytes(content), element)
         return "\n".join(broken(f"static {array} = {_nested(texts, shape or [1])};", 100))
     if _VALUE not in op.attributes:
-        return f"extern {array};"  # hidden where it is defined: code may be loaded far from data
+        return f"extern {array};"  # only the definition is hidden: code may be loaded far from data
     return "\n".join(broken(f"static {array} = {_table(op, element, shape or [1])};", 100))
 
 
@@ -54,7 +54,7 @@ def _is_uninitialised(op: Operation) -> bool:
 
 
 def _variable(prelude: Prelude, op: Operation, element: CType, array: str) -> str:
-    """Memory that the program's functions share, and whoever calls them."""
+    """A variable that the program's functions and their callers share."""
     aligned = ""
     if "alignment" in op.attributes:
         aligned = f" __attribute__((aligned({IntegerAttr(op.attributes['alignment']).value})))"
@@ -62,7 +62,7 @@ def _variable(prelude: Prelude, op: Operation, element: CType, array: str) -> st
 
 
 def _literals(content: bytes, element: CType) -> list[str]:
-    """The elements of little-endian bytes."""
+    """The literals of elements in little-endian bytes."""
     if element.element == "bf16":
         return [f"0x{bits:04x}" for bits in np.frombuffer(content, "<u2")]
     kind = "f" if element.is_float else "u" if element.element.startswith("u") else "i"
@@ -81,14 +81,14 @@ def _table(op: Operation, element: CType, shape: Sequence[int]) -> str:
         return text
     if math.prod(shape) > MAX_WRITTEN:
         raise CompileError(
-            f"the global {symbol_of(op)} has {math.prod(shape)} elements; C takes {MAX_WRITTEN}",
+            f"the global {symbol_of(op)} has {math.prod(shape)} elements, more than {MAX_WRITTEN}",
             hints=["pass the data as a constant tensor"],
         )
     return _nested([literal(number, element).text for number in value], shape)
 
 
 def _nested(texts: Sequence[str], shape: Sequence[int]) -> str:
-    """Texts of elements in row-major order, in braces for each dimension."""
+    """The initializer of elements in row-major order, with braces for each dimension."""
     if len(shape) == 1:
         return f"{{{', '.join(texts)}}}"
     step = len(texts) // shape[0]

@@ -11,7 +11,7 @@ from xtc.ir.mlir import Operation
 
 
 def _sides(printer: Printer, op: Operation) -> tuple[Expression, CType, CType]:
-    """What is converted, its type and the type it gets."""
+    """The operand, its type and the result type."""
     (operand,), (result,) = op.operands, op.results
     return printer.expression(operand), printer.type_of(operand), printer.type_of(result)
 
@@ -41,7 +41,7 @@ def _truncf(printer: Printer, op: Operation) -> None:
 def _sitofp(printer: Printer, op: Operation) -> None:
     value, source, target = _sides(printer, op)
     if source.element == "i1":
-        raise printer.error(op, "a truth as a signed number cannot be written in C")
+        raise printer.error(op, "arith.sitofp of i1 cannot be written in C")
     _define(printer, op, _to_float(printer, value, target))
 
 
@@ -55,7 +55,7 @@ def _uitofp(printer: Printer, op: Operation) -> None:
 
 
 def _to_float(printer: Printer, value: Expression, target: CType) -> Expression:
-    """To half floats by way of float, as operators convert them."""
+    """A conversion to a half float through float, as operators define it."""
     if not target.is_half:
         return converted(printer.prelude, value, target)
     wide = converted(printer.prelude, value, target.with_element("f32"))
@@ -65,7 +65,7 @@ def _to_float(printer: Printer, value: Expression, target: CType) -> Expression:
 def _extsi(printer: Printer, op: Operation) -> None:
     value, source, target = _sides(printer, op)
     if source.element == "i1":
-        raise printer.error(op, "a truth as a signed number cannot be written in C")
+        raise printer.error(op, "arith.extsi of i1 cannot be written in C")
     _define(printer, op, converted(printer.prelude, value, target))
 
 
@@ -82,7 +82,7 @@ def _extui(printer: Printer, op: Operation) -> None:
 def _unsigned_lanes(
     printer: Printer, op: Operation, value: Expression, source: CType, target: CType
 ) -> Expression:
-    """Integer lanes as wider ones, the new bits 0."""
+    """Zero-extended integer lanes."""
     if source.element == "i1":
         return binary("&", mask(printer.prelude, value, target), Expression("1"))
     if source.bits > 16:
@@ -93,7 +93,7 @@ def _unsigned_lanes(
 
 def _bitcast(printer: Printer, op: Operation) -> None:
     value, source, target = _sides(printer, op)
-    if target.lanes:  # a cast between vectors of equal size keeps the bits
+    if target.lanes:  # a C cast between vectors of equal size keeps the bits
         _define(printer, op, cast(target.name, value))
         return
     text = f"((union {{ {source.name} from; {target.name} to; }}){{{value.text}}}).to"
@@ -104,7 +104,7 @@ def _trunci(printer: Printer, op: Operation) -> None:
     value, _, target = _sides(printer, op)
     if target.element == "i1":
         if target.lanes:
-            raise printer.error(op, "a vector of truths cannot be made of numbers in C")
+            raise printer.error(op, "arith.trunci to a vector of i1 cannot be written in C")
         low = binary("&", value, literal(1, CType("i32")))
         value = binary("!=", low, literal(0, CType("i32")))
         _define(printer, op, value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C expressions as text with a precedence, put together with the parentheses a reader needs."""
+"""C expressions as text with a precedence, combined with the parentheses that a reader needs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 ATOM, POSTFIX, UNARY, PRODUCT, SUM, SHIFT, ORDER, EQUALITY, BITS, LOGIC, CHOICE = range(11, 0, -1)
-"""How tightly an operator binds, the tightest first."""
+"""The precedence of operators, from the highest."""
 
 _OPERATORS = {
     **dict.fromkeys(("*", "/", "%"), PRODUCT),
@@ -27,10 +27,10 @@ class Expression:
 
     Attributes:
         text: the C text.
-        precedence: of its outermost operator.
-        reads: whether it reads memory, so that it must be evaluated before later writes.
-        mask_bits: for a vector of truths, the width of its lanes, which are 0 or -1.
-        scalar: for a vector whose lanes are all the same, that one.
+        precedence: the precedence of its outermost operator.
+        reads: whether it reads memory, and must be evaluated before later writes.
+        mask_bits: for a mask, the width of its lanes, which are 0 or -1.
+        scalar: for a splat, the scalar.
         head, operator, tail: the parts of a binary operation, for `a += b`.
     """
 
@@ -45,20 +45,20 @@ class Expression:
 
     @property
     def is_atom(self) -> bool:
-        """Whether it is a name or a literal, as cheap to repeat as to name."""
+        """Whether it is a name or a literal, which is as cheap as a variable."""
         return self.precedence == ATOM and not self.reads and "(" not in self.text
 
     def mentions(self, name: str) -> bool:
-        """Whether a variable appears in it."""
+        """Whether it contains a variable."""
         return name in _WORD.findall(self.text)
 
     def named(self, name: str) -> Expression:
-        """The variable that holds this value."""
+        """The variable with this value."""
         return Expression(name, mask_bits=self.mask_bits)
 
 
 def binary(operator: str, a: Expression, b: Expression) -> Expression:
-    """`a operator b`; only chains of + and of * go without parentheses on the left."""
+    """`a operator b`; a left operand with equal precedence has no parentheses for + and * only."""
     precedence = _OPERATORS[operator]
     left = _enclosed(a, precedence, operator)
     right = _enclosed(b, precedence + 1, operator)
@@ -73,7 +73,7 @@ def binary(operator: str, a: Expression, b: Expression) -> Expression:
 
 
 def _enclosed(part: Expression, least: int, operator: str) -> str:
-    """With parentheses where C, or a careful reader, needs them."""
+    """The operand, with parentheses if C or a careful reader needs them."""
     kind = _OPERATORS[operator]
     if kind == LOGIC:
         plain = part.precedence in (ORDER, EQUALITY) or part.operator == operator
@@ -85,7 +85,7 @@ def _enclosed(part: Expression, least: int, operator: str) -> str:
 
 
 def unary(operator: str, a: Expression) -> Expression:
-    """`-a`, `~a` and the like."""
+    """A unary operation, such as `-a` or `~a`."""
     text = a.text if a.precedence >= POSTFIX and a.text[0] not in "+-" else f"({a.text})"
     return Expression(f"{operator}{text}", UNARY, a.reads)
 
@@ -111,7 +111,7 @@ def choice(condition: Expression, a: Expression, b: Expression) -> Expression:
 
 
 def element(array: Expression, *indices: Expression, reads: bool = True) -> Expression:
-    """`array[i][j]`, `array[0]` without indices."""
+    """`array[i][j]`, or `array[0]` without indices."""
     base = array.text if array.precedence >= POSTFIX else f"({array.text})"
     subscripts = "".join(f"[{index.text}]" for index in indices) or "[0]"
     return Expression(
@@ -120,17 +120,17 @@ def element(array: Expression, *indices: Expression, reads: bool = True) -> Expr
 
 
 def address(lvalue: Expression) -> Expression:
-    """`&place`, which reads only what its indices read."""
+    """`&lvalue`, which does not read the element."""
     return Expression(f"&{lvalue.text}", UNARY)
 
 
 def assignment(target: str, value: Expression) -> str:
-    """`target = value;`, or `target += rest;` where the value begins with the target."""
+    """`target = value;`, or `target += rest;` if the value begins with the target."""
     if value.head == target and value.operator in ("+", "-", "*") and value.tail is not None:
         return f"{target} {value.operator}= {value.tail.text};"
     return f"{target} = {value.text};"
 
 
 def with_mask(value: Expression, bits: int) -> Expression:
-    """The same expression as a vector of truths with lanes of `bits`."""
+    """The same expression as a mask with lanes of `bits`."""
     return replace(value, mask_bits=bits)

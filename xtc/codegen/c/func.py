@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The func dialect in C: functions and calls.
 
-A function that allocates memory, or calls one that does, returns an int: 0, or 1 where memory is
-exhausted. Others return nothing.
+A function that allocates memory, or calls a function that does, returns an int: 0, or 1 if memory
+is exhausted. Other functions return void.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from xtc.ir.mlir import MemRefType, Operation, Value
 def function(printer: Printer, op: Operation, arguments: Sequence[str]) -> str:
     """The C text of a function; `arguments` name its parameters.
 
-    Raises CompileError for what C cannot express.
+    Raises CompileError for an operation that C cannot express.
     """
     block = op.regions[0].blocks[0]
     printer.constant = constant_buffers(op, printer.read_only)
@@ -39,7 +39,7 @@ def function(printer: Printer, op: Operation, arguments: Sequence[str]) -> str:
 
 
 def signature(printer: Printer, op: Operation, parameters: Sequence[str]) -> str:
-    """A function's head, one parameter a line where they do not fit into one."""
+    """The signature of a function, with one parameter per line if they do not fit on one line."""
     symbol = symbol_of(op)
     result = "int" if symbol in printer.fallible else "void"
     head = f"{_linkage(op)}{result} {printer.symbols[symbol]}("
@@ -50,13 +50,13 @@ def signature(printer: Printer, op: Operation, parameters: Sequence[str]) -> str
 
 
 def _linkage(op: Operation) -> str:
-    """A function that MLIR's `no_inline` marks keeps what its parameters say of aliasing."""
+    """The linkage; a `no_inline` function keeps the `restrict` of its parameters."""
     inline = "__attribute__((noinline)) " if "no_inline" in op.attributes else ""
     return f"{'static ' if is_private(op) else ''}{inline}"
 
 
 def _parameter(printer: Printer, value: Value, name: str) -> str:
-    """`const float A[restrict 4][8]`; `restrict` where it overlaps no other memory."""
+    """`const float A[restrict 4][8]`; `restrict` if it does not alias other memory."""
     if not isinstance(value.type, MemRefType):
         return f"{printer.type_name(value)} {name}"
     type = printer.prelude.type(element_type(printer, value))
@@ -67,7 +67,7 @@ def _parameter(printer: Printer, value: Value, name: str) -> str:
 
 
 def declaration(printer: Printer, op: Operation) -> str:
-    """The head of a function that is defined elsewhere."""
+    """The declaration of a function that is defined elsewhere."""
     types = op.attributes["function_type"].value.inputs
     texts = [_declared(printer, op, type) for type in types]
     return f"{signature(printer, op, texts).removeprefix('static ')};"
@@ -95,7 +95,7 @@ def _call(printer: Printer, op: Operation) -> None:
 
 
 def suggest_names(printer: Printer, op: Operation) -> None:
-    """Let the parameters of a function be called as what is handed to it here."""
+    """Suggest the names of a call's operands for the callee's parameters."""
     texts = [printer.expression(operand).text for operand in op.operands]
     names = [text if text.isidentifier() else "value" for text in texts]
     printer.suggested.setdefault(callee_of(op), names)

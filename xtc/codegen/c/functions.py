@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a module's functions before one is written: calls, failures, what they write."""
+"""Analyses of a module's functions before code generation: calls, failures, writes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xtc.ir.mlir import (
     all_operations,
 )
 
-# Whoever takes an address may write there.
+# Memory whose address is taken may be written.
 _ADDRESS = "memref.extract_aligned_pointer_as_index"
 _WRITES = {
     "memref.store": 1,
@@ -27,7 +27,7 @@ _WRITES = {
 
 
 def has_body(function: Operation) -> bool:
-    """Whether a function is defined here, and not only declared."""
+    """Whether a function is defined here, not only declared."""
     return len(function.regions[0].blocks) > 0
 
 
@@ -39,12 +39,12 @@ def is_private(function: Operation) -> bool:
 
 
 def callee_of(op: Operation) -> str:
-    """The symbol of the function that an operation calls; "" where it calls none."""
+    """The symbol of the function that an operation calls, or ""."""
     return FlatSymbolRefAttr(op.attributes["callee"]).value if op.name == "func.call" else ""
 
 
 def callees_first(functions: Sequence[Operation]) -> list[Operation]:
-    """The functions in an order in which each follows those that it calls."""
+    """The functions, each after those that it calls."""
     by_symbol = {symbol_of(function): function for function in functions}
     ordered: dict[str, Operation] = {}
 
@@ -62,7 +62,7 @@ def callees_first(functions: Sequence[Operation]) -> list[Operation]:
 
 
 def fallible(functions: Iterable[Operation]) -> frozenset[str]:
-    """Symbols of the functions that return a status, as they allocate or call one that does."""
+    """The symbols of the functions that return a status: they allocate, or call one that does."""
     inside = {symbol_of(function): all_operations(function) for function in functions}
     found = {name for name, ops in inside.items() if any(op.name == "memref.alloc" for op in ops)}
     size = -1
@@ -73,7 +73,7 @@ def fallible(functions: Iterable[Operation]) -> frozenset[str]:
 
 
 def read_only(functions: Sequence[Operation]) -> dict[str, tuple[bool, ...]]:
-    """For each function, which of its parameters it never writes; callees come first."""
+    """For each function, whether it never writes each parameter; `functions` has callees first."""
     known: dict[str, tuple[bool, ...]] = {}
     for function in functions:
         constant = constant_buffers(function, known)
@@ -85,11 +85,11 @@ def read_only(functions: Sequence[Operation]) -> dict[str, tuple[bool, ...]]:
 def constant_buffers(
     function: Operation, known: Mapping[str, Sequence[bool]] | None = None
 ) -> frozenset[Value]:
-    """The arguments that a function never writes; one that is not in `known` may write all of its.
+    """The arguments that a function never writes.
 
     Args:
         function: the function.
-        known: which parameters the functions that it calls only read.
+        known: whether each parameter of a callee is read-only; other callees may write all.
     """
     written = set()
     for op in all_operations(function):

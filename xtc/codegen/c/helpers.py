@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C text of helper functions and types; each is printed once, before the code that uses it.
+"""The C text of helper functions and types, each printed once before the code that uses it.
 
-Vectors are the extension that GCC and Clang share: operators work lane by lane, comparisons give
-vectors of integers that are 0 or -1.
+Vectors use the extension that GCC and Clang share: operators work lane by lane, and comparisons
+give vectors of integers that are 0 or -1.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from xtc.codegen.c.types import CType
 
 
 def vector_type(type: CType) -> str:
-    """A vector that is aligned as the compiler likes it."""
+    """A vector type with natural alignment."""
     return (
         f"typedef {type.scalar.name} {type.name} "
         f"__attribute__((vector_size({type.nbytes * type.lanes})));"
@@ -21,7 +21,7 @@ def vector_type(type: CType) -> str:
 
 
 def memory_type(type: CType) -> str:
-    """The same vector at any element's address, over memory of any type."""
+    """The same vector type with an element's alignment, which may alias any type."""
     return f"typedef {type.name} {type.name}_u __attribute__((aligned({type.nbytes}), may_alias));"
 
 
@@ -29,7 +29,7 @@ BF16_TYPE = "typedef uint16_t bf16;  // the upper half of a float"
 
 
 def load(type: CType) -> str:
-    """A vector from consecutive elements."""
+    """A function that loads a vector from consecutive elements."""
     return f"""\
 static inline {type.name} load_{type.short}(const {type.scalar.name} *from) {{
   return *(const {type.name}_u *)from;
@@ -37,7 +37,7 @@ static inline {type.name} load_{type.short}(const {type.scalar.name} *from) {{
 
 
 def store(type: CType) -> str:
-    """A vector to consecutive elements."""
+    """A function that stores a vector to consecutive elements."""
     return f"""\
 static inline void store_{type.short}({type.scalar.name} *to, {type.name} value) {{
   *({type.name}_u *)to = value;
@@ -51,7 +51,7 @@ _AVX512 = {128: "__AVX512VL__", 256: "__AVX512VL__", 512: "__AVX512F__"}
 
 
 def load_part(type: CType) -> str:
-    """The first `count` lanes from consecutive elements, the others 0, with instructions of x86.
+    """A function that loads the first `count` lanes, the others 0, with x86 instructions.
 
     Intel intrinsics guide: loadu with a zeroing mask of AVX-512, maskload of AVX2.
     """
@@ -74,7 +74,7 @@ static inline {type.name} load_part_{type.short}(const {type.scalar.name} *from,
 
 
 def store_part(type: CType) -> str:
-    """The first `count` lanes to consecutive elements."""
+    """A function that stores the first `count` lanes, with x86 instructions."""
     suffix, prefix = _SUFFIXES[type.element], _PREFIXES[_bits(type)]
     register = f"__m{_bits(type)}{_REGISTERS[suffix]}"
     avx2 = _under_avx2(
@@ -98,12 +98,12 @@ def _bits(type: CType) -> int:
 
 
 def _under_avx2(type: CType, statement: str) -> str:
-    """A branch for processors with AVX2, whose vectors have 256 bits at most."""
+    """A preprocessor branch for AVX2, whose vectors have at most 256 bits."""
     return "" if _bits(type) > 256 else f"#elif defined(__AVX2__)\n  {statement}\n"
 
 
 def _pointee(type: CType) -> str:
-    """How the intrinsics name an element."""
+    """The element type in the intrinsics' pointer parameters."""
     return {"i32": "int", "i64": "long long"}.get(type.element, type.scalar.name)
 
 
@@ -115,7 +115,7 @@ def _lane_mask(type: CType) -> str:
 
 
 def splat(type: CType) -> str:
-    """A scalar in every lane; x - 0 is x, even for -0, but C computes _Float16 as float."""
+    """A splat: x - 0 is x, even for -0; not for _Float16, which C computes as float."""
     lanes = ", ".join("x" for _ in range(type.lanes))
     listed = type.element == "f16" or type.lanes == 1
     value = f"({type.name}){{{lanes}}}" if listed else f"x - ({type.name}){{0}}"
@@ -126,7 +126,7 @@ static inline {type.name} splat_{type.short}({type.scalar.name} x) {{
 
 
 def select(type: CType) -> str:
-    """Lanes of `a` where the mask is -1, of `b` where it is 0."""
+    """A select: the lanes of `a` where the mask is -1, of `b` where it is 0."""
     mask = type.mask.name
     return f"""\
 static inline {type.name} select_{type.short}({mask} mask, {type.name} a, {type.name} b) {{
@@ -135,7 +135,7 @@ static inline {type.name} select_{type.short}({mask} mask, {type.name} a, {type.
 
 
 def extreme(kind: str, type: CType) -> str:
-    """maximum or minimum of floats: NaN if either is, and +0 is above -0."""
+    """The maximum or minimum of floats: NaN if either is NaN; +0 is greater than -0."""
     sign = ">" if kind == "maximum" else "<"
     if type.lanes:
         mask, zero = type.mask.name, ">= 0" if kind == "maximum" else "< 0"
@@ -153,7 +153,7 @@ static inline {type.name} {kind}_{type.short}({type.name} a, {type.name} b) {{
 
 
 def integer_extreme(kind: str, type: CType) -> str:
-    """maximum or minimum of integers; those whose name begins with u take them as unsigned."""
+    """The maximum or minimum of integers; kinds that begin with u are unsigned."""
     sign = ">" if kind.endswith("maximum") else "<"
     name, unsigned = type.name, kind.startswith("u")
     if type.lanes:
@@ -171,7 +171,7 @@ static inline {name} {kind}_{type.short}({name} a, {name} b) {{
 
 
 def by_lane(function: str, name: str, type: CType, arguments: Sequence[str]) -> str:
-    """A function of the C library on each lane."""
+    """A function that applies a C library function to each lane."""
     parameters = ", ".join(f"{type.name} {argument}" for argument in arguments)
     lanes = ", ".join(f"{argument}[lane]" for argument in arguments)
     first = arguments[0]
@@ -185,7 +185,7 @@ static inline {type.name} {name}_{type.short}({parameters}) {{
 
 
 def division(name: str) -> str:
-    """Division of indices that rounds down or up."""
+    """A division of indices that rounds down or up."""
     adjust = "- (n % d != 0 && (n < 0) != (d < 0))"
     if name == "ceil_div":
         adjust = "+ (n % d != 0 && (n < 0) == (d < 0))"
@@ -216,7 +216,7 @@ static inline bf16 bf16_of_float(float x) {
 
 
 def floats_of_bf16(lanes: int) -> str:
-    """A vector of bf16 as floats."""
+    """A conversion of bf16 vectors to float."""
     return f"""\
 static inline f32x{lanes} float_of_bf16x{lanes}(bf16x{lanes} x) {{
   return (f32x{lanes})(__builtin_convertvector(x, u32x{lanes}) << 16);
@@ -224,7 +224,7 @@ static inline f32x{lanes} float_of_bf16x{lanes}(bf16x{lanes} x) {{
 
 
 def bf16_of_floats(lanes: int) -> str:
-    """A vector of floats rounded to bf16."""
+    """A rounding of float vectors to bf16."""
     wide = f"u32x{lanes}"
     return f"""\
 // Rounds to nearest, ties to even; NaN stays NaN.

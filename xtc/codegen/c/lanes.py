@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scalars and vectors do differently: half floats, truths, and scalars in every lane."""
+"""Differences between scalars and vectors in C: half floats, masks and splats."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from xtc.codegen.c.types import CType
 
 
 def splat(prelude: Prelude, scalar: Expression, type: CType) -> Expression:
-    """A scalar in every lane of a vector."""
+    """A splat of a scalar."""
     if type.element == "i1":
         return replace(scalar, scalar=scalar)  # a mask once its width is known
     return replace(call(prelude.splat(type), scalar), scalar=scalar)
 
 
 def without_splats(a: Expression, b: Expression) -> tuple[Expression, Expression]:
-    """Operands of one operator, where C itself puts a scalar beside a vector in every lane."""
+    """The operands of an operator, a splat beside a vector as its scalar, which C broadcasts."""
     if a.scalar is not None and b.scalar is None:
         return a.scalar, b
     if b.scalar is not None and a.scalar is None:
@@ -27,7 +27,7 @@ def without_splats(a: Expression, b: Expression) -> tuple[Expression, Expression
 
 
 def converted(prelude: Prelude, a: Expression, type: CType) -> Expression:
-    """A number as another type: C's own conversion, lane by lane."""
+    """A value converted to another type, lane by lane, by the rules of C."""
     name = prelude.type(type)
     if not type.lanes:
         return cast(name, a)
@@ -42,7 +42,7 @@ def computed(type: CType) -> CType:
 
 
 def widened(prelude: Prelude, a: Expression, type: CType) -> Expression:
-    """A value of `type` as C computes with it."""
+    """A value of `type` in the type in which C computes."""
     if not type.is_half:
         return a
     if type.element == "f16":
@@ -53,7 +53,7 @@ def widened(prelude: Prelude, a: Expression, type: CType) -> Expression:
 
 
 def narrowed(prelude: Prelude, a: Expression, type: CType) -> Expression:
-    """What was computed, rounded to `type`."""
+    """A computed value rounded to `type`."""
     if not type.is_half:
         return a
     if type.element == "f16":
@@ -62,7 +62,7 @@ def narrowed(prelude: Prelude, a: Expression, type: CType) -> Expression:
 
 
 def mask(prelude: Prelude, a: Expression, type: CType) -> Expression:
-    """A vector of truths as the integers `type`, -1 for true."""
+    """A mask as a vector of integers of `type`, -1 for true."""
     name = prelude.type(type)
     if a.scalar is not None:
         truth = unary("-", cast(type.scalar.name, a.scalar))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How C code is laid out, and what its comments say of where an operation came from."""
+"""The layout of C code, and the origins of operations for its comments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc.ir.mlir import Operation, StringAttr
 
 
 def broken(text: str, width: int) -> list[str]:
-    """The lines of a statement, those after the first indented; strings of text are not cut."""
+    """The lines of a statement, indented after the first; string literals are not split."""
     if len(text) <= width:
         return [text]
     return textwrap.wrap(
@@ -23,7 +23,7 @@ def broken(text: str, width: int) -> list[str]:
 
 
 def node_of(op: Operation) -> str:
-    """The graph's node that an operation came from, or a step of it; "" if that is unknown."""
+    """The graph node, or the step of a node, that an operation came from; "" if unknown."""
     if NODE in op.attributes:
         return str(StringAttr(op.attributes[NODE]).value).removesuffix(".init")
     location = op.location
@@ -31,10 +31,10 @@ def node_of(op: Operation) -> str:
 
 
 def loop_paths(op: Operation) -> list[str]:
-    """The names that a schedule or an operator gives loops: "k#32" of the attribute "./k#32"."""
+    """The names of loops from a schedule or an operator: "k#32" for the attribute "./k#32"."""
     return [name.removeprefix(LOOP_PATH) for name in op.attributes if name.startswith(LOOP_PATH)]
 
 
 def symbol_of(op: Operation) -> str:
-    """The symbol that an operation defines."""
+    """The symbol of an operation."""
     return str(StringAttr(op.attributes["sym_name"]).value)

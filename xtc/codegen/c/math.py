@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The math dialect in C: the C library's functions, lane by lane on vectors."""
+"""The math dialect in C: functions of the C library, lane by lane on vectors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FUNCTIONS = {
     "math.log2": "log2",
     "math.powf": "pow",
     "math.round": "round",
-    # Half to even is the rounding that programs begin with; C has roundeven from C23 on.
+    # Half to even is the initial rounding mode of programs; C has roundeven only since C23.
     "math.roundeven": "rint",
     "math.sin": "sin",
     "math.sinh": "sinh",
@@ -61,7 +61,7 @@ def _rsqrt(printer: Printer, op: Operation) -> None:
 
 
 def _call(printer: Printer, name: str, values: list[Expression], type: CType) -> Expression:
-    """The function on what C computes with; bf16 and f16 are widened first."""
+    """A call with f16 and bf16 operands widened to float."""
     wide = computed(type)
     arguments = [widened(printer.prelude, value, type) for value in values]
     function = name if wide.element == "f64" else f"{name}f"

@@ -2,7 +2,7 @@
 """The memref dialect in C: arrays of static shape, dense and row-major.
 
 A buffer of rank 2 or more is a pointer to its rows, `float (*c)[64]`; elements are `c[i][j]`.
-A failed allocation ends the function with a status, after what it holds is freed.
+A function whose allocation fails frees its buffers and returns a status.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OUT_OF_MEMORY = "1"
 
 
 def element_type(printer: Printer, memref: Value) -> CType:
-    """The C type of a buffer's elements. Raises CompileError if it has none."""
+    """The C type of a buffer's elements. Raises CompileError if there is none."""
     found = CType.of(MemRefType(memref.type).element_type)
     if found is None or not MemRefType(memref.type).has_static_shape:
         raise printer.error(memref.owner, f"{memref.type} cannot be written in C")
@@ -46,20 +46,20 @@ def pointer(type: str, name: str, shape: Sequence[int], qualifier: str = "") -> 
 
 
 def element_at(printer: Printer, memref: Value, indices: Sequence[Value]) -> Expression:
-    """An element, `c[i][j]`. Raises CompileError for a view that was not folded into its users."""
+    """An element, `c[i][j]`. Raises CompileError for a view that was not folded into its uses."""
     _require_buffer(printer, memref)
     texts = [printer.expression(index) for index in indices]
     return element(printer.expression(memref), *texts)
 
 
 def _require_buffer(printer: Printer, memref: Value) -> None:
-    """Raise CompileError for a part of a buffer that was not folded into what uses it."""
+    """Raise CompileError for a view of part of a buffer that was not folded into its uses."""
     if not is_dense(memref) or getattr(memref.owner, "name", "") == "memref.subview":
-        raise printer.error(memref.owner, "a part of an array cannot be written in C")
+        raise printer.error(memref.owner, "a view of part of an array cannot be written in C")
 
 
 def is_dense(memref: Value) -> bool:
-    """Row-major without gaps; where a dimension has size 1, its stride does not matter."""
+    """Whether a memref is row-major and contiguous; strides of dimensions of size 1 are ignored."""
     type = MemRefType(memref.type)
     strides, _ = type.get_strides_and_offset()
     expected = 1
@@ -84,7 +84,7 @@ def _store(printer: Printer, op: Operation) -> None:
 
 
 def _alloc(printer: Printer, op: Operation) -> None:
-    """An array on the heap; the function returns if memory is exhausted."""
+    """An array on the heap; the function returns a status if memory is exhausted."""
     (result,) = op.results
     shape, type = _shape(op), element_type(printer, result)
     name = _declare(printer, result)
@@ -98,7 +98,7 @@ def _alloc(printer: Printer, op: Operation) -> None:
 
 
 def fail_unless(printer: Printer, failure: str) -> None:
-    """Leave the function where `failure` holds; what it has on the heap is freed."""
+    """Free the heap buffers and return from the function if `failure` is true."""
     with printer.block(f"if ({failure})"):
         for name in reversed(printer.live):
             printer.statement(f"free({name});")
@@ -131,14 +131,14 @@ def _alignment(op: Operation) -> int:
 
 
 def _declare(printer: Printer, buffer: Value) -> str:
-    """Name a buffer after the node that fills it."""
+    """Declare a buffer, named after the node that fills it."""
     name = printer.names.declare(_content(printer, buffer) or "buffer")
     printer.set(buffer, Expression(name), f"{name}#")
     return name
 
 
 def _content(printer: Printer, buffer: Value) -> str:
-    """What a new buffer holds: a tile of another, or what a node computes; "" if unknown."""
+    """The content of a new buffer: a tile of another buffer, or a node's result; "" if unknown."""
     alloc = buffer.owner.operation
     first = _first_use(buffer)
     if first is None:
@@ -152,7 +152,7 @@ def _content(printer: Printer, buffer: Value) -> str:
 
 
 def _first_use(buffer: Value) -> Operation | None:
-    """The operation that uses a buffer first in the order of the text."""
+    """The first use of a buffer in textual order."""
     users = {use.owner.operation for use in buffer.uses}
     alloc = buffer.owner.operation
     for op in all_operations(alloc.parent.operation):
@@ -162,7 +162,7 @@ def _first_use(buffer: Value) -> Operation | None:
 
 
 def _copied(op: Operation, buffer: Value) -> Value | None:
-    """The buffer that an operation copies an element or a vector of, where it does no more."""
+    """The source buffer if an operation only copies an element or a vector, else None."""
     write = Access.of(op)
     if write is None or not write.is_write or write.memref != buffer:
         return None
@@ -178,7 +178,7 @@ def _get_global(printer: Printer, op: Operation) -> None:
 
 
 def _copy(printer: Printer, op: Operation) -> None:
-    """Whole arrays in one piece."""
+    """A single memcpy of whole arrays."""
     source, target = op.operands
     for memref in (source, target):
         _require_buffer(printer, memref)
@@ -191,21 +191,21 @@ def _copy(printer: Printer, op: Operation) -> None:
 
 
 def _address(printer: Printer, op: Operation) -> None:
-    """Where an array is, as a number."""
+    """The address of an array as an integer."""
     (source,), (result,) = op.operands, op.results
     type = printer.prelude.type(CType("index"))
     printer.set(result, cast(type, printer.expression(source)), printer.hint(source).rstrip("#"))
 
 
 def _subview(printer: Printer, op: Operation) -> None:
-    """What reads and writes a view was folded into it; nothing is left to write."""
+    """Nothing: the view was folded into its loads and stores."""
 
 
 def _reshaped(printer: Printer, op: Operation) -> None:
-    """The same dense memory under another shape."""
+    """The same contiguous memory with another shape."""
     source, (result,) = op.operands[0], op.results
     if not (is_dense(source) and is_dense(result)) or len(op.operands) > 1:
-        raise printer.error(op, "a view with gaps cannot be written in C")
+        raise printer.error(op, "a view that is not contiguous cannot be written in C")
     shape = list(MemRefType(result.type).shape)
     type = printer.prelude.type(element_type(printer, result))
     if root(source) in printer.constant:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of C variables: each is unique among those in scope, and none means something else in C."""
+"""Names of C variables, unique in their scope and not reserved."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LIBRARY = frozenset(
     islessgreater isunordered NAN INFINITY NULL
     """.split()
 )
-"""What the headers of C11 in use declare, but for the functions of math.h."""
+"""The declarations of the C11 headers in use, except those of math.h."""
 _MATH = re.compile(
     r"""(acos|acosh|asin|asinh|atan|atan2|atanh|cbrt|ceil|copysign|cos|cosh|erf|erfc|exp|exp2|expm1|
     fabs|fdim|floor|fma|fmax|fmin|fmod|frexp|hypot|ilogb|ldexp|lgamma|llrint|llround|log|log10|log1p|
@@ -46,14 +46,14 @@ _UNDERSCORES = re.compile(r"__.*|_[A-Z].*")
 
 
 def is_reserved(name: str) -> bool:
-    """Whether C, its library or our helpers already use a name."""
+    """Whether C, its library or the generated helpers use a name."""
     patterns = (_MATH, _MACRO, _OURS, _UNDERSCORES)
     known = name in KEYWORDS or name in LIBRARY
     return known or any(pattern.fullmatch(name) for pattern in patterns)
 
 
 def identifier(text: str) -> str:
-    """`text` with everything that C does not allow in a name replaced."""
+    """`text` with the characters that C does not allow in a name replaced."""
     name = re.sub(r"\W", "_", text, flags=re.ASCII)
     if _UNDERSCORES.fullmatch(name):
         name = name.lstrip("_")
@@ -61,14 +61,14 @@ def identifier(text: str) -> str:
 
 
 class Names:
-    """The names in scope, innermost scope last."""
+    """The names in scope, the innermost scope last."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._scopes: list[set[str]] = [set(taken)]
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """What is declared in the block is forgotten after it."""
+        """A scope for the names declared in the context."""
         self._scopes.append(set())
         try:
             yield
@@ -76,9 +76,9 @@ class Names:
             self._scopes.pop()
 
     def declare(self, wish: str) -> str:
-        """A new name: `wish`, or `wish_1` and so on where it is taken.
+        """A new name: `wish`, or `wish_1` and so on if it is taken.
 
-        A wish `A#` is for one of several: `A_0`, `A_1` and so on. A number that it has is replaced.
+        A wish `A#` gives `A_0`, `A_1` and so on; a number before the # is replaced.
         """
         stem = identifier(_NUMBER.sub("", wish))
         numbered = (f"{stem}_{n}" for n in itertools.count(int(not wish.endswith("#"))))
@@ -88,7 +88,7 @@ class Names:
         return name
 
     def declare_loop(self) -> str:
-        """A name for a loop that has none: the first of i, j, k that is free."""
+        """A name for an unnamed loop: the first free name of i, j, k and so on."""
         free = next((name for name in _LOOPS if self._is_free(name)), "i")
         return self.declare(free)
 

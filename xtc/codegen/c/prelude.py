@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What C code needs before its functions: headers, vector types and helpers, each once."""
+"""The prelude of C code: headers, vector types and helpers, each once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 class Prelude:
-    """Collects what is used, in an order in which everything follows what it needs."""
+    """Collects the headers, types and helpers in use, each after its dependences."""
 
     def __init__(self) -> None:
         self._headers = {"stddef.h"}
@@ -30,7 +30,7 @@ class Prelude:
         self._functions: dict[str, str] = {}
 
     def text(self, code: str) -> str:
-        """Headers, and the types and helpers that `code` uses."""
+        """The headers, and the types and helpers that `code` uses."""
         functions = _used(self._functions, code)
         types = _used(self._types, "\n".join([*functions, code]))
         literals = _HEADERS_OF_LITERALS.keys() & _WORD.findall(code)
@@ -39,11 +39,11 @@ class Prelude:
         return "\n\n".join(part for part in (headers, "\n".join(types), *functions) if part)
 
     def include(self, header: str) -> None:
-        """Make sure that a header is included."""
+        """Include a header."""
         self._headers.add(header)
 
     def type(self, type: CType) -> str:
-        """The name of a type, which is declared."""
+        """Declare a type and return its name."""
         scalar = type.scalar
         if scalar.element == "i1":
             self.include("stdbool.h")
@@ -57,19 +57,19 @@ class Prelude:
         return type.name
 
     def load(self, type: CType) -> str:
-        """The function that reads a vector."""
+        """The function that loads a vector."""
         return self._access("load", type, helpers.load)
 
     def store(self, type: CType) -> str:
-        """The function that writes a vector."""
+        """The function that stores a vector."""
         return self._access("store", type, helpers.store)
 
     def load_part(self, type: CType) -> str:
-        """The function that reads the first lanes of a vector."""
+        """The function that loads the first lanes of a vector."""
         return self._partial("load_part", type, helpers.load_part)
 
     def store_part(self, type: CType) -> str:
-        """The function that writes the first lanes of a vector."""
+        """The function that stores the first lanes of a vector."""
         return self._partial("store_part", type, helpers.store_part)
 
     def _partial(self, kind: str, type: CType, text: Callable[[CType], str]) -> str:
@@ -85,12 +85,12 @@ class Prelude:
         return self.define(f"{kind}_{type.short}", text(type))
 
     def splat(self, type: CType) -> str:
-        """The function that puts a scalar in every lane."""
+        """The function that splats a scalar."""
         self.type(type)
         return self.define(f"splat_{type.short}", helpers.splat(type))
 
     def select(self, type: CType) -> str:
-        """The function that chooses lanes by a mask."""
+        """The function that selects lanes by a mask."""
         self.type(type)
         self.type(type.mask)
         return self.define(f"select_{type.short}", helpers.select(type))
@@ -107,7 +107,7 @@ class Prelude:
         return self.define(f"{kind}_{type.short}", helpers.extreme(kind, type), "math.h")
 
     def by_lane(self, function: str, name: str, type: CType, arguments: Sequence[str]) -> str:
-        """The function that applies one of the C library to every lane."""
+        """The function that applies a C library function to each lane."""
         self.type(type)
         text = helpers.by_lane(function, name, type, arguments)
         return self.define(f"{name}_{type.short}", text, "math.h")
@@ -117,7 +117,7 @@ class Prelude:
         return self.define(name, helpers.division(name))
 
     def float_of_bf16(self, lanes: int) -> str:
-        """The function that widens bf16."""
+        """The function that converts bf16 to float."""
         self.type(CType("bf16", lanes))
         if not lanes:
             return self.define("float_of_bf16", helpers.FLOAT_OF_BF16, "string.h")
@@ -125,7 +125,7 @@ class Prelude:
         return self.define(f"float_of_bf16x{lanes}", helpers.floats_of_bf16(lanes))
 
     def bf16_of_float(self, lanes: int) -> str:
-        """The function that rounds to bf16."""
+        """The function that rounds float to bf16."""
         self.type(CType("bf16", lanes))
         if not lanes:
             return self.define("bf16_of_float", helpers.BF16_OF_FLOAT, "string.h")
@@ -141,14 +141,14 @@ class Prelude:
         )
 
     def define(self, name: str, text: str, header: str = "stddef.h") -> str:
-        """A helper's name; its text comes before all functions where one of them mentions it."""
+        """Define a helper, printed before all functions if one mentions it; return its name."""
         self.include(header)
         self._functions.setdefault(name, text)
         return name
 
 
 def _used(definitions: Mapping[str, str], code: str) -> list[str]:
-    """The definitions that `code` or another definition after them mentions."""
+    """The definitions that `code` or a later definition in use mentions."""
     used: list[str] = []
     words = set(_WORD.findall(code))
     for name, text in reversed(list(definitions.items())):

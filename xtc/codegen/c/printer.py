@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes C statements for operations: decides what gets a name and what stays an expression.
+"""Writes C statements for operations, and decides which values become variables.
 
-A value that one operation of the same block uses stays an expression in that operation's text, as
-long as the line is short and no write comes between a read and its use. Everything else becomes a
-variable.
+A value with a single use in the same block remains an expression in the text of its user, as long
+as the line is short and no write comes between a read and its use. Other values become variables.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from xtc.ir.diagnostics import first_line, user_line
 from xtc.ir.mlir import Block, BlockArgument, Operation, Value
 
 Rule = Callable[["Printer", Operation], None]
-"""Writes one operation."""
+"""Writes an operation."""
 
 LINE = 100
 _SHORTEST, _DECLARATION = 40, 28
@@ -32,20 +31,20 @@ _SHORT_INDEX, _LONG_INDEX = 20, 40
 
 @dataclass
 class Printer:
-    """The state of writing one function.
+    """The state of the code generation of a function.
 
     Attributes:
-        rules: how operations are written, by their names.
+        rules: the rule of each operation, by name.
         names: the C names in scope.
-        prelude: what the code needs before it.
-        symbols: C names of globals and functions, by their MLIR symbols.
-        fallible: functions that return whether they failed, by their MLIR symbols.
-        read_only: for each function, which of its parameters it only reads, by MLIR symbols.
-        suggested: what the parameters of functions that are called here are best called.
-        definitions: texts that the function needs before it.
+        prelude: the headers, types and helpers of the file.
+        symbols: the C names of globals and functions, by MLIR symbol.
+        fallible: the MLIR symbols of functions that return a status.
+        read_only: whether each parameter of a function is only read, by MLIR symbol.
+        suggested: suggested names for the parameters of callees, by MLIR symbol.
+        definitions: texts that precede the function.
         constant: buffers that the function only reads.
         lines: the text so far.
-        live: C names of the heap buffers that exist at this point.
+        live: the C names of the heap buffers that are live at this point.
     """
 
     rules: Mapping[str, Rule]
@@ -66,19 +65,19 @@ class Printer:
     _pending: dict[Value, str] = field(default_factory=dict)
 
     def expression(self, value: Value) -> Expression:
-        """The text of a value, to be used once where it is not an atom."""
+        """The text of a value, to be used only once unless it is an atom."""
         self._pending.pop(value, None)
         return self._values[value]
 
     def atom(self, value: Value) -> Expression:
-        """A value as a variable or a literal, which may be used again and again."""
+        """A value as a variable or a literal, which may be used repeatedly."""
         found = self.expression(value)
         if not found.is_atom:
             self._name(value, self.hint(value))
         return self._values[value]
 
     def operands(self, op: Operation) -> list[Expression]:
-        """The texts of an operation's operands; long ones get names, so that lines stay short."""
+        """The texts of an operation's operands; long ones become variables to keep lines short."""
         values = list(op.operands)
         while sum(len(self._values[value].text) for value in values) > self._room:
             long = [value for value in values if not self._values[value].is_atom]
@@ -89,21 +88,21 @@ class Printer:
 
     @property
     def _room(self) -> int:
-        """Characters for an expression in the line that declares a variable."""
+        """The characters left for an expression in the declaration of a variable."""
         return max(_SHORTEST, LINE - 2 * self._depth - _DECLARATION)
 
     def hint(self, value: Value) -> str:
-        """What a variable for this value is best called; the # stands for a number from 0."""
+        """The preferred name of a variable for this value; # stands for a number from 0."""
         return self._hints.get(value, "t")
 
     def set(self, value: Value, expression: Expression, hint: str = "") -> None:
-        """Say what a value is, without writing anything."""
+        """Set the expression of a value, without writing anything."""
         self._values[value] = expression
         if hint:
             self._hints[value] = hint
 
     def define(self, value: Value, expression: Expression, hint: str) -> None:
-        """Say what an operation's result is; writes a variable unless it can stay an expression."""
+        """Set the expression of a result; declare a variable unless it can remain an expression."""
         self.set(value, expression, hint)
         uses = [use.owner.operation for use in value.uses]
         if not uses or expression.is_atom or _is_handy_index(value, expression, len(uses)):
@@ -115,7 +114,7 @@ class Printer:
             self._pending[value] = hint
 
     def flush(self) -> None:
-        """Name every expression that reads memory, before something writes it."""
+        """Declare variables for the pending expressions that read memory, before a write."""
         for value, hint in tuple(self._pending.items()):
             self._name(value, hint)
 
@@ -127,21 +126,21 @@ class Printer:
         self._values[value] = expression.named(name)
 
     def type_of(self, value: Value) -> CType:
-        """The C type of a value. Raises CompileError if it has none."""
+        """The C type of a value. Raises CompileError if there is none."""
         found = CType.of(value.type)
         if found is None:
             raise self.error(value.owner, f"values of type {value.type} cannot be written in C")
         return found
 
     def type_name(self, value: Value) -> str:
-        """The name of a value's C type, declared."""
+        """The name of a value's C type, which is declared."""
         type, known = self.type_of(value), self._values.get(value)
         if known is not None and known.mask_bits:
             type = type.with_element(f"i{known.mask_bits}")
         return self.prelude.type(type)
 
     def statement(self, text: str) -> None:
-        """A line at the present depth; one that is too long is broken."""
+        """Write a line at the current depth; break it if it is too long."""
         indent = "  " * self._depth
         self.lines += [indent + line for line in broken(text, LINE - len(indent))]
 
@@ -152,7 +151,7 @@ class Printer:
 
     @contextmanager
     def block(self, head: str, comment: str = "") -> Iterator[None]:
-        """Braces after `head` around what is written inside, with separate names and node."""
+        """Write `head` and braces around the context's statements, with a scope for names."""
         self.statement(f"{head} {{  // {comment}" if comment else f"{head} {{")
         self._depth += 1
         node = self._node
@@ -163,7 +162,7 @@ class Printer:
         self.statement("}")
 
     def operations(self, block: Block) -> None:
-        """Write the operations of a block. Raises CompileError for one that C cannot express."""
+        """Write the operations of a block. Raises CompileError for an operation without a rule."""
         for op in block.operations:
             rule = self.rules.get(op.operation.name)
             if rule is None:
@@ -171,14 +170,14 @@ class Printer:
             rule(self, op.operation)
 
     def comment_node(self, op: Operation) -> None:
-        """A comment where the code of another node begins."""
+        """Write a comment where the code of another node begins."""
         node = node_of(op)
         if node and node not in (self._node, self._node.partition(".")[0]):
             self._node = node
             self.statement(f"// {node}")
 
     def error(self, at: Operation | Block, why: str) -> CompileError:
-        """An error that names the operation and the node of the graph that it came from."""
+        """An error that names the operation and its graph node."""
         op = at.owner.operation if isinstance(at, Block) else at.operation
         node = node_of(op)
         subject = f"'{node}': {why}" if node else why
@@ -186,7 +185,7 @@ class Printer:
 
 
 def _is_handy_index(value: Value, expression: Expression, uses: int) -> bool:
-    """Indices read best where they are used, and cost nothing to compute again."""
+    """Whether to repeat an index at its uses, which is readable and free to recompute."""
     if expression.reads or isinstance(value, BlockArgument) or str(value.type) != "index":
         return False
     return len(expression.text) <= (_LONG_INDEX if uses == 1 else _SHORT_INDEX)

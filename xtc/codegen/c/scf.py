@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scf dialect in C: loops and branches; what a loop carries is a variable that it updates."""
+"""The scf dialect in C: loops and branches; loop-carried values are variables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xtc.ir.mlir import Block, BlockArgument, Operation, OpResult, Value
 
 
 def _for(printer: Printer, op: Operation) -> None:
-    """A loop, and before it the variables that it carries."""
+    """A loop, after the variables of its carried values."""
     lower, upper, step, *inits = op.operands
     block = op.regions[0].blocks[0]
     index, *carried = block.arguments
@@ -36,9 +36,9 @@ def _for(printer: Printer, op: Operation) -> None:
 
 
 def _forall(printer: Printer, op: Operation) -> None:
-    """Loops one inside the other; one thread runs them."""
+    """A loop nest that one thread runs."""
     if len(op.operands):
-        raise printer.error(op, "a parallel loop over tensors or of unknown bounds is not for C")
+        raise printer.error(op, "scf.forall on tensors or with dynamic bounds has no C form")
     block = op.regions[0].blocks[0]
     names = ("staticLowerBound", "staticUpperBound", "staticStep")
     bounds = list(zip(*(list(op.attributes[name]) for name in names), strict=True))
@@ -56,7 +56,7 @@ def _forall(printer: Printer, op: Operation) -> None:
 
 
 def _index_name(printer: Printer, op: Operation | None) -> tuple[str, str]:
-    """The index, named after the loop; a comment has the loop's name if C does not allow it."""
+    """The name of the induction variable, and a comment with the loop's name if C reserves it."""
     paths = loop_paths(op) if op is not None else []
     if not paths:
         return printer.names.declare_loop(), ""
@@ -67,7 +67,7 @@ def _index_name(printer: Printer, op: Operation | None) -> tuple[str, str]:
 
 
 def _carried(printer: Printer, init: Value) -> str:
-    """The variable of a carried value: that of its first value if nothing else needs it."""
+    """The variable of a carried value: that of its initial value if it has no other uses."""
     value = printer.expression(init)
     if value.is_atom and _is_variable(init) and len(list(init.uses)) == 1:
         return value.text
@@ -77,7 +77,7 @@ def _carried(printer: Printer, init: Value) -> str:
 
 
 def _is_variable(value: Value) -> bool:
-    """Whether a loop around, or one before, carries the value in its own variable."""
+    """Whether a value is the variable of an enclosing or earlier loop."""
     if isinstance(value, BlockArgument):
         owner = value.owner.owner
         return bool(owner.operation.name == "scf.for") and value.arg_number > 0
@@ -85,7 +85,7 @@ def _is_variable(value: Value) -> bool:
 
 
 def _update(printer: Printer, block: Block, variables: Sequence[str]) -> None:
-    """Give variables the values that a block ends with, all at once."""
+    """Assign the values that a block yields to variables, as if simultaneously."""
     last = list(block.operations)[-1].operation
     values = [printer.expression(value) for value in last.operands]
     printer.flush()
@@ -97,7 +97,7 @@ def _update(printer: Printer, block: Block, variables: Sequence[str]) -> None:
 
 
 def _is_hazard(variables: Sequence[str], values: Sequence[Expression]) -> bool:
-    """Whether a value would see a variable that was assigned before it."""
+    """Whether a value would read a variable after its assignment."""
     return any(
         later.mentions(variable)
         for position, variable in enumerate(variables)
@@ -106,14 +106,14 @@ def _is_hazard(variables: Sequence[str], values: Sequence[Expression]) -> bool:
 
 
 def _kept(printer: Printer, source: Value, value: Expression) -> Expression:
-    """The value in a separate variable, which no assignment changes."""
+    """The value in a separate variable that is never assigned again."""
     name = printer.names.declare("next#")
     printer.statement(f"const {printer.type_name(source)} {name} = {value.text};")
     return value.named(name)
 
 
 def _if(printer: Printer, op: Operation) -> None:
-    """A branch; its results are variables that both sides assign."""
+    """A branch; its results are variables that both branches assign."""
     condition = printer.expression(op.operands[0])
     printer.flush()
     printer.comment_node(op)
@@ -132,7 +132,7 @@ def _if(printer: Printer, op: Operation) -> None:
 
 
 def _yield(printer: Printer, op: Operation) -> None:
-    """Written by the operation around it."""
+    """Nothing: the enclosing operation writes it."""
 
 
 RULES: dict[str, Rule] = {

@@ -26,7 +26,7 @@ RULES: dict[str, Rule] = {
     **scf.RULES,
     **vector.RULES,
 }
-_STATUS = "// Returns 0, or 1 where memory for temporary arrays is exhausted.\n"
+_STATUS = "// Returns 0, or 1 if memory for temporary arrays is exhausted.\n"
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class CSource:
     """A C file.
 
     Attributes:
-        text: what the compiler takes; C11 with the extensions that GCC and Clang share.
-        symbols: C names of functions and globals, by their MLIR symbols.
-        fallible: MLIR symbols of the functions that return an int: 0, or 1 without memory.
+        text: C11 with the extensions that GCC and Clang share.
+        symbols: the C names of functions and globals, by MLIR symbol.
+        fallible: the MLIR symbols of functions that return an int: 0, or 1 if memory is exhausted.
     """
 
     text: str
@@ -52,18 +52,18 @@ def c_source(
     reserved: Collection[str] = (),
     contents: Mapping[str, bytes | memoryview] | None = None,
 ) -> CSource:
-    """The C file of a module, whose functions take and keep buffers of static shape.
+    """The C file of a module, whose functions have arguments and buffers of static shape.
 
     Args:
         module: functions, and globals of constant data.
-        arguments: what a function's parameters are called, by its symbol.
-        rules: how operations are written that only one target has, by their names.
-        provided: functions without a body that a header of the caller's declares.
+        arguments: the names of a function's parameters, by symbol.
+        rules: rules for target-specific operations, by operation name.
+        provided: functions without a body that a header of the caller declares.
         reserved: names that the text of these rules uses.
-        contents: bytes of constants to write out, by their symbols; others are `extern`.
+        contents: the bytes of constants to define, by symbol; other constants are `extern`.
 
     Raises:
-        CompileError: C cannot express an operation; names it and the node it came from.
+        CompileError: an operation cannot be written in C; names it and its graph node.
     """
     top = [op.operation for op in module.regions[0].blocks[0].operations]
     found = [op for op in top if op.name == "func.func"]
@@ -78,7 +78,7 @@ def c_source(
 
 
 def _c_names(top: Sequence[Operation], reserved: Collection[str]) -> dict[str, str]:
-    """Functions that others call keep their names. Raises UserError for one that C has taken."""
+    """The C names; public functions keep theirs. Raises UserError if C reserves one."""
     named = [op for op in top if op.name == "func.func"]
     public = [symbol_of(op) for op in named if not functions.is_private(op)]
     for symbol in public:
@@ -122,8 +122,8 @@ class _Unit:
             for op in tables
         ]
         declared = [func.declaration(self._printer(), op) for op in self._declared]
-        # A function is written before those that it calls, as it says what their parameters are
-        # called; in the text it follows them.
+        # A function is written before its callees, as it suggests names for their parameters; in
+        # the text it follows them.
         bodies = [self._function(op) for op in reversed(self._defined)][::-1]
         code = "\n\n".join(part for part in ("\n".join(declared), "\n".join(data), *bodies) if part)
         text = f"{self.prelude.text(code)}\n\n{code}"

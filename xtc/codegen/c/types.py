@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C's types for MLIR's, and literals of them.
+"""The C types of MLIR types, and their literals.
 
-`bf16` has no C type that every compiler knows: it is stored as 16 bits and computed as float.
+Not every compiler has a C type for `bf16`: it is stored as 16 bits and computed as float.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ FLOATS = ("f16", "bf16", "f32", "f64")
 
 @dataclass(frozen=True)
 class CType:
-    """A scalar, or a vector of `lanes` of them.
+    """A scalar, or a vector with `lanes` elements.
 
     Attributes:
-        element: the element as MLIR writes it, "f32".
+        element: the element type in MLIR, "f32".
         lanes: 0 for a scalar.
     """
 
@@ -45,7 +45,7 @@ class CType:
 
     @staticmethod
     def of(type: Type) -> CType | None:
-        """The C type of an MLIR type; None if it has none."""
+        """The C type of an MLIR type, or None."""
         if isinstance(type, VectorType):
             scalar = CType.of(type.element_type)
             lanes = type.shape[0] if type.rank == 1 else 0
@@ -56,12 +56,12 @@ class CType:
 
     @property
     def name(self) -> str:
-        """The type's name in C: `float`, `f32x8`."""
+        """The name of the type in C: `float`, `f32x8`."""
         return f"{self.element}x{self.lanes}" if self.lanes else _SCALARS[self.element]
 
     @property
     def short(self) -> str:
-        """The name in the names of helpers: `f32`, `f32x8`."""
+        """The suffix in the names of helpers: `f32`, `f32x8`."""
         return f"{self.element}x{self.lanes}" if self.lanes else self.element
 
     @property
@@ -71,17 +71,17 @@ class CType:
 
     @property
     def bits(self) -> int:
-        """The width of an element."""
+        """The width of an element in bits."""
         return _BITS.get(self.element, 64)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of an element in memory."""
+        """The size of an element in memory, in bytes."""
         return max(1, self.bits // 8)
 
     @property
     def is_float(self) -> bool:
-        """Whether it holds floating-point numbers."""
+        """Whether its elements are floating-point numbers."""
         return self.element in FLOATS
 
     @property
@@ -90,17 +90,17 @@ class CType:
         return self.element in ("f16", "bf16")
 
     def with_element(self, element: str) -> CType:
-        """As many lanes of another element."""
+        """The type with the same number of lanes and another element."""
         return CType(element, self.lanes)
 
     @property
     def mask(self) -> CType:
-        """The vector of integers that C compares such vectors to."""
+        """The type of a comparison of such vectors: integers of the same width."""
         return self.with_element(f"i{self.bits}")
 
 
 def literal(value: float | int, type: CType) -> Expression:
-    """A constant, exactly. Not a number has the sign and payload that the compiler gives it."""
+    """An exact literal; the compiler chooses the sign and payload of NaN."""
     if not type.is_float:
         return _integer(int(value), type)
     number = float(value)
@@ -133,7 +133,7 @@ def _float(number: float, element: str) -> str:
 
 
 def number_literal(attribute: Attribute, type: CType) -> Expression:
-    """The literal of an attribute that holds a number."""
+    """The literal of an integer or float attribute."""
     return literal(attribute.value, type)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The vector dialect in C: vectors of rank 1 that fit a register, as `split-vectors` makes them."""
+"""The vector dialect in C: vectors of rank 1 that fit a register, as `split-vectors` creates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _store(printer: Printer, op: Operation) -> None:
 
 
 def _masked_load(printer: Printer, op: Operation) -> None:
-    """The first elements of a vector; the other lanes are 0."""
+    """Load the first elements of a vector; the other lanes are 0."""
     memref, *indices, mask, _ = op.operands
     (result,) = op.results
     where = address(element_at(printer, memref, indices))
@@ -50,21 +50,21 @@ def _masked_store(printer: Printer, op: Operation) -> None:
 
 
 def _used_lanes(printer: Printer, op: Operation, mask: Value) -> int:
-    """How many lanes, the first ones, a mask keeps. Raises CompileError for another mask."""
+    """The number of leading lanes that a mask keeps. Raises CompileError for other masks."""
     if getattr(mask.owner, "name", "") != "vector.constant_mask":
         raise printer.error(op, "only a constant mask of the first lanes can be written in C")
     return int(DenseI64ArrayAttr(mask.owner.attributes["mask_dim_sizes"])[0])
 
 
 def _mask(printer: Printer, op: Operation) -> None:
-    """Nothing: what it masks says how many lanes there are."""
+    """Nothing: masked accesses take the number of lanes instead."""
 
 
 def _broadcast(printer: Printer, op: Operation) -> None:
-    """A scalar in every lane: a name for the scalar serves all its uses."""
+    """A splat; a variable for the scalar serves all uses."""
     (source,), (result,) = op.operands, op.results
     if printer.type_of(source).lanes:
-        raise printer.error(op, "a vector in every lane of another cannot be written in C")
+        raise printer.error(op, "vector.broadcast of a vector cannot be written in C")
     once = len(list(result.uses)) == 1
     scalar = printer.expression(source) if once else printer.atom(source)
     value = splat(printer.prelude, scalar, printer.type_of(result))
@@ -84,10 +84,10 @@ def _from_elements(printer: Printer, op: Operation) -> None:
 
 
 def _extract(printer: Printer, op: Operation) -> None:
-    """One lane, at a constant position."""
+    """A lane at a constant position."""
     positions = list(op.attributes["static_position"])
     if len(op.operands) != 1 or len(positions) != 1:
-        raise printer.error(op, "only a lane at a constant position can be taken in C")
+        raise printer.error(op, "vector.extract at a dynamic position cannot be written in C")
     vector = printer.atom(op.operands[0])
     lane = element(vector, Expression(str(positions[0])), reads=False)
     printer.define(op.results[0], lane, printer.hint(op.operands[0]))

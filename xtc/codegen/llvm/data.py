@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constant data, such as weights, as an object file to link beside the code that uses it."""
+"""Object files of constant data, such as weights, to link with the code that uses it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _HIDDEN = 1  # LLVMHiddenVisibility
 def data_object(symbols: Mapping[str, Content], machine: Machine, *, align: int = 64) -> bytes:
     """An object file that defines each symbol as constant bytes.
 
-    The symbols can be used by every object linked with it and are hidden from outside.
+    The symbols have hidden visibility: only objects linked with it can use them.
 
     Args:
-        symbols: name and content, in the order they will have in the object.
-        machine: what the object is for.
+        symbols: names and contents, in their order in the object.
+        machine: the machine of the object.
         align: the alignment of every symbol in bytes, a power of two up to 2^32.
 
     Raises:
-        UserError: an unknown machine, an empty name, or an alignment that does not exist.
+        UserError: an unknown machine, an empty name, or an invalid alignment.
     """
     _check(symbols, align)
 
@@ -43,7 +43,7 @@ def data_object(symbols: Mapping[str, Content], machine: Machine, *, align: int 
 
 
 def write_data_object(path: Path, symbols: Mapping[str, Content], machine: Machine) -> None:
-    """As `data_object`, to a file, and without copies of the contents where the format is known."""
+    """Like `data_object`, to a file, without copies of the contents if the format is ELF."""
     _check(symbols, 1)
     with path.open("wb") as file:
         if has_elf(machine):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constant data as an ELF object file, written content by content.
+"""ELF object files of constant data, written symbol by symbol.
 
-LLVM makes the same of data in other formats, but copies all of it several times on the way; the
-weights of a network are hundreds of megabytes. The format: Tool Interface Standard, Executable and
-Linking Format 1.2, with the 64-bit fields of the System V ABI, chapter 4.
+LLVM writes the same data in other formats, but copies all of it several times; the weights of a
+network are hundreds of megabytes. The format: Tool Interface Standard, Executable and Linking
+Format 1.2, with the 64-bit fields of the System V ABI, chapter 4.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def has_elf(machine: Machine) -> bool:
 
 @dataclass
 class Layout:
-    """Where symbols are in their section, one behind the other.
+    """The layout of consecutive symbols in their section.
 
     Attributes:
         align: the alignment of every symbol in bytes, a power of two.
-        size: bytes up to the end of the last symbol.
-        offsets: by symbol, in bytes.
+        size: the bytes up to the end of the last symbol.
+        offsets: the offset of each symbol in bytes.
     """
 
     align: int = 64
@@ -54,14 +54,14 @@ class Layout:
 
     @staticmethod
     def of(sizes: Mapping[str, int]) -> Layout:
-        """The layout of symbols of these sizes."""
+        """The layout of symbols with these sizes in bytes."""
         layout = Layout()
         for name, size in sizes.items():
             layout.add(name, size)
         return layout
 
     def add(self, name: str, size: int) -> int:
-        """The offset of one more symbol."""
+        """Append a symbol and return its offset."""
         offset = -(-self.size // self.align) * self.align
         entry = (len(self._names), _GLOBAL_OBJECT, _HIDDEN, 1, offset, size)
         self._table += _SYMBOL.pack(*entry)
@@ -72,13 +72,13 @@ class Layout:
 
     @property
     def tables(self) -> tuple[bytes, bytes]:
-        """The symbols of section 1, and their names."""
+        """The symbol table of section 1, and the string table."""
         return bytes(self._table), bytes(self._names)
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section's header; sizes in bytes."""
+    """A section header; sizes are in bytes."""
 
     name: str
     kind: int
@@ -91,14 +91,14 @@ class Section:
 def write_elf_data(
     file: BinaryIO, symbols: Mapping[str, Content], machine: Machine, *, align: int = 64
 ) -> None:
-    """Write an object that defines each symbol as constant bytes, hidden from outside.
+    """Write an object that defines each symbol as constant bytes with hidden visibility.
 
-    Each content is looked up once, when it is written. The same contents give the same bytes.
+    Each content is looked up once, when it is written. Output is deterministic.
 
     Args:
-        file: empty, open to write at any position.
-        symbols: name and content, in the order they will have in the object.
-        machine: what the object is for; see `has_elf`.
+        file: an empty file, writable and seekable.
+        symbols: names and contents, in their order in the object.
+        machine: the machine of the object; see `has_elf`.
         align: the alignment of every symbol in bytes, a power of two.
     """
     start = -(-HEADER.size // align) * align
@@ -113,9 +113,9 @@ def write_elf_data(
 def write_tables(
     file: BinaryIO, machine: Machine, layout: Layout, sections: list[Section], end: int
 ) -> None:
-    """Write the header of an object, and behind `end` its tables.
+    """Write the header of an object, and its tables after `end`.
 
-    `sections` are those with contents, which are in the file already; the first has the symbols.
+    `sections` are the sections already in the file; the first contains the symbols.
     """
     symbols, names = layout.tables
     texts = [section.name for section in sections]
@@ -137,7 +137,7 @@ def write_tables(
         location = (0, each.start, each.size, 0, 0, each.align, 0)
         rows.append((name(each.name), each.kind, each.flags, *location))
     rows += [
-        # All symbols but the first are global.
+        # All symbols except the first are global.
         (name(".symtab"), _SYMTAB, 0, 0, offsets[0], len(symbols), strings, 1, 8, _SYMBOL.size),
         (name(".strtab"), _STRTAB, 0, 0, offsets[1], len(names), 0, 0, 1, 0),
         (name(".shstrtab"), _STRTAB, 0, 0, offsets[2], len(titles), 0, 0, 1, 0),

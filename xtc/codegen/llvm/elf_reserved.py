@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constant data that a linker leaves room for, and that is written behind what it has linked.
+"""Constant data that the linker only reserves space for, appended to the linked library.
 
-A linker reads all of an object and writes it again, which takes longer than the code generation of
-a network with hundreds of megabytes of weights. It is shown a section without contents instead,
-as for memory that starts with zeros. Its library is small; the contents are appended to the file,
-and the segment of the section is updated with their location. The formats: Executable and Linking
-Format 1.2 with the 64-bit fields of the System V ABI, chapters 4 and 5.
+A linker copies all of an object, which takes longer than the code generation of a network with
+hundreds of megabytes of weights. It gets a section without contents instead, like zero-initialized
+memory, and writes a small library. The contents are then appended to the file, and the segment of
+the section is updated with their offset. The formats: Executable and Linking Format 1.2 with the
+64-bit fields of the System V ABI, chapters 4 and 5.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from xtc.codegen.llvm.machine import Machine
 
 _NAME = ".xtc.constants"
 _SPARE = struct.pack("<III4s", 4, 0, 1, b"xtc")
-"""An empty note, for whose entry in the table of segments there is no need."""
-_PAGE = 1 << 16  # the largest of x86-64 and AArch64
+"""An empty note, whose program header is spare."""
+_PAGE = 1 << 16  # the largest page size of x86-64 and AArch64
 _SEGMENT = struct.Struct("<IIQQQQQQ")
 _LOAD, _NOTE = 1, 4
 _READ = 4
 
 
 class UnknownLayoutError(Exception):
-    """The linker arranged the library in a way that leaves no room for contents; says how."""
+    """The linker's layout of the library does not permit appended contents; says why."""
 
 
 @dataclass(frozen=True)
 class _Segment:
-    """An entry of the table of segments, in the order of its fields."""
+    """A program header, with its fields in order."""
 
     kind: int
     flags: int
@@ -48,7 +48,7 @@ class _Segment:
 
 
 def reserve_data(path: Path, sizes: Mapping[str, int], machine: Machine) -> None:
-    """Write an object that has room for each symbol, of `sizes` in bytes, hidden from outside."""
+    """Write an object that reserves space for each symbol, in bytes, with hidden visibility."""
     layout = Layout.of(sizes)
     room = Section(
         _NAME, elf_data.NOBITS, elf_data.ALLOC | elf_data.WRITE, HEADER.size, layout.size, _PAGE
@@ -61,10 +61,10 @@ def reserve_data(path: Path, sizes: Mapping[str, int], machine: Machine) -> None
 
 
 def append_data(library: Path, sizes: Mapping[str, int], contents: Mapping[str, Content]) -> None:
-    """Append what `reserve_data` made room for; the library then has it as constants.
+    """Append the contents of the symbols that `reserve_data` reserved space for, as constants.
 
-    Each content is looked up once, when it is written. Raises UnknownLayoutError before anything is
-    written.
+    Each content is looked up once, when it is written. Raises UnknownLayoutError before it writes
+    anything.
     """
     layout = Layout.of(sizes)
     with library.open("r+b") as file:
@@ -88,13 +88,13 @@ def append_data(library: Path, sizes: Mapping[str, int], contents: Mapping[str, 
 
 
 def _section(file: BinaryIO, header: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-    """Where the header of our section is in the file, and its fields."""
+    """The file offset of the header of `_NAME`, and its fields."""
     start, size, count, strings = header[6], *header[11:14]
     file.seek(start)
     table = file.read(size * count)
     rows = list(SECTION.iter_unpack(table))
     if size != SECTION.size or strings >= len(rows):
-        raise UnknownLayoutError("it has no names of sections")
+        raise UnknownLayoutError("it has no section names")
     file.seek(rows[strings][4])
     names = file.read(rows[strings][5])
     wanted = names.find(b"\0" + _NAME.encode() + b"\0") + 1
@@ -113,7 +113,7 @@ def _segments(file: BinaryIO, header: tuple[int, ...]) -> list[_Segment]:
 def _with_contents(
     segments: list[_Segment], address: int, size: int, offset: int
 ) -> list[_Segment]:
-    """The segments, `size` bytes at an address among them read from an offset of the file."""
+    """The segments, with `size` bytes at `address` loaded from an offset of the file."""
     around = [
         number
         for number, each in enumerate(segments)
@@ -130,6 +130,6 @@ def _with_contents(
     if len(found) > len(segments):
         spare = next((each for each in found if each.kind == _NOTE), None)
         if spare is None:
-            raise UnknownLayoutError("no entry of its table of segments is free")
+            raise UnknownLayoutError("it has no spare program header")
         found.remove(spare)
     return found

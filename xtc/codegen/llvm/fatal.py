@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LLVM's fatal errors as exceptions.
+"""Turns LLVM's fatal errors into exceptions.
 
 Some IR that verifies has no machine code (an intrinsic that the processor lacks, a scalable vector
-without scalable registers). LLVM then calls its fatal error handler and, should that return, ends
-the process. So LLVM runs on a separate thread, and a handler that is called there hands the
-reason to the waiting caller and never returns: the thread and its LLVM objects stay, asleep, for
-the rest of the process. What LLVM merely asserts still ends the process.
+without scalable registers). LLVM then calls its fatal error handler and, if that returns, aborts
+the process. Therefore LLVM runs on a separate thread, whose handler passes the reason to the
+waiting caller and never returns: the thread sleeps, with its LLVM objects, for the rest of the
+process. A failed assertion in LLVM still aborts the process.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from xtc.core.errors import CompileError
 
 T = TypeVar("T")
 
-_running: dict[int, tuple[Future[Any], str]] = {}  # by the identity of the thread
+_running: dict[int, tuple[Future[Any], str]] = {}  # by thread identity
 _install_lock = threading.Lock()
 
 
 def guarded(function: Callable[[], T], what: str) -> T:
-    """The result of `function`, which may call LLVM; its exceptions are passed on.
+    """The result of `function`, which may call LLVM; propagates its exceptions.
 
     Raises:
-        CompileError: LLVM gave up; `what` names what it was working on.
+        CompileError: a fatal error of LLVM; `what` describes the code in the message.
     """
     with _install_lock:
         _install()
@@ -41,8 +41,8 @@ def guarded(function: Callable[[], T], what: str) -> T:
         result = future.result()
     finally:
         if not future.cancel():
-            wait([future])  # an interrupt must not leave LLVM at work behind the caller's back
-    thread.join()  # who counts the process's threads finds none of ours
+            wait([future])  # after an interrupt, LLVM must not run on in the background
+    thread.join()  # no thread of ours remains when the call returns
     return result
 
 
@@ -64,12 +64,12 @@ def _run(function: Callable[[], T], what: str, future: Future[T]) -> None:
 def _on_fatal_error(reason: bytes) -> None:
     text = reason.decode(errors="replace")
     identity = threading.get_ident()
-    if identity not in _running:  # another user of LLVM: what happens without a handler
+    if identity not in _running:  # for another user of LLVM, act as if there were no handler
         sys.stderr.write(f"LLVM ERROR: {text}\n")
         sys.stderr.flush()
         return
     future, what = _running[identity]
-    future.set_exception(CompileError(f"LLVM has no machine code for {what}", notes=[text]))
+    future.set_exception(CompileError(f"LLVM cannot generate code for {what}", notes=[text]))
     while True:
         threading.Event().wait()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Object files loaded into this process without a linker, by LLVM's ORC."""
+"""Loads object files into this process without a linker, by LLVM's ORC JIT."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from xtc.codegen.llvm.target_machine import initialise
 from xtc.core.closing import Closing
 from xtc.core.errors import CompileError, UserError
 
-# Python loads these for itself alone, so that looking in the process does not find them. libgcc_s
-# has the conversions that a processor lacks (__truncsfhf2, __extendhfsf2 and their kin).
+# Python loads these with local visibility, so that a lookup in the process does not find them.
+# libgcc_s has the conversions that a processor lacks (such as __truncsfhf2 and __extendhfsf2).
 _RUNTIME_LIBRARIES = (b"libm.so.6", b"libgcc_s.so.1") if sys.platform == "linux" else ()
 
 
 class LoadedObjects(Closing):
-    """Host code in memory; a context manager. Addresses are dead after `close`.
+    """Host code in memory; a context manager. Addresses are invalid after `close`.
 
-    The code may use symbols of the objects, of the process, of the mathematics library and of
-    libgcc. Constructors and thread-local variables are not supported. Thread-safe.
+    The code may use symbols of the objects, of the process, of libm and of libgcc. Constructors and
+    thread-local variables are not supported. Thread-safe.
 
     Args:
-        objects: the content of object files for this process's machine.
+        objects: the contents of object files for this process's machine.
 
     Raises:
-        CompileError: an object is not for this machine, or defines a symbol a second time.
+        CompileError: an object is for another machine, or a symbol has two definitions.
     """
 
     def __init__(self, objects: Sequence[bytes]) -> None:
-        self._objects = tuple(objects)  # LLVM reads them when the first symbol is looked up
+        self._objects = tuple(objects)  # LLVM reads them at the first symbol lookup
         self._lock = threading.Lock()
         self._said: list[str] = []
         self._reporter = ERROR_REPORTER(self._report)
@@ -50,21 +50,21 @@ class LoadedObjects(Closing):
             raise
 
     def address(self, symbol: str) -> int:
-        """Where a function or a constant is in memory.
+        """The address of a function or a constant.
 
         Raises:
-            CompileError: no object defines it, or something it uses is defined nowhere.
+            CompileError: it, or a symbol that it uses, is undefined.
             UserError: the objects are closed.
         """
         with self._lock:
             if self._jit is None:
-                raise UserError(f"the objects that hold '{symbol}' are closed")
+                raise UserError(f"the objects of '{symbol}' are closed")
             if symbol not in self._addresses:
                 self._addresses[symbol] = self._look_up(self._jit, symbol)
             return self._addresses[symbol]
 
     def close(self) -> None:
-        """Free the code; nothing happens the second time."""
+        """Free the code; idempotent."""
         with self._lock:
             if self._jit is not None:
                 take_error(llvm().LLVMOrcDisposeLLJIT(self._jit))
@@ -98,7 +98,7 @@ class LoadedObjects(Closing):
 
 
 def _new_jit(reporter: object) -> c_void_p:
-    """An empty ORC JIT that finds the runtime libraries and reports to `reporter`."""
+    """An empty ORC JIT that searches the runtime libraries and reports errors to `reporter`."""
     initialise(Machine.host().triple)
     lib = llvm()
     jit = c_void_p()
@@ -115,13 +115,13 @@ def _new_jit(reporter: object) -> c_void_p:
                 byref(generator), name, prefix, None, None
             )
         )
-        if not absent:  # a musl system has neither; what is then missing is said at look-up
+        if not absent:  # musl has neither library; a lookup reports the missing symbols
             lib.LLVMOrcJITDylibAddGenerator(library, generator)
     return jit
 
 
 def _check_loadable(content: bytes) -> None:
-    """LLVM would load code for another machine and leave it to the processor to trap."""
+    """Raise CompileError for an object of another machine, which LLVM would load."""
     if _signature(content) != _host_signature():
         raise CompileError(f"an object is not for this machine, {Machine.host().triple}")
 
@@ -132,5 +132,5 @@ def _host_signature() -> bytes:
 
 
 def _signature(content: bytes) -> bytes:
-    """Format, class, byte order, file type and machine: of ELF those, of Mach-O the like."""
+    """The bytes with format, class, byte order, file type and machine of ELF or Mach-O."""
     return content[:6] + content[16:20] if content[:4] == b"\x7fELF" else content[:8]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Object files, or C sources, to a shared library, by the C compiler's driver."""
+"""Links object files, or compiles C sources, to a shared library with the C compiler's driver."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from xtc.system import tool
 _log = logging.getLogger(__name__)
 
 _LARGE = 1 << 20
-"""Bytes of constants that a linker had better not copy."""
+"""The size in bytes from which constants are appended instead of linked."""
 
 
 @dataclass(frozen=True)
 class Constants:
-    """Contents by symbol, each looked up once, and their sizes in bytes."""
+    """Constants by symbol: contents, each looked up once, and sizes in bytes."""
 
     contents: Mapping[str, Content]
     sizes: Mapping[str, int]
@@ -44,21 +44,21 @@ def link_shared(
     libraries: Sequence[str] = ("m",),
     constants: Constants | None = None,
 ) -> None:
-    """Link object files into a shared library, which appears whole or not at all.
+    """Link object files into a shared library, which appears atomically.
 
-    The compiler is the knob XTC_CC, a command with or without arguments. Symbols that neither the
-    objects nor the libraries define stay open until the library is loaded.
+    The compiler is the command of the knob XTC_CC, with or without arguments. Symbols that neither
+    the objects nor the libraries define remain undefined until the library is loaded.
 
     Args:
         objects: object files, or their contents.
         output: the library's path; its folder exists, a file of that name is replaced.
-        machine: what the objects are for.
-        libraries: what to link against, named as after the compiler's `-l`.
-        constants: data that the objects use, hidden from outside.
+        machine: the machine of the objects.
+        libraries: the libraries to link against, as named after the compiler's `-l`.
+        constants: data that the objects use, with hidden visibility.
 
     Raises:
         UserError: the output's folder does not exist, or XTC_CC is not a command.
-        ToolError: the compiler is missing or failed, with its own words.
+        ToolError: the compiler is missing or failed; with its output.
     """
     if not output.parent.is_dir():
         raise UserError(f"the folder of the shared library {output} does not exist")
@@ -82,7 +82,7 @@ def _link_around(
     machine: Machine,
     constants: Constants,
 ) -> bool:
-    """Link, and append the constants; False if they are few, or cannot be appended."""
+    """Link, and append the constants; False if they are small or cannot be appended."""
     if sum(constants.sizes.values()) < _LARGE or not has_elf(machine):
         return False
     reserved = linked.with_name("reserved.o")
@@ -97,7 +97,7 @@ def _link_around(
 
 
 def _file(path: Path, content: bytes | Path) -> Path:
-    """The file of an object, which `path` is if there is none yet."""
+    """The file of an object; contents are written to `path`."""
     if isinstance(content, Path):
         return content
     path.write_bytes(content)
@@ -107,16 +107,16 @@ def _file(path: Path, content: bytes | Path) -> Path:
 def compile_shared(
     sources: Sequence[Path], output: Path, machine: Machine, *, flags: Sequence[str] = ()
 ) -> None:
-    """Compile C files into a shared library, which appears whole or not at all.
+    """Compile C files into a shared library, which appears atomically.
 
     Args:
-        sources: the files.
+        sources: the C files.
         output: the library's path; its folder exists, a file of that name is replaced.
-        machine: the machine of XTC_CC, which its arguments must select.
+        machine: the machine that the arguments of XTC_CC must select.
         flags: compiler flags in addition to those for a shared library.
 
     Raises:
-        ToolError: the compiler is missing or failed, with its own words.
+        ToolError: the compiler is missing or failed; with its output.
     """
     with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as folder:
         compiled = Path(folder, output.name)
@@ -126,9 +126,9 @@ def compile_shared(
 
 
 def linker_version() -> str:
-    """The linking command and the first line it says of its version, once asked in a process.
+    """The link command and the first line of its version output; cached.
 
-    Only the command where it is missing or says nothing. Raises UserError as `link_shared` does.
+    Only the command if it is missing or prints no version. Raises UserError like `link_shared`.
     """
     command = cc.command()
     try:
@@ -148,7 +148,7 @@ def _version_of(command: tuple[str, ...]) -> str:
 def _link(objects: list[Path], linked: Path, machine: Machine, libraries: Sequence[str]) -> None:
     flags = [f"-l{library}" for library in libraries]
     if split(machine.triple).system == "linux":
-        # Many drivers ask for a hash of the whole file, which takes as long as all else.
+        # Many drivers request a hash of the whole file, which doubles the time of a link.
         flags.append("-Wl,--build-id=none")
     _run_compiler([*map(str, objects), *flags], linked, machine, f"linking {linked.name}")
 

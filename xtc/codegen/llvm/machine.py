@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine that code is generated for: triple, processor and features, checked against LLVM."""
+"""The machine to generate code for: triple, processor and features, checked against LLVM."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from xtc.codegen.llvm.capi import llvm, take_string
 from xtc.codegen.llvm.target_machine import layout_of
 from xtc.codegen.llvm.triple import normalise, split
 
-# The same architecture under two names, or the same operating system.
+# Synonyms of architectures and of operating systems.
 _SYNONYMS = {"arm64": "aarch64", "amd64": "x86_64", "darwin": "macosx", "macos": "macosx"}
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What code is generated for.
+    """A machine to generate code for.
 
     Attributes:
-        triple: LLVM's normal form, as "x86_64-unknown-linux-gnu".
-        cpu: LLVM's name of the processor, as "znver5"; "" for the architecture's generic one.
-        features: what is added to and taken from the processor, in LLVM's syntax, as
+        triple: the normalised triple, such as "x86_64-unknown-linux-gnu".
+        cpu: LLVM's name of the processor, such as "znver5"; "" for the architecture's generic one.
+        features: features added to and removed from the processor's, in LLVM's syntax, such as
             "+avx2,-avx512f".
     """
 
@@ -32,22 +32,22 @@ class Machine:
 
     @staticmethod
     def host() -> Machine:
-        """This process's machine, with every feature its processor has."""
+        """This process's machine, with all features of its processor."""
         return _host()
 
     @staticmethod
     def of(
         triple: str | None = None, cpu: str | None = None, features: str | None = None
     ) -> Machine:
-        """A checked machine; what is None is filled in.
+        """A checked machine, with defaults for None.
 
-        A missing triple is the host's. On the host's triple a missing `cpu` is the host's, and then
-        `features` are added to those that were detected; missing `features` are the detected ones
-        where `cpu` is the host's. Everything else that is missing is generic.
+        The default triple is the host's. With the host's triple, the default `cpu` is the host's,
+        and `features` are then added to the detected features. The default `features` are the
+        detected ones if `cpu` is the host's. All other defaults are generic.
 
         Raises:
-            UserError: a triple, a processor or a feature that LLVM does not know, or a
-                combination for which it generates no code.
+            UserError: LLVM does not know the triple, the processor or a feature, or generates no
+                code for their combination.
         """
         host = Machine.host()
         chosen = host.triple if triple is None else normalise(triple)
@@ -64,7 +64,7 @@ class Machine:
         return machine
 
     def check(self) -> None:
-        """Raise UserError unless LLVM generates code for this machine; looked up only once."""
+        """Raise UserError unless LLVM generates code for this machine; checked only once."""
         if self != Machine.host():
             processors.check(self.triple, self.cpu, self.features)
 
@@ -72,8 +72,8 @@ class Machine:
     def is_host(self) -> bool:
         """Whether an object for this machine can be loaded in this process.
 
-        Architecture, operating system and data layout are those of the host; whether the host's
-        processor has the machine's features is not asked.
+        Compares architecture, operating system and data layout with the host's, not the features
+        of the processor.
         """
         return _platform(self.triple) == _platform(Machine.host().triple)
 
@@ -84,7 +84,7 @@ class Machine:
 
     @property
     def data_layout(self) -> str:
-        """LLVM's data layout string."""
+        """The LLVM data layout string."""
         return layout_of(self.triple).text
 
 

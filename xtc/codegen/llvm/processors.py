@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether LLVM knows a processor and its features, asked of the llc of the same LLVM.
+"""Checks whether LLVM knows a processor and its features, with llc of the same LLVM.
 
-LLVM's C API has no list of processors, prints what it does not know on standard error, and ends
-the process for some combinations (a 32-bit processor for 64-bit code, a PTX version too old for
-the chip). So a machine is first tried on a small function by a child process, once.
+LLVM's C API has no list of processors, reports unknown names only on standard error, and aborts the
+process for some combinations (a 32-bit processor for 64-bit code, a PTX version too old for the
+chip). Therefore a child process first compiles a small function for each machine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from xtc.codegen.llvm.capi import package_file
 from xtc.core.errors import ToolError, UserError, did_you_mean
 from xtc.system import tool
 
-# Loads, vector arithmetic and stores: what makes a code generator look at its features.
+# Loads, vector arithmetic and stores, whose code generation depends on the features.
 _PROBE = """\
 define void @probe(ptr %a) {
   %x = load <8 x float>, ptr %a
@@ -31,10 +31,10 @@ _NAME_LINE = re.compile(r"^  (\S+)\s+- ", re.MULTILINE)
 
 @functools.lru_cache(maxsize=1024)
 def check(triple: str, cpu: str, features: str) -> None:
-    """Look the names up and have LLVM generate code; free after the first time for one machine.
+    """Look up the names and generate code for a probe; cached for each machine.
 
     Raises:
-        UserError: a processor or a feature that LLVM does not know, or a combination it refuses.
+        UserError: LLVM does not know the processor or a feature, or rejects their combination.
     """
     processors, known = _names(triple)
     if cpu and cpu not in processors:
@@ -49,7 +49,7 @@ def check(triple: str, cpu: str, features: str) -> None:
 def _check_feature(feature: str, known: Collection[str], triple: str) -> None:
     if feature[0] not in "+-":
         raise UserError(
-            f"the feature '{feature}' says neither to add nor to remove it",
+            f"the feature '{feature}' begins with neither + nor -",
             hints=[f"write '+{feature}' or '-{feature}'"],
         )
     name = feature[1:]
@@ -78,7 +78,7 @@ def _names(triple: str) -> tuple[frozenset[str], frozenset[str]]:
 def _llc(triple: str, *arguments: str) -> tool.CompletedTool:
     return tool.run(
         [package_file("bin", "llc"), f"-mtriple={triple}", *arguments],
-        what=f"asking LLVM about {triple}",
+        what=f"querying LLVM about {triple}",
         install_hint=_INSTALL,
         timeout=60,
         input=_PROBE,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LLVM's target machine objects, made for the span of a `with`; their families made ready first."""
+"""Context managers for LLVM's target machine objects, and initialisation of target families."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xtc.core.errors import UserError
 _RELOCATION_STATIC, _RELOCATION_PIC = 1, 2
 _CODE_MODEL_DEFAULT = 0
 
-# Inline assembly in a module needs the assembler; PTX is text to the end.
+# Inline assembly in a module needs the assembler; PTX has no object format.
 _WITH_ASSEMBLER = ("X86", "AArch64", "ARM")
 
 _initialised: set[str] = set()
@@ -25,7 +25,7 @@ _lock = threading.Lock()
 
 
 class Layout(NamedTuple):
-    """How a triple lays out data: the width of a pointer and LLVM's data layout string."""
+    """The data layout of a triple: the pointer width in bits and LLVM's data layout string."""
 
     pointer_bits: int
     text: str
@@ -37,9 +37,9 @@ def target_machine(
 ) -> Iterator[int]:
     """A target machine for code generation level `opt` (0 to 3).
 
-    Its code is position-independent, or `static`: linked for fixed addresses.
+    Its code is position-independent, or linked at fixed addresses if `static`.
 
-    The processor and the features must have been checked: LLVM only prints what it ignores.
+    The processor and the features must be checked before: LLVM only warns of unknown ones.
     """
     lib = llvm()
     handle = lib.LLVMCreateTargetMachine(
@@ -70,7 +70,7 @@ def target_data(handle: int) -> Iterator[int]:
 
 @functools.lru_cache(maxsize=256)
 def layout_of(triple: str) -> Layout:
-    """The data layout of a triple; the processor has no say in it. Raises UserError if unknown."""
+    """The data layout of a triple, for any processor. Raises UserError if it is unknown."""
     lib = llvm()
     with target_machine(triple, "", "", 0) as machine, target_data(machine) as layout:
         text = take_string(lib.LLVMCopyStringRepOfTargetData(layout))
@@ -78,7 +78,7 @@ def layout_of(triple: str) -> Layout:
 
 
 def initialise(triple: str) -> None:
-    """Make the target family of a triple ready. Raises UserError if the triple is unknown."""
+    """Initialise the target family of a triple. Raises UserError if the triple is unknown."""
     family = FAMILY_OF[split(normalise(triple)).architecture]
     with _lock:
         if family in _initialised:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Target triples: put in LLVM's normal form and checked word by word.
+"""Target triples: normalisation and a check of each component.
 
-LLVM takes any word for an operating system or an environment and quietly generates code for an
-unknown one; here such a word is the user's mistake.
+LLVM accepts any operating system or environment and silently generates code for an unknown one;
+here an unknown component is a user error.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ENVIRONMENTS = (
 
 
 class Triple(NamedTuple):
-    """The words of a normal triple; "" for one left out, versions cut off."""
+    """The components of a normalised triple without versions; "" if omitted."""
 
     architecture: str
     vendor: str
@@ -53,16 +53,16 @@ class Triple(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def normalise(triple: str) -> str:
-    """LLVM's normal form of `triple`: "x86_64-linux-gnu" becomes "x86_64-unknown-linux-gnu".
+    """The triple normalised by LLVM: "x86_64-linux-gnu" becomes "x86_64-unknown-linux-gnu".
 
     Raises:
-        UserError: an architecture LLVM was not built for, or an unknown vendor, operating
-            system or environment.
+        UserError: LLVM was not built for the architecture, or the vendor, operating system or
+            environment is unknown.
     """
     normal = take_string(llvm().LLVMNormalizeTargetTriple(triple.encode()))
     words = split(normal)
     _check(words.architecture, "architecture", FAMILY_OF, triple)
-    # LLVM moves a word that it does not know to the vendor's place.
+    # LLVM moves an unknown component to the vendor.
     _check(words.vendor, "vendor or operating system", (*_VENDORS, *_SYSTEMS), triple)
     _check(words.system, "operating system", _SYSTEMS, triple)
     _check(words.environment, "environment", _ENVIRONMENTS, triple)
@@ -70,7 +70,7 @@ def normalise(triple: str) -> str:
 
 
 def split(normal: str) -> Triple:
-    """The words of a normal triple."""
+    """The components of a normalised triple."""
     architecture, vendor, system, environment, *_ = [*normal.split("-"), "", "", ""]
     return Triple(architecture, vendor, _unversioned(system), _unversioned(environment))
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Analyses of IR that change nothing: contractions, indices, effects, views."""
+"""Analyses, which do not change the IR: contractions, indices, effects, views."""

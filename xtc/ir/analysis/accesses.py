@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and writes of buffers: what they touch, and whether two of them can touch the same."""
+"""Loads and stores of buffers: the elements that they access, and whether two may alias."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ READS = ("memref.load", "vector.load", "vector.maskedload", "vector.transfer_rea
 WRITES = ("memref.store", "vector.store", "vector.maskedstore", "vector.transfer_write")
 _MASKED = ("vector.maskedload", "vector.maskedstore")
 _BUFFERS = {**dict.fromkeys(WRITES, 1), **dict.fromkeys((*READS, *_MASKED), 0)}
-"""Which operand is the buffer."""
+"""The number of the buffer operand."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Access:
 
     @staticmethod
     def of(op: Operation) -> Access | None:
-        """The access an operation makes; None for one of another kind.
+        """The access that an operation performs; None for other operations.
 
-        Nor for transfers with a mask, beyond bounds, or of anything but neighbouring elements.
+        Also None for a transfer that is masked, may be out of bounds, or is not contiguous.
         """
         operand = _BUFFERS.get(op.name)
         if operand is None:
@@ -60,52 +60,52 @@ class Access:
 
     @property
     def value(self) -> Value:
-        """What is read or written."""
+        """The value that is read or written."""
         return self.op.results[0] if self.op.name in READS else self.op.operands[self.value_number]
 
     @property
     def value_number(self) -> int:
-        """Which operand a write writes."""
+        """The number of the operand that a write stores."""
         return len(self.op.operands) - 1 if self.op.name in _MASKED else 0
 
     @property
     def mask(self) -> tuple[Value, ...]:
-        """The mask of its lanes, where it has one."""
+        """The mask of its lanes, if it is masked."""
         return (self.op.operands[len(self.indices) + 1],) if self.op.name in _MASKED else ()
 
     @property
     def is_write(self) -> bool:
-        """Whether it writes."""
+        """Whether it is a write."""
         return self.op.name in WRITES
 
     @cached_property
     def lanes(self) -> int:
-        """How many elements it touches."""
+        """The number of elements it accesses."""
         type = self.value.type
         return VectorType(type).shape[0] if isinstance(type, VectorType) else 1
 
     @cached_property
     def subscripts(self) -> tuple[Sum, ...]:
-        """Its indices as sums."""
+        """Its indices as linear sums."""
         return tuple(map(sum_of, self.indices))
 
     @cached_property
     def walked(self) -> int:
-        """The dimension along which the elements of a vector are neighbours."""
+        """The dimension along which the elements of a vector are contiguous."""
         shape = MemRefType(self.memref.type).shape
         return max((dim for dim, size in enumerate(shape) if size != 1), default=0)
 
     @cached_property
     def location(self) -> tuple[object, ...]:
-        """Equal where two accesses touch exactly the same elements, in the same way."""
+        """Equal for two accesses of exactly the same elements with the same type and mask."""
         return (self.memref, self.indices, self.mask, self.value.type)
 
     def same_location(self, other: Access) -> bool:
-        """Whether both touch exactly the same elements."""
+        """Whether both access exactly the same elements."""
         return self.location == other.location
 
     def is_apart(self, other: Access) -> bool:
-        """Whether the two cannot touch the same element."""
+        """Whether the two cannot access a common element."""
         if self.memref != other.memref:
             return are_distinct(self.memref, other.memref)
         lanes = max(self.lanes, other.lanes)
@@ -117,7 +117,7 @@ class Access:
 
 
 def _is_plain(op: Operation, end: int) -> bool:
-    """Whether a transfer is of one row of neighbours that are all there; `end`: of its indices."""
+    """Whether a transfer is contiguous and in bounds; its index operands stop before `end`."""
     is_read = op.name in READS
     vector = VectorType((op.results[0] if is_read else op.operands[0]).type)
     bounds = [BoolAttr(bound).value for bound in ArrayAttr(op.attributes["in_bounds"])]
@@ -148,7 +148,7 @@ def _is_global(value: Value) -> bool:
 
 
 def _producer(value: Value) -> str:
-    """The name of the operation; what a get_global has under `name` is that of its global."""
+    """The producer's operation name; the attribute `name` of a get_global names its global."""
     return str(value.owner.operation.name)
 
 
@@ -158,7 +158,7 @@ def _same_global(a: Value, b: Value) -> bool:
 
 @dataclass
 class Sum:
-    """A sum of values with constant factors, and a constant."""
+    """A linear sum: values with constant factors, and a constant."""
 
     terms: dict[Value, int] = field(default_factory=dict)
     constant: int = 0
@@ -171,8 +171,8 @@ class Sum:
 
 
 def _distance(a: Sum, b: Sum) -> int | None:
-    """`a - b` where it is a constant."""
-    if a.terms != b.terms:  # compared first: pairs are many, and nearly all have equal terms
+    """`a - b` if it is a constant, else None."""
+    if a.terms != b.terms:  # compared first, as nearly all of the many pairs have equal terms
         difference = Sum().add(a).add(b, -1)
         if any(difference.terms.values()):
             return None
@@ -180,7 +180,7 @@ def _distance(a: Sum, b: Sum) -> int | None:
 
 
 def sum_of(value: Value) -> Sum:
-    """An address or index as a linear sum of values."""
+    """The linear sum of values that an address or index is."""
     if isinstance(value, OpResult):
         op = value.owner
         if op.name == "arith.constant":
@@ -197,7 +197,7 @@ def sum_of(value: Value) -> Sum:
 def _sum_of_expression(
     expression: AffineExpr, dims: list[Value], symbols: list[Value]
 ) -> Sum | None:
-    """None if the expression divides."""
+    """None if the expression is not linear."""
     if isinstance(expression, AffineConstantExpr):
         return Sum({}, expression.value)
     if isinstance(expression, AffineDimExpr):

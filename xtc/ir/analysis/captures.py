@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values that an operation's body uses from outside, for moving it to another function."""
+"""The values that an operation's body captures, for outlining it into a function."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from xtc.ir.mlir import (
     all_operations,
 )
 
-# Free to repeat inside the function, where what they say is then known.
+# Cheap to clone into the function, where their types and values are then known.
 _REPEATED = (
     "arith.constant",
     "memref.cast",
@@ -33,15 +33,15 @@ _REPEATED = (
     "ub.poison",
 )
 _ALLOCATIONS = ("memref.alloc", "memref.alloca")
-_CONSTANTS = ("memref.get_global",)  # never written, so that other readers do not matter
+_CONSTANTS = ("memref.get_global",)  # never written, so other readers do not matter
 _DYNAMIC = -(2**63)
 
 
 def captured(body: Operation, *, constants: bool = False) -> list[Value]:
-    """Values that a function with this body needs as arguments; the rest it computes from them.
+    """The values that a function with this body takes as arguments; it rematerializes the others.
 
-    With `constants` those in memory are arguments too. Raises CompileError for a buffer whose type
-    does not say all but its address.
+    With `constants`, constants in memory are arguments too. Raises CompileError for a buffer whose
+    sizes, strides or offset are dynamic.
     """
     values: list[Value] = []
     passed = _ALLOCATIONS + _CONSTANTS if constants else _ALLOCATIONS
@@ -53,7 +53,7 @@ def captured(body: Operation, *, constants: bool = False) -> list[Value]:
 
 
 def redirect(body: Operation, values: Sequence[Value], arguments: Sequence[Value]) -> None:
-    """Let `body` use arguments in place of captured values; at the current insertion point."""
+    """Replace the captured values in `body` with arguments; clones at the insertion point."""
     known = dict(zip(values, arguments, strict=True))
     for op, position, value in list(_outer_uses(body)):
         op.operands[position] = _repeated(value, known)
@@ -62,16 +62,16 @@ def redirect(body: Operation, values: Sequence[Value], arguments: Sequence[Value
 def argument_attributes(
     values: Sequence[Value], alignments: Mapping[str, Attribute] = MappingProxyType({})
 ) -> list[DictAttr]:
-    """For each value: that no other reaches its memory, and how that is aligned.
+    """The argument attributes of each value: no aliasing, and the alignment of its memory.
 
-    `alignments` has those of constants in memory, by symbol.
+    `alignments` maps the symbols of constants in memory to their alignment.
     """
     apart = all(_is_apart(value) for value in values if isinstance(value.type, MemRefType))
     return [DictAttr.get(_attributes(value, apart, alignments)) for value in values]
 
 
 def _outer_uses(body: Operation) -> Iterator[tuple[Operation, int, Value]]:
-    """Operations inside, with places of the operands that are defined outside."""
+    """The inner operations, with the numbers and values of operands defined outside."""
     inside: dict[Value, bool] = {}
     for op in all_operations(body):
         if op != body:
@@ -99,7 +99,7 @@ def _add(value: Value, values: list[Value], passed: Sequence[str]) -> None:
 
 
 def _repeated(value: Value, known: dict[Value, Value]) -> Value:
-    """The value inside that corresponds to `value`; its producer is cloned on first use."""
+    """The inner value that corresponds to `value`; clones its producer on first use."""
     if value not in known:
         operands = [_repeated(operand, known) for operand in value.owner.operands]
         copy = value.owner.clone()
@@ -116,27 +116,27 @@ def _check_passable(value: Value) -> None:
     strides, offset = type.get_strides_and_offset() if type.has_static_shape else ([], _DYNAMIC)
     if _DYNAMIC in (*strides, offset):
         raise CompileError(
-            f"a parallel loop uses a {type}: its size or strides are known only at run time",
+            f"a parallel loop uses a {type}, whose sizes, strides or offset are dynamic",
             where=str(value.location),
         )
 
 
 def _is_apart(value: Value) -> bool:
-    """Whether the value is the only way to its memory, views of it aside."""
+    """Whether only the value and its views reach its memory."""
     if isinstance(value, OpResult):
         return value.owner.operation.name in _ALLOCATIONS + _CONSTANTS
     return "llvm.noalias" in _given_attributes(BlockArgument(value))
 
 
 def _found(attributes: DictAttr | dict[str, Attribute], name: str) -> Attribute | None:
-    """An attribute, or None; `get` of a DictAttr makes another one."""
+    """An attribute, or None; `DictAttr.get` is a constructor, not a lookup."""
     if name not in attributes:
         return None
     return attributes[name]
 
 
 def _given_attributes(argument: BlockArgument) -> DictAttr | dict[str, Attribute]:
-    """The attributes of a function's argument; none for another block's."""
+    """The attributes of a function argument; empty for other block arguments."""
     function = argument.owner.owner.operation
     if function.name != "func.func" or "arg_attrs" not in function.attributes:
         return {}

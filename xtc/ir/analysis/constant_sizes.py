@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How large the constants of a program are."""
+"""The size of a program's constants."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.ir.mlir import IntegerAttr, MemRefType, Operation
 
 
 def constant_bytes(module: Operation) -> int:
-    """The size of all constants of a module, or of the program that it is a part of."""
+    """The bytes of all constants of a module, or of the program that it is a part of."""
     if CONSTANT_BYTES in module.attributes:
         return int(IntegerAttr(module.attributes[CONSTANT_BYTES]).value)
     ops = (op.operation for op in module.regions[0].blocks[0].operations)
@@ -20,6 +20,6 @@ def constant_bytes(module: Operation) -> int:
 
 
 def type_bytes(type: MemRefType) -> int:
-    """The size of a buffer's elements."""
+    """The bytes of a buffer's elements."""
     elements: int = math.prod(type.shape)
     return elements * type_bits(type) // 8

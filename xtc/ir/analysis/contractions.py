@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contractions, convolutions among them: the roles of their loops, and what their bodies compute.
+"""Contractions, which include convolutions: the roles of their loops, and their bodies.
 
 A contraction is `c[batch, m, n] += a[batch, m, k] * b[batch, k, n]`, with any number of loops in
-each role. MLIR infers the roles from index maps. An index that several loops walk, like those of a
-convolution's image, counts as an index of each of its loops: the pixels of a convolution are then
-m, its filters n, and the window with the input channels k; the channels of a depthwise convolution
-are batch.
+each role. MLIR infers the roles from the indexing maps. An index over several loops, like those of
+a convolution's image, counts as an index of each of them. The pixels of a convolution are then m,
+its filters n, its window and input channels k; the channels of a depthwise convolution are batch.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ class Roles:
     """The loops of a contraction by role, each outermost first.
 
     Attributes:
-        batch: loops that both operands and the result have.
-        m: loops that operand a and the result have.
-        n: loops that operand b and the result have.
-        k: loops that both operands have, and the result has not: the reduction.
+        batch: loops that index both operands and the result.
+        m: loops that index operand a and the result.
+        n: loops that index operand b and the result.
+        k: loops that index both operands but not the result: the reduction.
     """
 
     batch: tuple[int, ...]
@@ -59,8 +58,8 @@ class Contraction:
     Attributes:
         nest: the operation.
         roles: its loops by role.
-        widenings: for operands 0 and 1 the operation that widens an element first, or "".
-        a, b: the numbers of its operands in the roles' sense.
+        widenings: the operations that widen the elements of operands 0 and 1, or "".
+        a, b: the operand numbers that have the roles of a and b.
     """
 
     nest: Structured
@@ -71,26 +70,26 @@ class Contraction:
 
     @property
     def is_plain(self) -> bool:
-        """Whether each dimension of each operand is one loop's, and no two the same loop's."""
+        """Whether each dimension of an operand is indexed by a distinct loop."""
         rows = [[index.loop for index in row] for row in self.nest.indices]
         return all(None not in row and len(set(row)) == len(row) for row in rows)
 
     @property
     def swapped(self) -> Contraction:
-        """The same contraction with operands a and b in each other's roles."""
+        """The same contraction with the roles of operands a and b swapped."""
         old = self.roles
         roles = replace(old, m=old.n, n=old.m)
         return Contraction(self.nest, roles, self.widenings, self.b, self.a)
 
     def with_columns(self, loop: int | None) -> Contraction | None:
-        """The contraction in whose roles `loop` belongs to n; None if it is of another role."""
+        """The contraction with `loop` in n, swapped if needed; None if it is in neither m nor n."""
         if loop in self.roles.n:
             return self
         return self.swapped if loop in self.roles.m else None
 
 
 def contraction(nest: Structured) -> Contraction | None:
-    """The operation as a contraction; None for every other one."""
+    """The operation as a contraction; None for other operations."""
     if nest.destination != 2:
         return None
     widenings = multiply_add(nest.op)
@@ -102,9 +101,9 @@ def contraction(nest: Structured) -> Contraction | None:
 
 
 def narrow_contraction(nest: Structured) -> Contraction | None:
-    """A contraction over one loop of numbers of one type that are widened first; None for others.
+    """A contraction with one reduction loop that widens operands of one type; None for others.
 
-    Each dimension of each operand is one loop's, and neighbouring elements of the result are n's.
+    One loop indexes each dimension of each operand, and the result is contiguous along n.
     """
     found = contraction(nest)
     if found is None or found.widenings not in _NARROW or not found.is_plain:
@@ -116,7 +115,7 @@ def narrow_contraction(nest: Structured) -> Contraction | None:
 
 
 def grouped_loops(op: Operation) -> dict[int, tuple[int, ...]]:
-    """The loops of whose iterations an instruction may add up several, with how many at once."""
+    """The reduction loops of which an instruction may sum several iterations, and how many."""
     nest = structured(op)
     if nest is None or not nest.reductions:
         return {}
@@ -131,7 +130,7 @@ def grouped_loops(op: Operation) -> dict[int, tuple[int, ...]]:
 
 
 def contraction_roles(indices: Sequence[Sequence[Index]], loops: int) -> Roles | None:
-    """The roles of all loops, from the indices of two operands and a result; None without a k."""
+    """The roles of all loops, from the indices of two operands and a result; None if k is empty."""
     maps = []
     for row in indices:
         walking = dict.fromkeys(loop for index in row for loop, _ in index.factors)
@@ -145,7 +144,7 @@ def contraction_roles(indices: Sequence[Sequence[Index]], loops: int) -> Roles |
 
 
 def multiply_add(op: Operation) -> tuple[str, str] | None:
-    """The operations that widen the operands a and b of `c + a * b`, "" for none.
+    """The operations that widen operands a and b of `c + a * b`; "" for an operand as it is.
 
     None if the body computes anything else.
     """
@@ -168,7 +167,7 @@ def multiply_add(op: Operation) -> tuple[str, str] | None:
 
 
 def _widened(value: Value, by_value: dict[Value, Operation]) -> tuple[Value, str]:
-    """What a value was before it was widened, and by which operation; "" where it was not."""
+    """The value before its widening, and the operation that widens it, or ""."""
     op = by_value.get(value)
     if op is None or op.name not in _WIDENINGS:
         return value, ""

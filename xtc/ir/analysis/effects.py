@@ -19,29 +19,29 @@ _COPY = "memref.copy"
 
 
 def is_allocation(op: Operation) -> bool:
-    """Whether `op` makes a new buffer."""
+    """Whether `op` allocates a buffer."""
     return op.name in ("memref.alloc", "memref.alloca")
 
 
 def is_view(op: Operation) -> bool:
-    """Whether `op` names memory that its first operand is already in."""
+    """Whether the result of `op` is a view of its first operand."""
     return op.name in VIEWS
 
 
 def memrefs_of(op: Operation) -> list[Value]:
-    """Memrefs that `op`, or one nested in it, uses; those defined inside too."""
+    """The memrefs that `op` and its nested operations use, those defined inside included."""
     return [value for inner in all_operations(op) for value in inner.operands if is_memref(value)]
 
 
 def written_memrefs(op: Operation) -> list[Value]:
-    """Memrefs among `memrefs_of(op)` that may be written."""
-    if op.name.startswith("linalg."):  # whose bodies compute with numbers alone
+    """The memrefs among `memrefs_of(op)` that may be written."""
+    if op.name.startswith("linalg."):  # their bodies compute scalars only
         return _written(op)
     return [value for inner in all_operations(op) for value in _written(inner)]
 
 
 def read_memrefs(op: Operation) -> list[Value]:
-    """Memrefs among `memrefs_of(op)` whose contents may be read."""
+    """The memrefs among `memrefs_of(op)` that may be read."""
     return [value for inner in all_operations(op) for value in _read(inner)]
 
 
@@ -64,13 +64,13 @@ def _read(op: Operation) -> list[Value]:
 
 
 def _outputs(op: Operation) -> list[Value]:
-    """The operands that a linalg operation writes; `linalg.yield` and its like have none."""
+    """The operands that a linalg operation writes; `linalg.yield` writes none."""
     operands = list(op.operands)
     if "operandSegmentSizes" in op.attributes:
         return operands[DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0] :]
     if op.name == "linalg.yield":
         return []
-    # No segments where their sizes are clear: as many outputs as inputs, or a single output.
+    # Without segments there are as many outputs as inputs, or a single output.
     return operands[len(operands) // 2 :] if op.name == "linalg.reduce" else operands[-1:]
 
 

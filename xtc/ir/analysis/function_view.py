@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function as passes see it: its operations in order, their producers and uses."""
+"""A view of a function for passes: its operations in order, their producers and uses."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ _SETTLED = (LOOP_SCHEDULE, EXTERNAL)
 
 @dataclass(eq=False)
 class FunctionView:
-    """One block, of a function or of a loop, as it is when the view is made.
+    """A snapshot of one block, of a function or of a loop.
 
     Attributes:
-        ops: the operations of the block, in order, without those in nested regions.
-        uses: for each value the operations that read it, nested ones included, and the numbers of
-            the operands.
-        positions: where each of `ops` stands.
-        makers: for each value the operation of `ops` that computes it.
-        nests: the operations of `ops` on tensors that may be rewritten as loop nests, which those
-            may not that have a user's schedule, are marked for one kernel, or read their loop
-            counters.
+        ops: the operations of the block in order, without those in nested regions.
+        uses: for each value, the operations that read it, nested ones included, with the operand
+            numbers.
+        positions: the position of each operation in `ops`.
+        producers: for each value, the operation of `ops` that computes it.
+        nests: the operations of `ops` on tensors that may be rewritten as loop nests. Operations
+            with a user's schedule, marked for one kernel, or with a `linalg.index` are excluded.
     """
 
     ops: list[Operation] = field(default_factory=list)
@@ -35,18 +34,18 @@ class FunctionView:
     nests: dict[Operation, Structured] = field(default_factory=dict)
 
     def nest_of(self, value: Value) -> Structured | None:
-        """The loop nest that computes the value."""
+        """The loop nest that computes the value, or None."""
         producer = self.producers.get(value)
         return None if producer is None else self.nests.get(producer)
 
     def is_produced_by(self, value: Value, name: str) -> bool:
-        """True if an operation of this name computes the value."""
+        """Whether an operation of this name computes the value."""
         producer = self.producers.get(value)
         return producer is not None and producer.name == name
 
 
 def functions(module: Operation) -> Iterator[FunctionView]:
-    """A view of every function in `module` that has one block."""
+    """A view of each function of `module` with a single block."""
     found = [op for op in outer_operations(module) if op.name == "func.func"]
     for function in found:
         if len(function.regions[0].blocks) == 1:
@@ -54,9 +53,9 @@ def functions(module: Operation) -> Iterator[FunctionView]:
 
 
 def functions_and_loops(module: Operation) -> Iterator[FunctionView]:
-    """A view of every function that has one block, then of each loop over operations on tensors.
+    """A view of each function with a single block, then of each loop that contains linalg.
 
-    Where schedules have been applied, their loops are among these.
+    The loops of applied schedules are included.
     """
     yield from functions(module)
     for op in [op for op in outer_operations(module) if op.name == "scf.for"]:
@@ -66,7 +65,7 @@ def functions_and_loops(module: Operation) -> Iterator[FunctionView]:
 
 
 def blocks_of(ops: Iterable[Operation]) -> Iterator[FunctionView]:
-    """A view of each block that has one of these operations, where no other is beside it."""
+    """A view of each block with one of these operations that is its region's only block."""
     seen: set[Operation] = set()
     for around in (op.parent for op in ops):
         if around is not None and around not in seen and len(around.regions[0].blocks) == 1:
@@ -75,10 +74,10 @@ def blocks_of(ops: Iterable[Operation]) -> Iterator[FunctionView]:
 
 
 def unscheduled_reductions(module: Operation, destinations: int = 1) -> list[Structured]:
-    """The reductions of `module`, at any depth, that no schedule of the user's speaks of.
+    """The reductions of `module`, at any depth, without a user's schedule.
 
-    Those whose body reads its loop counters, or has regions, are left out, and what has more
-    destinations.
+    Reductions whose body has a `linalg.index` or a region, or that have more destinations, are
+    excluded.
     """
     nests = (
         structured(op, destinations)
@@ -94,7 +93,7 @@ def unscheduled_reductions(module: Operation, destinations: int = 1) -> list[Str
 
 
 def _is_scheduled(op: Operation | None) -> bool:
-    """True if the user's schedule is for the operation, or made a loop around it."""
+    """Whether a user's schedule applies to the operation or created a loop around it."""
     while op is not None:
         if any(name in _SETTLED or name.startswith(LOOP_PATH) for name in op.attributes):
             return True

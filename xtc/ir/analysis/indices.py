@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Indices of tensors as sums over loop counters, read from affine expressions."""
+"""Tensor indices as linear sums of induction variables, from affine expressions."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from xtc.ir.mlir import (
     AffineMulExpr,
 )
 
-_CONSTANT = -1  # stands for the constant term among the numbers of loops
+_CONSTANT = -1  # key of the constant term among the loop numbers
 
 
 @dataclass(frozen=True)
 class Index:
-    """A tensor index `sum of factor * loop counter + offset`; factors are positive."""
+    """A tensor index `sum of factor * induction variable + offset`; factors are positive."""
 
     factors: tuple[tuple[int, int], ...]
     offset: int
 
     @property
     def loop(self) -> int | None:
-        """The loop whose counter the index is, or None if it is anything else."""
+        """The loop if the index is a plain induction variable, else None."""
         if self.offset == 0 and len(self.factors) == 1 and self.factors[0][1] == 1:
             return self.factors[0][0]
         return None
@@ -36,23 +36,23 @@ class Index:
         return Index(tuple((loops[loop], factor) for loop, factor in self.factors), self.offset)
 
     def factor(self, loop: int) -> int:
-        """How far the index moves in one iteration of `loop`."""
+        """The increase of the index per iteration of `loop`."""
         return dict(self.factors).get(loop, 0)
 
     def scaled(self, loop: int, times: int) -> Index:
-        """The index where `loop` moves it `times` as far."""
+        """The index with the factor of `loop` multiplied by `times`."""
         factors = (
             (other, factor * times if other == loop else factor) for other, factor in self.factors
         )
         return Index(tuple(factors), self.offset)
 
     def reach(self, extents: Sequence[int]) -> int:
-        """One more than the largest index in loops of these extents."""
+        """The largest index plus one, for loops with these extents."""
         return sum(f * (extents[loop] - 1) for loop, f in self.factors) + self.offset + 1
 
 
 def index_of(expr: AffineExpr) -> Index | None:
-    """The index of an affine expression; None if it is not a sum, or has a negative factor."""
+    """The index of an affine expression; None if it is not linear or has a negative factor."""
     if isinstance(expr, AffineDimExpr):
         return Index(((expr.position, 1),), 0)
     terms = _terms(expr)
@@ -63,7 +63,7 @@ def index_of(expr: AffineExpr) -> Index | None:
 
 
 def _terms(expr: AffineExpr) -> dict[int, int] | None:
-    """Factors by loop, and the constant term; None for an expression that is not linear."""
+    """The factor of each loop, and the constant term; None if the expression is not linear."""
     if isinstance(expr, AffineDimExpr):
         return {expr.position: 1}
     if isinstance(expr, AffineConstantExpr):

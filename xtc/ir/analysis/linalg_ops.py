@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries of linalg operations: node ids, index maps, loops."""
+"""Queries of linalg operations: node ids, indexing maps, loops."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from xtc.ir.mlir import (
     Value,
     outer_operations,
 )
-from xtc.ir.mlir import all_operations as all_operations  # passes of others know it from here
+from xtc.ir.mlir import all_operations as all_operations  # out-of-tree passes import it from here
 
 _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 _ARITHMETIC = (*(f"arith.{word}" for word in ("add", "sub", "mul", "div", "max", "min")), "math.")
 
 
 def operations_with(module: Operation, attribute: str) -> list[Operation]:
-    """Operations outside of linalg bodies that carry `attribute`, in the order of the text."""
+    """The operations outside linalg bodies that carry `attribute`, in textual order."""
     return [op for op in outer_operations(module) if attribute in op.attributes]
 
 
 def marked(module: Operation, prefix: str) -> dict[str, Operation]:
-    """Operations by the attribute that begins so, which each operation has its own of."""
+    """Operations by their attribute with this prefix; each attribute is unique."""
     return {
         name: op
         for op in outer_operations(module)
@@ -45,19 +45,19 @@ def marked(module: Operation, prefix: str) -> dict[str, Operation]:
 
 
 def remove_attributes(module: Operation, *prefixes: str) -> None:
-    """Drop every attribute whose name begins so."""
+    """Remove every attribute whose name has one of these prefixes."""
     for op in outer_operations(module):
         for name in [key for key in op.attributes if key.startswith(prefixes)]:
             del op.attributes[name]
 
 
 def owner(value: Value) -> Operation | None:
-    """The operation that computes a value; None for an argument."""
+    """The operation that defines a value; None for a block argument."""
     return value.owner.operation if isinstance(value, OpResult) else None
 
 
 def is_zero_fill(op: Operation | None) -> bool:
-    """Whether an operation fills with the float 0.0."""
+    """Whether an operation is a fill with the float 0.0."""
     if op is None or op.name != "linalg.fill":
         return False
     scalar = owner(op.operands[0])
@@ -68,7 +68,7 @@ def is_zero_fill(op: Operation | None) -> bool:
 
 
 def is_constant(value: Value) -> bool:
-    """Whether a tensor is a constant in memory, or one transposed."""
+    """Whether a tensor is a constant in memory, possibly transposed."""
     load = owner(value)
     while load is not None and load.name == "linalg.transpose":
         load = owner(load.operands[0])
@@ -78,9 +78,9 @@ def is_constant(value: Value) -> bool:
 
 
 def is_from_constants(value: Value, known: dict[Value, int] | None = None) -> bool:
-    """Whether a tensor is a constant in memory, or linalg and reshapes compute it from such.
+    """Whether linalg and reshapes compute a tensor from constants in memory only.
 
-    `known` keeps what was found of other tensors for calls that ask about many of them.
+    `known` caches results across calls.
     """
     known = {} if known is None else known
     left = [value]
@@ -98,23 +98,23 @@ def is_from_constants(value: Value, known: dict[Value, int] | None = None) -> bo
 
 
 _OTHER, _EMPTY, _CONSTANT = range(3)
-"""What a tensor is from."""
+"""The origins of a tensor."""
 
 
 def _sources(value: Value) -> list[Value]:
-    """What linalg or a reshape computes a tensor from."""
+    """The operands of the linalg operation or reshape that computes a tensor."""
     op = owner(value)
     is_computed = op is not None and op.name.startswith(("linalg.", *_RESHAPES))
     return [] if op is None or not is_computed or is_constant(value) else list(op.operands)
 
 
 def _joined(found: list[int]) -> int:
-    """What a tensor is whose sources are these."""
+    """The origin of a tensor from the origins of its sources."""
     return _OTHER if _OTHER in found else max(found)
 
 
 def _leaf(value: Value) -> int:
-    """What a tensor is that has no sources."""
+    """The origin of a tensor without sources."""
     op = owner(value)
     if op is not None and op.name in ("tensor.empty", "arith.constant"):
         return _EMPTY
@@ -122,20 +122,20 @@ def _leaf(value: Value) -> int:
 
 
 def node_id(op: Operation) -> str | None:
-    """The graph node that an operation came from, with its step after a dot, or None."""
+    """The graph node of an operation, with its step after a dot, or None."""
     names = [name for name in op.attributes if name.startswith(NODE_ID_PREFIX)]
     return names[0].removeprefix(NODE_ID_PREFIX).removesuffix("_") if names else None
 
 
 def main_nodes(op: Operation) -> list[str]:
-    """The graph nodes whose main operation this is; several where they are fused into it."""
+    """The graph nodes whose main operation this is; several if they are fused into it."""
     ids = [name for name in op.attributes if name.startswith(NODE_ID_PREFIX)]
     names = (name.removeprefix(NODE_ID_PREFIX).removesuffix("_") for name in ids)
     return [name for name in names if "." not in name]
 
 
 def graph_nodes(op: Operation) -> list[str]:
-    """The graph nodes that an operation is a step of; several where they are fused into it."""
+    """The graph nodes that an operation is a step of; several if they are fused into it."""
     ids = [name for name in op.attributes if name.startswith(NODE_ID_PREFIX)]
     names = (name.removeprefix(NODE_ID_PREFIX).removesuffix("_") for name in ids)
     return [name.partition(".")[0] for name in names]
@@ -150,7 +150,7 @@ def graph_node(op: Operation) -> str | None:
 def node_in_function(op: Operation) -> tuple[str, str] | None:
     """The function and the graph node that an operation is a step of, or None.
 
-    Functions of one module may have nodes of equal names.
+    Functions of one module may have nodes with equal names.
     """
     node = graph_node(op)
     return None if node is None else (function_name(op), node)
@@ -165,7 +165,7 @@ def function_name(op: Operation) -> str:
 
 
 def plain_loops(index_map: AffineMap) -> list[int]:
-    """Loops that are an index by themselves."""
+    """The loops that alone form an index."""
     return [
         expression.position
         for expression in index_map.results
@@ -174,17 +174,17 @@ def plain_loops(index_map: AffineMap) -> list[int]:
 
 
 def index_maps(op: Operation) -> list[AffineMap]:
-    """Index maps of a linalg.generic, inputs then outputs."""
+    """The indexing maps of a linalg.generic, inputs first."""
     return [AffineMapAttr(attribute).value for attribute in op.attributes["indexing_maps"]]
 
 
 def iterators(op: Operation) -> list[str]:
-    """Kinds of a linalg.generic's loops: "parallel" or "reduction"."""
+    """The iterator types of a linalg.generic: "parallel" or "reduction"."""
     return [str(kind).split("<")[1].rstrip(">") for kind in op.attributes["iterator_types"]]
 
 
 def trip_counts(op: Operation) -> list[int]:
-    """Sizes of a linalg.generic's loops, read off dimensions that one loop alone indexes."""
+    """The trip counts of a linalg.generic, from the dimensions that a single loop indexes."""
     maps = index_maps(op)
     sizes = [1] * maps[0].n_dims
     for value, index_map in zip(op.operands, maps, strict=True):
@@ -196,7 +196,7 @@ def trip_counts(op: Operation) -> list[int]:
 
 
 def sums(op: Operation) -> list[tuple[tuple[int, int], ...]]:
-    """Indices of a linalg.generic that are more than one loop, as loops with their factors."""
+    """The indices of a linalg.generic that are not a single loop, as loops with their factors."""
     found: dict[tuple[tuple[int, int], ...], None] = {}
     for index_map in index_maps(op):
         for expression in index_map.results:
@@ -206,7 +206,7 @@ def sums(op: Operation) -> list[tuple[tuple[int, int], ...]]:
 
 
 def _terms(expression: AffineExpr) -> dict[int, int]:
-    """The factor of each loop in a sum; 0 if it is not a plain factor, such as in a division."""
+    """The factor of each loop in a sum; 0 for a nonlinear term, such as a division."""
     if isinstance(expression, AffineDimExpr):
         return {expression.position: 1}
     if isinstance(expression, AffineConstantExpr):
@@ -220,14 +220,14 @@ def _terms(expression: AffineExpr) -> dict[int, int]:
 
 
 def arithmetic(op: Operation) -> int:
-    """How many additions, multiplications and the like a linalg.generic does."""
+    """The number of arithmetic operations that a linalg.generic executes."""
     body = list(op.regions[0].blocks[0].operations)
     each = sum(1 for inner in body if inner.operation.name.startswith(_ARITHMETIC))
     return each * math.prod(trip_counts(op))
 
 
 def input_count(op: Operation) -> int:
-    """How many operands a linalg operation reads without writing them."""
+    """The number of operands of a linalg operation that are not destinations."""
     return len(op.operands) - len(op.results)
 
 
@@ -237,7 +237,7 @@ def dict_of(op: Operation) -> dict[str, Attribute]:
 
 
 def restore(op: Operation, attributes: Mapping[str, Attribute]) -> None:
-    """Put back attributes that a rewrite dropped; those it set stay."""
+    """Restore attributes that a rewrite dropped; keep those that it set."""
     for name, value in attributes.items():
         if name not in op.attributes:
             op.attributes[name] = value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which node of the graph an operation of any dialect came from, by its location."""
+"""The graph nodes of operations of any dialect, from their ids and locations."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 def node_of(op: Operation) -> str:
-    """The graph node of an operation: its id, else the name in its location; "" where unknown."""
+    """The graph node of an operation: its id, else the name in its location; "" if unknown."""
     return graph_node(op) or _name(op.location)
 
 
 def nodes_of(op: Operation) -> list[str]:
-    """All graph nodes that an operation computes: by its ids, else the names in its location."""
+    """All graph nodes of an operation: its ids, else the names in its location."""
     return graph_nodes(op) or list(_names(op.location))
 
 
 def _name(location: Location) -> str:
-    """The first name in a location; "" where it has none."""
+    """The first name in a location, or ""."""
     return next(_names(location), "")
 
 

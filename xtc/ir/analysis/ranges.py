@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranges of indices in the body of a linalg operation: what its loops and conditions allow."""
+"""Ranges of indices in the body of a linalg operation, from its loops and conditions."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from xtc.ir.analysis.linalg_ops import trip_counts
 from xtc.ir.mlir import Block, IndexType, IntegerAttr, Operation, ShapedType, Value
 
 _LIMIT = 1 << 62
-"""Sums and differences of numbers below it do not wrap."""
+"""Sums and differences of numbers below this limit do not wrap."""
 _DEPTH = 64
-"""Of arithmetic that is looked through."""
+"""The longest chain of arithmetic that is analysed."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """The integers from `least` to `most`, both included; none where `least` is larger."""
+    """The integers from `least` to `most` inclusive; empty if `least` is larger."""
 
     least: int
     most: int
 
     def within(self, other: Range) -> Range:
-        """What is in both."""
+        """The intersection of both ranges."""
         return Range(max(self.least, other.least), min(self.most, other.most))
 
 
@@ -31,7 +31,7 @@ ANYTHING = Range(-(1 << 63), (1 << 63) - 1)
 
 
 def stays_inside(op: Operation) -> bool:
-    """Whether a `tensor.extract` provably reads an element of its tensor, of static shape."""
+    """Whether a `tensor.extract` from a static shape is provably in bounds."""
     source, *indices = op.operands
     if not _has_known_sizes(source):
         return False
@@ -44,7 +44,7 @@ def stays_inside(op: Operation) -> bool:
 
 
 def _conditions(op: Operation) -> Iterator[tuple[Value, Range]]:
-    """What the branches of `scf.if` around `op` say of values."""
+    """The ranges of values that the `scf.if` branches around `op` imply."""
     known: dict[Value, Range] = {}
     while op.name != "builtin.module" and op.parent is not None:
         parent = op.parent
@@ -56,7 +56,7 @@ def _conditions(op: Operation) -> Iterator[tuple[Value, Range]]:
 
 
 def _implied(condition: Value) -> Iterator[tuple[Value, Range]]:
-    """What values must be where a conjunction of comparisons with constants holds."""
+    """The ranges that a conjunction of comparisons with constants implies."""
     if isinstance(condition.owner, Block):
         return
     op = condition.owner.operation
@@ -77,7 +77,7 @@ _SWAPPED = {2: 4, 3: 5, 4: 2, 5: 3, 6: 8, 7: 9, 8: 6, 9: 7}
 
 
 def _compared(predicate: int, bound: int) -> Range:
-    """The values for which `value predicate bound` holds, or more."""
+    """A range that includes all values for which `value predicate bound` holds."""
     if predicate in (_LESS_UNSIGNED, _AT_MOST_UNSIGNED) and bound >= 0:
         return Range(0, bound - (predicate == _LESS_UNSIGNED))
     return {
@@ -91,13 +91,13 @@ def _compared(predicate: int, bound: int) -> Range:
 
 @dataclass
 class _Ranges:
-    """Ranges of values, each computed once; `known` is what conditions say of them."""
+    """Ranges of values, each computed once; `known` are those that conditions imply."""
 
     known: Mapping[Value, Range]
     found: dict[Value, Range] = field(default_factory=dict)
 
     def of(self, value: Value, depth: int = 0) -> Range:
-        """The values that an index takes."""
+        """The range of an index."""
         if value not in self.found:
             computed = self._computed(value, depth) if depth < _DEPTH else ANYTHING
             self.found[value] = computed.within(self.known.get(value, ANYTHING))
@@ -119,7 +119,7 @@ class _Ranges:
 
 
 def _combined(name: str, left: Range, right: Range) -> Range:
-    """A sum, difference or product; all integers where it may wrap."""
+    """The range of a sum, difference or product; all integers if it may wrap."""
     if not _is_small(left) or not _is_small(right):
         return ANYTHING
     ends = {
@@ -135,7 +135,7 @@ _ARITHMETIC = ("arith.addi", "arith.subi", "arith.muli")
 
 
 def _loop_range(op: Operation) -> Range:
-    """The counters of a loop of the operation around `op`."""
+    """The iterations of the loop whose index a `linalg.index` returns."""
     parent = op.parent
     while not parent.name.startswith("linalg."):
         parent = parent.parent
@@ -146,7 +146,7 @@ def _loop_range(op: Operation) -> Range:
 
 
 def _has_known_sizes(value: Value) -> bool:
-    """Whether a value is a number, or an array of static shape."""
+    """Whether a value is a scalar or has a static shape."""
     return not isinstance(value.type, ShapedType) or bool(value.type.has_static_shape)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a linalg operation leaves free: the order of its reductions, and how elements move."""
+"""Properties of linalg operations: reductions in any order, and permuted elements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc.ir.mlir import AffineDimExpr, AffineMap, Operation
 
 
 def has_partial_results(op: Operation) -> bool:
-    """Whether the body combines an element with what is known so far, by one operation."""
+    """Whether one operation of the body combines an element with the partial result."""
     combining = combining_operation(op)
     known = op.regions[0].blocks[0].arguments[input_count(op)]
     uses = list(known.uses)
@@ -20,7 +20,7 @@ def has_partial_results(op: Operation) -> bool:
 def is_unordered(op: Operation) -> bool:
     """Whether the reductions of a linalg operation may run in any order.
 
-    Those of integers, largest and smallest elements, and sums that fast math lets reassociate.
+    Integer reductions, minima, maxima, and float reductions with `reassoc` may.
     """
     combining = combining_operation(op) if len(op.results) == 1 else None
     if combining is None or not has_partial_results(op):
@@ -32,9 +32,9 @@ def is_unordered(op: Operation) -> bool:
 
 
 def moved_loops(op: Operation) -> tuple[int, ...]:
-    """The loops over neighbours of the operand and of the result of an operation that only moves.
+    """For a permutation, the loops along contiguous elements of its operand and of its result.
 
-    () where these are the same, and for all other operations.
+    () if they are the same loop, and for all other operations.
     """
     block = op.regions[0].blocks[0]
     moves = len(block.operations) == 1 and block.operations[0].operands[0] == block.arguments[0]
@@ -45,6 +45,6 @@ def moved_loops(op: Operation) -> tuple[int, ...]:
 
 
 def _last_loop(index_map: AffineMap) -> int | None:
-    """The loop that alone is the last index."""
+    """The loop that alone forms the last index, or None."""
     last = index_map.results[-1] if len(index_map.results) else None
     return last.position if isinstance(last, AffineDimExpr) else None

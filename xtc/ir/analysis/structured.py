@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linalg operations as loop nests: extents, and which loops index which dimensions."""
+"""Linalg operations as loop nests: their extents, and the loops that index each dimension."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from xtc.ir.mlir import (
 FLOAT_ADDITIONS = ("arith.addf", "arith.mulf")
 FLOAT_EXTREMES = ("arith.maximumf", "arith.minimumf")
 
-SMALL_BYTES = 16384  # half of a first-level data cache, of 32 KiB at least
-FEW_ROWS = 16  # elements in as many cache lines stay at hand while a loop crosses their rows
+SMALL_BYTES = 16384  # half of an L1 data cache of at least 32 KiB
+FEW_ROWS = 16  # cache lines that stay in the cache while a loop crosses their rows
 
 
 @dataclass(eq=False)
 class Structured:
-    """One linalg operation on tensors or on buffers, of static shapes.
+    """A linalg operation on tensors or buffers with static shapes.
 
-    It has a single destination unless several are allowed; then the last one is used.
+    It has a single destination unless several are allowed; then the last is used.
 
     Attributes:
         op: the operation.
-        indices: for each operand the index of each of its dimensions; scalars have none.
-        extents: the iterations of each loop.
+        indices: for each operand, the index of each dimension; empty for scalars.
+        extents: the trip count of each loop.
     """
 
     op: Operation
@@ -52,53 +52,53 @@ class Structured:
 
     @property
     def result(self) -> Value:
-        """The tensor it computes; there is none on buffers."""
+        """The tensor it computes; operations on buffers have none."""
         return self.op.results[0]
 
     @property
     def destination(self) -> int:
-        """The number of the operand that is written, or has the tensor to begin with: the last."""
+        """The number of the destination operand: the last."""
         return len(self.indices) - 1
 
     @property
     def body(self) -> Block:
-        """What it does with one element of each operand."""
+        """The block that computes with one element of each operand."""
         return self.op.regions[0].blocks[0]
 
     @cached_property
     def out(self) -> tuple[int, ...]:
-        """The loop over each dimension of the result."""
+        """The loop that indexes each dimension of the result."""
         return tuple(loop for index in self.indices[-1] if (loop := index.loop) is not None)
 
     @cached_property
     def reductions(self) -> tuple[int, ...]:
-        """The loops that accumulate, outermost first."""
+        """The reduction loops, outermost first."""
         return tuple(loop for loop in range(len(self.extents)) if loop not in self.out)
 
     @cached_property
     def device(self) -> str | None:
-        """The device it runs on; None is the target's own."""
+        """The device it runs on; None is the target's."""
         attributes = self.op.attributes
         return StringAttr(attributes[DEVICE]).value if DEVICE in attributes else None
 
     @property
     def reads_destination(self) -> bool:
-        """True if the result depends on the initial value."""
+        """Whether the result depends on the initial value of the destination."""
         return is_used(self.body.arguments[self.destination])
 
     def position(self, operand: int, loop: int) -> int | None:
-        """The one dimension of the operand that `loop` alone walks, step 1; None if otherwise."""
+        """The only dimension of the operand that `loop` indexes, alone and with step 1, or None."""
         found = [d for d, index in enumerate(self.indices[operand]) if index.factor(loop)]
         if len(found) == 1 and self.indices[operand][found[0]].loop == loop:
             return found[0]
         return None
 
     def uses_loop(self, operand: int, loop: int) -> bool:
-        """True if the operand's elements change with `loop`."""
+        """Whether `loop` indexes the operand."""
         return any(index.factor(loop) for index in self.indices[operand])
 
     def step_bytes(self, operand: int, loop: int) -> int:
-        """Bytes from what one iteration of `loop` touches of a row-major operand to the next."""
+        """The stride in bytes of `loop` through a row-major operand."""
         value, row = self.op.operands[operand], self.indices[operand]
         shape = shape_of(value)
         units = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
@@ -106,7 +106,7 @@ class Structured:
         return steps * element_bits(value) // 8
 
     def touched_bytes(self, operand: int, still: Collection[int]) -> int:
-        """Bytes of the part of an operand that is touched while the loops `still` stand still."""
+        """The bytes of an operand that are accessed in one iteration of the loops `still`."""
         value = self.op.operands[operand]
         if not self.indices[operand]:
             return 0
@@ -116,14 +116,14 @@ class Structured:
 
     @property
     def last_parallel_loop(self) -> int | None:
-        """The loop along neighbouring elements of the result; None if it has only one."""
+        """The loop along contiguous elements of the result; None if it has a single element."""
         return next((loop for loop in reversed(self.out) if self.extents[loop] > 1), None)
 
     @cached_property
     def vector_loop(self) -> int | None:
-        """The parallel loop along neighbouring elements of the result, and of inputs that change.
+        """The parallel loop along contiguous elements of the result and of the inputs it indexes.
 
-        None if an input has a stride along it, or where it has a single iteration.
+        None if an input is strided along it, or if it has a single iteration.
         """
         loop = self.last_parallel_loop
         if loop is None:
@@ -133,16 +133,16 @@ class Structured:
 
     @cached_property
     def runs_along_rows(self) -> bool:
-        """True for a reduction that no parallel loop of unit stride can be innermost of."""
+        """Whether this is a reduction without a parallel loop of unit stride."""
         return bool(self.reductions) and self.vector_loop is None
 
     @cached_property
     def crosses_rows(self) -> bool:
-        """True for a reduction of floats in fixed order whose parallel loops all have a stride.
+        """Whether this is a float reduction in fixed order whose parallel loops are all strided.
 
-        No loop of it can be vectorised. Those of integers, and what `relax-reductions` marks so,
-        may be done in any order, and are along their rows; so are maxima that care for the sign of
-        zero, which is slow on vectors of any order.
+        None of its loops can be vectorized. Reductions of integers, and those that
+        `relax-reductions` marks, may run in any order and run along rows; so do maxima that respect
+        the sign of zero, which is slow on vectors in any order.
         """
         last = combining_operation(self.op)
         if last is None or not self.runs_along_rows or allows(last, "reassoc"):
@@ -150,16 +150,16 @@ class Structured:
         return last.name in FLOAT_ADDITIONS or (last.name in FLOAT_EXTREMES and allows(last, "nsz"))
 
     def is_contiguous(self, number: int, loop: int) -> bool:
-        """True if `loop` walks neighbouring elements of the operand."""
+        """Whether the operand is contiguous along `loop`."""
         dimension = self.position(number, loop)
         shape = shape_of(self.op.operands[number])
         return dimension is not None and math.prod(shape[dimension + 1 :]) == 1
 
 
 def structured(op: Operation, destinations: int = 1) -> Structured | None:
-    """The operation as a loop nest, or None if it cannot be rewritten as one.
+    """The operation as a loop nest with at most `destinations` destinations.
 
-    It has at most `destinations` of them.
+    None if it cannot be rewritten as one.
     """
     if not op.name.startswith("linalg.") or _destinations(op) > destinations:
         return None
@@ -175,70 +175,70 @@ def structured(op: Operation, destinations: int = 1) -> Structured | None:
 
 
 def _destinations(op: Operation) -> int:
-    """How many operands are written, each a result where it is a tensor."""
+    """The number of operands that are written; each tensor among them has a result."""
     segments = "operandSegmentSizes"
     return list(op.attributes[segments])[1] if segments in op.attributes else len(op.results)
 
 
 def labels(op: Operation) -> dict[str, Attribute]:
-    """The attributes that say what an operation is for and where it runs, not what it computes."""
+    """The attributes that state an operation's origin and device, not what it computes."""
     attributes = op.attributes
     return {name: attributes[name] for name in attributes if "." in name or is_id(name)}
 
 
 def is_id(name: str) -> bool:
-    """True for the name of an attribute that identifies a node of the graph."""
+    """Whether an attribute of this name identifies a graph node."""
     return name.startswith(NODE_ID_PREFIX)
 
 
 def body_operations(op: Operation) -> list[Operation]:
-    """The operations of an operation's only block, in order."""
+    """The operations of an operation's blocks, in order."""
     blocks = (block for region in op.regions for block in region.blocks)
     return [inner.operation for block in blocks for inner in block.operations]
 
 
 def combining_operation(op: Operation) -> Operation | None:
-    """The operation of a body whose result the body yields; None if it yields an argument."""
+    """The operation whose result the body yields; None if it yields an argument."""
     ops = body_operations(op)
     total = ops[-1].operands[0]
     return next((op for op in ops if total in op.results), None)
 
 
 def is_shaped(value: Value) -> bool:
-    """True for a tensor and for a buffer."""
+    """Whether a value is a tensor or a buffer."""
     return isinstance(value.type, RankedTensorType | MemRefType)
 
 
 def _has_known_sizes(value: Value) -> bool:
-    """True for a shaped value of static shape whose elements are numbers."""
+    """Whether a value is shaped, of static shape, and has numbers as elements."""
     if not is_shaped(value) or not value.type.has_static_shape:
         return False
     return isinstance(value.type.element_type, IntegerType | FloatType | IndexType)
 
 
 def is_used(value: Value) -> bool:
-    """True if an operation reads the value."""
+    """Whether the value has uses."""
     return next(iter(value.uses), None) is not None
 
 
 def shape_of(value: Value) -> tuple[int, ...]:
-    """The sizes of a tensor or buffer of static shape."""
+    """The sizes of a tensor or buffer with a static shape."""
     return tuple(value.type.shape)
 
 
 def even_part(extent: int, most: int) -> int:
-    """The largest number up to `most` that divides `extent`, unless it is below half of `most`."""
+    """The largest divisor of `extent` up to `most`; `most` if it is below half of `most`."""
     divisors = (size for size in range(most, (most - 1) // 2, -1) if extent % size == 0)
     return next(divisors, most)
 
 
 def element_bits(value: Value) -> int:
-    """The width of a value's elements; index counts as 64 bits."""
+    """The width of a value's elements in bits; index counts as 64."""
     return type_bits(value.type)
 
 
 def type_bits(type: Type) -> int:
-    """The width of a number, or of an element of a shaped type; index counts as 64 bits."""
+    """The width in bits of a scalar type, or of a shaped type's elements; index counts as 64."""
     element = type.element_type if isinstance(type, ShapedType) else type
     return 64 if isinstance(element, IndexType) else int(element.width)
 

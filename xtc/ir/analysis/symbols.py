@@ -16,7 +16,7 @@ _REFERENCES = {
     "llvm.mlir.addressof": "global_name",
     "memref.get_global": "name",
 }
-"""The attribute by which an operation names a symbol; an indirect call names none."""
+"""The attribute with which an operation refers to a symbol; an indirect call has none."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Symbol:
 
     Attributes:
         op: its operation.
-        uses: the symbols that it refers to.
-        inside: the names of its operations, each once.
+        uses: the symbols it refers to.
+        inside: the distinct names of its operations.
         size: the number of its operations.
     """
 
@@ -42,7 +42,7 @@ class Symbol:
 
 
 def symbols_of(module: Operation) -> dict[str, Symbol]:
-    """The functions and globals of a module by name, in its order."""
+    """The functions and globals of a module by name, in the module's order."""
     from xtc.ir.mlir import StringAttr
 
     found = {}
@@ -66,7 +66,7 @@ def _symbol(op: Operation) -> Symbol:
 
 
 def homes(symbols: Mapping[str, Symbol], entry: str) -> dict[str, str]:
-    """With which symbol each one stands: a function that the entry calls, or the entry."""
+    """The symbol that each symbol belongs with: a function that the entry calls, or the entry."""
     users: dict[str, set[str]] = {name: set() for name in symbols}
     for name, symbol in symbols.items():
         for used in symbol.uses:

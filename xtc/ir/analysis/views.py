@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memrefs as views of buffers: which buffer a view belongs to, and which share no memory."""
+"""Memrefs as views of buffers: the underlying buffer of a view, and views that do not overlap."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VIEWS = (
 
 
 def root(memref: Value) -> Value:
-    """The buffer that a view, or a view of a view, looks at; a buffer itself."""
+    """The underlying buffer of a view or of nested views; a buffer itself."""
     from xtc.ir.mlir import OpResult
 
     while isinstance(memref, OpResult) and memref.owner.name in VIEWS:
@@ -29,7 +29,7 @@ def root(memref: Value) -> Value:
 
 
 def is_reshape(op: Operation) -> bool:
-    """Whether `op` looks at all of a dense buffer, in another shape."""
+    """Whether `op` is a view of a whole dense buffer in another shape."""
     from xtc.ir.mlir import AffineMap
 
     return op.name in RESHAPES and all(
@@ -39,9 +39,9 @@ def is_reshape(op: Operation) -> bool:
 
 
 def are_apart(memref: Value, other: Value) -> bool:
-    """Whether two memrefs certainly have no element in common, such as two columns of a matrix.
+    """Whether two memrefs are known not to overlap, such as two columns of a matrix.
 
-    Of one buffer, they are subviews with ranges of a dimension that do not meet.
+    Two subviews of one buffer do not overlap if their ranges of one dimension are disjoint.
     """
     if root(memref) != root(other):
         return shares_nothing(root(memref)) and shares_nothing(root(other))
@@ -51,11 +51,11 @@ def are_apart(memref: Value, other: Value) -> bool:
 
 
 Box = tuple["Value", list[tuple[int, int]]]
-"""A memref, and the first and last index of each of its dimensions that a view of it has."""
+"""A memref, and the first and last index of each dimension that a view covers."""
 
 
 def boxes_of(memref: Value) -> list[Box]:
-    """Where a view is in what it is a view of, and where that is; those of known sizes."""
+    """The boxes of a view and of its sources, each in its own source; only for static sizes."""
     from xtc.ir.mlir import OpResult
 
     boxes = []
@@ -70,7 +70,7 @@ def boxes_of(memref: Value) -> list[Box]:
 
 
 def are_boxes_apart(boxes: Sequence[Box], others: Sequence[Box]) -> bool:
-    """Whether two views, or what they are views of, certainly have no element in common."""
+    """Whether two views, or their sources, are known not to overlap."""
     return any(_do_not_meet(box, other) for box in boxes for other in others)
 
 
@@ -82,7 +82,7 @@ def _do_not_meet(box: Box, other: Box) -> bool:
 
 
 def _ranges(memref: Value) -> Box:
-    """What static subviews look at, and the first and last index of each of its dimensions."""
+    """The source of static subviews, and the first and last index that they cover."""
     ranges = [(0, size - 1) for size in memref.type.shape]
     while (parts := _static_parts(memref)) is not None:
         memref, offsets, steps = parts
@@ -94,7 +94,7 @@ def _ranges(memref: Value) -> Box:
 
 
 def _static_parts(memref: Value) -> tuple[Value, list[int], list[int]] | None:
-    """The source, offsets and steps of a subview of the same rank whose numbers are constants."""
+    """The source, offsets and steps of a static subview that keeps the rank, or None."""
     from xtc.ir.mlir import DenseI64ArrayAttr, OpResult
 
     if not isinstance(memref, OpResult) or memref.owner.name != "memref.subview":
@@ -110,7 +110,7 @@ _PARTS = ("offsets", "strides")
 
 
 def shares_nothing(buffer: Value) -> bool:
-    """Whether a buffer is new, or an argument that is known to overlap no other memory."""
+    """Whether a buffer is an allocation, or an argument known not to alias other memory."""
     from xtc.ir.mlir import BlockArgument
 
     if not isinstance(buffer, BlockArgument):
@@ -122,7 +122,7 @@ def shares_nothing(buffer: Value) -> bool:
 
 
 def dropped_dimensions(sizes: Sequence[int], shape: Sequence[int]) -> set[int]:
-    """The dimensions of size 1 that a view of `sizes` loses where it has this shape."""
+    """The dimensions of size 1 that a view with `sizes` drops to have this shape."""
     left, dropped = list(shape), set()
     for dim, size in enumerate(sizes):
         surplus = len(sizes) - dim - len(left)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Affine expressions of one index, and positions in a grid."""
+"""Affine operations on one index, and positions in a grid."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xtc.ir.mlir import (
 
 
 def apply(expression: AffineExpr, value: Value, ip: InsertionPoint | None = None) -> Value:
-    """An affine expression of one index."""
+    """An `affine.apply` of an expression to one index."""
     return affine.apply(_map([expression]), [value], ip=ip)
 
 
@@ -31,7 +31,7 @@ def shifted(index: Value, distance: int, ip: InsertionPoint | None = None) -> Va
 def minimum(
     expressions: Sequence[AffineExpr], value: Value, ip: InsertionPoint | None = None
 ) -> Value:
-    """The least of affine expressions of one index."""
+    """The minimum of affine expressions of one index."""
     return affine.min(_map(expressions), [value], ip=ip)
 
 
@@ -44,7 +44,7 @@ def delinearized(
 ) -> list[Value]:
     """The position of iteration `number` in a grid of `sizes`, whose last dimension is fastest.
 
-    With `unbounded` = 1 the grid has another dimension before these, whose size is not known.
+    With `unbounded` = 1, the grid has another outermost dimension, of unknown size.
     """
     types = [IndexType.get()] * (unbounded + len(sizes))
     made = affine.AffineDelinearizeIndexOp(types, number, [], list(sizes), ip=ip)
@@ -52,7 +52,7 @@ def delinearized(
 
 
 def digits(number: Value, counts: Sequence[int], ip: InsertionPoint | None = None) -> list[Number]:
-    """Like `delinearized`, by affine expressions; 0 in dimensions of size 1."""
+    """Like `delinearized`, with affine expressions; 0 in dimensions of size 1."""
     found: list[Number] = []
     below = 1
     first = next((n for n, count in enumerate(counts) if count > 1), -1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops, parallel loops and branches, with the terminators that their blocks need."""
+"""Loops, parallel loops and branches, with their terminators."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from xtc.ir.builders.slices import insert_in_parallel
 from xtc.ir.mlir import Attribute, Block, IndexType, InsertionPoint, Operation, Value, scf
 
 BLOCKS = "[#gpu.block<linear_dim_0>]"
-"""The mapping of a loop over the groups of a machine's processors: blocks, clusters."""
+"""The mapping of a loop to the processor groups of a machine: blocks, clusters."""
 THREADS = "[#gpu.thread<linear_dim_0>]"
-"""The mapping of a loop over the processors of one group."""
+"""The mapping of a loop to the processors of one group."""
 
 LoopBody = Callable[[Value, list[Value], InsertionPoint], Sequence[Value]]
-"""Writes a loop's body: from the index and the carried values it makes the next carried values."""
+"""Builds a loop body from the induction variable and the iteration arguments; yields its result."""
 
 
 @dataclass
 class Loop:
-    """A `scf.for` whose body is being written.
+    """An `scf.for` whose body is being built.
 
     Attributes:
         op: the loop.
-        index: its index in the body.
-        carried: the values that it carries, in the body.
-        following: what the body's end hands to the next iteration.
+        index: its induction variable.
+        carried: the iteration arguments of its body.
+        following: the values that the terminator yields to the next iteration.
     """
 
     op: Operation
@@ -39,7 +39,7 @@ class Loop:
 
     @property
     def results(self) -> list[Value]:
-        """The values that it carries, after the last iteration."""
+        """The results: the carried values after the last iteration."""
         return list(self.op.results)
 
 
@@ -50,7 +50,7 @@ def new_loop(
     initial: Sequence[Value] = (),
     ip: InsertionPoint | None = None,
 ) -> Loop:
-    """A loop whose body is empty and has no terminator yet."""
+    """A loop with an empty body that has no terminator yet."""
     bounds = of_one_type((lower, upper, step), ip)
     loop = scf.ForOp(*bounds, list(initial), ip=ip)
     index, *carried = loop.body.arguments
@@ -65,7 +65,7 @@ def for_each(
     body: LoopBody,
     ip: InsertionPoint | None = None,
 ) -> list[Value]:
-    """A loop with this body; its results."""
+    """Build a loop with this body and return its results."""
     loop = new_loop(lower, upper, step, initial, ip)
     inside = InsertionPoint(loop.op.regions[0].blocks[0])
     scf.yield_(list(body(loop.index, loop.carried, inside)), ip=inside)
@@ -80,7 +80,7 @@ def loop(
     initial: Sequence[Value] = (),
     ip: InsertionPoint | None = None,
 ) -> Iterator[Loop]:
-    """A loop; operations made in the context are its body. Set `following` where it carries."""
+    """A loop; operations created in the context are its body. Set `following` if it has results."""
     made = new_loop(lower, upper, step, initial, ip)
     with InsertionPoint(made.op.regions[0].blocks[0]):
         yield made
@@ -89,7 +89,7 @@ def loop(
 
 @contextmanager
 def branch(condition: Value | bool, ip: InsertionPoint | None = None) -> Iterator[None]:
-    """Operations made in the context run where `condition` holds, which may be known to be true."""
+    """An `scf.if` around the operations created in the context; none if `condition` is True."""
     if condition is True:
         yield
         return
@@ -101,11 +101,11 @@ def branch(condition: Value | bool, ip: InsertionPoint | None = None) -> Iterato
 
 @dataclass(frozen=True)
 class Forall:
-    """A `scf.forall` whose body is being written.
+    """An `scf.forall` whose body is being built.
 
     Attributes:
         op: the loop.
-        body: its block, whose last operation is the terminator.
+        body: its block, which ends in a terminator.
     """
 
     op: Operation
@@ -113,12 +113,12 @@ class Forall:
 
     @property
     def number(self) -> Value:
-        """The iteration's number."""
+        """The induction variable."""
         return self.body.arguments[0]
 
     @property
     def shared(self) -> list[Value]:
-        """The tensors that all iterations write."""
+        """The block arguments of the shared outputs."""
         return list(self.body.arguments)[1:]
 
     @property
@@ -127,18 +127,18 @@ class Forall:
         return InsertionPoint.at_block_terminator(self.body)
 
     def write(self, source: Value, shared: Value, offsets: Sequence[Number]) -> None:
-        """Write `source` to a shared tensor at `offsets` when the iteration ends."""
+        """Insert `source` into a shared output at `offsets`, in the terminator."""
         end = self.body.operations[len(self.body.operations) - 1].operation
         insert_in_parallel(source, shared, offsets, InsertionPoint(end.regions[0].blocks[0]))
 
     def write_all(self, sources: Sequence[Value]) -> None:
-        """Write every shared tensor as a whole; the iterations have changed it in place."""
+        """Insert each source into its whole shared output, which iterations updated in place."""
         for source, shared in zip(sources, self.shared, strict=True):
             self.write(source, shared, [0] * len(shape_of(shared)))
 
 
 def forall(count: int, mapping: str | None, outs: Sequence[Value], ip: InsertionPoint) -> Forall:
-    """`count` parallel iterations that write parts of `outs`, with the mapping that a text says."""
+    """`count` parallel iterations with shared outputs `outs`; `mapping` is an attribute's text."""
     mapped = None if mapping is None else Attribute.parse(mapping)
     made = scf.ForallOp([0], [count], [1], list(outs), mapping=mapped, ip=ip)
     scf.InParallelOp(ip=InsertionPoint(made.body))
@@ -148,7 +148,7 @@ def forall(count: int, mapping: str | None, outs: Sequence[Value], ip: Insertion
 def parallel(
     ranges: Sequence[range], mapping: str | None = None, ip: InsertionPoint | None = None
 ) -> tuple[list[Value], Operation]:
-    """A `scf.parallel` over these ranges: its indices, and the terminator of its empty body."""
+    """The induction variables and the terminator of an empty `scf.parallel` over these ranges."""
     lower = [index_constant(values.start, ip) for values in ranges]
     upper = [index_constant(values.stop, ip) for values in ranges]
     steps = [index_constant(values.step, ip) for values in ranges]
@@ -162,9 +162,9 @@ def parallel(
 def in_unit_loops(
     op: Operation, first: int, mappings: Sequence[str]
 ) -> tuple[Operation, list[Operation]]:
-    """Put an operation that writes its operands from `first` on into parallel loops of one trip.
+    """Wrap an operation in parallel loops of one iteration; its outputs are operands from `first`.
 
-    Returns the operation inside, and the loops, outermost first.
+    Returns the inner operation and the loops, outermost first.
     """
     outs = list(op.operands)[first : first + len(op.results)]
     ip = InsertionPoint(op)

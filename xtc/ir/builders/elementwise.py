@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic on scalars, or alike on each element of vectors."""
+"""Elementwise arithmetic on scalars or vectors."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from xtc.ir.mlir import (
 
 @dataclass(frozen=True)
 class ElementwiseWriter:
-    """Appends arith operations on values of the shape of `like`, a scalar or a vector."""
+    """Appends arith operations on values with the shape of `like`, a scalar or vector type."""
 
     ip: InsertionPoint
     like: Type
 
     def op(self, make: Callable[..., Value], *operands: object) -> Value:
-        """The result of one of the dialect's constructors, such as `arith.addf`."""
+        """The result of an operation constructor, such as `arith.addf`."""
         return make(*operands, ip=self.ip)
 
     def cast(self, make: Callable[..., Value], element: int | Type, value: Value) -> Value:
-        """A conversion, such as `arith.bitcast`, to a type, or to an integer of a width in bits."""
+        """A cast, such as `arith.bitcast`, to an element type or to an integer width in bits."""
         return make(self._type(element), value, ip=self.ip)
 
     def number(self, value: int, bits: int) -> Value:
-        """An integer constant, the same in every element."""
+        """An integer splat constant."""
         return self._constant(IntegerAttr.get(IntegerType.get_signless(bits), value))
 
     def float32(self, value: float) -> Value:
-        """A float32 constant, the same in every element."""
+        """A float32 splat constant."""
         return self._constant(FloatAttr.get(F32Type.get(), value))
 
     def _constant(self, element: Attribute) -> Value:

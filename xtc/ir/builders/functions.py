@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions and calls of them."""
+"""Functions and calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def function(
     attributes: Mapping[str, Attribute] | None = None,
     ip: InsertionPoint | None = None,
 ) -> tuple[Operation, Block]:
-    """A function with these attributes, and its entry block, which is empty."""
+    """A function with these attributes, and its empty entry block."""
     visibility = "private" if private else None
     made = func.FuncOp(name, (list(inputs), list(results)), visibility=visibility, ip=ip)
     for key, value in (attributes or {}).items():
@@ -42,23 +42,23 @@ def declaration(
     *,
     ip: InsertionPoint | None = None,
 ) -> Operation:
-    """A private function without a body, which another module defines."""
+    """A private function without a body, defined in another module."""
     types = (list(inputs), list(results))
     made: Operation = func.FuncOp(name, types, visibility="private", ip=ip).operation
     return made
 
 
 def declare(module: Operation, text: str) -> None:
-    """Put these declarations, which have the syntax of MLIR, at the head of a module."""
+    """Insert declarations, given as MLIR text, at the beginning of a module."""
     with InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
         for op in Module.parse(text).body.operations:
             op.operation.clone()
 
 
 def define(module: Operation, text: str, skip: Sequence[str] = ()) -> None:
-    """Put what the text defines, in the syntax of MLIR, at the end of a module.
+    """Append definitions, given as MLIR text, to a module.
 
-    `skip` are symbols that the text only declares, and the module has.
+    `skip` names symbols that the text only declares and the module defines.
     """
     with module.context, InsertionPoint(module.regions[0].blocks[0]):
         for op in Module.parse(text).body.operations:
@@ -73,7 +73,7 @@ def call(
     attributes: Mapping[str, Attribute] | None = None,
     ip: InsertionPoint | None = None,
 ) -> Operation:
-    """A call of the function named `callee`."""
+    """A call of the function `callee`."""
     made: Operation = func.CallOp(list(results), callee, list(operands), ip=ip).operation
     for key, value in (attributes or {}).items():
         made.attributes[key] = value

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linalg operations and their bodies.
+"""Linalg operations and their bodies, created by operation name.
 
-They are made by name: to import the Python classes of the linalg dialect takes longer than all
-other dialects together, and no more is needed of it than this file has.
+The Python classes of the linalg dialect take longer to import than all other dialects together, and
+only the operations of this file are needed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def generic(
 ) -> Operation:
     """A `linalg.generic` with an empty body; the last operands are its destinations.
 
-    It has a result for each that is a tensor.
+    It has a result for each tensor among the destinations.
     """
     maps = [affine_map_attribute(row, loops) for _, row in operands]
     values = [value for value, _ in operands]
@@ -66,7 +66,7 @@ def structured_op(
     attributes: Mapping[str, Attribute],
     ip: InsertionPoint | None = None,
 ) -> Operation:
-    """`linalg.<name>` with these inputs and destinations, and a body without operations."""
+    """`linalg.<name>` with these inputs and destinations and an empty body."""
     segments = DenseI32ArrayAttr.get([len(inputs), len(outputs)])
     op = Operation.create(
         f"linalg.{name}",
@@ -102,7 +102,7 @@ def fill(
     attributes: Mapping[str, Attribute] | None = None,
     ip: InsertionPoint | None = None,
 ) -> Operation:
-    """A `linalg.fill`: a tensor or a buffer with `scalar` in every element."""
+    """A `linalg.fill` of a tensor or a buffer with `scalar`."""
     op = structured_op("fill", [scalar], [into], attributes or {}, ip)
     _copy_first(op)
     return op
@@ -114,19 +114,19 @@ def copy(
     attributes: Mapping[str, Attribute] | None = None,
     ip: InsertionPoint | None = None,
 ) -> Operation:
-    """A `linalg.copy` of one tensor, or buffer, to another."""
+    """A `linalg.copy` between tensors or buffers."""
     op = structured_op("copy", [source], [into], attributes or {}, ip)
     _copy_first(op)
     return op
 
 
 def yield_(values: Sequence[Value], ip: InsertionPoint | None = None) -> Operation:
-    """The end of a body: the new elements of the destinations."""
+    """The terminator of a body, with the new elements of the destinations."""
     return Operation.create("linalg.yield", operands=list(values), ip=ip)
 
 
 def copy_body(source: Operation, op: Operation) -> None:
-    """Give a `linalg.generic` the body of an operation that has as many operands."""
+    """Copy the body of `source` to a `linalg.generic` with the same number of operands."""
     body = op.regions[0].blocks[0]
     values = dict(zip(source.regions[0].blocks[0].arguments, body.arguments, strict=True))
     ip = InsertionPoint(body)
@@ -138,20 +138,20 @@ def copy_body(source: Operation, op: Operation) -> None:
 
 
 def loop_index(loop: int, ip: InsertionPoint | None = None) -> Value:
-    """The index of a loop, inside a body."""
+    """The `linalg.index` of a loop, in a body."""
     number = {"dim": IntegerAttr.get(IntegerType.get_signless(64), loop)}
     op = Operation.create("linalg.index", [IndexType.get()], attributes=number, ip=ip)
     return op.results[0]
 
 
 def _copy_first(op: Operation) -> None:
-    """A body that yields the first operand's element."""
+    """Yield the first operand's element."""
     body = op.regions[0].blocks[0]
     yield_([body.arguments[0]], InsertionPoint(body))
 
 
 def body_of(op: Operation, values: Sequence[Value]) -> Block:
-    """Give a linalg operation a block that takes an element of each of its operands."""
+    """Append a block to a linalg operation, with an element of each operand as arguments."""
     block: Block = op.regions[0].blocks.append(*(_element_type(value) for value in values))
     return block
 
@@ -161,13 +161,13 @@ def _element_type(value: Value) -> Type:
 
 
 def _iterators(loops: int, reductions: Sequence[int]) -> Attribute:
-    """Parsed as one array: attributes of a dialect on their own load its Python classes."""
+    """Parsed as one array, since a lone attribute of the dialect loads its Python classes."""
     kinds = ("reduction" if loop in reductions else "parallel" for loop in range(loops))
     return Attribute.parse(f"[{', '.join(f'#linalg.iterator_type<{kind}>' for kind in kinds)}]")
 
 
 def affine_map_attribute(row: Sequence[Index], loops: int) -> AffineMapAttr:
-    """The index map of an operand."""
+    """The indexing map of an operand."""
     return AffineMapAttr.get(AffineMap.get(loops, 0, [_affine_expr(index) for index in row]))
 
 

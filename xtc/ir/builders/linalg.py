@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes linalg on tensors as MLIR text: what an operator emits is built with this.
+"""A builder of linalg on tensors as MLIR text, with which operators emit their IR.
 
-Index maps are written with the loops' own names, as in `("i", "k")` or `("n", "h * 2 + r")`, and a
-loop is a name and a kind, so that a reader sees the mathematics and a schedule finds its axes.
+Indexing maps use the names of loops, as in `("i", "k")` or `("n", "h * 2 + r")`, and a loop is a
+name and a kind, so that a reader sees the mathematics and a schedule finds its axes.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _UNORDERED = re.compile(
     r"= arith\.(?:maximumf|minimumf|addi|muli|(?:max|min)[su]i|andi|ori|xori)"
     r" (%\w+), (%\w+)[^\n]*\n  linalg\.yield"
 )
-"""How bodies end that combine two numbers in any order."""
+"""The end of a body that combines two numbers in any order."""
 _FUSABLE = ("linalg.", "tensor.insert_slice", "tensor.extract_slice")
-"""How operations begin that a schedule may compute in the loops of what reads their results."""
+"""Name prefixes of operations that a schedule may fuse into the loops of their consumers."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Value:
 
 @dataclass(frozen=True)
 class Loop:
-    """One loop of a linalg operation.
+    """A loop of a linalg operation.
 
     Attributes:
-        name: in schedules.
+        name: its name in schedules.
         reduction: whether results are accumulated over it.
-        groups: how many neighbouring terms of the sum an instruction may add up at once.
+        groups: the numbers of consecutive iterations that one instruction may sum.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Loop:
 
     @property
     def iterator(self) -> str:
-        """The name linalg gives this kind of loop."""
+        """The loop's iterator type in linalg."""
         return "reduction" if self.reduction else "parallel"
 
 
@@ -71,19 +71,19 @@ def reduction(*names: str) -> tuple[Loop, ...]:
 
 @dataclass(frozen=True)
 class MainOperation:
-    """The operation of a node that a schedule applies to.
+    """The operation of a graph node to which the node's schedule applies.
 
     Attributes:
         loops: its loops, in its own order.
         sizes: their trip counts.
-        inputs: how many operands it reads.
-        computed: which of them are computed, or moved, by operations that can be fused, by number.
-        subscripts: indices of operands that are more than one loop alone, as loops with factors:
-            `w * 2 + s` is `(("w", 2), ("s", 1))`.
-        ranks: how many dimensions each operand has.
+        inputs: the number of operands it reads.
+        computed: the numbers of the operands whose producers can be fused.
+        subscripts: operand indices that are not a single loop, as loops with factors: `w * 2 + s`
+            is `(("w", 2), ("s", 1))`.
+        ranks: the rank of each operand.
         unordered: whether its reductions may run in any order.
-        moved: of a permutation, the loops along which neighbours of its operand and of its result
-            lie, where these differ.
+        moved: for a permutation, the loops along contiguous elements of its operand and of its
+            result, if they differ.
     """
 
     loops: tuple[Loop, ...]
@@ -101,13 +101,13 @@ class LinalgBuilder:
     """Appends operations for one graph node after another.
 
     Attributes:
-        lines: the text so far, one operation an entry.
-        node: id of the node being emitted; its main operation gets `__xtc_id_<node>_` and
-            `loop.dims`, every other one `__xtc_id_<node>.<step>_`.
-        device: name of the device the node runs on, recorded as `xtc.device`.
-        location: text of an MLIR location, ` loc("file":line:column)`, or "".
-        schedules: by node, the schedule that its main operation carries as `loop.schedule`.
-        mains: what is known of each node's main operation.
+        lines: the text so far, one operation per entry.
+        node: the id of the node being emitted; its main operation gets `__xtc_id_<node>_` and
+            `loop.dims`, other operations get `__xtc_id_<node>.<step>_`.
+        device: the device that the node runs on, recorded as `xtc.device`.
+        location: the text of an MLIR location, ` loc("file":line:column)`, or "".
+        schedules: the `loop.schedule` of main operations, by node.
+        mains: the main operations, by node.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -144,7 +144,7 @@ class LinalgBuilder:
             )
 
     def _emit(self, text: str, type: TensorType, viewed: Value | None = None) -> Value:
-        """A value by an operation; it is computed where what it is a view of is."""
+        """Append an operation and return its result; a view is computed if its source is."""
         ssa = self._name()
         self.lines.append(f"{ssa} = {text}{self.location}")
         if text.startswith(_FUSABLE) or (viewed is not None and viewed.ssa in self._computed):
@@ -170,37 +170,36 @@ class LinalgBuilder:
 
     @property
     def _placed(self) -> str:
-        """The attribute of an operation that only moves data."""
+        """The attributes of an operation that only moves data."""
         return "" if self.device is None else f' {{{DEVICE} = "{self.device}"}}'
 
     def scalar(self, value: float | int | bool, element: ElementType) -> Scalar:
-        """A constant outside of any linalg body."""
+        """A constant outside linalg bodies."""
         ssa = self._name()
         self.lines.append(f"{ssa} = arith.constant {literal(value, element)} : {element.mlir}")
         return Scalar(ssa, element)
 
     def splat(self, value: float | int | bool, type: TensorType) -> Value:
-        """A constant tensor, every element `value`."""
+        """A splat constant."""
         text = literal(value, type.element)
         return self._emit(f"arith.constant dense<{text}> : {type.mlir()}", type)
 
     def vector(self, values: Sequence[float], element: ElementType) -> Value:
-        """A small constant of rank 1."""
+        """A small constant tensor of rank 1."""
         type = TensorType((len(values),), element)
         texts = ", ".join(literal(value, element) for value in values)
         return self._emit(f"arith.constant dense<[{texts}]> : {type.mlir()}", type)
 
     def empty(self, type: TensorType, *, own: bool = False) -> Value:
-        """A tensor without contents, a destination to write.
+        """An uninitialized tensor, used as a destination.
 
-        With `own` it is not merged with another node's, as a result must not be that is put
-        together slice by slice.
+        With `own`, it is not merged with another node's; a result assembled from slices needs this.
         """
         mark = f' {{{OWN_BUFFER} = "{self.node}"}}' if own else ""
         return self._emit(f"tensor.empty(){mark} : {type.mlir()}", type)
 
     def fill(self, value: float | int | bool, type: TensorType, *, step: str = "init") -> Value:
-        """A destination filled with `value`, as reductions start from."""
+        """A destination filled with `value`, the initial value of a reduction."""
         scalar, init = self.scalar(value, type.element), self.empty(type)
         attributes = ", ".join(self._attributes(step))
         text = (
@@ -222,10 +221,10 @@ class LinalgBuilder:
         attributes: Sequence[str] = (),
         step: str | None = None,
     ) -> Value:
-        """A named operation such as `linalg.matmul`, with index maps where they are not its own.
+        """A named operation such as `linalg.matmul`; `maps` replace its default indexing maps.
 
-        `sizes` are the trip counts of `loops`; `indices` are the operation's index maps that are
-        more than one loop, as `h * 2 + r`.
+        `sizes` are the trip counts of `loops`; `indices` are the operation's indices that are not
+        a single loop, as `h * 2 + r`.
         """
         unordered = not init.type.element.is_float
         self._record(step, loops, sizes, inputs, indices, unordered=unordered)
@@ -246,7 +245,7 @@ class LinalgBuilder:
         *,
         step: str | None = None,
     ) -> Value:
-        """`linalg.generic`: `body(builder, *elements, accumulator)` gives the element to store."""
+        """`linalg.generic`; `body(builder, *elements, accumulator)` returns the stored element."""
         out, out_map = init
         indices = [index for _, index_map in [*inputs, init] for index in index_map]
         sizes = _trip_counts(loops, [*inputs, init])
@@ -284,7 +283,7 @@ class LinalgBuilder:
         return self._emit(text, type)
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:
-        """The same elements in row-major order in another shape; dimensions that can stay do."""
+        """The same elements in row-major order in another shape, by the finest reassociation."""
         target = value.type.with_shape(tuple(shape))
         groups = reassociation(value.type.sizes, target.sizes)
         return self._expand(self._collapse(value, groups), groups, target)
@@ -311,17 +310,17 @@ class LinalgBuilder:
         offsets: Sequence[int],
         strides: Sequence[int] | None = None,
     ) -> Value:
-        """`into` with `source` written from `offsets` on, at every `strides`-th place (1)."""
+        """`into` with `source` inserted at `offsets` with `strides`, by default 1."""
         window = _window(offsets, source.type.sizes, strides or [1] * len(offsets))
         types = f"{source.type.mlir()} into {into.type.mlir()}"
         text = f"tensor.insert_slice {source.ssa} into {into.ssa}{window}{self._placed}"
         return self._emit(f"{text} : {types}", into.type)
 
     def update(self, into: Value, sizes: Sequence[int], body: Update) -> Value:
-        """`into` with single elements replaced, one after the other, in loops of these sizes.
+        """`into` with elements replaced one by one in a loop nest with these trip counts.
 
-        `body(scalars, positions, current)` gives the element to store and its int64 indices;
-        `positions` are the numbers of the iterations, `current` is the tensor so far.
+        `body(scalars, positions, current)` returns the element to store and its int64 indices;
+        `positions` are the induction variables, `current` is the tensor so far.
         """
         type = into.type.mlir()
         zero, step, *ends = (self._index(number) for number in (0, 1, *sizes))
@@ -347,7 +346,7 @@ class LinalgBuilder:
     def repeat(self, count: int, init: Value, body: Repeated) -> Value:
         """A loop that applies `body(number, current)` to `init` `count` times.
 
-        `number` is the iteration's, an index; `current` is the value so far.
+        `number` is the induction variable, `current` the value so far.
         """
         zero, step, end = (self._index(number) for number in (0, 1, count))
         result, inner, number = self._name(), self._name(), self._name()
@@ -362,9 +361,9 @@ class LinalgBuilder:
 
     @contextmanager
     def inner(self) -> Iterator[Callable[[str], None]]:
-        """While open, nodes of another graph are steps of this one, by the function it gives.
+        """In the context, nodes of another graph are emitted as steps of this node.
 
-        Schedules do not name what these emit.
+        The context's function names the current step. Schedules do not apply to its operations.
         """
         node, mains = self.node, self.mains
 
@@ -378,7 +377,7 @@ class LinalgBuilder:
             self.node, self.mains = node, mains
 
     def offset(self, number: str, by: int, *, minus: bool = False) -> str:
-        """The index `by + number`, or `by - number`; a number of digits is a known one."""
+        """The index `by + number`, or `by - number`; a `number` in digits is folded."""
         if number.isdigit():
             return str(by - int(number) if minus else by + int(number))
         constant, ssa = self._index(by), self._name()
@@ -387,14 +386,14 @@ class LinalgBuilder:
         return ssa
 
     def row(self, source: Value, number: str) -> Value:
-        """The part of `source` at the index `number` of its first dimension, which goes."""
+        """The slice of `source` at index `number` of its first dimension, which is dropped."""
         type = source.type.with_shape(source.type.shape[1:])
         types = f"{source.type.mlir()} to {type.mlir()}"
         text = f"tensor.extract_slice {source.ssa}{_row(number, type)}{self._placed}"
         return self._emit(f"{text} : {types}", type)
 
     def with_row(self, source: Value, into: Value, number: str) -> Value:
-        """`into` with `source` at the index `number` of its first dimension."""
+        """`into` with `source` inserted at index `number` of its first dimension."""
         types = f"{source.type.mlir()} into {into.type.mlir()}"
         window = _row(number, source.type)
         text = f"tensor.insert_slice {source.ssa} into {into.ssa}{window}{self._placed}"
@@ -408,7 +407,7 @@ class LinalgBuilder:
     def extract_slice(
         self, source: Value, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]
     ) -> Value:
-        """The elements `offsets[d] + i * strides[d]`, i below `sizes[d]`, of each dimension d."""
+        """The elements `offsets[d] + i * strides[d]`, `i < sizes[d]`, of each dimension d."""
         type = source.type.with_shape(tuple(sizes))
         window = _window(offsets, sizes, strides)
         types = f"{source.type.mlir()} to {type.mlir()}"
@@ -423,7 +422,7 @@ def _window(offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]
 
 
 def _row(number: str, type: TensorType) -> str:
-    """The window of one row, of `type`, at an index of the first dimension."""
+    """The offsets, sizes and strides of a slice with `type` at an index of the first dimension."""
     zeros = [number, *("0" for _ in type.sizes)]
     ones = ["1"] * len(zeros)
     sizes = ["1", *map(str, type.sizes)]
@@ -448,7 +447,7 @@ def _maps(loops: Sequence[Loop], maps: Sequence[IndexMap]) -> str:
 def _trip_counts(
     loops: Sequence[Loop], operands: Sequence[tuple[Value, IndexMap]]
 ) -> tuple[int, ...]:
-    """Sizes of loops, each read off an operand dimension that the loop alone indexes."""
+    """The trip counts of loops, from operand dimensions that a single loop indexes."""
     sizes = {
         index: size
         for value, index_map in operands

@@ -19,7 +19,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.mlir_llvm import llvm
 
-_DYNAMIC = -(1 << 31)  # how llvm.getelementptr writes an index that is an operand
+_DYNAMIC = -(1 << 31)  # marks a dynamic index of llvm.getelementptr
 
 
 def constant(number: int, ip: InsertionPoint | None = None) -> Value:
@@ -33,7 +33,7 @@ def call(
     results: Sequence[Type] = (),
     ip: InsertionPoint | None = None,
 ) -> Operation:
-    """A call of the function named `callee`, which has one result at most."""
+    """A call of the function `callee`, which has at most one result."""
     result = results[0] if results else None
     symbol = FlatSymbolRefAttr.get(callee)
     made: Operation = llvm.CallOp(result, list(operands), [], [], callee=symbol, ip=ip).operation
@@ -41,12 +41,12 @@ def call(
 
 
 def plain_address(pointer: Value, ip: InsertionPoint | None = None) -> Value:
-    """The same address as a pointer without memory space."""
+    """The same address as a pointer in the default address space."""
     return llvm.addrspacecast(Type.parse("!llvm.ptr"), pointer, ip=ip)
 
 
 def advanced(base: Value, nbytes: Value | int, ip: InsertionPoint | None = None) -> Value:
-    """The address `nbytes` after `base`."""
+    """The address `base + nbytes`."""
     if isinstance(nbytes, int) and nbytes == 0:
         return base
     known = isinstance(nbytes, int)
@@ -56,7 +56,7 @@ def advanced(base: Value, nbytes: Value | int, ip: InsertionPoint | None = None)
 
 
 def stored_bytes(type: Type) -> int:
-    """The size of a value in memory. Raises CompileError for a type that has none."""
+    """The size of a value in memory, in bytes. Raises CompileError for a type without a size."""
     if isinstance(type, VectorType):
         count = 1
         for size in type.shape:
@@ -64,4 +64,4 @@ def stored_bytes(type: Type) -> int:
         return count * stored_bytes(type.element_type)
     if isinstance(type, IntegerType | FloatType):
         return max(1, int(type.width) // 8)
-    raise CompileError(f"a value of type {type} is read from or written to the device's memory")
+    raise CompileError(f"a value of type {type} cannot be loaded from or stored to device memory")

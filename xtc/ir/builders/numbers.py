@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Integer arithmetic that is done now where the numbers are known, and by operations where not.
+"""Integer arithmetic with constant folding: on ints directly, on values by operations.
 
-A number is an int or a value of type index or of an integer type. An int beside a value becomes a
-constant of the value's type. Operations come at `ip`, or at the current insertion point.
+A number is an int or a value of type index or of an integer type. An int combined with a value
+becomes a constant of the value's type. Operations are inserted at `ip`, or at the current insertion
+point.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Number: TypeAlias = Value | int
 
 
 def constant(number: int, type: Type | None = None, ip: InsertionPoint | None = None) -> Value:
-    """A constant; of type index unless a type is given."""
+    """A constant, by default of type index."""
     return arith.constant(type or IndexType.get(), number, ip=ip)
 
 
@@ -35,12 +36,12 @@ def index_constant(number: int, ip: InsertionPoint | None = None) -> Value:
 
 
 def as_value(number: Number, ip: InsertionPoint | None = None, type: Type | None = None) -> Value:
-    """The number as a value; an int becomes a constant of `type`, or of type index."""
+    """The number as a value; an int becomes a constant of `type`, by default index."""
     return constant(number, type, ip) if isinstance(number, int) else number
 
 
 def known(number: Number) -> Number:
-    """The number as an int where it is a constant."""
+    """The number as an int if it is a constant."""
     if isinstance(number, OpResult) and number.owner.name == "arith.constant":
         return int(IntegerAttr(number.owner.attributes["value"]).value)
     return number
@@ -74,14 +75,14 @@ def multiply(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
 
 
 def divide(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
-    """`a // b` of numbers that are not negative."""
+    """`a // b` of nonnegative numbers."""
     if isinstance(a, int) and isinstance(b, int):
         return a // b
     return a if is_int(b, 1) else binary(arith.divsi, a, b, ip)
 
 
 def remainder(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
-    """`a % b` of numbers that are not negative."""
+    """`a % b` of nonnegative numbers."""
     if isinstance(a, int) and isinstance(b, int):
         return a % b
     return 0 if is_int(b, 1) else binary(arith.remsi, a, b, ip)
@@ -109,14 +110,14 @@ def exclusive_or(a: Number, b: Number, ip: InsertionPoint | None = None) -> Numb
 
 
 def minimum(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
-    """The smaller of two signed numbers."""
+    """The minimum of two signed numbers."""
     if isinstance(a, int) and isinstance(b, int):
         return min(a, b)
     return binary(arith.minsi, a, b, ip)
 
 
 def maximum(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
-    """The larger of two signed numbers."""
+    """The maximum of two signed numbers."""
     if isinstance(a, int) and isinstance(b, int):
         return max(a, b)
     return binary(arith.maxsi, a, b, ip)
@@ -125,7 +126,7 @@ def maximum(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
 def trip_count(
     lower: Number, upper: Number, step: Number, ip: InsertionPoint | None = None
 ) -> Number:
-    """The iterations of a loop from `lower` to below `upper`; 0 if it has none."""
+    """The trip count of a loop from `lower` to `upper`, exclusive; 0 if the range is empty."""
     rounded = subtract(add(subtract(upper, lower, ip), step, ip), 1, ip)
     if isinstance(rounded, int) and isinstance(step, int):
         return max(0, rounded // step)
@@ -133,7 +134,7 @@ def trip_count(
 
 
 def known_trips(loop: Operation) -> int | None:
-    """The iterations of an scf.for where its bounds and its step are constants, else None."""
+    """The trip count of an scf.for with constant bounds and step, else None."""
     lower, upper, step = map(known, list(loop.operands)[:3])
     if not (isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int)):
         return None
@@ -141,7 +142,7 @@ def known_trips(loop: Operation) -> int | None:
 
 
 def linear_offset(terms: Sequence[tuple[Number, int]], ip: InsertionPoint | None = None) -> Number:
-    """The sum of `number * factor`, an int where all numbers are."""
+    """The sum of `number * factor`; an int if all numbers are."""
     total: Number = sum(number * factor for number, factor in terms if isinstance(number, int))
     for number, factor in terms:
         if factor and not isinstance(number, int):
@@ -150,13 +151,13 @@ def linear_offset(terms: Sequence[tuple[Number, int]], ip: InsertionPoint | None
 
 
 def compare(predicate: str, a: Number, b: Number, ip: InsertionPoint | None = None) -> Value:
-    """`a <predicate> b` as an i1; predicates are those of `arith.cmpi`, such as "slt" and "ult"."""
+    """`a <predicate> b` as an i1, with a predicate of `arith.cmpi`, such as "slt" or "ult"."""
     left, right = operands(a, b, ip)
     return arith.cmpi(arith.CmpIPredicate[predicate], left, right, ip=ip)
 
 
 def less(a: Number, b: Number, ip: InsertionPoint | None = None) -> Value | bool:
-    """`a < b` of signed numbers, as a bool where both are known."""
+    """`a < b` of signed numbers; a bool if both are ints."""
     if isinstance(a, int) and isinstance(b, int):
         return a < b
     return compare("slt", a, b, ip)
@@ -165,7 +166,7 @@ def less(a: Number, b: Number, ip: InsertionPoint | None = None) -> Value | bool
 def binary(
     make: Callable[..., Value], a: Number, b: Number, ip: InsertionPoint | None = None
 ) -> Value:
-    """An operation on two numbers, such as `arith.xori`, without a computation now."""
+    """An operation on two numbers, such as `arith.xori`, without folding."""
     return make(*operands(a, b, ip), ip=ip)
 
 
@@ -176,11 +177,11 @@ def operands(a: Number, b: Number, ip: InsertionPoint | None = None) -> tuple[Va
 
 
 def of_one_type(given: Sequence[Number], ip: InsertionPoint | None = None) -> list[Value]:
-    """These numbers as values; an int has the type of the first value, or index."""
+    """The numbers as values; an int gets the type of the first value, or index."""
     type = next((number.type for number in given if not isinstance(number, int)), None)
     return [as_value(number, ip, type) for number in given]
 
 
 def is_int(number: Number, value: int) -> bool:
-    """Whether the number is known, and this one."""
+    """Whether the number is the int `value`."""
     return isinstance(number, int) and number == value

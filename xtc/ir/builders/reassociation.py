@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which dimensions of two shapes of equal size belong together: what a reshape keeps apart."""
+"""Reassociation of the dimensions of two shapes, for reshapes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Groups = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class Reassociation:
-    """Group g of the source's dimensions and group g of the target's hold `sizes[g]` elements.
+    """Group g of the source's dimensions and group g of the target's have `sizes[g]` elements.
 
-    Groups are as many as possible, so `(2, 3, 4) -> (2, 12)` keeps the first dimension apart. There
-    are none if either shape has rank 0.
+    The grouping is the finest possible: `(2, 3, 4) -> (2, 12)` keeps the first dimension separate.
+    It is empty if either shape has rank 0.
     """
 
     source: Groups
@@ -26,7 +26,7 @@ class Reassociation:
 
 
 def reassociation(source: Sequence[int], target: Sequence[int]) -> Reassociation:
-    """The finest grouping of the dimensions of two shapes of equal size."""
+    """The finest reassociation of two shapes with equal numbers of elements."""
     if not source or not target:
         return Reassociation((), (), ())
     source_groups, target_groups = (
@@ -37,7 +37,7 @@ def reassociation(source: Sequence[int], target: Sequence[int]) -> Reassociation
 
 
 def _common_products(source: Sequence[int], target: Sequence[int]) -> list[int]:
-    """Numbers of elements after which both shapes can be cut."""
+    """The element counts at which both shapes can be split."""
     first, second = (set(itertools.accumulate(s, operator.mul)) for s in (source, target))
     return sorted((first & second) - {math.prod(source)})
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations made again with other operands, types or attributes: a copy that no dialect names."""
+"""Copies of operations of any dialect with other operands, types or attributes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def rebuilt(
     attributes: Mapping[str, Attribute] | None = None,
     ip: InsertionPoint | None = None,
 ) -> Operation:
-    """An operation like `op` on other operands, with results of these types.
+    """A copy of `op` with other operands and result types.
 
-    It has the attributes of `op` unless others are given, and as many regions, which are empty.
+    It keeps the attributes of `op` unless others are given; its regions are empty.
     """
     kept = {name: op.attributes[name] for name in op.attributes}
     return Operation.create(
@@ -31,6 +31,6 @@ def rebuilt(
 
 
 def bodiless(op: Operation, *dropped: str) -> Operation:
-    """A function or a global without its body and without these attributes: a declaration."""
+    """The declaration of a function or a global, without the `dropped` attributes."""
     kept = {name: op.attributes[name] for name in op.attributes if name not in dropped}
     return Operation.create(op.name, attributes=kept, regions=len(op.regions))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic on single elements: bodies of linalg operations, typed, written as MLIR text."""
+"""Typed arithmetic on scalars, written as MLIR text, for the bodies of linalg operations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Bitwise = Literal["and", "or", "xor"]
 
 @dataclass(frozen=True)
 class Scalar:
-    """An SSA value that holds one element. `condition` marks an i1, the result of a comparison."""
+    """An SSA value of one element; `condition` marks an i1, the result of a comparison."""
 
     ssa: str
     element: ElementType
@@ -27,12 +27,12 @@ class Scalar:
 
     @property
     def mlir(self) -> str:
-        """MLIR's type of the value."""
+        """The MLIR type of the value."""
         return "i1" if self.condition else self.element.mlir
 
 
 def literal(value: float | int | bool, element: ElementType) -> str:
-    """`value` as an MLIR constant of `element`, exact for floats, infinities and NaN included."""
+    """`value` as an MLIR literal of type `element`; exact for floats, infinities and NaN."""
     if not element.is_float:
         return str(int(value))
     number = float(value)
@@ -49,7 +49,7 @@ def _with_point(number: float) -> str:
 
 
 def _bits(number: float, element: ElementType) -> str:
-    """Infinities and NaN have no decimal spelling in MLIR: hexadecimal bits of the type instead."""
+    """The bits in hexadecimal: infinities and NaN have no decimal literal in MLIR."""
     if element.name == "float64":
         return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
     single = struct.unpack("<I", struct.pack("<f", number))[0]
@@ -62,10 +62,10 @@ def _bits(number: float, element: ElementType) -> str:
 
 @dataclass
 class ScalarBuilder:
-    """Writes the body of one linalg operation, line by line.
+    """Writes the body of a linalg operation, line by line.
 
-    Every method appends an operation and returns its result. Floats follow IEEE 754 without fast
-    math; integers wrap; a bool is a byte with 0 or 1.
+    Each method appends an operation and returns its result. Floats follow IEEE 754 without fast
+    math; integers wrap; a bool is a byte with the value 0 or 1.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -101,17 +101,17 @@ class ScalarBuilder:
     def div(self, a: Scalar, b: Scalar, *, by_reciprocal: bool = False) -> Scalar:
         """a / b, floats only.
 
-        With `by_reciprocal` a * (1 / b) is as good: for a `b` whose reciprocal is a normal number.
+        `by_reciprocal` permits a * (1 / b), for a `b` whose reciprocal is a normal number.
         """
         flags = " fastmath<arcp>" if by_reciprocal else ""
         return self._emit(f"arith.divf {a.ssa}, {b.ssa}{flags} : {a.mlir}", a.element)
 
     def maximum(self, a: Scalar, b: Scalar) -> Scalar:
-        """The larger one; NaN if either is NaN."""
+        """The maximum; NaN if either is NaN."""
         return self._binary({"float": "arith.maximumf", "int": f"arith.max{_sign(a)}i"}, a, b)
 
     def minimum(self, a: Scalar, b: Scalar) -> Scalar:
-        """The smaller one; NaN if either is NaN."""
+        """The minimum; NaN if either is NaN."""
         return self._binary({"float": "arith.minimumf", "int": f"arith.min{_sign(a)}i"}, a, b)
 
     def neg(self, a: Scalar) -> Scalar:
@@ -123,18 +123,18 @@ class ScalarBuilder:
     def math(self, function: str, a: Scalar, *, at_most_zero: bool = False) -> Scalar:
         """`math.<function>` of a float: exp, log, sqrt, tanh, erf, absf, floor, sin and others.
 
-        `at_most_zero` says that no operand is above 0, which spares exp a test, and that the result
-        may be 0 if it is subnormal; it may be NaN.
+        `at_most_zero` asserts that the operand is not positive, which saves exp a test, and permits
+        a subnormal result to be flushed to 0. The operand may be NaN.
         """
         fact = f" {{{AT_MOST_ZERO}}}" if at_most_zero else ""
         return self._emit(f"math.{function} {a.ssa}{fact} : {a.mlir}", a.element)
 
     def power(self, a: Scalar, b: Scalar) -> Scalar:
-        """a to the power of b, floats only, as C's pow."""
+        """a to the power of b, floats only, as pow in C."""
         return self._emit(f"math.powf {a.ssa}, {b.ssa} : {a.mlir}", a.element)
 
     def quotient(self, a: Scalar, b: Scalar) -> Scalar:
-        """a / b of integers, truncated toward zero; 0 if b is 0; the least one / -1 wraps."""
+        """a / b of integers, truncated toward zero; 0 if b is 0; the minimum / -1 wraps."""
         safe, by_zero, by_minus_1 = self._divisor(a, b)
         whole = self._emit(f"arith.div{_sign(a)}i {a.ssa}, {safe.ssa} : {a.mlir}", a.element)
         if by_minus_1 is not None:
@@ -142,7 +142,7 @@ class ScalarBuilder:
         return self.select(by_zero, self.constant(0, a.element), whole)
 
     def remainder(self, a: Scalar, b: Scalar) -> Scalar:
-        """a - b * trunc(a / b), of a's sign, as C's % and fmod; 0 for integers where b is 0."""
+        """a - b * trunc(a / b), with a's sign, as % and fmod in C; 0 for integers if b is 0."""
         if a.element.is_float:
             return self._emit(f"arith.remf {a.ssa}, {b.ssa} : {a.mlir}", a.element)
         safe, by_zero, by_minus_1 = self._divisor(a, b)
@@ -153,7 +153,7 @@ class ScalarBuilder:
         return self.select(by_zero, zero, rest)
 
     def _divisor(self, a: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar | None]:
-        """`b` with 1 for what stops a program (0, and -1 for the least a); where it was so."""
+        """`b` with 1 in place of divisors that may trap, 0 and -1, and the tests for these."""
         unit, zero = self.constant(1, b.element), self.constant(0, b.element)
         by_zero = self.compare("eq", b, zero)
         safe = self.select(by_zero, unit, b)
@@ -163,15 +163,15 @@ class ScalarBuilder:
         return self.select(by_minus_1, unit, safe), by_zero, by_minus_1
 
     def bits(self, how: Bitwise, a: Scalar, b: Scalar) -> Scalar:
-        """Bit by bit and, or, exclusive or of integers, bools and i1 conditions."""
+        """Bitwise and, or, exclusive or of integers, bools and i1 conditions."""
         return self._binary({"int": f"arith.{how}i"}, a, b)
 
     def shift(
         self, how: Literal["left", "right"], a: Scalar, b: Scalar, *, inside: bool = False
     ) -> Scalar:
-        """Bits of an integer moved by b; what is moved by all of them or more is 0 (or -1).
+        """An integer shifted by b bits; 0, or -1 by its sign, for a shift of at least its width.
 
-        With `inside` nothing is: b is known to be below the number of bits.
+        `inside` asserts that b is below the width.
         """
         name = "arith.shli" if how == "left" else f"arith.shr{_sign(a)}i"
         if inside:
@@ -185,36 +185,36 @@ class ScalarBuilder:
         return self.select(over, self.constant(0, a.element), moved)
 
     def opposite(self, condition: Scalar) -> Scalar:
-        """The i1 that holds where `condition` does not."""
+        """The negation of an i1."""
         self._count += 1
         truth = f"%s{self._count}"
         self.lines.append(f"{truth} = arith.constant true")
         return self._emit(f"arith.xori {condition.ssa}, {truth} : i1", BOOL, condition=True)
 
     def index(self, position: int) -> Scalar:
-        """The int64 number of the iteration of the operation's loop at `position`."""
+        """The index of the operation's loop at `position`, an int64."""
         self._count += 1
         ssa = f"%s{self._count}"
         self.lines.append(f"{ssa} = linalg.index {position} : index")
         return self.position(ssa)
 
     def read(self, tensor: str, type: TensorType, indices: Sequence[Scalar]) -> Scalar:
-        """The element of a tensor (its SSA name) at int64 `indices`, which are inside of it."""
+        """The element of a tensor (its SSA name) at int64 `indices`, which are in bounds."""
         subscripts = self.indices(indices)
         return self._emit(f"tensor.extract {tensor}[{subscripts}] : {type.mlir()}", type.element)
 
     def bitcast(self, a: Scalar, to: ElementType) -> Scalar:
-        """The bits of `a` as those of another element type of the same width."""
+        """The bits of `a` as another element type of the same width."""
         if a.mlir == to.mlir:
             return Scalar(a.ssa, to)
         return self._emit(f"arith.bitcast {a.ssa} : {a.mlir} to {to.mlir}", to)
 
     def position(self, ssa: str) -> Scalar:
-        """A number of type index as an int64."""
+        """A value of type index as an int64."""
         return self._emit(f"arith.index_cast {ssa} : index to i64", ELEMENT_TYPES["int64"])
 
     def indices(self, positions: Sequence[Scalar]) -> str:
-        """int64 positions as MLIR's indices, separated by commas."""
+        """int64 values cast to index, as a comma-separated list of SSA names."""
         names = []
         for position in positions:
             self._count += 1
@@ -223,12 +223,12 @@ class ScalarBuilder:
         return ", ".join(names)
 
     def clamp(self, position: Scalar, size: int) -> Scalar:
-        """An int64 index moved to the nearest of 0 ... size - 1."""
+        """An int64 index clamped to [0, size - 1]."""
         low, high = (self.constant(limit, position.element) for limit in (0, size - 1))
         return self.minimum(self.maximum(position, low), high)
 
     def compare(self, how: Comparison, a: Scalar, b: Scalar) -> Scalar:
-        """An i1; false where either is NaN (true for "ne")."""
+        """An i1; false if either is NaN (true for "ne")."""
         if a.element.is_float:
             predicate = "une" if how == "ne" else f"o{how}"
             text = f"arith.cmpf {predicate}, {a.ssa}, {b.ssa} : {a.mlir}"
@@ -238,15 +238,15 @@ class ScalarBuilder:
         return self._emit(text, BOOL, condition=True)
 
     def select(self, condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
-        """`a` where the i1 `condition` holds, else `b`."""
+        """`a` if the i1 `condition` is true, else `b`."""
         return self._emit(f"arith.select {condition.ssa}, {a.ssa}, {b.ssa} : {a.mlir}", a.element)
 
     def is_true(self, a: Scalar) -> Scalar:
-        """The i1 of a stored element: it is not zero."""
+        """Whether an element is nonzero, as an i1."""
         return self.compare("ne", a, self.constant(0, a.element))
 
     def cast(self, a: Scalar, to: ElementType) -> Scalar:
-        """`a` as another element type: see `xtc.ops.cast` for the rules."""
+        """`a` converted to another element type by the rules of `xtc.ops.cast`."""
         if a.condition:
             return self.cast(self._emit(f"arith.extui {a.ssa} : i1 to i8", BOOL), to)
         if a.element == to:
@@ -277,9 +277,9 @@ class ScalarBuilder:
         return self._emit(f"{name} {a.ssa} : {a.mlir} to {to.mlir}", to)
 
     def _saturate(self, a: Scalar, to: ElementType) -> Scalar:
-        """Truncate toward zero; out of range gives the nearest limit, NaN gives 0.
+        """Truncate toward zero; saturate out of range; NaN gives 0.
 
-        `arith.fptosi` is poison out of range, so only values in range reach it.
+        `arith.fptosi` returns poison out of range, so it only gets values in range.
         """
         least, greatest = to.limits
         low = self.constant(least, a.element)
@@ -296,12 +296,12 @@ class ScalarBuilder:
 
 
 def _sign(a: Scalar) -> str:
-    """What MLIR puts before the name of an integer operation that reads bits by their sign."""
+    """The signedness prefix of MLIR's integer operations."""
     return "s" if a.element.signed and not a.condition else "u"
 
 
 def _by_way_of_float32(source: ElementType, to: ElementType) -> bool:
-    """Half floats convert by way of float32, as in NumPy; only float64 gives float16 at once."""
+    """Half floats convert through float32, as in NumPy; only float64 to float16 is direct."""
     names = {source.name, to.name}
     half = bool(names & {"float16", "bfloat16"})
     return half and "float32" not in names and names != {"float64", "float16"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors, slices of tensors and views of buffers; offsets and sizes are ints or values."""
+"""Tensors, slices and subviews; offsets and sizes are ints or values."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from xtc.ir.mlir import (
 )
 
 Offset: TypeAlias = Number
-"""An offset or a size: an int where it is known, a value of type index where not."""
+"""An offset or a size: an int if static, a value of type index if dynamic."""
 
 _DYNAMIC = ShapedType.get_dynamic_size()
 
 
 def tensor_type(shape: Sequence[Offset], like: Value) -> RankedTensorType:
-    """A tensor of this shape with the elements of `like`; a size that is a value is dynamic."""
+    """A tensor type with this shape and the element type of `like`."""
     return RankedTensorType.get(_static(shape), like.type.element_type)
 
 
 def empty(shape: Sequence[int], like: Value, ip: InsertionPoint | None = None) -> Value:
-    """A tensor without contents, of the elements of `like`."""
+    """An uninitialized tensor with the element type of `like`."""
     return tensor.empty(list(shape), like.type.element_type, ip=ip)
 
 
@@ -45,9 +45,9 @@ def extract_slice(
     *,
     dropped: int = 0,
 ) -> Value:
-    """The slice of step 1 that begins at `offsets`; `source` itself where that is all of it.
+    """The slice with unit strides at `offsets`; `source` itself if the slice covers it.
 
-    The first `dropped` dimensions, of size 1, are dropped.
+    The first `dropped` dimensions, each of size 1, are dropped.
     """
     if tuple(sizes) == shape_of(source) and not dropped:
         return source
@@ -56,7 +56,7 @@ def extract_slice(
 
 
 def slice_offsets(op: Operation) -> list[Offset]:
-    """Where a `tensor.extract_slice` begins, in each dimension."""
+    """The offsets of a `tensor.extract_slice`."""
     values = iter(list(op.operands)[1:])
     statics = DenseI64ArrayAttr(op.attributes["static_offsets"])
     return [next(values) if start < 0 else start for start in statics]
@@ -69,7 +69,7 @@ def insert_slice(
     ip: InsertionPoint | None = None,
     sizes: Sequence[Offset] | None = None,
 ) -> Value:
-    """`into` with `source` at `offsets`, step 1; `sizes` are those of `source` unless given."""
+    """`into` with `source` at `offsets`, unit strides; `sizes` default to those of `source`."""
     window = _window(offsets, shape_of(source) if sizes is None else sizes)
     return tensor.insert_slice(source, into, *window, ip=ip)
 
@@ -77,7 +77,7 @@ def insert_slice(
 def insert_in_parallel(
     source: Value, into: Value, offsets: Sequence[Offset], ip: InsertionPoint | None = None
 ) -> None:
-    """Write `source` to `into`, which iterations of a parallel loop share, at `offsets`, step 1."""
+    """Insert `source` into the shared output `into` of a parallel loop, with unit strides."""
     tensor.parallel_insert_slice(source, into, *_window(offsets, shape_of(source)), ip=ip)
 
 
@@ -90,9 +90,9 @@ def subview(
     *,
     dropped: bool = False,
 ) -> Value:
-    """The elements `offset + i * stride`, i below `size`, of each dimension of a buffer.
+    """The elements `offset + i * stride`, `i < size`, of each dimension of a buffer.
 
-    The last dimension, of size 1, may be dropped.
+    `dropped` drops the last dimension, of size 1.
     """
     old = source.type
     steps, start = old.get_strides_and_offset()
@@ -113,7 +113,7 @@ Window = tuple[list[Value], list[Value], list[Value], list[int], list[int], list
 
 
 def _window(offsets: Sequence[Offset], sizes: Sequence[Offset]) -> Window:
-    """Dynamic offsets, sizes and strides of a slice of step 1, then the static ones."""
+    """The dynamic, then the static offsets, sizes and strides of a slice with unit strides."""
     steps = [1] * len(sizes)
     return _dynamic(offsets), _dynamic(sizes), [], _static(offsets), _static(sizes), steps
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linalg operations without their loops of a single iteration."""
+"""Removal of the unit-extent loops of linalg operations."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from xtc.ir.mlir import (
 
 
 def without_unit_loops(op: Operation) -> Operation:
-    """Replace a linalg.generic on tensors by one without its loops of a single iteration.
+    """Replace a linalg.generic on tensors by one without its unit-extent loops.
 
-    Dimensions that only such loops walk leave the operands too, by slices of lower rank.
+    Rank-reducing slices drop the operand dimensions that only these loops index.
     """
     sizes = trip_counts(op)
     kept = [position for position, size in enumerate(sizes) if size != 1]
@@ -50,7 +50,7 @@ def without_unit_loops(op: Operation) -> Operation:
 
 
 def _restricted(index_map: AffineMap, kept: Sequence[int]) -> AffineMap:
-    """`index_map` as a function of the kept loops alone, the others being 0."""
+    """`index_map` as a function of the kept loops, with 0 for the others."""
     numbers = {old: new for new, old in enumerate(kept)}
     substitution = [
         AffineDimExpr.get(numbers[old]) if old in numbers else AffineConstantExpr.get(0)
@@ -63,7 +63,7 @@ def _restricted(index_map: AffineMap, kept: Sequence[int]) -> AffineMap:
 
 
 def _reduce(value: Value, index_map: AffineMap) -> tuple[Value, AffineMap]:
-    """`value` at the only place of the dimensions that a constant indexes, and the map left."""
+    """`value` without the dimensions that a constant indexes, and the remaining map."""
     left = [
         expression
         for expression in index_map.results
@@ -83,7 +83,7 @@ def _reduce(value: Value, index_map: AffineMap) -> tuple[Value, AffineMap]:
 
 
 def _insert(result: Value, into: Value, index_map: AffineMap) -> Value:
-    """`into` with `result` where `index_map` says."""
+    """`into` with `result` inserted at the constant indices of `index_map`."""
     if result.type == into.type:
         return result
     window = _window(RankedTensorType(into.type).shape, index_map)
@@ -91,7 +91,7 @@ def _insert(result: Value, into: Value, index_map: AffineMap) -> Value:
 
 
 def _window(shape: Sequence[int], index_map: AffineMap) -> tuple[list[int], list[int], list[int]]:
-    """Offsets, sizes and strides of a slice of all of a tensor, but where a constant indexes it."""
+    """The offsets, sizes and strides of a whole tensor, except at constant indices."""
     offsets = [
         expression.value if isinstance(expression, AffineConstantExpr) else -1
         for expression in index_map.results

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vectors cut into pieces that fit registers: how they are cut, and the operations on pieces."""
+"""Vectors split into pieces that fit registers, and operations on these pieces."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from xtc.ir.mlir import (
 )
 
 Pieces = list[Value]
-"""The pieces of one vector in row-major order: vectors of rank 1, or scalars where one is left."""
+"""The pieces of a vector in row-major order: vectors of rank 1, or scalars for single elements."""
 
 
 @dataclass(frozen=True)
 class Cut:
-    """One piece of a vector.
+    """A piece of a vector.
 
     Attributes:
-        outer: its place in the outer dimensions.
-        start: its first lane.
-        lanes: how many lanes it has.
-        used: how many of them are elements of the vector; the others are masked.
+        outer: its indices in the outer dimensions.
+        start: its first element in the last dimension.
+        lanes: its number of lanes.
+        used: the number of lanes that are elements of the vector; the others are masked.
     """
 
     outer: tuple[int, ...]
@@ -49,9 +49,9 @@ class Cut:
 
 
 def cuts(shape: Sequence[int], lanes: int, *, masks: bool = False) -> list[Cut]:
-    """The pieces of a vector in row-major order, powers of two of at most `lanes` lanes.
+    """The pieces of a vector in row-major order, with a power of two of at most `lanes` lanes.
 
-    With `masks`, a remainder that takes several pieces is one piece with masked lanes.
+    With `masks`, a remainder that needs several pieces becomes one piece with masked lanes.
     """
     if not shape:
         return [Cut((), 0, 1, 1)]
@@ -78,7 +78,7 @@ def piece_type(element: Type, lanes: int) -> Type:
 
 
 def element_bits(element: Type) -> int:
-    """The width of an element; 0 for i1, which takes the width of what was compared."""
+    """The width of an element in bits; 0 for i1, which has the width of the compared operands."""
     text = str(element)
     if text == "index":
         return 64
@@ -87,7 +87,7 @@ def element_bits(element: Type) -> int:
 
 
 def broadcast(value: Value, lanes: int) -> Value:
-    """A scalar in every lane."""
+    """A splat of a scalar."""
     if lanes == 1:
         return value
     return vector.broadcast(piece_type(value.type, lanes), value)
@@ -95,13 +95,12 @@ def broadcast(value: Value, lanes: int) -> Value:
 
 @dataclass(frozen=True)
 class Access:
-    """Where the elements of a transfer are in memory.
+    """The location of a transfer's elements in memory.
 
     Attributes:
         memref: the buffer.
-        indices: where its first element is.
-        dims: for each dimension of the vector, the buffer's dimension that it walks; None if all
-            its elements are the same.
+        indices: the indices of the first element.
+        dims: for each dimension of the vector, the buffer's dimension; None for a broadcast.
     """
 
     memref: Value
@@ -119,7 +118,7 @@ class Access:
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the vector's last dimension lies in memory element by element."""
+        """Whether the vector's last dimension is contiguous in memory."""
         type = MemRefType(self.memref.type)
         dim = self.dims[-1] if self.dims else None
         if dim is None:
@@ -129,7 +128,7 @@ class Access:
 
     @property
     def is_uniform(self) -> bool:
-        """Whether all elements of the vector's last dimension are one and the same."""
+        """Whether the vector's last dimension is a broadcast of one element."""
         return not self.dims or self.dims[-1] is None
 
     def at(self, cut: Cut, lane: int) -> list[Value]:
@@ -143,7 +142,7 @@ class Access:
 
 
 def read(access: Access, cut: Cut) -> Value:
-    """One piece read from memory."""
+    """Load a piece from memory."""
     element = MemRefType(access.memref.type).element_type
     if cut.lanes == 1 or access.is_uniform:
         return broadcast(_load(access, cut, 0), cut.lanes)
@@ -168,14 +167,14 @@ def _zero(element: Type) -> Value:
 
 
 def _mask(cut: Cut) -> Value:
-    """Which lanes of a piece are elements of the vector."""
+    """The mask of the lanes of a piece that are elements of the vector."""
     return vector.constant_mask(
         VectorType.get([cut.lanes], IntegerType.get_signless(1)), [cut.used]
     )
 
 
 def write(piece: Value, access: Access, cut: Cut) -> None:
-    """One piece written to memory."""
+    """Store a piece to memory."""
     if cut.is_masked and access.is_contiguous:
         vector.maskedstore(access.memref, access.at(cut, 0), _mask(cut), piece)
         return
@@ -187,7 +186,7 @@ def write(piece: Value, access: Access, cut: Cut) -> None:
 
 
 def lane_of(piece: Value, cut: Cut, lane: int) -> Value:
-    """One element of a piece."""
+    """A lane of a piece."""
     if cut.lanes == 1:
         return piece
     return vector.extract(piece, [], [lane])

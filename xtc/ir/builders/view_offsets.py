@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where views of buffers begin, in elements of the buffer."""
+"""The offsets of views of buffers, in elements."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SAME_START = (*RESHAPES, "memref.transpose", "memref.memory_space_cast")
 
 
 def view_offset(view: Value, ip: InsertionPoint | None = None) -> tuple[Value, Number]:
-    """The buffer that a view looks at, and the place of the view's first element in it.
+    """The underlying buffer of a view, and the offset of the view's first element in it.
 
-    Raises CompileError for a view whose place is not a sum of its offsets.
+    Raises CompileError for a view whose offset is not a sum of its subviews' offsets.
     """
     buffer, offset = view, [(0, 1)]  # type: tuple[Value, list[tuple[Number, int]]]
     while isinstance(buffer, OpResult) and buffer.owner.name.startswith("memref."):
@@ -31,12 +31,12 @@ def view_offset(view: Value, ip: InsertionPoint | None = None) -> tuple[Value, N
             break
     _, start = MemRefType(buffer.type).get_strides_and_offset()
     if start == _DYNAMIC or any(stride < 0 for _, stride in offset):
-        raise CompileError(f"it is not known where {view.type} begins")
+        raise CompileError(f"the offset of a view of type {view.type} is not known")
     return buffer, linear_offset([*offset, (start, 1)], ip)
 
 
 def _starts(op: object, first: int) -> list[Number]:
-    """The offsets of a subview, whose operands begin with those that are values."""
+    """The offsets of a subview, whose operands from `first` are the dynamic ones."""
     values = iter(list(op.operands)[first:])  # type: ignore[attr-defined]
     statics = DenseI64ArrayAttr(op.attributes[_OFFSETS])  # type: ignore[attr-defined]
     return [next(values) if start < 0 else start for start in statics]

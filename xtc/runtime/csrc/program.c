@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of program.h, by the driver tables of the devices.
+// The functions of program.h, implemented with the driver tables of the devices.
 #include "program.h"
 
 #include <stdlib.h>
 
-// What a thread's call of a program has allocated and not freed.
+// An allocation of a thread's call of a program that was not freed yet.
 typedef struct held {
     struct held *next;
     const xtc_program *program;
@@ -28,7 +28,7 @@ static word allocate_sharded(const xtc_program *program, word device, word nbyte
     held *added = malloc(sizeof *added);
     if (!added || alloc(&program->devices[device], nbytes, shard_bytes, &address)) {
         free(added);
-        return 0; // no command works on it; without host memory the entry point fails as well
+        return 0; // commands on it fail; without host memory the entry point fails as well
     }
     *added = (held){allocated, program, device, address};
     allocated = added;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiled host code commands devices by. It has one variable, `xtc.program`, into which the
-// loader writes the address of a `struct xtc_program`, and calls the functions there with words of 64
-// bits. Devices, kernels and constants on devices have numbers, which the artefact's manifest
-// explains. No function says whether it succeeded: a queue that failed runs nothing more, and the
-// loader waits for all queues after the entry point.
+// The interface through which compiled host code issues commands to devices. The loader writes the
+// address of a `struct xtc_program` into the code's variable `xtc.program`, and the code calls the
+// functions there with words of 64 bits. Devices, kernels and constants on devices have numbers,
+// which the artifact's manifest lists. The functions return no status: a failed queue runs no more
+// commands, and the loader waits for all queues after the entry point.
 #ifndef XTC_PROGRAM_H
 #define XTC_PROGRAM_H
 
@@ -21,8 +21,8 @@ typedef struct {
 typedef struct {
     uint64_t device;
     xtc_function function;
-    uint64_t count;       // of arguments
-    const uint8_t *types; // of enum xtc_type
+    uint64_t count;       // number of arguments
+    const uint8_t *types; // their types, enum xtc_type
 } xtc_program_kernel;
 
 struct xtc_program {
@@ -35,11 +35,11 @@ struct xtc_program {
                       word flags);
     void (*copy_within)(const xtc_program *, word device, word to, word from, word nbytes,
                         word flags);
-    // `arguments` is the address of the kernel's arguments; a grid of 0, 0, 0 is the image's own.
+    // `arguments` is the address of the kernel's arguments; a grid of 0, 0, 0 is the image's grid.
     void (*launch)(const xtc_program *, word kernel, word arguments, word x, word y, word z);
     void (*after)(const xtc_program *, word device, word other);
     void (*wait)(const xtc_program *, word device);
-    // The entry point is left early: wait for all devices, and free what it allocated on them.
+    // The entry point returns early: wait for all devices, and free its allocations there.
     void (*abandon)(const xtc_program *);
     // See alloc_sharded() of xtc_driver.h.
     word (*allocate_sharded)(const xtc_program *, word device, word nbytes, word shard_bytes);
@@ -49,7 +49,7 @@ struct xtc_program {
     xtc_address *residents;
 };
 
-// Fill in the functions.
+// Set the functions.
 __attribute__((visibility("default"))) void xtc_program_init(xtc_program *program);
 
 #endif

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that consists of devices, its members, each with a separate engine: a rank copies
-// while another computes. The set is a driver table like others. A command fans out to the members'
-// queues; what has to happen once, such as a callback, joins them. Any driver's devices can be
-// members, sets too.
+// A device that consists of member devices, each with a separate engine: a rank copies while
+// another computes. A set has a driver table like other devices. A command fans out to the members'
+// queues; a command that runs once, such as a callback, joins them. Devices of any driver can be
+// members, including sets.
 //
-// Members that copy the same host memory do so in the queue's order: they are joined in between.
+// Commands whose copies access the same host memory run in queue order: the members are joined
+// between them.
 //
 // The set has a separate address space. An allocation is in all memories of all members, replicated
-// or in shards (xtc_driver.h); address arguments of kernels are translated for each member.
-// A command that cannot be given stops the queue. After one that failed on a member, that member runs
-// nothing more of the queue, and the others finish what they were given.
+// or sharded (xtc_driver.h); address arguments of kernels are translated for each member. A command
+// that cannot be issued stops the queue. After a command fails on a member, that member runs no
+// more commands of the queue, and the others finish the commands issued to them.
 #ifndef SET_H
 #define SET_H
 
@@ -22,16 +23,16 @@
 #define SET_MEMBERS 64
 
 typedef struct {
-    uint64_t nbytes; // of this structure
-    uint32_t count;  // of members
-    const xtc_driver *driver;   // theirs
-    const void *const *configs; // what opens each
+    uint64_t nbytes; // size of this structure
+    uint32_t count;  // number of members
+    const xtc_driver *driver;   // the members' driver
+    const void *const *configs; // the configuration of each member
 } set_config;
 
 typedef struct {
     const xtc_driver *driver;
     xtc_device *device;
-    uint32_t memories, first_memory; // of the member; those of the members before it
+    uint32_t memories, first_memory; // the member's memories; the number of those before them
 } set_member;
 
 // A number for each member: addresses, modules, functions, queues or events.
@@ -40,28 +41,28 @@ typedef struct {
 } set_numbers;
 
 typedef struct set_allocation {
-    xtc_address address; // the set's
+    xtc_address address; // in the set's address space
     uint64_t nbytes;
     uint64_t shard_bytes; // 0: replicated
-    bool is_data;         // of an image
+    bool is_data;         // whether it is data of an image
     set_numbers addresses;
     struct set_allocation *next;
 } set_allocation;
 
 // A module, or a function of one.
 typedef struct set_symbol {
-    uint64_t number; // the set's
+    uint64_t number; // in the set
     set_numbers numbers;
     struct set_symbol *next;
 } set_symbol;
 
 typedef struct set_event {
-    xtc_event number; // the set's
+    xtc_event number; // in the set
     set_numbers events;
     struct set_event *next;
 } set_event;
 
-// Host memory of a copy that some member may not have begun.
+// Host memory of a copy that a member may not have started.
 typedef struct {
     uint64_t begin, end;
     bool is_written;
@@ -70,13 +71,13 @@ typedef struct {
 #define SET_HOST_SPANS 16
 
 typedef struct set_queue {
-    xtc_queue number; // the set's
+    xtc_queue number; // in the set
     set_numbers queues;
-    set_event *first, *last; // of commands that may not be done
-    xtc_event finished;      // all up to this one are done
-    set_host_span spans[SET_HOST_SPANS]; // of copies since the members were at one point
+    set_event *first, *last; // events of commands that may not be done
+    xtc_event finished;      // all events up to this one are done
+    set_host_span spans[SET_HOST_SPANS]; // of copies since the members were joined
     uint32_t span_count;
-    xtc_event stopped;       // what is given after it is dropped, for this failure; 0: nothing is
+    xtc_event stopped;       // commands after it are dropped, for this failure; 0: none are
     int32_t status;
     char message[XTC_MESSAGE_BYTES];
     struct set_queue *next;
@@ -85,7 +86,7 @@ typedef struct set_queue {
 struct xtc_device {
     uint32_t count, memories;
     set_member members[SET_MEMBERS];
-    pthread_mutex_t lock; // of what follows; never held while a member works
+    pthread_mutex_t lock; // guards the members below; never held while a member device works
     _Atomic bool closed;
     uint64_t last_number;
     xtc_address next_address;
@@ -98,12 +99,12 @@ struct xtc_device {
 
 // set_device.c
 int32_t set_check(const xtc_device *set);
-// Make the reason of a member's failure this thread's message; returns `status`.
+// Set this thread's message to the cause of a member's failure; returns `status`.
 int32_t set_failed(const set_member *member, uint32_t number, int32_t status);
 
-// set_memory.c: a copy of what is known of the allocation with these bytes.
+// set_memory.c: copy the record of the allocation that contains these bytes.
 int32_t set_find(xtc_device *set, xtc_address address, uint64_t nbytes, set_allocation *found);
-// The part of the bytes from `offset` on that a member has: where it begins there, and in the bytes.
+// A member's part of the bytes from `offset` on: its address there, and its offset in the bytes.
 typedef struct {
     xtc_address address;
     uint64_t skipped, nbytes;
@@ -117,7 +118,7 @@ int32_t set_free(xtc_device *, xtc_address);
 int32_t set_span(xtc_device *, xtc_address, xtc_address *, uint64_t *);
 int32_t set_memory(xtc_device *, uint64_t *used, uint64_t *size);
 int32_t set_memories(xtc_device *, uint32_t *count);
-// An address for data of an image, which is replicated.
+// Assign an address to replicated data of an image.
 int32_t set_add_data(xtc_device *set, const set_numbers *addresses, uint64_t nbytes,
                      xtc_address *address);
 
@@ -133,16 +134,15 @@ void set_forget_symbols(xtc_device *set);
 int32_t set_queue_open(xtc_device *, xtc_queue *);
 int32_t set_queue_close(xtc_device *, xtc_queue);
 int32_t set_find_queue(xtc_device *set, xtc_queue queue, set_numbers *found, bool *stopped);
-// Drop what is given to the queue from now on, for the reason in this thread's message; returns
-// `status`.
+// Drop later commands of the queue, for the cause in this thread's message; returns `status`.
 int32_t set_stop(xtc_device *set, xtc_queue queue, int32_t status);
-// Note the host memory of a copy. Returns whether the members have to come to one point first: one of
-// them may still have to read or write these bytes for a command before.
+// Record the host memory of a copy. Returns whether the members must be joined first, as an earlier
+// command of a member may still access these bytes.
 bool set_uses_host(xtc_device *set, xtc_queue queue, const void *host, uint64_t nbytes,
                    bool is_written);
-// The members are at one point.
+// Record that the members were joined.
 void set_joined(xtc_device *set, xtc_queue queue);
-// Note the members' events of a command, 0 if a member has none.
+// Record the members' events of a command, 0 if a member has none.
 int32_t set_note(xtc_device *set, xtc_queue queue, const set_numbers *events, xtc_event *event);
 int32_t set_wait(xtc_device *, xtc_queue, xtc_event);
 int32_t set_done(xtc_device *, xtc_queue, xtc_event);

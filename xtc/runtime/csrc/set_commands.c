@@ -7,13 +7,13 @@
 
 typedef unsigned long long ull;
 
-// A command on its way to the members.
+// A command that is being issued to the members.
 typedef struct {
     xtc_device *set;
-    xtc_queue queue; // the set's; XTC_NOW stands for one that is closed when the command is done
+    xtc_queue queue; // in the set; for XTC_NOW, a queue that is closed when the command is done
     set_numbers queues, events;
-    bool stopped;   // no member gets it
-    int32_t status; // of the first member that did not take it
+    bool stopped;   // the queue has stopped, so no member gets the command
+    int32_t status; // of the first member that rejected it
 } fan;
 
 static bool begin(fan *out, xtc_device *set, xtc_queue queue)
@@ -26,7 +26,7 @@ static bool begin(fan *out, xtc_device *set, xtc_queue queue)
     return !out->status && !out->stopped;
 }
 
-// The next member to give the command to, which `number` counts; NULL after the last one.
+// Member `number`, the next to issue the command to; NULL after the last one.
 static const set_member *next(fan *out, uint32_t number)
 {
     bool goes_on = !out->status && !out->stopped && number < out->set->count;
@@ -61,7 +61,7 @@ static int32_t refuse(fan *out, int32_t status)
     return status;
 }
 
-// Make a member wait until another one has reached the same point.
+// Make a member wait until another member has reached the same point.
 static void join(fan *out, uint32_t waiting, uint32_t other)
 {
     const set_member *here = &out->set->members[waiting], *there = &out->set->members[other];
@@ -76,7 +76,7 @@ static void join(fan *out, uint32_t waiting, uint32_t other)
                                            &out->events.of[waiting]));
 }
 
-// Let all members come to one point.
+// Join all members.
 static void join_all(fan *out)
 {
     for (uint32_t i = 1; next(out, i); i++)
@@ -127,7 +127,7 @@ int32_t set_copy_from(xtc_device *set, xtc_queue queue, void *destination, xtc_a
                                                     part.address, part.nbytes, flags,
                                                     &out.events.of[i]));
         if (!from.shard_bytes)
-            break; // every member has the same
+            break; // all members have the same bytes
     }
     return end(&out, queue == XTC_NOW, event);
 }
@@ -140,7 +140,7 @@ static int32_t find_both(xtc_device *set, xtc_address destination, xtc_address s
     bool alike = to->shard_bytes == from->shard_bytes &&
                  (!to->shard_bytes || destination - to->address == source - from->address);
     if (!alike)
-        return xtc_fail(XTC_USAGE, "bytes of other shards are copied by way of the host");
+        return xtc_fail(XTC_USAGE, "copies between shards must go through the host");
     return XTC_OK;
 }
 
@@ -180,7 +180,7 @@ int32_t set_fill(xtc_device *set, xtc_queue queue, xtc_address address, uint32_t
     return end(&out, queue == XTC_NOW, event);
 }
 
-// An argument as the member knows it: an address of the set's becomes its own.
+// Translate an argument for a member: an address of the set becomes an address of the member.
 static int32_t translate(xtc_device *set, uint32_t number, const xtc_launch *launch, uint32_t i,
                          uint64_t *value)
 {
@@ -189,10 +189,10 @@ static int32_t translate(xtc_device *set, uint32_t number, const xtc_launch *lau
     if (launch->types[i] != XTC_ADDRESS || !*value)
         return XTC_OK;
     if (set_find(set, *value, 0, &of))
-        return xtc_fail(XTC_LAUNCH, "kernel argument %u, 0x%llx, is inside no allocation", i,
+        return xtc_fail(XTC_LAUNCH, "kernel argument %u, 0x%llx, is not inside an allocation", i,
                         (ull)*value);
     if (of.shard_bytes && *value != of.address)
-        return xtc_fail(XTC_LAUNCH, "kernel argument %u, 0x%llx, is in the midst of shards", i,
+        return xtc_fail(XTC_LAUNCH, "kernel argument %u, 0x%llx, is not the start of its shards", i,
                         (ull)*value);
     *value = of.addresses.of[number] + (*value - of.address);
     return XTC_OK;

@@ -5,7 +5,7 @@
 
 #include "set.h"
 
-#define FIRST_ADDRESS (1ull << 40) // of the set's own: no address of a member is one by chance
+#define FIRST_ADDRESS (1ull << 40) // of the set, above the addresses of members
 
 int32_t set_check(const xtc_device *set)
 {
@@ -39,7 +39,7 @@ static int32_t open_member(xtc_device *set, const xtc_driver *driver, const void
     return XTC_OK;
 }
 
-// The names that all members have, which are of one kind.
+// The counter names, which all members share.
 static int32_t copy_counter_names(xtc_device *set)
 {
     const set_member *first = &set->members[0];

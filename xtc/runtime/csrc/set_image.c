@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device code of a set: every member has loaded it.
+// Device code of a set, which every member loads.
 #include <stdlib.h>
 
 #include "set.h"

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocations of a set: in all memories, replicated or in shards.
+// Allocations of a set: in all memories, replicated or sharded.
 #include <stdlib.h>
 
 #include "set.h"
 
 typedef unsigned long long ull;
 
-#define ALIGNMENT 4096 // of the set's own addresses
+#define ALIGNMENT 4096 // of the set's addresses
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
-// Bytes of the allocation that come before those of the member.
+// The number of bytes of the allocation before those of the member.
 static uint64_t begin_of(const set_member *member, const set_allocation *allocation)
 {
     return member->first_memory * allocation->shard_bytes;
@@ -50,7 +50,7 @@ int32_t set_find(xtc_device *set, xtc_address address, uint64_t nbytes, set_allo
                     (ull)address);
 }
 
-// What a member keeps of the allocation; where it cannot, that stops its own queue.
+// Allocate a member's part; a failure stops the member's queue.
 static int32_t alloc_on(const set_member *member, xtc_queue queue, const set_allocation *wanted,
                         xtc_address *address)
 {
@@ -77,7 +77,7 @@ static int32_t alloc_on_all(xtc_device *set, const set_numbers *queues, set_allo
         const set_member *member = &set->members[i];
         int32_t status = alloc_on(member, queues->of[i], wanted, &wanted->addresses.of[i]);
         if (status) {
-            set_failed(member, i, status); // before the message is another's
+            set_failed(member, i, status); // before another call overwrites the message
             give_back(set, wanted, i);
             return status;
         }

@@ -66,7 +66,7 @@ int32_t set_queue_close(xtc_device *set, xtc_queue queue)
     return XTC_OK;
 }
 
-// With the lock.
+// Needs the lock.
 static set_queue *find(const xtc_device *set, xtc_queue number)
 {
     set_queue *known = set->queues;
@@ -107,7 +107,7 @@ int32_t set_stop(xtc_device *set, xtc_queue queue, int32_t status)
     return status;
 }
 
-// The failure that stopped the queue before `event`, or before now where that is 0.
+// The failure that stopped the queue before `event`, or before now if that is 0.
 static int32_t stopped_before(xtc_device *set, xtc_queue queue, xtc_event event)
 {
     int32_t status = XTC_OK;
@@ -121,7 +121,7 @@ static int32_t stopped_before(xtc_device *set, xtc_queue queue, xtc_event event)
     return status;
 }
 
-// XTC_OK, XTC_PENDING, or the first failure of a member, as the members' done() has it.
+// XTC_OK, XTC_PENDING, or the first failure of a member, from the members' done().
 static int32_t state_of(xtc_device *set, const set_numbers *queues, const set_numbers *events,
                         bool of_everything)
 {
@@ -139,7 +139,7 @@ static int32_t state_of(xtc_device *set, const set_numbers *queues, const set_nu
     return found;
 }
 
-// Forget events that are reached, from the first on; with the lock.
+// Forget reached events, from the first on. Needs the lock.
 static void settle(xtc_device *set, set_queue *queue)
 {
     while (queue->first && (!queue->stopped || queue->first->number < queue->stopped) &&
@@ -179,7 +179,7 @@ int32_t set_note(xtc_device *set, xtc_queue queue, const set_numbers *events, xt
     return XTC_OK;
 }
 
-// What the members wait for: their events of `event`, everything where that is 0.
+// The members' events of `event` to wait for; 0 is all commands.
 static int32_t look_up(xtc_device *set, xtc_queue queue, xtc_event event, set_numbers *queues,
                        set_numbers *events)
 {
@@ -217,7 +217,7 @@ int32_t set_wait(xtc_device *set, xtc_queue queue, xtc_event event)
         return first;
     for (uint32_t i = 0; i < set->count; i++) {
         const set_member *member = &set->members[i];
-        if (event && !events.of[i]) // reached, or nothing to do there
+        if (event && !events.of[i]) // reached, or the member has no event
             continue;
         int32_t status = member->driver->wait(member->device, queues.of[i], events.of[i]);
         if (status && !first) {

@@ -19,7 +19,7 @@ static sim_channel *channel;
 static const sim_device_ops *device;
 static const sim_loader *loader;
 
-// Ends the process with its host, however that ends: a kill leaves it no time for words.
+// End the process with its host, which may be killed without notice.
 static void *watch_host(void *unused)
 {
     (void)unused;
@@ -43,7 +43,7 @@ static void start_watching(void)
     int error = pthread_create(&thread, NULL, watch_host, NULL);
     pthread_sigmask(SIG_SETMASK, &none, NULL);
     if (error)
-        sim_give_up("no thread to watch the host");
+        sim_give_up("cannot start the thread that watches the host");
 }
 
 static void *map_room(const sim_room *room, uint64_t address)
@@ -60,20 +60,20 @@ static void *block;
 sim_allocations sim_device_allocations;
 static void *image;
 static sim_output *outputs;
-static uint32_t served; // number of the request that is served
+static uint32_t served; // number of the current request
 
 void sim_device_attach(const sim_device_ops *ops)
 {
     channel = mmap(NULL, sizeof *channel, PROT_READ | PROT_WRITE, MAP_SHARED, SIM_DESCRIPTOR, 0);
     if (channel == MAP_FAILED || channel->magic != SIM_MAGIC ||
         channel->nbytes != sizeof *channel) {
-        fprintf(stderr, "this program is started by its driver, with the memory they share\n");
+        fprintf(stderr, "only the driver can start this program, with their shared memory\n");
         exit(2);
     }
     device = ops;
     loader = ops->loader ? ops->loader : &sim_library_loader;
 #ifdef SYS_close_range
-    syscall(SYS_close_range, SIM_DESCRIPTOR + 1, ~0u, 0); // what the host happened to have open
+    syscall(SYS_close_range, SIM_DESCRIPTOR + 1, ~0u, 0); // descriptors inherited from the host
 #endif
     sim_fault_install(channel, ops);
     start_watching();
@@ -102,7 +102,7 @@ static uint64_t allocated_of(uint64_t granule)
     return granule < sim_device_allocations.granules ? sim_device_allocations.map[granule] : 0;
 }
 
-// Bytes from `offset` on that are certainly allocated; a quick look that may say 0.
+// A lower bound, possibly 0, of the allocated bytes from `offset` on, as a fast check.
 static uint64_t whole_granules(uint64_t offset, uint64_t nbytes)
 {
     static const uint8_t full[8] = {SIM_GRANULE, SIM_GRANULE, SIM_GRANULE, SIM_GRANULE,
@@ -198,7 +198,7 @@ static int32_t serve(sim_request *request)
     case SIM_LAUNCH:
         return launch(request);
     default:
-        sim_give_up("a request that the simulator does not know");
+        sim_give_up("unknown request");
     }
 }
 

@@ -8,7 +8,7 @@
 #include "xtc_error.h"
 
 struct xtc_device {
-    xtc_engine engine; // the first, for xtc_engine_of
+    xtc_engine engine; // the first member, for xtc_engine_of
     sim_host sim;
     sim_memory memory;
     xtc_copies copies;
@@ -20,14 +20,14 @@ static bool is_in_memory(const sim_memory *memory, xtc_address address)
     return address - memory->address < memory->nbytes;
 }
 
-// Data of an image, which may be anywhere in the simulated machine.
+// Copy data of an image, which may be in any memory of the simulated machine.
 static int32_t copy_data(xtc_device *device, const xtc_command *command)
 {
     bool writes = command->kind == XTC_COPY_TO;
     uint64_t address = writes ? command->destination : command->source;
     void *host = (void *)(uintptr_t)(writes ? command->source : command->destination);
     if (command->parallel)
-        return xtc_fail(XTC_USAGE, "data of an image is not copied beside a kernel");
+        return xtc_fail(XTC_USAGE, "a copy of an image's data cannot be parallel");
     int32_t status = sim_host_copy_data(&device->sim, writes, address, host, command->nbytes);
     if (!status)
         xtc_copies_count(&device->copies, command->kind, command->nbytes);

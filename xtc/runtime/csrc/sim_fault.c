@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults: what a kernel did wrong is written to the shared memory, then the process ends.
+// Faults of kernels: the cause is written to the shared memory, then the process ends.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdarg.h>
@@ -13,9 +13,9 @@
 #include "sim_futex.h"
 
 static sim_channel *channel;
-static sim_failure *failure; // where this process tells it
+static sim_failure *failure; // where this process stores the cause
 static const sim_device_ops *device;
-static const char *volatile kernel; // that runs, or NULL
+static const char *volatile kernel; // the running kernel, or NULL
 static void (*volatile supervisor)(void);
 static atomic_flag is_failing = ATOMIC_FLAG_INIT;
 
@@ -23,8 +23,8 @@ static const struct {
     int number;
     const char *meaning;
 } deadly[] = {
-    {SIGSEGV, "access to memory that is not there (SIGSEGV)"},
-    {SIGBUS, "access that the memory refused (SIGBUS)"},
+    {SIGSEGV, "access to unmapped memory (SIGSEGV)"},
+    {SIGBUS, "bus error (SIGBUS)"},
     {SIGFPE, "arithmetic exception such as a division by zero (SIGFPE)"},
     {SIGILL, "illegal instruction (SIGILL)"},
     {SIGTRAP, "trap instruction (SIGTRAP)"},
@@ -64,7 +64,7 @@ static _Noreturn void fail(int32_t status, const uint64_t *address, const char *
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     while (atomic_flag_test_and_set(&is_failing))
-        pause(); // another thread is at it
+        pause(); // another thread ends the process
     sim_text text = sim_text_in(failure->text, sizeof failure->text);
     describe(&text, address, what);
     failure->status = status;
@@ -76,7 +76,7 @@ static _Noreturn void fail(int32_t status, const uint64_t *address, const char *
 static void on_deadly(int number, siginfo_t *information, void *context)
 {
     (void)context;
-    const char *meaning = "a deadly signal";
+    const char *meaning = "a fatal signal";
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
         if (deadly[i].number == number)
             meaning = deadly[i].meaning;
@@ -109,7 +109,7 @@ static void install(int number, void (*handler)(int, siginfo_t *, void *))
 
 void sim_fault_install(sim_channel *shared, const sim_device_ops *ops)
 {
-    static char stack[64 << 10]; // of handlers: the kernel's own may be used up
+    static char stack[64 << 10]; // of handlers, as the kernel's stack may be exhausted
     stack_t alternative = {.ss_sp = stack, .ss_size = sizeof stack};
     channel = shared;
     failure = &shared->failure;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A switch saves the registers that a call keeps on the stack that is left, and takes them from the
-// stack that is entered.
+// A switch saves the callee-saved registers on the old stack and restores them from the new stack.
 #define _GNU_SOURCE
 #include "sim_fiber.h"
 
@@ -15,8 +14,8 @@
 
 struct sim_stack {
     char *bytes;
-    size_t nbytes; // less than the pool's stacks have
-    sim_stack *next; // that is free
+    size_t nbytes; // less than the size of the pool's stacks
+    sim_stack *next; // the next free stack
 };
 
 // Save this stack's pointer in `*from` and switch to `to`.
@@ -42,7 +41,7 @@ __asm__(".text\n"
         "  popq %rbp\n"
         "  ret\n"
         ".size sim_fiber_switch, . - sim_fiber_switch\n");
-#define FRAME_WORDS 8 // six registers, the address to go to, and one for the ABI's alignment
+#define FRAME_WORDS 8 // six registers, the return address, and a word for the ABI's alignment
 #define FRAME_ENTRY 6
 #elif defined(__aarch64__)
 __asm__(".text\n"
@@ -81,30 +80,30 @@ __asm__(".text\n"
 #error "fibers are written for x86-64 and AArch64"
 #endif
 
-static _Thread_local void *outside; // where fibers are entered
+static _Thread_local void *outside; // the stack pointer where fibers are entered
 
 static _Noreturn void no_stack(int error)
 {
     char reason[160];
     snprintf(reason, sizeof reason,
-             "no memory for the stack of another fiber: %s (vm.max_map_count limits mappings, of "
-             "which a stack takes two)",
+             "no memory for the stack of another fiber: %s (a stack needs two mappings, which "
+             "vm.max_map_count limits)",
              strerror(error));
     sim_give_up(reason);
 }
 
-#define LINE 64    // bytes of a cache's line
-#define COLOURS 64 // lines of a page
-#define STEP 17    // lines between the ends of two stacks; coprime to the colours
+#define LINE 64    // bytes of a cache line
+#define COLOURS 64 // cache lines of a page
+#define STEP 17    // cache lines between the ends of two stacks; coprime to COLOURS
 
-// Stacks end at different lines of their last page. Where all end at the same one, what fibers use most
-// falls into the same few sets of a cache.
+// Cache colouring: stacks end at different cache lines of their last page, as otherwise the tops of
+// all stacks would compete for the same few sets of a cache.
 static size_t left_free(uint32_t number)
 {
     return (size_t)(number * STEP % COLOURS) * LINE;
 }
 
-// The page below a stack is not mapped: a stack overflow is a fault.
+// The page below a stack is inaccessible, so that a stack overflow is a fault.
 static sim_stack *new_stack(size_t nbytes, uint32_t number)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -120,7 +119,7 @@ static sim_stack *new_stack(size_t nbytes, uint32_t number)
 
 void sim_fiber_begin(sim_fiber *fiber, void *stack, size_t nbytes, void (*function)(void))
 {
-    uintptr_t end = ((uintptr_t)stack + nbytes) / 16 * 16; // as both ABIs want it
+    uintptr_t end = ((uintptr_t)stack + nbytes) / 16 * 16; // the alignment of both ABIs
     void **frame = (void **)end - FRAME_WORDS;
     for (int word = 0; word < FRAME_WORDS; word++)
         frame[word] = NULL;
@@ -151,8 +150,7 @@ void sim_fiber_enter(sim_fiber *fiber, sim_stack_pool *pool, void (*function)(vo
     sim_fiber_switch(&outside, pointer_of(fiber, pool, function));
 }
 
-// Returns into the same code as it was called from where fibers run the same code, so that processors
-// predict it.
+// Returns to the code that called it if fibers run the same code, so that the return is predicted.
 void sim_fiber_pass(sim_fiber *fiber, sim_fiber *next, sim_stack_pool *pool, void (*function)(void))
 {
     sim_fiber_switch(&fiber->pointer, pointer_of(next, pool, function));
@@ -175,7 +173,7 @@ void sim_fiber_abandon(sim_fiber *fiber, sim_stack_pool *pool)
 void sim_fiber_end(sim_fiber *fiber, sim_stack_pool *pool)
 {
     void *left;
-    sim_fiber_abandon(fiber, pool); // the stack is not reused before this fiber has left it
+    sim_fiber_abandon(fiber, pool); // this fiber leaves the stack before it can be reused
     sim_fiber_switch(&left, outside);
     abort();
 }

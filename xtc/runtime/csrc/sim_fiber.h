@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibers: functions with separate stacks, of which a thread runs one at a time.
+// Fibers: functions with separate stacks; a thread runs one at a time.
 //
-// A pool creates stacks of one size, each above an unmapped page, and reuses them; a stack takes
-// two of the process's mappings (vm.max_map_count, by default 65530,
-// limits them). A simulator that has a guarded range for a stack already, such as the end of a
-// processor's own memory, gives that range instead, which takes none. A fiber and its pool belong to
-// the thread that entered it first.
+// A pool creates stacks of one size, each above an unmapped page, and reuses them. A stack needs
+// two memory mappings of the process, which vm.max_map_count limits (by default to 65530). A
+// simulator with a guarded range for a stack, such as the end of a processor's local memory, can
+// use that range, which needs none. A fiber and its pool belong to the thread that first entered
+// it.
 #ifndef SIM_FIBER_H
 #define SIM_FIBER_H
 
@@ -17,27 +17,27 @@ typedef struct sim_stack sim_stack;
 typedef struct {
     size_t stack_bytes; // of each stack, a multiple of the page size
     sim_stack *unused;
-    uint32_t made; // stacks
+    uint32_t made; // number of stacks created
 } sim_stack_pool;
 
 typedef struct {
-    void *pointer;    // of its stack, while it does not run; NULL before it begins and after it ended
+    void *pointer;    // the stack pointer while suspended; NULL before the begin and after the end
     sim_stack *stack; // from the pool, or NULL
 } sim_fiber;
 
-// Start on a stack of the pool, or resume, until it leaves. `function` never returns: it ends with
-// sim_fiber_end. The simulator fails if there is no memory for a stack.
+// Start on a stack of the pool, or resume, until the fiber leaves. `function` never returns: it
+// ends with sim_fiber_end. The simulator fails if there is no memory for a stack.
 void sim_fiber_enter(sim_fiber *fiber, sim_stack_pool *pool, void (*function)(void));
-// Prepare to begin on these bytes, the highest of which are used first.
+// Prepare to start on these bytes, as a stack that grows downwards.
 void sim_fiber_begin(sim_fiber *fiber, void *stack, size_t nbytes, void (*function)(void));
-// Back to where the fiber that runs was entered.
+// Return from the running fiber to the point where it was entered.
 void sim_fiber_leave(sim_fiber *fiber);
-// Leave the fiber that runs for another one of the same pool, at half the cost of leaving it and entering
-// the other: who leaves that one, or where it ends, comes back to where the first was entered.
+// Switch from the running fiber to another of the same pool, at half the cost of leaving it and
+// entering the other. When that leaves or ends, control returns to where the first was entered.
 void sim_fiber_pass(sim_fiber *fiber, sim_fiber *next, sim_stack_pool *pool, void (*function)(void));
-// Forget a fiber that does not run, wherever it is; a stack of the pool goes back there.
+// Discard a suspended fiber; return its stack to the pool.
 void sim_fiber_abandon(sim_fiber *fiber, sim_stack_pool *pool);
-// Leave for good; a stack of the pool goes back there.
+// End the running fiber; return its stack to the pool.
 _Noreturn void sim_fiber_end(sim_fiber *fiber, sim_stack_pool *pool);
 
 #endif

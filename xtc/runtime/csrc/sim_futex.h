@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sleeping on a word of shared memory (Linux futexes between processes).
+// Waits on a word of shared memory (Linux futexes between processes).
 #ifndef SIM_FUTEX_H
 #define SIM_FUTEX_H
 
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// Sleep while `*word` is `value`, for at most `limit` where that is not NULL; may wake early.
+// Sleep while `*word` is `value`, for at most `limit` unless that is NULL; may wake spuriously.
 static inline void sim_futex_wait(_Atomic uint32_t *word, uint32_t value,
                                   const struct timespec *limit)
 {

@@ -16,11 +16,11 @@
 #include "xtc_error.h"
 
 #define IMAGE_BYTES (64ull << 20)
-#define NO_MEMORY "[no memory for what kernels print]\n"
-#define LOST_TEXTS "[%llu text%s lost that the kernel printed first: the last 1 MiB is kept]\n"
-#define ALIGNMENT (2ull << 20) // of the rooms: that of the largest page
+#define NO_MEMORY "[no memory for the output of kernels]\n"
+#define LOST_TEXTS "[the kernel's first %llu text%s lost: only the last 1 MiB is kept]\n"
+#define ALIGNMENT (2ull << 20) // of the spaces: the size of the largest page
 
-// How long the host sleeps before it looks whether the process is still there.
+// How long the host sleeps before it checks whether the process is alive.
 static const struct timespec patience = {.tv_nsec = 20 * 1000 * 1000};
 
 static uint64_t reserve(sim_room *room, uint64_t end, uint64_t nbytes)
@@ -103,7 +103,7 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-// A process that is stopped for longer is ended, where kernels have no shorter limit.
+// The limit for a stopped process, unless the timeout of kernels is shorter.
 #define STOPPED_S 5.0
 
 static double stop_limit(const sim_host *sim)
@@ -111,7 +111,7 @@ static double stop_limit(const sim_host *sim)
     return sim->channel->timeout_s < STOPPED_S ? sim->channel->timeout_s : STOPPED_S;
 }
 
-// Keep the time limit of a process that cannot.
+// Enforce the timeout of a process that cannot do so.
 static void end_stopped(sim_host *sim)
 {
     sim_channel *channel = sim->channel;
@@ -132,15 +132,15 @@ static int32_t lost(const sim_host *sim)
     return xtc_fail(XTC_LOST, "the simulator's process %d is gone", (int)sim->process);
 }
 
-// Why a request has no answer; only the first one gets the cause.
+// The status of a request without an answer; only the first one reports the cause.
 static int32_t failed(sim_host *sim)
 {
     if (sim->channel->state != SIM_FAILED || sim->reported)
         return lost(sim);
     sim->reported = true;
     const sim_failure *failure = &sim->channel->failure;
-    if (failure->report[0]) // the name must not be what is cut off
-        return xtc_fail(failure->status, "%.600s\nthe whole report: %s", failure->text,
+    if (failure->report[0]) // the name must not be truncated
+        return xtc_fail(failure->status, "%.600s\nthe full report: %s", failure->text,
                         failure->report);
     return xtc_fail(failure->status, "%s", failure->text);
 }
@@ -169,7 +169,7 @@ int32_t sim_host_start(sim_host *sim, const char *executable)
     return xtc_fail(XTC_NOT_FOUND, "the simulator did not start: %s", xtc_message());
 }
 
-// How long a process that runs a kernel may take to end when it is asked to.
+// The time that a process with a running kernel has to end after SIGTERM.
 #define GRACE_S 0.1
 
 void sim_host_stop(sim_host *sim)
@@ -203,7 +203,7 @@ static void post(sim_host *sim)
     sim_futex_wake(&sim->channel->posted);
 }
 
-// Wait for the oldest request, which then may be overwritten by the next one posted.
+// Wait for the oldest request, which the next post may then overwrite.
 static int32_t finish(sim_host *sim, uint64_t *result)
 {
     sim_channel *channel = sim->channel;
@@ -214,7 +214,7 @@ static int32_t finish(sim_host *sim, uint64_t *result)
             return failed(sim);
         double now = seconds(), passed = now - before;
         before = now;
-        // This process may have been stopped, too.
+        // This process may have been stopped as well.
         stopped = sim_process_is_stopped(sim->process) ? stopped + (passed < 1 ? passed : 1) : 0;
         if (stopped > stop_limit(sim))
             end_stopped(sim);
@@ -255,7 +255,7 @@ static void print(const sim_host *sim, const char *text, uint64_t nbytes)
     }
 }
 
-// All texts, behind a line on those that are lost.
+// Print all texts, after a line about lost ones.
 static void print_output(const sim_host *sim, const sim_output *output)
 {
     uint64_t at = output->first, end = output->end, used = 0, lost = output->lost;
@@ -272,19 +272,19 @@ static void print_output(const sim_host *sim, const sim_output *output)
     free(text);
 }
 
-// Hand over what a launch has printed, however it ended.
+// Pass on the output of a launch, however it ended.
 static void take_output(const sim_host *sim, uint32_t number)
 {
     const sim_room *room = &sim->channel->output;
     if (!room->nbytes)
         return;
-    while (sim->stopped && !sim->gone) // it may still have something to say
+    while (sim->stopped && !sim->gone) // it may still print
         nanosleep(&patience, NULL);
     sim_output *output = (sim_output *)((char *)sim->channel + room->offset) + number % SIM_RING;
     if (output->first == output->end)
         return;
     print_output(sim, output);
-    madvise(output, sizeof *output, MADV_REMOVE); // zeros from here on
+    madvise(output, sizeof *output, MADV_REMOVE); // reads as zeros from now on
 }
 
 int32_t sim_host_finish_kernel(sim_host *sim)
@@ -308,7 +308,7 @@ int32_t sim_host_load(sim_host *sim, const void *image, uint64_t nbytes, xtc_mod
     next_request(sim, SIM_LOAD)->arguments[0] = nbytes;
     post(sim);
     int32_t status = finish(sim, module);
-    madvise(target, room->nbytes, MADV_REMOVE); // give the memory back
+    madvise(target, room->nbytes, MADV_REMOVE); // release the memory
     return status;
 }
 
@@ -356,7 +356,7 @@ int32_t sim_host_data(sim_host *sim, xtc_module module, const char *name, xtc_ad
     return status;
 }
 
-// A piece of data that fits in the image's room.
+// Copy a piece of data that fits in the image space.
 static int32_t copy_piece(sim_host *sim, enum sim_operation operation, xtc_address address,
                           void *host, uint64_t nbytes)
 {

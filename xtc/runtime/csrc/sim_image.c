@@ -14,7 +14,7 @@ typedef struct module {
     struct module *next;
 } module;
 
-// A requested function or data.
+// A function or data that was looked up.
 typedef struct symbol {
     bool is_data;
     uint64_t address, nbytes;

@@ -45,7 +45,7 @@ static uint64_t whole(uint64_t nbytes)
     return (nbytes + SIM_GRANULE - 1) / SIM_GRANULE * SIM_GRANULE;
 }
 
-// Where the free bytes behind allocation `index - 1` begin; the guard granule is not free.
+// The begin of the free bytes after allocation `index - 1` and its guard granule.
 static uint64_t gap_begin(const sim_memory *memory, size_t index)
 {
     if (index == 0)
@@ -61,7 +61,7 @@ static uint64_t gap_end(const sim_memory *memory, size_t index)
     return memory->spans[index].address;
 }
 
-// The first address for `nbytes` and a guard in the gaps, from `from` on; 0 if there is none.
+// The first free address from `from` on for `nbytes` and a guard; 0 if there is none.
 static uint64_t gap_from(const sim_memory *memory, uint64_t from, uint64_t nbytes)
 {
     for (size_t index = count_before(memory, from); index <= memory->count; index++) {
@@ -133,7 +133,7 @@ int32_t sim_memory_alloc(sim_memory *memory, uint64_t nbytes, xtc_address *addre
     return status;
 }
 
-// Give the pages that were the allocation's alone back to the system.
+// Release the pages that only this allocation used.
 static void give_back(const sim_memory *memory, sim_span span)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

@@ -25,7 +25,7 @@ void sim_order(uint32_t *numbers, uint32_t count)
         numbers[i] = i;
     if (!is_shuffled)
         return;
-    for (uint32_t i = count; i > 1; i--) { // Fisher and Yates
+    for (uint32_t i = count; i > 1; i--) { // Fisher-Yates shuffle
         uint32_t j = (uint32_t)random_below(i), swapped = numbers[i - 1];
         numbers[i - 1] = numbers[j];
         numbers[j] = swapped;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-// Bytes wrap around at the end of the buffer.
+// Copy bytes, which wrap around at the end of the buffer.
 static void put(sim_output *output, uint64_t at, const void *from, uint64_t nbytes)
 {
     uint64_t offset = at % SIM_OUTPUT_ROOM, left = SIM_OUTPUT_ROOM - offset;
@@ -56,7 +56,7 @@ bool sim_output_next(const sim_output *output, uint64_t *at, uint64_t end, sim_o
     return true;
 }
 
-// The output whose first text has the lowest order, NULL if there is none up to `last`.
+// The output whose first text has the lowest order up to `last`, or NULL.
 static sim_output *next_of(sim_output *const *others, uint32_t count, uint64_t last)
 {
     sim_output *found = NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch prints: texts in the order in which they come, of which the last ones are kept, as in
-// the buffer of CUDA's device printf (1 MiB; CUDA C++ Programming Guide, "Formatted Output"). It is in
-// memory that processes share: one of them adds texts, and another one reads them when that one is
-// done, or has ended in whatever way. Memory of zeros is an output of nothing.
+// The output of a launch: a circular buffer of texts, which keeps the last ones, like the buffer of
+// CUDA's device printf (1 MiB; CUDA C++ Programming Guide, "Formatted Output"). It is in memory
+// that processes share: one process adds texts, and another reads them when that is done or has
+// ended in any way. Zeroed memory is an empty output.
 #ifndef SIM_OUTPUT_H
 #define SIM_OUTPUT_H
 
@@ -11,28 +11,27 @@
 #include <stdint.h>
 
 #define SIM_OUTPUT_BYTES (1u << 20)
-#define SIM_OUTPUT_TEXT (64u << 10) // the longest text, with its end
+#define SIM_OUTPUT_TEXT (64u << 10) // the longest text, with its terminator
 #define SIM_OUTPUT_ROOM (SIM_OUTPUT_BYTES - 64)
 
 typedef struct {
-    _Atomic uint64_t first, end; // bytes that were dropped, and that were ever added
-    _Atomic uint64_t lost;       // texts that were dropped
+    _Atomic uint64_t first, end; // numbers of bytes dropped and of bytes added
+    _Atomic uint64_t lost;       // number of texts dropped
     _Alignas(64) char bytes[SIM_OUTPUT_ROOM];
 } sim_output;
 
 typedef struct {
-    uint64_t order; // such as the number of the block that printed
+    uint64_t order; // such as the number of the block that prints
     uint32_t nbytes;
 } sim_output_head;
 
-// Add a text of fewer bytes than SIM_OUTPUT_TEXT.
+// Add a text shorter than SIM_OUTPUT_TEXT bytes.
 void sim_output_add(sim_output *output, uint64_t order, const char *text, uint32_t nbytes);
-// Read the text at `*at`, which is `first` for the first one, and advance; false at `end`, and if
-// the output is corrupt.
+// Read the text at `*at`, initially `first`, and advance; false at `end` or if the output is
+// corrupt.
 bool sim_output_next(const sim_output *output, uint64_t *at, uint64_t end, sim_output_head *head,
                      char text[SIM_OUTPUT_TEXT]);
-// Add the texts of several outputs, each of which has ascending orders, by their orders up to `last`.
-// Takes them from there.
+// Move the texts of several outputs with ascending orders, merged by their orders up to `last`.
 void sim_output_merge(sim_output *output, sim_output *const *others, uint32_t count, uint64_t last);
 
 #endif

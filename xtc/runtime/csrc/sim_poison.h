@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contents of uninitialised memory.
+// The pattern of uninitialized memory.
 #ifndef SIM_POISON_H
 #define SIM_POISON_H
 
 #include <stdint.h>
 
-// No number as float16, bfloat16, float32 and float64, in memory of any alignment to its elements.
+// NaN as float16, bfloat16, float32 and float64, at any alignment to elements.
 #define SIM_POISON 0x7ff5u
 
 // Fill with the pattern, aligned to even addresses.

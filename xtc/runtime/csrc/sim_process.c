@@ -41,7 +41,7 @@ bool sim_process_has_ended(pid_t process)
 {
     siginfo_t information = {0};
     if (waitid(P_PID, (id_t)process, &information, WEXITED | WNOHANG | WNOWAIT))
-        return true; // another part of this process waited for it
+        return true; // another part of this process has waited for it
     return information.si_pid != 0;
 }
 
@@ -52,7 +52,7 @@ bool sim_process_is_stopped(pid_t process)
            information.si_pid != 0;
 }
 
-// Ask the process to end, and give it a moment.
+// Ask the process to end, and wait for up to `grace_s` seconds.
 static void ask_to_end(pid_t process, double grace_s)
 {
     static const struct timespec pause = {.tv_nsec = 200 * 1000};
@@ -65,7 +65,7 @@ void sim_process_end(pid_t process, double grace_s)
 {
     siginfo_t information;
     if (waitid(P_PID, (id_t)process, &information, WEXITED | WNOHANG | WNOWAIT))
-        return; // no child of this process any more: the number may be another's
+        return; // no longer a child: its process id may have been reused
     if (grace_s > 0)
         ask_to_end(process, grace_s);
     kill(process, SIGKILL);

@@ -8,7 +8,7 @@
 
 #include "sim_device.h"
 
-// Accesses of several teams to a byte, as lists that bytes share; list 0 is empty.
+// Accesses of several teams to a byte, as lists with shared tails; list 0 is empty.
 typedef struct {
     uint32_t rest;
     sim_touch touch;
@@ -21,7 +21,7 @@ static uint32_t with(uint32_t rest, const sim_touch *touch)
 {
     const several *last = lists + list_count - 1;
     if (list_count > 1 && last->rest == rest && !memcmp(&last->touch, touch, sizeof *touch))
-        return list_count - 1; // the byte before has the same
+        return list_count - 1; // the list of the previous byte
     if (list_count == list_room) {
         list_room = list_room ? 2 * list_room : 1024;
         lists = realloc(lists, list_room * sizeof *lists);
@@ -59,7 +59,7 @@ void sim_shadow_forget(sim_shadow *shadow)
             madvise(shadow->last[kind], shadow->nbytes * sizeof(sim_touch), MADV_DONTNEED);
         if (shadow->has_others[kind]) {
             madvise(shadow->others[kind], shadow->nbytes * sizeof(uint32_t), MADV_DONTNEED);
-            list_count = 0; // of the only memory that teams share
+            list_count = 0; // lists belong to the only memory that teams share
         }
         shadow->has[kind] = shadow->has_others[kind] = false;
     }
@@ -75,7 +75,7 @@ static bool same_group(const sim_touch *touch, const sim_agent *self)
     return touch->agent != SIM_SEVERAL && group_of(touch->agent, self) == group_of(self->agent, self);
 }
 
-// Whether something settles that the access came before what the agent does now.
+// Whether the access happens before the agent's current access.
 static bool is_before(const sim_touch *touch, const sim_agent *self)
 {
     if (!touch->team)
@@ -87,7 +87,7 @@ static bool is_before(const sim_touch *touch, const sim_agent *self)
     return same_group(touch, self) && touch->step != self->step;
 }
 
-// Whether an access to a byte meets one of a kind.
+// Whether an access to a byte races with an earlier access of a kind.
 static bool met(const sim_shadow *shadow, uint64_t byte, sim_access kind, const sim_agent *self,
                 sim_race *race)
 {
@@ -107,7 +107,7 @@ static bool met(const sim_shadow *shadow, uint64_t byte, sim_access kind, const 
     return true;
 }
 
-// A later access stands for earlier ones whose order to it is settled.
+// Record an access, which replaces the earlier accesses that happen before it.
 static void note(sim_shadow *shadow, uint64_t byte, sim_access kind, const sim_agent *self)
 {
     sim_touch *last = &shadow->last[kind][byte];
@@ -123,7 +123,7 @@ static void note(sim_shadow *shadow, uint64_t byte, sim_access kind, const sim_a
     *last = (sim_touch){self->team, self->epoch, agent, self->step};
 }
 
-// A write comes after all that it did not meet.
+// Record a write, which all accesses happen before, as it did not race with any.
 static void note_write(sim_shadow *shadow, uint64_t byte, const sim_agent *self)
 {
     shadow->last[SIM_WRITES][byte] =

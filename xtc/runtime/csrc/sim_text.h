@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text put together without the C library, as a signal handler must.
+// Text formatting without the C library, for signal handlers.
 #ifndef SIM_TEXT_H
 #define SIM_TEXT_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 typedef struct {
-    char *bytes; // always ends in '\0'
+    char *bytes; // always terminated by '\0'
     size_t nbytes, used;
 } sim_text;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's side of the driver table: each call becomes a command. A command that
-// cannot be given stops its queue, as one that failed does: programs look at nothing but the queue's
+// The engine's functions of the driver table: each call becomes a command. A command that cannot be
+// issued stops its queue, like a failed command, as programs only check the status of the queue's
 // end.
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static int32_t check_cluster(const xtc_engine_ops *ops, const xtc_launch *launch
 {
     const uint32_t *cluster = launch->cluster;
     if (cluster[0] && !ops->has_clusters)
-        return xtc_fail(XTC_LAUNCH, "this device launches kernels without clusters");
+        return xtc_fail(XTC_LAUNCH, "this device does not support clusters");
     if (!cluster[0] != !cluster[1] || !cluster[0] != !cluster[2])
         return xtc_fail(XTC_LAUNCH, "a cluster of %u x %u x %u blocks is empty", cluster[0], cluster[1],
                         cluster[2]);
@@ -79,10 +79,10 @@ static int32_t check_launch(const xtc_engine_ops *ops, const xtc_launch *launch)
 {
     const uint32_t *grid = launch->grid;
     if (launch->count > ops->max_arguments)
-        return xtc_fail(XTC_LAUNCH, "a kernel takes %u arguments at most, not %u",
+        return xtc_fail(XTC_LAUNCH, "a kernel has at most %u arguments, not %u",
                         ops->max_arguments, launch->count);
     if (grid[0] && !ops->has_grid)
-        return xtc_fail(XTC_LAUNCH, "this device launches kernels without a grid");
+        return xtc_fail(XTC_LAUNCH, "this device does not support grids");
     if (!grid[0] != !grid[1] || !grid[0] != !grid[2])
         return xtc_fail(XTC_LAUNCH, "a grid of %u x %u x %u blocks is empty", grid[0], grid[1],
                         grid[2]);
@@ -141,7 +141,7 @@ int32_t xtc_engine_after(xtc_device *device, xtc_queue queue, const xtc_driver *
                          xtc_device *other_device, xtc_queue other_queue, xtc_event other_event,
                          xtc_event *event)
 {
-    // The other queue may be closed by the time that this command starts.
+    // The other queue may be closed before this command starts.
     bool done = other_driver->done(other_device, other_queue, other_event) == XTC_OK;
     xtc_command *command = new_command(done ? XTC_NOTHING : XTC_AFTER, 0);
     if (!command)

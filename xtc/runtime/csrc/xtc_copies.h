@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host copied: to a device, from it, and within it.
+// Counters of copies to, from and within a device.
 #ifndef XTC_COPIES_H
 #define XTC_COPIES_H
 
@@ -11,13 +11,13 @@ typedef struct {
     _Atomic uint64_t bytes[3], copies[3];
 } xtc_copies;
 
-// The counters' names, each after `prefix`, a string literal.
+// The names of the counters, each with `prefix`, a string literal.
 #define XTC_COPY_NAMES(prefix)                                                                     \
     prefix "H2D_BYTES", prefix "D2H_BYTES", prefix "D2D_BYTES", prefix "H2D_COPIES",               \
         prefix "D2H_COPIES", prefix "D2D_COPIES"
 
 void xtc_copies_count(xtc_copies *counts, xtc_kind kind, uint64_t nbytes);
-// Write the counters; returns where the next one goes.
+// Write the counters; returns the address after the last one.
 uint64_t *xtc_copies_values(const xtc_copies *counts, uint64_t *values);
 
 #endif

@@ -5,7 +5,7 @@
 
 static const xtc_device_ops *const own = &xtc_device_own;
 
-// Every device begins with its engine.
+// A device begins with its engine.
 xtc_engine *xtc_engine_of(xtc_device *device)
 {
     return (xtc_engine *)device;
@@ -34,7 +34,7 @@ static int32_t open_device(const void *config, xtc_device **device)
 static int32_t close_device(xtc_device *device)
 {
     if (xtc_engine_check(xtc_engine_of(device)))
-        return XTC_LOST; // closed, or the child of a fork, whose parent keeps it
+        return XTC_LOST; // closed, or in a forked child, whose parent owns the device
     if (own->stop)
         own->stop(device);
     if (xtc_engine_runs_here(xtc_engine_of(device)))
@@ -87,7 +87,7 @@ static int32_t memories(xtc_device *device, uint32_t *count)
 static int32_t shard(xtc_device *device, uint64_t nbytes, uint64_t shard_bytes,
                      xtc_address *address)
 {
-    if (shard_bytes >= nbytes) // all of it is in the first memory
+    if (shard_bytes >= nbytes) // the first memory has all of it
         return own->alloc(device, shard_bytes, address);
     if (!own->alloc_sharded)
         return xtc_fail(XTC_USAGE, "shards of %llu of %llu bytes need several memories, and the "
@@ -106,7 +106,7 @@ static int32_t alloc_sharded(xtc_device *device, xtc_queue queue, uint64_t nbyte
     return xtc_engine_stop(device, queue, status);
 }
 
-// A call that waits for the commands before it.
+// A call that waits for earlier commands.
 typedef struct {
     xtc_device *device;
     const void *image;
@@ -164,7 +164,7 @@ static int32_t do_data(void *data)
 {
     request *given = data;
     if (!own->data)
-        return xtc_fail(XTC_LAUNCH, "images of this device have no data that is found by name");
+        return xtc_fail(XTC_LAUNCH, "images of this device have no named data");
     return own->data(given->device, given->module, given->name, &given->result, &given->nbytes);
 }
 

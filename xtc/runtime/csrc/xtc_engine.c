@@ -73,7 +73,7 @@ void xtc_engine_close(xtc_device *device)
 
 void xtc_engine_release(xtc_engine *engine)
 {
-    while (engine->streams) { // opened while the engine was being closed
+    while (engine->streams) { // opened during the close
         xtc_stream *stream = engine->streams;
         engine->streams = stream->next;
         free(stream);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command queues for a device that can copy while the caller waits, and run one kernel after another.
+// Command queues for a device that copies synchronously and runs one kernel after another.
 //
-// The commands of all queues form one sequence, in the order they were given, and start in that
-// order. A kernel is only started, and may be followed by more kernels; any other command first
-// waits until the started kernels are done. So a program behaves the same every time. Parallel
-// commands alone need not wait: they overtake commands of other queues that do. A thread that waits
-// for a command runs those before it. While no thread waits, two threads of the engine do that work;
-// one of them finishes kernels, so that other commands can start meanwhile.
+// The commands of all queues form one sequence, and start in issue order. Kernels are started
+// asynchronously, one after another; other commands first wait until the started kernels are done.
+// Therefore execution is deterministic. Only parallel commands do not wait for kernels: they
+// overtake commands of other queues that do. A thread that waits for a command runs the commands
+// before it. While no thread waits, two threads of the engine do that work; one of them finishes
+// kernels, so that other commands can start meanwhile.
 #ifndef XTC_ENGINE_H
 #define XTC_ENGINE_H
 
@@ -24,10 +24,10 @@ typedef enum {
     XTC_FILL,
     XTC_LAUNCH_KERNEL,
     XTC_CALL,     // a callback
-    XTC_INTERNAL, // a function of the device's own
+    XTC_INTERNAL, // a device-specific function
     XTC_AFTER,
-    XTC_NOTHING, // an `after` that needs no waiting
-    XTC_MARK,    // an event; no command of the queue's
+    XTC_NOTHING, // an `after` whose event is done already
+    XTC_MARK,    // an event, not a command of the queue
 } xtc_kind;
 
 typedef struct xtc_stream xtc_stream; // a queue
@@ -39,7 +39,7 @@ typedef struct xtc_command {
     xtc_stream *stream;
     xtc_event event;
     uint64_t number; // of the command in its queue, from 0
-    uint64_t order;  // the same, with marks
+    uint64_t order;  // the same, including marks
     uint64_t destination, source, nbytes;
     uint32_t byte;
     xtc_function function;
@@ -54,15 +54,15 @@ typedef struct xtc_command {
     uint64_t arguments[];
 } xtc_command;
 
-// What a device does; each function returns a status and sets this thread's message.
+// The functions of a device; each returns a status and sets this thread's message.
 typedef struct {
     int32_t (*run)(xtc_device *device, const xtc_command *command); // copies and fills
     int32_t (*start)(xtc_device *device, const xtc_command *command);
-    int32_t (*finish)(xtc_device *device); // wait for the kernel that was started first
-    uint32_t max_started;                  // kernels started and not finished
+    int32_t (*finish)(xtc_device *device); // wait for the oldest started kernel
+    uint32_t max_started;                  // limit of kernels started and not finished
     uint32_t max_arguments;
-    bool has_grid; // whether a launch may say how many blocks run
-    bool has_clusters; // and how many are in a cluster
+    bool has_grid; // whether launches may have a grid
+    bool has_clusters; // and clusters
 } xtc_engine_ops;
 
 typedef struct {
@@ -74,37 +74,37 @@ typedef struct {
     pid_t owner; // the process that opened the device
     pthread_mutex_t lock;
     pthread_cond_t changed, work, kernel;
-    xtc_list waiting, started; // in the order given
+    xtc_list waiting, started; // in issue order
     xtc_stream *streams;       // the open queues
     xtc_event last_event;
     xtc_queue last_queue;
-    uint32_t parallel; // commands among those waiting
-    uint32_t kernels;  // started and not finished
-    uint32_t waiters, finishers; // the latter wait for kernels, and so can finish them
-    bool running, finishing; // whether a thread is at it
-    pthread_t runner;        // where `running`
+    uint32_t parallel; // number of parallel commands among those waiting
+    uint32_t kernels;  // number of kernels started and not finished
+    uint32_t waiters, finishers; // threads that wait; those that wait for kernels can finish them
+    bool running, finishing; // whether a thread runs a command, or finishes a kernel
+    pthread_t runner;        // the thread, if `running`
     _Atomic bool closed;
     bool has_threads, stopping;
-    pthread_t starter, finisher; // work while no thread waits
+    pthread_t starter, finisher; // do the work while no thread waits
 } xtc_engine;
 
-// A device begins with its engine, so that the functions below serve in its table.
+// A device begins with its engine, so that its table can use the functions below.
 xtc_engine *xtc_engine_of(xtc_device *device);
 
 void xtc_engine_open(xtc_engine *engine, const xtc_engine_ops *ops);
-// Drop what has not started, wait for the rest and for threads that wait; not for callbacks to do.
-// The device must make its kernels end.
+// Drop the commands that have not started, and wait for the others and for waiting threads.
+// Callbacks must not call it. The device must make its kernels end.
 void xtc_engine_close(xtc_device *device);
-// Free what an engine that was closed still has; other threads must not use it any more.
+// Free the memory of a closed engine, which no other thread may use.
 void xtc_engine_release(xtc_engine *engine);
-// XTC_LOST where the engine is closed, or this process is not the one that opened the device.
+// XTC_LOST if the engine is closed or another process opened the device.
 int32_t xtc_engine_check(const xtc_engine *engine);
 // Whether the caller is a callback of this device.
 bool xtc_engine_runs_here(xtc_engine *engine);
-// Make `queue` fail for the reason in this thread's message; returns `status`.
+// Make `queue` fail for the cause in this thread's message; returns `status`.
 int32_t xtc_engine_stop(xtc_device *device, xtc_queue queue, int32_t status);
 
-// Call a function when all commands given so far are done, and return its status.
+// Call a function when all commands issued so far are done, and return its status.
 int32_t xtc_engine_call(xtc_device *device, int32_t (*function)(void *), void *data);
 
 // Functions of a driver table.

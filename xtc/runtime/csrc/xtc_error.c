@@ -25,7 +25,7 @@ int32_t xtc_fail_with_report(int32_t status, const char *report, const char *sum
     xtc_report_write(report, path);
     if (!path[0])
         return xtc_fail(status, "%s", summary);
-    return xtc_fail(status, "%.600s\nthe whole report: %s", summary, path);
+    return xtc_fail(status, "%.600s\nthe full report: %s", summary, path);
 }
 
 const char *xtc_message(void)

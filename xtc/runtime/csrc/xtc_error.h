@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reason of a thread's last failure.
+// The cause of a thread's last failure.
 #ifndef XTC_ERROR_H
 #define XTC_ERROR_H
 
@@ -8,7 +8,7 @@
 // Set this thread's message and return `status`.
 int32_t xtc_fail(int32_t status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// The same for a longer report: a file gets the whole `report`.
+// The same with a longer report, which is written to a file.
 int32_t xtc_fail_with_report(int32_t status, const char *report, const char *summary);
 
 // The table's functions of these names.

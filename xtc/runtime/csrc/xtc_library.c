@@ -48,7 +48,7 @@ void xtc_library_close(xtc_library *library)
     close(library->file);
 }
 
-// dlsym also finds what the libraries that this one uses define.
+// Find a symbol that the library itself defines; dlsym also searches its dependences.
 static const ElfW(Sym) *find(const xtc_library *library, const char *name, void **address)
 {
     Dl_info information;

@@ -6,7 +6,7 @@
 #include "xtc_error.h"
 #include "xtc_work.h"
 
-// A callback on this thread is a command that runs: what it asks for happens within it.
+// Run a command of a callback immediately, as the callback is the running command.
 static int32_t give_inside(xtc_device *device, xtc_engine *engine, const xtc_command *command)
 {
     bool needs_device = command->kind == XTC_LAUNCH_KERNEL || command->kind == XTC_INTERNAL;
@@ -23,7 +23,7 @@ static int32_t give_inside(xtc_device *device, xtc_engine *engine, const xtc_com
 static int32_t give_now(xtc_device *device, xtc_engine *engine, xtc_command *command)
 {
     int32_t status;
-    xtc_stream stream = {.id = XTC_NOW}; // nothing is left of it in the lists once it is done
+    xtc_stream stream = {.id = XTC_NOW}; // no list refers to it once its command is done
     pthread_mutex_lock(&engine->lock);
     if (xtc_work_is_mine(engine)) {
         status = give_inside(device, engine, command);
@@ -136,7 +136,7 @@ static int32_t wait_locked(xtc_device *device, xtc_engine *engine, xtc_stream *s
     if (xtc_work_is_mine(engine)) {
         int32_t status = xtc_stream_state(engine, stream, event);
         if (status == XTC_PENDING)
-            return xtc_fail(XTC_USAGE, "a callback cannot wait for what comes after it");
+            return xtc_fail(XTC_USAGE, "a callback cannot wait for later commands");
         return status;
     }
     stream->holds++;

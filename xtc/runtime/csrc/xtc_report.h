@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is too long for a message: a file has the whole of it.
+// Reports that are too long for a message, written to files.
 #ifndef XTC_REPORT_H
 #define XTC_REPORT_H
 
@@ -7,8 +7,7 @@
 
 #define XTC_REPORT_PATH 256
 
-// Write `report` to a new file among the temporary files, which stays there, and its name to `path`;
-// "" where that is not possible.
+// Write `report` to a new temporary file, which is kept, and its name to `path`; "" on failure.
 void xtc_report_write(const char *report, char path[XTC_REPORT_PATH]);
 
 #endif

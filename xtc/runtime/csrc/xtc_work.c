@@ -16,7 +16,7 @@ static int32_t run_after(const xtc_command *command)
 {
     int32_t status = command->other_driver->wait(command->other_device, command->other_queue,
                                                  command->other_event);
-    if (status) // the reason is in the other driver's library
+    if (status) // the message is in the other driver's library
         xtc_fail_with(status, command->other_driver->message());
     return status;
 }
@@ -115,7 +115,7 @@ static void finish_first(xtc_device *device, xtc_engine *engine)
 
 void xtc_work_step(xtc_device *device, xtc_engine *engine, bool waits_for_kernels)
 {
-    // A kernel may run for long: it may only block threads that wait for kernels anyway.
+    // A kernel may run for a long time, so only threads that wait for kernels may finish it.
     engine->finishers += waits_for_kernels;
     if (may_start(engine)) {
         start_next(device, engine);
@@ -135,7 +135,7 @@ int32_t xtc_work_until(xtc_device *device, xtc_engine *engine, xtc_stream *strea
     while ((status = xtc_stream_state(engine, stream, event)) == XTC_PENDING)
         xtc_work_step(device, engine, xtc_stream_needs_kernels(engine, stream, event));
     engine->waiters--;
-    xtc_work_notify(engine); // this thread carries out no more commands
+    xtc_work_notify(engine); // this thread runs no more commands
     return status;
 }
 
@@ -185,7 +185,7 @@ static void stop_starter(xtc_engine *engine)
 int32_t xtc_work_start_threads(xtc_device *device, xtc_engine *engine)
 {
     sigset_t all, before;
-    sigfillset(&all); // signals are for the program's own threads
+    sigfillset(&all); // the program's threads handle signals
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(&engine->starter, NULL, start_always, device);
     if (!error) {
@@ -195,7 +195,7 @@ int32_t xtc_work_start_threads(xtc_device *device, xtc_engine *engine)
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error)
-        return xtc_fail(XTC_LOST, "no threads for the command queues: %s", strerror(error));
+        return xtc_fail(XTC_LOST, "cannot start the command queues' threads: %s", strerror(error));
     engine->has_threads = true;
     return XTC_OK;
 }

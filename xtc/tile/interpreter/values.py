@@ -146,20 +146,20 @@ _OPERATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "arith.select": np.where,
         "math.absf": np.abs,
         "math.absi": np.abs,
-        "math.exp": elementwise("exp"),
-        "math.exp2": elementwise("exp2"),
-        "math.log": elementwise("log"),
-        "math.log2": elementwise("log2"),
+        **{
+            f"math.{name}": elementwise(name)
+            for name in (
+                *("exp", "exp2", "log", "log2", "log10", "erf", "atan2"),
+                *("sin", "cos", "tan", "sinh", "cosh", "tanh"),
+                *("asin", "acos", "atan", "asinh", "acosh", "atanh"),
+            )
+        },
         "math.sqrt": _in_float32(np.sqrt),
         "math.rsqrt": _in_float32(lambda x: 1 / np.sqrt(x)),
         "math.roundeven": np.rint,
         "math.fma": fused,
         "math.floor": np.floor,
         "math.ceil": np.ceil,
-        "math.tanh": elementwise("tanh"),
-        "math.sin": elementwise("sin"),
-        "math.cos": elementwise("cos"),
-        "math.erf": elementwise("erf"),
         "math.powf": elementwise("pow"),
     }
 )

@@ -13,7 +13,7 @@ schedule = xtc.Schedule(gb.graph)
 schedule["C"].strip_mine("j", {"j1": 8}).interchange(["j", "i", "k", "j1"]).pack_at("j", 1)
 print(prepare(gb.graph, schedule=schedule, codegen="c").stage_text("code"))
 
-# CHECK: // Returns 0, or 1 where memory for temporary arrays is exhausted.
+# CHECK: // Returns 0, or 1 if memory for temporary arrays is exhausted.
 # CHECK-NEXT: int product(
 # CHECK: float (*const B_tile)[8] = aligned_alloc(64, 1536);
 # CHECK-NEXT: if (!B_tile) {

@@ -18,7 +18,7 @@ refused(
     %x = memref.load %a[%c0] : memref<4xf32, strided<[2]>>
     memref.store %x, %a[%c1] : memref<4xf32, strided<[2]>>""",
 )
-# CHECK:      a part of an array cannot be written in C
+# CHECK:      a view of part of an array cannot be written in C
 
 refused(
     {"a": "memref<4x4xf32>"},
@@ -26,11 +26,11 @@ refused(
     %v = memref.reinterpret_cast %a to offset: [0], sizes: [2, 2], strides: [8, 1]
       : memref<4x4xf32> to memref<2x2xf32, strided<[8, 1]>>""",
 )
-# CHECK:      a view with gaps cannot be written in C
+# CHECK:      a view that is not contiguous cannot be written in C
 
 numbers = ", ".join(str(n) for n in range(5000))
 refused({}, "", f'memref.global "private" constant @t : memref<5000xi32> = dense<[{numbers}]>')
-# CHECK:      the global t has 5000 elements; C takes 4096
+# CHECK:      the global t has 5000 elements, more than 4096
 # CHECK-NEXT:   hint: pass the data as a constant tensor
 
 refused({}, "", 'memref.global "private" @t : memref<4xi32>')

@@ -49,7 +49,7 @@ refused(
     %x = memref.load %a[%c0] : memref<4xf32>
     scf.forall (%i) in (%n) { memref.store %x, %a[%i] : memref<4xf32> }""",
 )
-# CHECK:      a parallel loop over tensors or of unknown bounds is not for C
+# CHECK:      scf.forall on tensors or with dynamic bounds has no C form
 # CHECK-NEXT:   note: scf.forall
 
 # What stands beside functions and tables, and what cannot be handed to a function.

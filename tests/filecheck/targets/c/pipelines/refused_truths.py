@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Arithmetic on truths, which operators write with and, or and exclusive or."""
+"""Arithmetic on i1, which operators write with and, or and exclusive or."""
 
 from Inputs.refused import refused
 
 refused({"p": "i1", "a": "memref<4xi1>"}, "%q = arith.muli %p, %p : i1")
-# CHECK:      arith.muli of truths cannot be written in C
+# CHECK:      arith.muli of i1 cannot be written in C
 # CHECK-NEXT:   note: %0 = arith.muli %arg0, %arg0 : i1
 # CHECK-NEXT:   hint: use codegen='llvm', which supports more than C can express
 
 refused({"p": "i1"}, "%x = arith.sitofp %p : i1 to f32")
-# CHECK-NEXT: a truth as a signed number cannot be written in C
+# CHECK-NEXT: arith.sitofp of i1 cannot be written in C
 # CHECK-NEXT:   note: %0 = arith.sitofp
 
 refused({"p": "i1"}, "%x = arith.extsi %p : i1 to i32")
-# CHECK:      a truth as a signed number cannot be written in C
+# CHECK:      arith.extsi of i1 cannot be written in C
 # CHECK-NEXT:   note: %0 = arith.extsi
 
 V = "vector<4xi1>"
 refused({"p": V}, f"%q = arith.select %p, %p, %p : {V}, {V}")
-# CHECK:      a choice among vectors of truths cannot be written in C
+# CHECK:      arith.select of vectors of i1 cannot be written in C
 # CHECK-NEXT:   note: %0 = arith.select

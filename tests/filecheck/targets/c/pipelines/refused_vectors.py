@@ -25,13 +25,13 @@ refused({"v": V4}, f"%q = arith.extui %v : {V4} to vector<4xi64>")
 # CHECK:      unsigned vectors cannot be written in C
 
 refused({"v": V4}, f"%q = arith.trunci %v : {V4} to vector<4xi1>")
-# CHECK:      a vector of truths cannot be made of numbers in C
+# CHECK:      arith.trunci to a vector of i1 cannot be written in C
 
 refused({"v": V4, "n": "index"}, f"%q = vector.extract %v[%n] : i32 from {V4}")
-# CHECK:      only a lane at a constant position can be taken in C
+# CHECK:      vector.extract at a dynamic position cannot be written in C
 
 refused({"v": "vector<2xf32>"}, "%w = vector.broadcast %v : vector<2xf32> to vector<2xf32>")
-# CHECK:      a vector in every lane of another cannot be written in C
+# CHECK:      vector.broadcast of a vector cannot be written in C
 
 memory = {"a": "memref<9xi32>", "m": "vector<4xi1>", "v": V4}
 refused(memory, f"vector.maskedstore %a[%c0], %m, %v : memref<9xi32>, vector<4xi1>, {V4}")
