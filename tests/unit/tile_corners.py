@@ -55,7 +55,7 @@ class NameInTwoLoops(Corner):
 class Swapped(Corner):
     """Two names of shared tensors change places in a loop."""
 
-    def __init__(self, right):
+    def __init__(self, right: bool) -> None:
         super().__init__()
         self.right = right
 
@@ -119,7 +119,7 @@ class Many(tile.Script):
 class Mistake(Corner):
     """What has to be refused, by its name."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
 
