@@ -39,10 +39,11 @@ def bound(
 
 def constructed(cls: type, args: Sequence[Any], kwargs: Mapping[str, Any], tuned: str) -> None:
     """Raise UserError unless a kernel's `__init__` takes these arguments, with those `tuned`."""
+    init: Any = _nothing if cls.__init__ is object.__init__ else cls.__init__  # type: ignore[misc]
     try:
-        inspect.signature(cls.__init__).bind(None, *args, **kwargs)  # type: ignore[misc]
+        inspect.signature(init).bind(None, *args, **kwargs)
     except TypeError as error:
-        names = [name for name in inspect.signature(cls).parameters if name != "self"]
+        names = [name for name in inspect.signature(init).parameters if name != "self"]
         unknown = [name for name in kwargs if name not in names]
         hints = did_you_mean(unknown[0], names) if unknown else []
         raise UserError(
@@ -51,6 +52,10 @@ def constructed(cls: type, args: Sequence[Any], kwargs: Mapping[str, Any], tuned
             notes=[tuned] if tuned else (),
             hints=hints or [f"it takes {', '.join(names) or 'nothing'}"],
         ) from None
+
+
+def _nothing(self: Any) -> None:
+    """The parameters of a kernel that has no `__init__`."""
 
 
 @contextmanager
@@ -112,6 +117,8 @@ def checked(parameter: Parameter, value: Any, arrays: bool) -> Any:
         if kind.is_boolean() and isinstance(value, bool | np.bool_):
             return int(value)
         if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+            raise _no_number(name, kind, value)
+        if not kind.is_float() and not np.isfinite(value):
             raise _no_number(name, kind, value)
         if not kind.is_float() and not kind.least <= int(value) <= kind.greatest:
             raise UserError(

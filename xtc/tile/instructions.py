@@ -103,6 +103,11 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
     def assume(self, cond: Any) -> None:
         """State a fact for the compiler, such as `m % 8 == 0`, which may allow wider accesses."""
         if isinstance(cond, Data):
+            if cond.shape:
+                raise UserError(
+                    f"assume takes a condition of numbers, not {cond!r}",
+                    hints=["self.assume(self.all(condition))"],
+                )
             tile.assume(arithmetic.cast(cond, boolean).value)
         elif not cond:
             raise UserError("assume: what is assumed is known to be false")
@@ -288,7 +293,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
 
     def copy_async_wait_group(self, n: int) -> None:
         """Wait until at most the last `n` groups are in flight."""
-        if not isinstance(n, int) or n < 0:
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise UserError(f"copy_async_wait_group takes a constant number of groups, not {n!r}")
         tile.wait_group(n)
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -168,20 +168,38 @@ def require_same(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
             )
 
 
+def forget_set(names: Names, before: Mapping[str, Any], read: Set[tuple[str, int]]) -> None:
+    """Let the names that an iteration has set stand for nothing behind the loop, but for those
+    that the loop carries.
+
+    Raises UserError for a name that stands for something else than numbers or tiles, and that the
+    iteration has read (`read` has the name and what it stood for) before it set it.
+    """
+    for name, value in list(names.items()):
+        old = before.get(name, names)
+        if old is value or isinstance(old, Data) or _is_constant(old, value):
+            continue
+        if (name, id(old)) in read:
+            raise UserError(
+                f"'{name}' is {old!r} before an iteration, and {value!r} after it",
+                notes=["from one iteration to the next, only numbers and tiles may change"],
+                hints=[
+                    "let a number choose, as slots[number % 2], or self.range(..., unroll='all')"
+                ],
+            )
+        names[name] = Unset()
+
+
+def _is_constant(old: Any, new: Any) -> bool:
+    """Whether a name stands for the same constant as before."""
+    return type(old) is type(new) and isinstance(old, str | int | float | None) and old == new
+
+
 def forget_made(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
     """Let the attributes that an iteration made stand for nothing behind the loop."""
     for value, parts in before.values():
         if isinstance(value, Instructions):
             vars(value).update({key: Unset() for key in made_since(parts, vars(value))})
-
-
-def made_since(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> set[Any]:
-    """The names that stand for something now, and stood for nothing before."""
-    return {
-        name
-        for name, value in now.items()
-        if name not in before or (isinstance(before[name], Unset) and value is not before[name])
-    }
 
 
 def _is_kept(before: dict[Any, Any], now: dict[Any, Any], key: Any) -> bool:
@@ -225,3 +243,12 @@ def changed(frames: Sequence[Names]) -> Iterator[tuple[Any, Any, Any]]:
     for value in seen.values():
         if isinstance(value, _HOLDERS):
             yield from ((_held(value), key, part) for key, part in _items(value))
+
+
+def made_since(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> set[Any]:
+    """The names that stand for something now, and stood for nothing before."""
+    return {
+        name
+        for name, value in now.items()
+        if name not in before or (isinstance(before[name], Unset) and value is not before[name])
+    }

@@ -65,6 +65,7 @@ class Parameter:
 def parameters(cls: type[Script]) -> tuple[Parameter, ...]:
     """The parameters of a kernel's `__call__`. Raises UserError for an annotation that is none."""
     function = _call_of(cls)
+    _require_named(function)
     node, source = syntax_of(function)
     try:
         signature = inspect.signature(function, eval_str=True)
@@ -91,6 +92,17 @@ def _call_of(cls: type[Script]) -> PythonFunction:
     if not isinstance(function, PythonFunction):
         raise UserError(f"kernel {cls.__name__} has no __call__")
     return function
+
+
+def _require_named(function: PythonFunction) -> None:
+    """Raise UserError for `*args` and `**kwargs`."""
+    node, source = syntax_of(function)
+    for more, stars in ((node.args.vararg, "*"), (node.args.kwarg, "**")):
+        if more is not None:
+            with shown_at(source, more):
+                raise UserError(
+                    f"a kernel takes no '{stars}{more.arg}'", hints=["name each of its parameters"]
+                )
 
 
 def _parameter(parameter: inspect.Parameter) -> Parameter:

@@ -276,6 +276,18 @@ TYPES = (
 )
 
 
+def require_type(given: Any) -> DataType:
+    """An element type. Raises UserError for anything else."""
+    if isinstance(given, DataType):
+        return given
+    name = given.__name__ if isinstance(given, type) else str(given).removeprefix("torch.")
+    is_known = any(each.name == name for each in TYPES)
+    raise UserError(
+        f"{given!r} is not an element type",
+        hints=[f"tile.{name}" if is_known else "tile.float16, ..."],
+    )
+
+
 def type_named(name: str, module: str) -> DataType:
     """The type of this name. Raises AttributeError, of a module that has it as an attribute."""
     found = globals().get(name, small_type(name))

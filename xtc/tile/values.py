@@ -46,7 +46,10 @@ class Data:
     def __index__(self) -> int:
         raise UserError(
             f"{self!r} is known only at run time, where a constant is needed",
-            hints=["annotate the parameter with int to have it known when compiling"],
+            hints=[
+                "annotate a parameter with int to have it known when compiling; a loop over "
+                "self.range(..., unroll='all') has constants",
+            ],
         )
 
     __hash__ = object.__hash__

@@ -175,7 +175,7 @@ static _Noreturn void tell(const sim_race *race, sim_access access, const char *
     if (race->other.team != team)
         sim_fault(race->address, "race in %s memory: a %s of what another block of the launch %s",
                   memory, what[access], did[race->kind]);
-    if (race->other.agent == SIM_SEVERAL)
+    if (sim_is_several(race->other.agent))
         sim_fault(race->address, "race in %s memory: no barrier is between this %s and %s by "
                   "other threads", memory, what[access], several[race->kind]);
     sim_fault(race->address,
@@ -186,7 +186,8 @@ static _Noreturn void tell(const sim_race *race, sim_access access, const char *
 static bool sees(const sim_touch *other)
 {
     uint16_t agent = (uint16_t)gpu_running->number;
-    return gpu_order_sees(&self.known, agent, other->team, other->epoch, other->agent);
+    uint16_t who = sim_is_several(other->agent) ? SIM_SEVERAL : other->agent;
+    return gpu_order_sees(&self.known, agent, other->team, other->epoch, who);
 }
 
 static void touch(const void *address, uint32_t nbytes, sim_access access)

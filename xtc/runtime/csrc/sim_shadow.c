@@ -65,9 +65,14 @@ void sim_shadow_forget(sim_shadow *shadow)
     }
 }
 
+static uint16_t group_of(uint16_t agent, const sim_agent *self)
+{
+    return sim_is_several(agent) ? agent - SIM_SEVERAL_OF_GROUP : agent / self->group;
+}
+
 static bool same_group(const sim_touch *touch, const sim_agent *self)
 {
-    return touch->agent != SIM_SEVERAL && touch->agent / self->group == self->agent / self->group;
+    return touch->agent != SIM_SEVERAL && group_of(touch->agent, self) == group_of(self->agent, self);
 }
 
 // Whether the access happens before the agent's current access.
@@ -112,7 +117,9 @@ static void note(sim_shadow *shadow, uint64_t byte, sim_access kind, const sim_a
         *others = with(shadow->has_others[kind] ? *others : 0, last);
         shadow->has_others[kind] = true;
     }
-    uint16_t agent = !alone && same_team ? SIM_SEVERAL : self->agent;
+    uint16_t agent = self->agent;
+    if (!alone && same_team) // in the same step, if of the same group
+        agent = same_group(last, self) ? SIM_SEVERAL_OF_GROUP + group_of(agent, self) : SIM_SEVERAL;
     *last = (sim_touch){self->team, self->epoch, agent, self->step};
 }
 
