@@ -52,7 +52,8 @@ class ExpandBf16(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             ops = all_operations(module)
-            if sum(map(_divide, ops)):
+            divided = [op for op in ops if _divide(op)]
+            if divided:
                 ops = all_operations(module)
             for op in ops:
                 if _is_widening(op):
