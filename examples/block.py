@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A transformer's linear layers with their normalisation, for docs/profiling.md."""
+"""The linear layers and normalisation of a transformer block, for docs/profiling.md."""
 
 import numpy as np
 

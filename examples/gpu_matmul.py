@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A matmul on a GPU, in the blocks of threads of gpu_matmul.yaml. See docs/gpu.md."""
+"""A matmul on a GPU, in the thread blocks of gpu_matmul.yaml. See docs/gpu.md."""
 
 import xtc.ops as O
 

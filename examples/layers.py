@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two matmuls on an accelerator where W lives; the host computes the rest. See docs/offload.md."""
+"""Two matmuls on an accelerator that holds W; the host computes the rest. See docs/offload.md."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A matmul on an accelerator where B and C live; A lives on the host. See docs/offload.md."""
+"""A matmul on an accelerator that holds B and C; A is on the host. See docs/offload.md."""
 
 import xtc.ops as O
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The handwritten digits bundled with scikit-learn, split for good, and the stored weights."""
+"""The handwritten digits bundled with scikit-learn, in a fixed split, and the stored weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Labels = npt.NDArray[np.int64]
 
 SIDE = 8
 CLASSES = 10
-BRIGHTEST = 16  # scikit-learn keeps the pixels as 0..16
+BRIGHTEST = 16  # scikit-learn stores pixels as 0..16
 TEST_IMAGES_PER_DIGIT = 50
 SPLIT_SEED = 2026
 WEIGHTS_FILE = Path(__file__).with_name("weights.npz")
@@ -41,7 +41,7 @@ class Digits:
         return self.images.reshape(len(self), SIDE * SIDE)
 
     def subset(self, indices: npt.NDArray[np.int64]) -> Digits:
-        """The images at `indices`, in that order."""
+        """The images and labels at `indices`, in that order."""
         return Digits(self.images[indices], self.labels[indices])
 
 
@@ -63,8 +63,8 @@ def load_digits() -> Digits:
 def split_indices(labels: Labels) -> tuple[Labels, Labels]:
     """Indices of the training and test images; 50 test images of every digit.
 
-    The order is drawn by RandomState, whose stream is the same in all versions of NumPy, so that
-    test images are never used for training, on any machine.
+    RandomState draws the order, because its stream is the same in all versions of NumPy: no machine
+    ever trains on test images.
     """
     order = np.random.RandomState(SPLIT_SEED).permutation(len(labels))
     digits = [order[labels[order] == digit] for digit in range(CLASSES)]
@@ -81,7 +81,7 @@ def load_split() -> tuple[Digits, Digits]:
 
 
 def save_weights(models: Mapping[str, Mapping[str, Floats]], path: Path = WEIGHTS_FILE) -> None:
-    """Store {model: {name: array}} as float32, plain arrays only; replaces `path` in one step."""
+    """Store {model: {name: array}} as float32, without pickling; replaces `path` atomically."""
     arrays: dict[str, Any] = {
         f"{model}.{name}": array.astype(np.float32)
         for model, weights in models.items()
@@ -93,7 +93,7 @@ def save_weights(models: Mapping[str, Mapping[str, Floats]], path: Path = WEIGHT
 
 
 def load_weights(model: str, path: Path = WEIGHTS_FILE) -> dict[str, npt.NDArray[np.float32]]:
-    """The stored weights of `model` by name. Raises UserError on a missing or damaged file."""
+    """The stored weights of `model` by name. Raises UserError for a missing or damaged file."""
     prefix = f"{model}."
     try:
         with np.load(path, allow_pickle=False) as stored:

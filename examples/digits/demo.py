@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile two small networks, read 500 handwritten digits with them, compare with NumPy.
+"""Compile two small networks, classify 500 handwritten digits, and compare with NumPy.
 
 Run as `make demo`, or `python -m examples.digits.demo --help`.
 """
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The demo's exit code: 0, or 1 if something failed or is less accurate than in NumPy."""
+    """The demo's exit code: 0, or 1 if a run failed or is less accurate than NumPy."""
     console, errors = Console(), Console(stderr=True)
     try:
         args = arguments(argv)
@@ -54,7 +54,7 @@ def run_all(
     batch: int,
     console: Console,
 ) -> list[Outcome]:
-    """Every model on every target, one after the other, with a progress bar for each."""
+    """Run every model on every target in turn, each with a progress bar."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     with Progress(*columns, TimeElapsedColumn(), console=console) as bars:
 
@@ -80,13 +80,16 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "--models", nargs="+", default=list(MODELS), metavar="MODEL", help=", ".join(MODELS)
     )
     parser.add_argument(
-        "--targets", nargs="+", metavar="TARGET", help=f"{', '.join(TARGETS)} (what can run here)"
+        "--targets",
+        nargs="+",
+        metavar="TARGET",
+        help=f"{', '.join(TARGETS)} (default: available ones)",
     )
     return parser.parse_args(argv)
 
 
 def positive(text: str) -> int:
-    """A whole number of 1 or more."""
+    """Parse a positive integer."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError("must be 1 or more")
@@ -94,7 +97,7 @@ def positive(text: str) -> int:
 
 
 def chosen(known: Mapping[str, T], names: Sequence[str]) -> list[T]:
-    """The rows with these names, each once. Raises UserError for an unknown name."""
+    """The rows with these names, without duplicates. Raises UserError for an unknown name."""
     for name in names:
         if name not in known:
             raise UserError(f"the demo has no '{name}'", hints=did_you_mean(name, known))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The targets of the demo, one row each."""
+"""The targets of the demo, one per row of its table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def _host() -> None:
-    """The host needs no device to be opened."""
+    """The host has no device to open."""
 
 
 def _nothing() -> str | None:
@@ -23,12 +23,12 @@ class DemoTarget:
 
     Attributes:
         label: its name in the table and for --targets.
-        open: opens a new device, which the demo closes; None stands for the host itself.
+        open: opens a new device, which the demo closes; None for the host itself.
         options: further arguments of `xtc.compile`.
         bytes_moved: bytes copied to and from the device so far; None if nothing is copied.
         modelled_seconds: modelled time of a simulated device so far.
-        int8: whether it computes the models' int8 form.
-        quantized: whether it computes the float form quantized by `xtc.quantize`, which may misread
+        int8: whether it runs the models' int8 form.
+        quantized: whether it runs the float form quantized by `xtc.quantize`, which may misread
             one more image in a hundred.
         batch: images per call, if the target fixes it.
         board: whether it is a board, whose flash, RAM and instructions are reported.

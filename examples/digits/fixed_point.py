@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The two digit classifiers in int8, for machines without floating-point instructions.
 
-A number is an integer times a power of two, its unit. Contractions accumulate in int32, and a shift
-converts the sum to the unit of the next layer's inputs. Only the last ten numbers become floats.
+A number is an integer times its unit, a power of two. Contractions accumulate in int32, and a shift
+converts the sum to the unit of the next layer's inputs. Only the ten logits become floats.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from xtc.graph.tensor import Tensor
 MOST = 127
 Device = object
 
-# Fraction bits of the images and of the results of each hidden layer. They leave room for the
-# largest values of training images, except in the cnn's second layer: its few values beyond 4
-# matter less than two more bits for all others.
+# Fraction bits of the images and of the results of each hidden layer. They cover the largest
+# values of training images, except in the cnn's second layer: its few values beyond 4 matter
+# less than two more bits for all others.
 INPUT_BITS: Mapping[str, Sequence[int]] = {"mlp": (6, 4, 3), "cnn": (6, 5, 5)}
 
 
@@ -66,7 +66,7 @@ def _layer(weight: Any, bias: Any, before: int, after: int | None) -> Layer:
 
 
 def mlp(device: Device = None) -> Graph:
-    """Dense layers 64-128-64-10 with relu, on flat images (batch, 64) of floats."""
+    """Dense layers 64-128-64-10 with relu, on flat float images (batch, 64)."""
     first, second, last = layers("mlp")
     images = O.tensor(("batch", SIDE * SIDE), "float32", name="images")
     with O.graph(name="mlp") as graph:
@@ -101,7 +101,7 @@ def _constant(array: Any, name: str, device: Device) -> Tensor:
 
 
 def _whole(images: Tensor, model: str, device: Device) -> Tensor:
-    """Images as integers; pixels are sixteenths, so nothing is lost."""
+    """Images as integers; exact, because pixels are sixteenths."""
     unit = float(2 ** INPUT_BITS[model][0])
     return O.cast(O.mul(images, unit, device=device), "int8", device=device)
 

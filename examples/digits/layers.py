@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Neural network layers in plain NumPy, each with its gradient; images are NHWC.
+"""Neural network layers with gradients in plain NumPy; images are NHWC.
 
-A layer's `forward` remembers what its `backward` needs, so the two are called in turn. They
-follow the element type of their parameters: float32 to train, float64 to check gradients.
+`forward` saves what `backward` needs, so the two must alternate. Layers follow the element type of
+their parameters: float32 to train, float64 to check gradients.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from examples.digits.data import Floats, Labels
 
 
 class Layer(Protocol):
-    """One differentiable step; `parameters` and `gradients` have the same names and shapes."""
+    """A differentiable layer; `parameters` and `gradients` have the same names and shapes."""
 
     parameters: dict[str, Floats]
     gradients: dict[str, Floats]
 
     def forward(self, x: Floats) -> Floats:
-        """The layer applied to a batch."""
+        """Apply the layer to a batch."""
 
     def backward(self, grad: Floats) -> Floats:
-        """The gradient with respect to the input from that of the output; fills `gradients`."""
+        """Map the gradient of the output to that of the input; fills `gradients`."""
 
 
 class _Parametric:
-    """A weight tensor and a bias, initialised as He et al. (2015) propose for relu networks."""
+    """A weight tensor and a bias, with He initialisation (He et al., 2015) for relu networks."""
 
     def __init__(self, shape: tuple[int, ...], rng: np.random.Generator, dtype: Any) -> None:
         fan_in = int(np.prod(shape[:-1]))
@@ -59,9 +59,9 @@ class Dense(_Parametric):
 
 
 class Conv2d(_Parametric):
-    """A 3x3 convolution, stride 1, padded by 1: (n, h, w, inputs) to (n, h, w, outputs).
+    """A 3x3 convolution, stride 1, padding 1: (n, h, w, inputs) to (n, h, w, outputs).
 
-    The weights are laid out HWCF, (3, 3, inputs, outputs).
+    The weights have the layout HWCF, (3, 3, inputs, outputs).
     """
 
     SIZE = 3
@@ -102,7 +102,7 @@ class _Plain:
 
 
 class Relu(_Plain):
-    """max(x, 0), any shape."""
+    """max(x, 0), for any shape."""
 
     def forward(self, x: Floats) -> Floats:
         self._positive = x > 0
@@ -113,7 +113,7 @@ class Relu(_Plain):
 
 
 class MaxPool2d(_Plain):
-    """The largest of each 2x2 window: (n, h, w, c) to (n, h/2, w/2, c), h and w even."""
+    """The maximum of each 2x2 window: (n, h, w, c) to (n, h/2, w/2, c), h and w even."""
 
     def forward(self, x: Floats) -> Floats:
         n, h, w, c = x.shape
@@ -133,7 +133,7 @@ class MaxPool2d(_Plain):
 
 
 class Flatten(_Plain):
-    """(n, ...) to (n, everything else)."""
+    """Flatten (n, ...) to (n, features)."""
 
     def forward(self, x: Floats) -> Floats:
         self._shape = x.shape
@@ -144,7 +144,7 @@ class Flatten(_Plain):
 
 
 def softmax_cross_entropy(logits: Floats, labels: Labels) -> tuple[float, Floats]:
-    """The mean negative log likelihood of `labels` (n,) and its gradient by `logits` (n, c)."""
+    """The mean negative log-likelihood of `labels` (n,), and its gradient by `logits` (n, c)."""
     shifted = logits - logits.max(axis=1, keepdims=True)
     log_likelihood = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     rows = np.arange(len(labels))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two digit classifiers, written with xtc's operators; both end in probabilities (batch, 10).
+"""The two digit classifiers as xtc graphs; both end in probabilities (batch, 10).
 
-With a device every operator runs there, which keeps the weights: a call sends images and fetches
-probabilities. The batch size stays open, named "batch", until a graph is compiled.
+On a device, which keeps the weights, all operators run there: a call sends images and receives
+probabilities. The batch size is a free dimension, "batch", until a graph is compiled.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from xtc.graph.tensor import Tensor
 
 Images = npt.NDArray[np.float32]
 Weights = Mapping[str, Images]
-Device = object  # what O.tensor and the operators take; None is the host
+Device = object  # the type of `device` arguments; None is the host
 
 
 def mlp(weights: Weights, device: Device = None) -> Graph:
@@ -61,7 +61,7 @@ def _constants(weights: Weights, device: Device) -> dict[str, Tensor]:
 
 @dataclass(frozen=True)
 class DemoModel:
-    """A model by name: how its graph is written, in floats and int8, and the digits it takes."""
+    """A named model: functions that write its graph, in float and int8, and prepare its images."""
 
     name: str
     write: Callable[[Weights, Device], Graph]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The output of the demo: a table of outcomes, and digits drawn in characters."""
+"""The output of the demo: a table of outcomes, and digits drawn as text."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from examples.digits.run import Outcome
 NAMES = ("model", "target")
 FIGURES = ("accuracy", "agrees", "max diff", "batch time", "compile", "batch bytes")
 CAPTION = (
-    "agrees: read as NumPy reads it; max diff: of a probability from NumPy's; "
+    "agrees: same digit as NumPy; max diff: largest difference of a probability; "
     "*: modelled by a simulator; upmem: in int8"
 )
 SHADES = " .:-=+*#%@"
 
 
 def table(outcomes: Sequence[Outcome], batch: int) -> Table:
-    """One row per model and target."""
+    """A row per model and target."""
     title = f"Handwritten digits, batches of {batch}"
     result = Table(title=title, caption=CAPTION, box=SIMPLE_HEAVY, padding=0)
     for name in NAMES:
@@ -61,19 +61,19 @@ def batch_time(outcome: Outcome) -> str:
 def duration(seconds: float) -> str:
     """Three significant digits with a suitable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= 0.9995 * size:  # values that round to one of the unit
+        if seconds >= 0.9995 * size:  # values that round to 1 unit
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds / 1e-6:.3g} µs"
 
 
 def drawing(image: Images) -> str:
-    """An image (8, 8, 1) of 0..1 in characters, two per pixel as characters are tall."""
+    """Draw an image (8, 8, 1) of 0..1 as text, two characters per pixel, since they are tall."""
     levels = (image[..., 0] * (len(SHADES) - 1)).round().astype(int)
     return "\n".join("".join(SHADES[level] * 2 for level in line) for line in levels)
 
 
 def samples(outcomes: Sequence[Outcome], digits: Digits, count: int = 3) -> Columns:
-    """The first `count` images side by side, each above the digits that models and targets read."""
+    """The first `count` images side by side, each above the digits read by models and targets."""
     drawings = []
     for index in range(min(count, len(digits))):
         readings = [_reading(outcome, index) for outcome in outcomes]
@@ -99,10 +99,10 @@ def boards(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def mistakes(outcomes: Sequence[Outcome]) -> list[str]:
-    """One line per outcome whose accuracy differs too much from that of the reference."""
+    """A line per outcome whose accuracy differs too much from that of the reference."""
     return [
         f"{outcome.model} on {outcome.target} reads {outcome.correct} of {len(outcome.labels)} "
-        f"digits, its meaning in NumPy reads {outcome.reference_correct}"
+        f"digits, NumPy reads {outcome.reference_correct}"
         for outcome in outcomes
         if abs(outcome.correct - outcome.reference_correct)
         > outcome.tolerance * len(outcome.labels)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one model on one target over all test images, and compares it with the NumPy reference."""
+"""Runs one model on one target over all test images, and compares it with NumPy."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class BoardFigures:
 class Outcome:
     """The results of one model on one target; all probabilities have the shape (images, 10).
 
-    `tolerance` is the fraction of images that it may misread more than the NumPy reference.
+    `tolerance` is the fraction of images that it may misread beyond the NumPy reference.
     """
 
     model: str
@@ -65,27 +65,27 @@ class Outcome:
 
     @property
     def predictions(self) -> Labels:
-        """The digit read in every image."""
+        """The digit read in each image."""
         return most_likely(self.probabilities)
 
     @property
     def accuracy(self) -> float:
-        """`correct` as a fraction."""
+        """`correct` as a fraction of the images."""
         return self.correct / len(self.labels)
 
     @property
     def agreement(self) -> float:
-        """The fraction of images that are read as by the NumPy reference."""
+        """The fraction of images read as the same digit as by the NumPy reference."""
         return float(np.mean(self.predictions == most_likely(self.reference)))
 
     @property
     def max_difference(self) -> float:
-        """The largest difference of a probability from the NumPy reference; nan counts."""
+        """The largest difference of a probability from the NumPy reference; NaN propagates."""
         return float(np.max(np.abs(self.probabilities - self.reference)))
 
 
 def most_likely(probabilities: Probabilities) -> Labels:
-    """The digit of the largest probability in each row."""
+    """The most likely digit of each row."""
     digits: Labels = probabilities.argmax(axis=1)
     return digits
 
@@ -99,9 +99,9 @@ class BatchRun:
 
 
 def padded_batches(images: Images, batch: int) -> Iterator[Images]:
-    """The images in batches of exactly `batch`; zeros fill up the last one.
+    """The images in batches of exactly `batch`; the last one is padded with zeros.
 
-    Thus a module that is compiled for one batch size serves any number of images.
+    A module compiled for one batch size can thus process any number of images.
     """
     for start in range(0, len(images), batch):
         part = images[start : start + batch]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Train both models in plain NumPy from a fixed seed and store their weights.
 
-Run as `python -m examples.digits.train`; it takes less than a minute. The same machine and NumPy
-give the same weights; another matrix library may round differently and give slightly different
-weights.
+Run as `python -m examples.digits.train`; it takes less than a minute. The weights are reproducible
+on the same machine with the same NumPy; another BLAS may round differently and give slightly
+different weights.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ MINIMUM_ACCURACY = {"mlp": 0.97, "cnn": 0.985}
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings of a training; `learning_rate` decays to 0 along half a cosine.
+    """The settings of a training run; `learning_rate` decays to 0 along half a cosine.
 
-    The figures were chosen by cross-validation within the training images.
+    The values were chosen by cross-validation on the training images.
     """
 
     build: Callable[[np.random.Generator], list[Layer]]
@@ -48,7 +48,7 @@ class Recipe:
 
 
 def build_mlp(rng: np.random.Generator) -> list[Layer]:
-    """64-128-64-10 with relu; takes images of shape (n, 8, 8, 1)."""
+    """64-128-64-10 with relu, on images of shape (n, 8, 8, 1)."""
     return [Flatten(), Dense(64, 128, rng), Relu(), Dense(128, 64, rng), Relu(), Dense(64, 10, rng)]
 
 
@@ -77,7 +77,7 @@ class Adam:
         self._square = [_zeros_like(layer) for layer in self._layers]
 
     def step(self, learning_rate: float) -> None:
-        """Move every parameter against its gradient, in place."""
+        """Update every parameter against its gradient, in place."""
         self._steps += 1
         fix_mean, fix_square = 1 - self.BETA1**self._steps, 1 - self.BETA2**self._steps
         for layer, mean, square in zip(self._layers, self._mean, self._square, strict=True):
@@ -120,7 +120,7 @@ def shifted(images: Floats, rng: np.random.Generator) -> Floats:
 
 
 def fit(recipe: Recipe, digits: Digits, description: str = "train") -> list[Layer]:
-    """A model trained on `digits` as `recipe` says."""
+    """A model trained on `digits` with the settings of `recipe`."""
     rng = np.random.default_rng(recipe.seed)
     layers = recipe.build(rng)
     optimizer = Adam(layers, recipe.weight_decay)
@@ -136,7 +136,7 @@ def fit(recipe: Recipe, digits: Digits, description: str = "train") -> list[Laye
 
 
 def fit_all(digits: Digits) -> dict[str, list[Layer]]:
-    """Train all recipes on one thread, because sums over several threads round differently."""
+    """Train all recipes on one thread, because multithreaded sums round differently."""
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # of scikit-learn
 
     with threadpool_limits(limits=1):
@@ -149,7 +149,7 @@ def accuracy(layers: Sequence[Layer], digits: Digits) -> float:
 
 
 def weights_of(layers: Sequence[Layer]) -> dict[str, Floats]:
-    """The parameters, named w1, b1, w2, ... by the order of their layers."""
+    """The parameters, named w1, b1, w2, ... in the order of their layers."""
     parametric = [layer for layer in layers if layer.parameters]
     return {
         f"{name}{index}": value
@@ -159,7 +159,7 @@ def weights_of(layers: Sequence[Layer]) -> dict[str, Floats]:
 
 
 def main() -> int:
-    """Train, print the accuracies, store. Stores nothing when a model falls short."""
+    """Train, print the accuracies, store. Stores nothing if a model is not accurate enough."""
     try:
         train, test = data.load_split()
     except UserError as error:
@@ -173,7 +173,7 @@ def main() -> int:
         )
     short = [name for name, value in reached.items() if value < MINIMUM_ACCURACY[name]]
     if short:
-        print(f"error: too low for {', '.join(short)}, nothing stored", file=sys.stderr)
+        print(f"error: accuracy too low for {', '.join(short)}, nothing stored", file=sys.stderr)
         return 1
     data.save_weights({name: weights_of(layers) for name, layers in models.items()})
     return 0

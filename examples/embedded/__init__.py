@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A firmware in C that calls a compiled network."""
+"""Firmware in C that calls a compiled network."""

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A firmware that links the library of a network: it writes an input, calls the network, and stores
-// the index of the largest output. Start-up code calls xtc_entry; in a project with its own, this
-// is main.
+// Firmware that links the library of a network: it writes an input, calls the network, and stores
+// the index of the largest output. Start-up code calls xtc_entry; in a project with its own start-up
+// code, this is main.
 
 #include "classify.h"
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Link a network into a firmware in C, and run the firmware on a simulated board.
+"""Link a network into firmware in C, and run the firmware on a simulated board.
 
-The firmware is compiled by the clang in the package ziglang; any compiler for the core would do,
-and any linker. Run it by: python -m examples.embedded.firmware
+The clang in the package ziglang compiles the firmware; any compiler and linker for the core would
+do. Run as: python -m examples.embedded.firmware
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FLAGS = ("-mcpu=cortex_m4+vfp4d16sp", "-O2", "-ffreestanding", "-fno-sanitize=al
 
 
 def network() -> Graph:
-    """A classifier with four classes for sixteen readings of a sensor."""
+    """A classifier of sixteen sensor readings into four classes."""
     weights = np.random.default_rng(0).standard_normal((16, 4)).astype(np.float32)
     with O.graph(name="classify") as gb:
         x = O.tensor((1, 16), name="x")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads text in a picture with three networks that come as ONNX files."""
+"""Reads text in a picture with three networks from ONNX files."""

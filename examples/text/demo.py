@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read text in a picture with three networks of the package rapidocr, compiled by xtc.
 
-The package finds lines of text, turns those that are upside down, and reads them; ONNX Runtime runs
-its networks. The demo runs them a second time as compiled graphs: the strings must be equal. Run as
+The package finds lines of text, rotates upside-down ones, and recognises them; it runs its networks
+in ONNX Runtime. The demo also runs them as compiled graphs: the strings must be equal. Run as
 `make demo-text`, or `python -m examples.text.demo --help`.
 """
 
@@ -23,7 +23,7 @@ import xtc
 from xtc.core.errors import UserError, XtcError
 
 Array = np.ndarray[Any, Any]
-LINES = ("Hello compiler 2026", "models come by file")
+LINES = ("Hello compiler 2026", "models are files")
 STAGES = ("text_det", "text_cls", "text_rec")
 
 
@@ -32,10 +32,10 @@ class Timed:
     """A network that records the seconds of each call; other attributes are the session's.
 
     Attributes:
-        run: the network on one array.
+        run: runs the network on one array.
         session: the session of the package.
         seconds: seconds of the calls so far.
-        shapes: shapes of their arrays.
+        shapes: input shapes of the calls.
     """
 
     run: Callable[[Array], Any]
@@ -55,7 +55,7 @@ class Timed:
 
 
 def picture(lines: Sequence[str]) -> Array:
-    """Black letters on white, one line below the other, as (height, width, 3) bytes."""
+    """Black letters on white, one line of text below the other, as (height, width, 3) bytes."""
     import cv2
 
     image = np.full((60 * len(lines) + 20, 460, 3), 255, np.uint8)
@@ -95,12 +95,12 @@ def compiled(session: Any) -> Callable[[Array], Array]:
 
 
 def strings(engine: Any, image: Array) -> list[str]:
-    """The strings that the pipeline reads."""
+    """The strings that the pipeline recognises."""
     return list(engine(image).txts or ())
 
 
 def compare(side: int, console: Console) -> bool:
-    """Read with both; print strings and times; returns whether the strings are equal."""
+    """Read with both engines; print strings and times; return whether the strings are equal."""
     engine, image = reader(side), picture(LINES)
     strings(engine, image)  # loads the networks
     sessions = {stage: getattr(engine, stage).session for stage in STAGES}
@@ -143,7 +143,7 @@ def _table(theirs: dict[str, Timed], ours: dict[str, Timed]) -> Table:
 def main(argv: Sequence[str] | None = None) -> int:
     """The demo's exit code: 0, or 1 if something failed or the strings differ."""
     parser = argparse.ArgumentParser(prog="examples.text.demo", description=__doc__)
-    parser.add_argument("--side", type=int, default=320, help="longest side for detection")
+    parser.add_argument("--side", type=int, default=320, help="longest image side for detection")
     args = parser.parse_args(argv)
     console = Console()
     try:

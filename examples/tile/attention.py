@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention without a matrix of scores in memory, for one head."""
+"""Attention that keeps no score matrix in memory, for one head."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.tile import float16, float32, int32
 
 
 class Attention(tile.Script):
-    """A block has rows of queries; probabilities never leave the registers of their warp."""
+    """A block processes rows of queries; probabilities never leave the registers of their warp."""
 
     def __init__(self, rows: int = 64, columns: int = 32, warps: int = 4) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class Attention(tile.Script):
 
 
 def case(n=100, d=64):
-    """A length that no block divides."""
+    """A length that is not a multiple of the block size."""
     q, k, v = (halves(seed, n, d) * 4 for seed in range(3))
     o = np.zeros_like(q)
     scores = 0.125 * (q.astype(np.float32) @ k.astype(np.float32).T)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hopper, fifth step: blocks stay for several tiles, two warpgroups multiply, and TMA stores."""
+"""Hopper, fifth step: persistent blocks, two warpgroups that multiply, and TMA stores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.tile import float16, float32, int32, uint32
 
 
 class Slots(tile.Class):
-    """Slots of shared memory, which one group fills and another one empties."""
+    """Slots of shared memory, filled by one thread group and drained by another."""
 
     def __init__(self, slots, readers):
         self.slots = slots
@@ -26,7 +26,7 @@ class Slots(tile.Class):
 
 
 class MatmulPersistent(tile.Script):
-    """c = a b; warps 0 to 7 multiply, warp 8 copies the next tiles meanwhile."""
+    """c = a b; warps 0 to 7 multiply while warp 8 copies the next tiles."""
 
     def __init__(self, block_m=128, block_n=128, block_k=64, blocks=2):
         super().__init__()
@@ -91,7 +91,7 @@ class MatmulPersistent(tile.Script):
                 self.tma.wait_group(0)
 
     def store(self, sc, gc, acc, offsets):
-        """Begin to store a tile in bulk, once the last one has been read."""
+        """Start the bulk store of a tile, once the previous one has been read."""
         with self.single_thread():
             self.tma.wait_group(0, read=True)
         self.sync()
@@ -104,7 +104,7 @@ class MatmulPersistent(tile.Script):
 
 
 def case(m=200, n=264, k=200):
-    """Sizes that no tile divides; rows are a multiple of 16 bytes, as bulk copies want."""
+    """Sizes that tiles do not divide; rows are multiples of 16 bytes, as bulk copies require."""
     a, b = halves(0, m, k), halves(1, k, n)
     c = np.zeros((m, n), np.float16)
     expected = a.astype(np.float32) @ b.astype(np.float32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hopper, fourth step: a warp copies, a warpgroup multiplies, and both wait at mbarriers."""
+"""Hopper, fourth step: a warp copies, a warpgroup multiplies, and mbarriers synchronise them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.tile import float16, float32, int32, uint32
 
 
 class Slots(tile.Class):
-    """Slots of shared memory, which one group fills and another one empties."""
+    """Slots of shared memory, filled by one thread group and drained by another."""
 
     def __init__(self, slots, readers):
         self.slots = slots
@@ -76,7 +76,7 @@ class MatmulSpecialised(tile.Script):
 
 
 def case(m=65, n=72, k=296):
-    """Sizes that no tile divides; rows are a multiple of 16 bytes, as bulk copies want."""
+    """Sizes that tiles do not divide; rows are multiples of 16 bytes, as bulk copies require."""
     a, b = halves(0, m, k), halves(1, n, k)
     c = np.zeros((m, n), np.float16)
     expected = a.astype(np.float32) @ b.astype(np.float32).T

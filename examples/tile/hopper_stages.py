@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hopper, third step: copies run ahead of multiplications, which run one behind the other."""
+"""Hopper, third step: copies run ahead, and one multiplication stays in flight."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.tile import float16, float32, int32, uint32
 
 
 class MatmulStages(tile.Script):
-    """c = a b^T; slot s of shared memory has tiles s, s + 3, ..."""
+    """c = a b^T; slot s of shared memory holds tiles s, s + 3, ..."""
 
     def __init__(self, block_m=64, block_n=64, block_k=64):
         super().__init__()
@@ -57,7 +57,7 @@ class MatmulStages(tile.Script):
         self.store_global(gc, self.cast(acc, dtype=float16), offsets=[row, column])
 
     def fill(self, ga, gb, sa, sb, full, slot, at):
-        """Copy the tiles of a and b that begin at `at` to a slot."""
+        """Copy the tiles of a and b at offset `at` to a slot."""
         row, column, k = at
         with self.single_thread():
             self.mbarrier.arrive_and_expect_tx(full[slot], sa[slot].nbytes + sb[slot].nbytes)
@@ -68,7 +68,7 @@ class MatmulStages(tile.Script):
 
 
 def case(m=65, n=72, k=296):
-    """Sizes that no tile divides; rows are a multiple of 16 bytes, as bulk copies want."""
+    """Sizes that tiles do not divide; rows are multiples of 16 bytes, as bulk copies require."""
     a, b = halves(0, m, k), halves(1, n, k)
     c = np.zeros((m, n), np.float16)
     expected = a.astype(np.float32) @ b.astype(np.float32).T

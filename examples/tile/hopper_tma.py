@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hopper, first step: a thread copies tiles in bulk, and all wait at an mbarrier."""
+"""Hopper, first step: one thread issues bulk copies of tiles, and all wait on an mbarrier."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.tile import float16, float32, int32, uint32
 
 
 class MatmulTma(tile.Script):
-    """c = a b^T; one tile of a and b at a time."""
+    """c = a b^T; one tile of a and of b at a time."""
 
     def __init__(self, block_m=64, block_n=64, block_k=64):
         super().__init__()
@@ -51,7 +51,7 @@ class MatmulTma(tile.Script):
 
 
 def case(m=65, n=72, k=88):
-    """Sizes that no tile divides; rows are a multiple of 16 bytes, as bulk copies want."""
+    """Sizes that tiles do not divide; rows are multiples of 16 bytes, as bulk copies require."""
     a, b = halves(0, m, k), halves(1, n, k)
     c = np.zeros((m, n), np.float16)
     expected = a.astype(np.float32) @ b.astype(np.float32).T

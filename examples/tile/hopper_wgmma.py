@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hopper, second step: a warpgroup multiplies what a thread has copied in bulk."""
+"""Hopper, second step: a warpgroup multiplies tiles that one thread copied in bulk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.tile import float16, float32, int32, uint32
 
 
 class MatmulWgmma(tile.Script):
-    """c = a b^T; one tile of a and b at a time."""
+    """c = a b^T; one tile of a and of b at a time."""
 
     def __init__(self, block_m=64, block_n=64, block_k=64):
         super().__init__()
@@ -53,7 +53,7 @@ class MatmulWgmma(tile.Script):
 
 
 def case(m=65, n=72, k=88):
-    """Sizes that no tile divides; rows are a multiple of 16 bytes, as bulk copies want."""
+    """Sizes that tiles do not divide; rows are multiples of 16 bytes, as bulk copies require."""
     a, b = halves(0, m, k), halves(1, n, k)
     c = np.zeros((m, n), np.float16)
     expected = a.astype(np.float32) @ b.astype(np.float32).T

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A layer normalisation over rows, with scale and shift."""
+"""Layer normalisation of rows, with scale and shift."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.tile import float32, int32
 
 
 class LayerNorm(tile.Script):
-    """A block computes some rows; the variance is that of centred elements."""
+    """A block computes several rows; the variance is the mean square of centred elements."""
 
     def __init__(self, rows=4):
         super().__init__()
@@ -47,7 +47,7 @@ class LayerNorm(tile.Script):
 
 
 def case(m=19, n=100):
-    """Rows that are no power of two."""
+    """Rows whose length is not a power of two."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((m, n)).astype(np.float32)
     g, b = (rng.standard_normal(n).astype(np.float32) for _ in range(2))

@@ -11,7 +11,7 @@ from xtc.tile import float16, float32, int32
 
 
 class MatmulAsync(tile.Script):
-    """Copies need no registers."""
+    """Asynchronous copies bypass registers."""
 
     def __init__(self, block_m=32, block_n=32, block_k=32):
         super().__init__()
@@ -49,7 +49,7 @@ class MatmulAsync(tile.Script):
 
 
 def case(m=65, n=70, k=90):
-    """Sizes that no tile divides."""
+    """Sizes that tiles do not divide."""
     a, b = halves(0, m, k), halves(1, k, n)
     c = np.zeros((m, n), np.float16)
     expected = a.astype(np.float32) @ b.astype(np.float32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights of 4 bits, two in a byte, times float16."""
+"""4-bit weights, two per byte, times float16."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from xtc.tile import float16, float32, int32, uint8
 
 
 class MatmulInt4(tile.Script):
-    """Weights are unpacked in registers, and scaled after the sum: a scale for each column."""
+    """Weights are unpacked in registers; the sums are scaled by a factor per column."""
 
     def __init__(self, block_m=16, block_n=32, block_k=32):
         super().__init__()
         self.block_m, self.block_n, self.block_k = block_m, block_n, block_k
 
     def unpacked(self, packed):
-        """Numbers from -8 to 7; the even column is in the low bits."""
+        """Integers from -8 to 7; the even column is in the low bits."""
         both = self.cast(self.repeat_interleave(packed, [1, 2]), dtype=int32)
         half = self.register_tensor(dtype=int32, shape=both.shape, init=lambda i, j: j % 2)
         return self.cast(((both >> (half * 4)) & 15) - 8, dtype=float16)
@@ -56,7 +56,7 @@ class MatmulInt4(tile.Script):
 
 
 def case(m=20, n=72, k=100):
-    """Sizes that no tile divides."""
+    """Sizes that tiles do not divide."""
     rng = np.random.default_rng(0)
     a, weights = halves(1, m, k), rng.integers(-8, 8, (k, n))
     bits = (weights + 8).astype(np.uint8)

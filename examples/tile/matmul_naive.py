@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A matmul that reads its operands from global memory to registers."""
+"""A matmul that loads its operands from global memory to registers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.tile import float16, float32, int32
 
 
 class MatmulNaive(tile.Script):
-    """Each warp reads what it multiplies."""
+    """Each warp loads its own operands."""
 
     def __init__(self, block_m=32, block_n=32, block_k=32):
         super().__init__()
@@ -42,7 +42,7 @@ class MatmulNaive(tile.Script):
 
 
 def case(m=65, n=70, k=90):
-    """Sizes that no tile divides."""
+    """Sizes that tiles do not divide."""
     a, b = halves(0, m, k), halves(1, k, n)
     c = np.zeros((m, n), np.float16)
     expected = a.astype(np.float32) @ b.astype(np.float32)

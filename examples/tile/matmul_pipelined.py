@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A matmul whose copies run ahead of its multiplications."""
+"""A matmul with software-pipelined asynchronous copies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.tile import float16, float32, int32
 
 
 class MatmulPipelined(tile.Script):
-    """Slot s of shared memory has tiles s, s + 3, ...; two are in flight while one is used."""
+    """Slot s of shared memory holds tiles s, s + 3, ...; two are in flight while one is used."""
 
     def __init__(self, block_m=32, block_n=32, block_k=32):
         super().__init__()
@@ -58,7 +58,7 @@ class MatmulPipelined(tile.Script):
 
 
 def case(m=65, n=70, k=90):
-    """Sizes that no tile divides."""
+    """Sizes that tiles do not divide."""
     a, b = halves(0, m, k), halves(1, k, n)
     c = np.zeros((m, n), np.float16)
     expected = a.astype(np.float32) @ b.astype(np.float32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A matmul whose tiles go through registers to shared memory."""
+"""A matmul whose tiles are copied through registers to shared memory."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class MatmulShared(tile.Script):
 
 
 def case(m=65, n=70, k=90):
-    """Sizes that no tile divides."""
+    """Sizes that tiles do not divide."""
     a, b = halves(0, m, k), halves(1, k, n)
     c = np.zeros((m, n), np.float16)
     expected = a.astype(np.float32) @ b.astype(np.float32)

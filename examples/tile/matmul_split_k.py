@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A matmul whose K is shared by blocks, which add their sums one after another."""
+"""A split-K matmul: blocks divide K and add their partial sums in turn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.tile import float16, float32, int32
 
 
 class MatmulSplitK(tile.Script):
-    """Block z multiplies a part of K, and adds its sums to those of the blocks before it."""
+    """Block z multiplies a part of K, and adds its result to the partial sums of earlier blocks."""
 
     def __init__(self, block_m=32, block_n=32, block_k=32, parts=4):
         super().__init__()
@@ -57,7 +57,7 @@ class MatmulSplitK(tile.Script):
 
 
 def case(m=33, n=40, k=600):
-    """A long K, and a result of few tiles."""
+    """A long K, and a result with few tiles."""
     a, b = halves(0, m, k), halves(1, k, n)
     c = np.zeros((m, n), np.float32)
     expected = a.astype(np.float32) @ b.astype(np.float32)

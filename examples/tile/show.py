@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs an example: on the simulator, in the interpreter, and through the assembler."""
+"""Runs an example on the simulator, in the interpreter, and through the assembler."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Launch:
 
 @dataclass(frozen=True)
 class Case:
-    """Consecutive launches, and their expected result.
+    """Consecutive launches and their expected result.
 
     Attributes:
         result: the array that the last launch writes.
-        expected: the result by NumPy.
+        expected: the result in NumPy.
         atol, rtol: tolerances of elements.
     """
 
@@ -50,7 +50,7 @@ class Case:
 
 
 def show(case: Case) -> None:
-    """Print the check, counts, resources and the race report."""
+    """Print the check, the counts, the resources and the race report."""
     device = device_for(())
     before = dict(device.counters())
     case.run(lambda program: program)
@@ -75,6 +75,6 @@ def _resources(kernel: Any) -> str:
 
 
 def halves(seed: int, *shape: int) -> np.ndarray[Any, Any]:
-    """Random float16 numbers around 0."""
+    """Random float16 numbers centred at 0."""
     rng = np.random.default_rng(seed)
     return (rng.standard_normal(shape) / 4).astype(np.float16)

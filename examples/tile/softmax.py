@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A softmax over rows of any length."""
+"""Softmax of rows of any length."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.tile import float32, int32
 
 
 class Softmax(tile.Script):
-    """A block computes some rows, each as a whole."""
+    """A block computes several complete rows."""
 
     def __init__(self, rows=4):
         super().__init__()
@@ -34,7 +34,7 @@ class Softmax(tile.Script):
 
 
 def case(m=33, n=77):
-    """Rows that are no power of two."""
+    """Rows whose length is not a power of two."""
     x = np.random.default_rng(0).standard_normal((m, n)).astype(np.float32)
     y = np.zeros_like(x)
     expected = np.exp(x - x.max(1, keepdims=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two vectors of any length, added."""
+"""Addition of two vectors of any length."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class VectorAdd(tile.Script):
 
 
 def case(n=3001):
-    """A length that no block divides."""
+    """A length that is not a multiple of the block size."""
     x, y = np.arange(n, dtype=np.float32), np.ones(n, np.float32)
     z = np.zeros_like(x)
     return Case((Launch(VectorAdd(), (n, x, y, z)),), z, x + y)

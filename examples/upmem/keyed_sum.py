@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of values by key on a DPU that is asked while it runs, through FIFOs in its WRAM.
+"""Sums of values by key on a DPU that answers queries while it runs, through FIFOs in its WRAM.
 
-The C below is right for every number of tasklets: the last one takes what is left over.
+The C code below supports any number of tasklets; the last one processes the remainder.
 Run: python -m examples.upmem.keyed_sum [TASKLETS]
 """
 
@@ -66,7 +66,7 @@ int main(void)
 
 
 def keyed_sums(tasklets: int) -> dict[int, int]:
-    """The sums that the DPU found, by key. Raises DpuError."""
+    """The sums computed by the DPU, by key. Raises DpuError."""
     random = np.random.default_rng(1)
     keys, values = (random.integers(0, 1024, ELEMENTS, dtype=np.uint32) for _ in range(2))
     answers: list[bytes] = []
@@ -85,10 +85,10 @@ def keyed_sums(tasklets: int) -> dict[int, int]:
     sums = dict(struct.unpack("<QQ", answer) for answer in answers)
     for key in range(KEYS):
         if sums[key] != int(values[keys == key].sum()):
-            raise SystemExit(f"key {key}: {sums[key]} is wrong")
+            raise SystemExit(f"key {key}: the sum {sums[key]} is wrong")
     return sums
 
 
 if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 16
-    print(f"{len(keyed_sums(count))} right sums by {count} tasklets")
+    print(f"{len(keyed_sums(count))} correct sums by {count} tasklets")

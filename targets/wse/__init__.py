@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cerebras wafers: compiles CSL programs and runs them on a simulator; refuses graphs."""
+"""Cerebras wafers: compiles CSL programs and runs them on a simulator; rejects graphs."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["TARGET", "WseDevice", "WseOptions", "WseTarget"]
 def _no_graphs() -> UserError:
     return UserError(
         "graphs are not compiled for the target 'wse'",
-        notes=["it compiles and runs programs of CSL"],
+        notes=["it compiles and runs CSL programs"],
         hints=["docs/wse.md shows cslc and cs_python"],
     )
 
 
 class WseTarget(AcceleratorTarget):
-    """Refuses graphs with an error; its device runs programs that `cslc` compiled."""
+    """A target that rejects graphs; its device runs programs compiled by `cslc`."""
 
     name: ClassVar[str] = "wse"
     Options: ClassVar[type[WseOptions]] = WseOptions
@@ -65,7 +65,7 @@ TARGET = WseTarget()
 
 
 def __getattr__(name: str) -> Any:
-    """Import the device on first use: it builds and loads code."""
+    """Import the device on first use, because it builds and loads code."""
     if name == "WseDevice":
         from xtc_targets.wse.device import WseDevice
 

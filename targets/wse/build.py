@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles CSL programs for the simulator, to a shared library and tables."""
+"""Compiles CSL programs for the simulator, into a shared library and tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Request:
         layout: the file with the layout.
         params, colors: values of its parameters, as text.
         dims: width and height of the fabric; offsets: the position of the rectangle in it.
-        import_paths: folders of further modules.
+        import_paths: additional folders of modules.
     """
 
     layout: Path
@@ -140,7 +140,7 @@ _RUNTIME = (
 
 
 def compile_program(request: Request) -> list[str]:
-    """Write the output folder; returns the compile-time output of the program.
+    """Write the output folder; return the compile-time output of the program.
 
     Raises CslError.
     """
@@ -158,7 +158,7 @@ def compile_program(request: Request) -> list[str]:
 
 
 def _link(text: str, folder: Path, name: str) -> None:
-    """Write the library of a module into `folder`, compiled or from the cache."""
+    """Write the library of a module into `folder`, from the compiler or the cache."""
     machine = Machine.host()
     key = cache_key(
         {

@@ -26,9 +26,9 @@ class Architecture:
         data_tasks_by_queue: whether a data task's id is that of its input queue, not of its colour.
         hop_cycles: cycles from router to router.
         ramp_cycles: cycles between router and core (assumed).
-        link_buffer: most waiting wavelets of one colour at a router's input (assumed).
+        link_buffer: capacity of a router's input per colour, in wavelets (assumed).
         input_queues, output_queues: capacity of each queue in wavelets.
-        microthreads: most concurrent asynchronous operations.
+        microthreads: maximum number of concurrent asynchronous operations.
         first_local_task: the lowest id of a local task.
     """
 
@@ -72,7 +72,7 @@ WSE3 = Architecture(
     "wse3",
     3,
     data_tasks_by_queue=True,
-    hop_cycles=2,  # log lines of tutorial topic-13; measured by others, too
+    hop_cycles=2,  # log lines of tutorial topic-13, confirmed by other measurements
     ramp_cycles=1,
     link_buffer=4,
     input_queues=(8, 8, 4, 4, 4, 4, 4, 4),  # language documentation, fabric queues

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runtime of a simulated wafer, which runs one program; the program determines its size."""
+"""The runtime of a simulated wafer, which runs one program and has its size."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _numbers = Numbering()
 
 
 class WseDevice(DriverDevice, AcceleratorDevice):
-    """A simulated wafer, opened at its first use; instances are independent.
+    """A simulated wafer, opened on first use; instances are independent.
 
     Args:
-        options: the options of the wafer and of its simulator.
+        options: options of the wafer and of its simulator.
     """
 
     def __init__(self, options: WseOptions | None = None) -> None:
@@ -41,7 +41,7 @@ class WseDevice(DriverDevice, AcceleratorDevice):
     def check_code(self, toolchain: Mapping[str, str]) -> None:
         if toolchain.get("arch") != self.options.arch:
             raise ArtifactError(
-                f"the code was compiled for {toolchain.get('arch')}, and {self.device_name} is a "
+                f"the code was compiled for {toolchain.get('arch')}, but {self.device_name} is a "
                 f"{self.options.arch}"
             )
 

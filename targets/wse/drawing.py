@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws a program's rectangle: PEs by class, and the route of each colour through routers."""
+"""Draws a program's rectangle: PEs by class, and the routes of each colour through routers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _CELL = 96
-_EDGE = 40  # from a PE's middle to its border
+_EDGE = 40  # from the centre of a PE to its border
 _ENDS = {0: (1, 0), 1: (-1, 0), 2: (0, -1), 3: (0, 1), 4: (0, 0)}
 _RAMP = 4
 
@@ -62,7 +62,7 @@ def _routes(about: Mapping[str, Any], colors: list[int]) -> Iterator[str]:
 
 
 def _lines(middle: tuple[int, int], rx: int, tx: int, shift: float) -> Iterator[str]:
-    """Lines from each input to each output, through a point near the middle."""
+    """Curves from each input to each output, through a point near the centre."""
     cx, cy = middle[0] + shift, middle[1] + shift
     for start in range(5):
         for end in range(5):

@@ -25,7 +25,7 @@ class Words:
         self.words += [number & 0xFFFFFFFF for number in numbers]
 
     def table(self, rows: Iterable[Sequence[int]]) -> None:
-        """Append the number of rows, then their numbers."""
+        """Append the number of rows, then their values."""
         listed = list(rows)
         self.put(len(listed))
         for row in listed:
@@ -50,8 +50,8 @@ def tables(
 
     Args:
         class_of: the class of each PE, row by row; values: the values that differ per PE.
-        routes_of: the number of each PE's routes.
-        symbols: exported names; the host uses their numbers.
+        routes_of: the index of each PE's routes.
+        symbols: exported names; the host uses their indices.
         options: fabric offsets and other options of the simulator.
     """
     out = Words()

@@ -32,14 +32,14 @@ def write_about(folder: Path, about: Mapping[str, object]) -> None:
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """The description of the program in `folder` for the host side.
+    """Read the description of the program in `folder` for the host side.
 
     Raises UserError if the folder is not an output of cslc, is damaged, or has another version.
     """
     about = folder / ABOUT
     if not about.is_file():
         raise UserError(
-            f"{folder} is no output folder of cslc", hints=["cslc layout.csl ... -o out"]
+            f"{folder} is not an output folder of cslc", hints=["cslc layout.csl ... -o out"]
         )
     try:
         found: Any = json.loads(about.read_text())

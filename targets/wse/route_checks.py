@@ -33,7 +33,7 @@ def check_circles(
         if circle := _circle(size, grid):
             hops = ", ".join(f"{_NAMES[d].title()} of PE ({x}, {y})" for x, y, d in circle[:4])
             raise CslError(
-                f"the routes of colour {color} lead in a circle: {hops}"
+                f"the routes of colour {color} form a cycle: {hops}"
                 + (", ..." if len(circle) > 4 else "")
             )
 
@@ -95,7 +95,7 @@ def _following(
 
 
 def _leaving(config: ColorConfig | None, coming: int | None) -> Iterator[int]:
-    """The directions in which wavelets from a direction, or from anywhere, leave a router."""
+    """The outgoing directions of wavelets from a direction, or from any direction, at a router."""
     if config is None or len(config.positions) > 1 or config.teardown or config.swap:
         return
     rx, tx = config.positions[0]

@@ -38,7 +38,9 @@ class Compiled:
 def classes_of_layout(program: Program, declarations: LayoutDeclarations) -> Compiled:
     """Compile the code of all PEs, each class once. Raises CslError."""
     if not declarations.width:
-        raise CslError("the layout sets no rectangle", hints=["@set_rectangle(width, height)"])
+        raise CslError(
+            "the layout does not set a rectangle", hints=["@set_rectangle(width, height)"]
+        )
     as_data = per_pe.candidates(declarations.tiles.values())
     while True:
         try:
@@ -150,7 +152,7 @@ def _colors(
 
 
 def _check_exports(made: Compiled) -> None:
-    """Raise CslError unless symbols of tiles are names of the layout with the same types."""
+    """Raise CslError unless the tiles' symbols are declared in the layout with the same types."""
     for each in made.classes:
         for name, export in each.declarations.exports.items():
             declared = made.layout.exports.get(name)
@@ -166,7 +168,7 @@ def _check_exports(made: Compiled) -> None:
 def _check_export(made: TileClass, name: str, declared: ExportName) -> None:
     export = made.declarations.exports[name]
     if isinstance(declared.type, t.Fn) != (export.function is not None):
-        raise CslError(f"'{name}' is no {declared.type}", where=export.at)
+        raise CslError(f"'{name}' is not of type {declared.type}", where=export.at)
     if isinstance(declared.type, t.Fn):
         params = tuple(made.parameters[name])
         if params != declared.type.params:
@@ -178,7 +180,7 @@ def _check_export(made: TileClass, name: str, declared: ExportName) -> None:
         return
     if exported_type(export.type) != exported_type(declared.type):
         raise CslError(
-            f"'{name}' is exported as {declared.type}, and is a {export.type}", where=export.at
+            f"'{name}' is exported as {declared.type}, but is a {export.type}", where=export.at
         )
 
 

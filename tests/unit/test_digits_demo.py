@@ -68,7 +68,7 @@ def test_outcome_counts() -> None:
 def test_a_different_accuracy_is_a_mistake_and_the_same_is_none() -> None:
     assert report.mistakes([outcome([1, 2, 3, 4], [1, 2, 3, 4])]) == []
     (line,) = report.mistakes([outcome([1, 2, 0, 0], [1, 2, 3, 4])])
-    assert line == "mlp on host reads 2 of 4 digits, its meaning in NumPy reads 4"
+    assert line == "mlp on host reads 2 of 4 digits, NumPy reads 4"
 
 
 def test_results_that_are_no_numbers_are_seen() -> None:
@@ -227,7 +227,7 @@ def test_wrong_compiled_code_fails_the_demo(
     fake.shift = 1
     assert demo.main(["--targets", "host"]) == 1
     message = capsys.readouterr().err
-    assert "fake on host reads 0 of 7 digits, its meaning in NumPy reads 7" in message
+    assert "fake on host reads 0 of 7 digits, NumPy reads 7" in message
     assert fake.devices == []
 
 

@@ -83,8 +83,8 @@ def test_our_own_files_are_read_as_ever(tmp_path: Path) -> None:
     ("there", "here", "message"),
     [
         ("name: conv2d", "name: conv4d", ":19:16: no operator is called 'conv4d' here"),
-        ("args: ['%3']", "args: ['%9']", ":25:12: no tensor before this is called '%9'"),
-        ("stride: [2, 2]", "strides: 2", ":19:16: conv2d does not fit here"),
+        ("args: ['%3']", "args: ['%9']", ":25:12: no earlier tensor is called '%9'"),
+        ("stride: [2, 2]", "strides: 2", ":19:16: invalid arguments of conv2d"),
         ("shape: [1, 8, 8, 3]", "shape: [0]", "dimension 0 of shape (0,) is 0"),
         ("outputs:\n- uid: '%4'\n", "", "a graph has no 'outputs'"),
     ],

@@ -74,7 +74,7 @@ def test_a_model_still_says_what_it_expects() -> None:
 def test_data_that_does_not_fit_its_type_is_refused() -> None:
     model = tied_model(drawn())
     model.graph.initializer[0].raw_data = bytes(4 * WORDS * WIDTH - 4)
-    with pytest.raises(UserError, match="does not hold to ONNX's rules"):
+    with pytest.raises(UserError, match="violates ONNX's rules"):
         xtc.from_onnx(model)
 
 

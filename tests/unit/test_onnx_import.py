@@ -277,7 +277,7 @@ def test_nodes_in_any_order() -> None:
     read = xtc.from_onnx(model(nodes, [info("x", [2])], [info("y", None)]))
     assert list(read.graph.evaluate(np.array([1, 2], np.float32))) == [-2, -4]
     nodes[1].input[0] = "y"
-    with pytest.raises(UserError, match="the model does not hold to ONNX's rules"):
+    with pytest.raises(UserError, match="the model violates ONNX's rules"):
         xtc.from_onnx(model(nodes, [info("x", [2])], [info("y", None)]))
 
 

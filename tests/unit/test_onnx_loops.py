@@ -102,6 +102,4 @@ def test_a_loop_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_loop_of_computed_length_is_refused() -> None:
     with pytest.raises(UserError) as error:
         _ = xtc.from_onnx(recurrent(5, last="whole")).graph
-    assert "Loop (opset 17): a loop whose length is known only when the graph runs" in str(
-        error.value
-    )
+    assert "Loop (opset 17): a loop whose trip count is known only at run time" in str(error.value)

@@ -162,7 +162,7 @@ def test_damaged_files_end_in_a_named_error(tmp_path: Path, is_long: bool) -> No
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        (b"", "it does not have the mark TFL3 at byte 4"),
+        (b"", "the identifier TFL3 at byte 4 is missing"),
         (b"\x1c\x00\x00\x00TFL3", "error: unpack_from requires a buffer of at least"),
     ],
 )

@@ -29,17 +29,17 @@ def program(body: str = "", top: str = "", comptime: str = "") -> str:
 BODIES = {
     "var x: i16 = 70000;": "pe.csl:5:18: 70000 does not fit in i16",
     "x += 1;": "pe.csl:5:18: there is no 'x' here",
-    "var x: i16 = 1.5;": "a value of type comptime_float is no i16",
-    "const a: i16 = 1; const b: f32 = a;": "a value of type i16 is no f32",
-    "var a: [3]i16; a[3] = 1;": "index 3 is outside of [3]i16",
-    "const p: *i16 = 3;": "a value of type comptime_int is no *i16",
+    "var x: i16 = 1.5;": "expected a value of type i16, not comptime_float",
+    "const a: i16 = 1; const b: f32 = a;": "expected a value of type f32, not i16",
+    "var a: [3]i16; a[3] = 1;": "index 3 is out of range for [3]i16",
+    "const p: *i16 = 3;": "expected a value of type *i16, not comptime_int",
     "var i = 3;": "the variable 'i' has no type",
-    "if (1) {}": "a condition is a bool, not a comptime_int",
+    "if (1) {}": "a condition must be a bool, not a comptime_int",
     "break;": "there is no loop to break",
     "main(1);": "'main' takes 0 arguments, not 1",
     "@nonsense(1);": "@nonsense is not supported",
     "@fadds(1, 2);": "@fadds takes 3 to 4 arguments, not 2",
-    "comptime { while (true) {} }": "this takes too long while compiling",
+    "comptime { while (true) {} }": "this takes too long at compile time",
     "const x = 1 / 0;": "division by zero",
     "const x = @get_color(24);": "wse3 has no colour 24",
     "const x = @get_local_task_id(3);": "wse3 has no local task id 3",
@@ -60,7 +60,7 @@ def test_what_is_wrong_in_a_function(body: str, tmp_path: Path) -> None:
 TOPS = {
     "const a = b; const b = a;": "'a' depends on itself",
     "const a = 1; var a: i16 = 2;": "'a' is declared twice",
-    "var big: [13000]f32;": "the data of pe.csl take 56176 bytes, and a PE has 49152",
+    "var big: [13000]f32;": "the data of pe.csl take 56176 bytes, but a PE has 49152",
     'const s = @import_module("none.csl");': "there is no file none.csl",
     'const s = @import_module("<tiem>");': "there is no library <tiem>",
     "param p: i16;": "the parameter 'p' has no value",
@@ -69,8 +69,8 @@ TOPS = {
     "const u = @get_dsd(fabin_dsd, .{ .extent = 1, .input_queue = @get_input_queue(2), "
     ".simd_mode = .{ .simd_16 = true } });": "'simd_mode' has no 'simd_16'",
     "comptime { @initialize_queue(@get_input_queue(2), .{ .color = @get_color(1), "
-    ".ctrl_table_id = 4 }); }": "control tasks are in one table",
-    "comptime { @rpc(@get_data_task_id(@get_input_queue(2))); }": "@rpc serves what the host",
+    ".ctrl_table_id = 4 }); }": "all control tasks are in one table",
+    "comptime { @rpc(@get_data_task_id(@get_input_queue(2))); }": "@rpc serves launches by the",
     'const u = @import_comptime_value([2]u16, "none.json");': "none.json cannot be read",
     "const u = @allocate_fifo(v, .{ .xdsr = @get_xdsr(1) }); var v = @zeros([4]i16);": (
         "a FIFO has 'dest', 'src' and 'xdsr', or none of them"
@@ -89,19 +89,19 @@ def test_what_is_wrong_at_the_top_of_a_file(top: str, tmp_path: Path) -> None:
 
 COMPTIMES = {
     "@bind_local_task(t, i); @bind_local_task(t, i);": "task id 9 is bound twice, to 't' and",
-    "@bind_local_task(main, i);": "'main' is a function, and only tasks are bound",
+    "@bind_local_task(main, i);": "'main' is a function, and only a task can be bound",
     "@initialize_queue(q, .{ .color = c }); @initialize_queue(q, .{ .color = c });": (
-        "colour 3 goes to two input queues, 2 and 2"
+        "colour 3 is bound to two input queues, 2 and 2"
     ),
     2 * "@initialize_queue(@get_output_queue(2), .{ .color = c });": (
         "output_queue 2 is initialised twice"
     ),
     2 * "@set_local_color_config(c, .{});": "colour 3 is configured twice",
-    "@set_control_task_table(.{ .stride = 8 });": "tables of control tasks are 1 to 7 apart, not 8",
+    "@set_control_task_table(.{ .stride = 8 });": "have a stride of 1 to 7, not 8",
     2 * "@set_control_task_table();": "@set_control_task_table is called twice",
     "@initialize_queue(q, .{});": "input_queue 2 has no colour",
-    "@activate(t);": "the task 't' is bound to no id",
-    "@export_symbol(i);": "what is exported is a function, a variable or a pointer to one",
+    "@activate(t);": "the task 't' is not bound to an id",
+    "@export_symbol(i);": "only a function, a variable or a pointer to one can be exported",
     '@export_symbol(main, "other");': "the symbol 'other' is not declared in the layout",
     "@set_local_color_config(c, .{ .routes = .{ .rx = .{ 1 } } });": "a route goes EAST, WEST",
     "@set_local_color_config(c, .{ .rotues = 1 });": "a colour has no 'rotues'",
@@ -121,9 +121,9 @@ def test_what_is_wrong_in_a_comptime_block(comptime: str, tmp_path: Path) -> Non
 
 def test_what_is_wrong_in_the_layout(tmp_path: Path) -> None:
     twice = layout('@set_tile_code(0, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(0) });')
-    assert "PE (0, 0) is given code twice" in text_of(tmp_path, program(), layout_text=twice)
+    assert "the code of PE (0, 0) is set twice" in text_of(tmp_path, program(), layout_text=twice)
     outside = layout("@set_color_config(1, 0, @get_color(1), .{});")
-    assert "PE (1, 0) is outside of the rectangle of 1 x 1" in text_of(
+    assert "PE (1, 0) is outside the rectangle of 1 x 1" in text_of(
         tmp_path, program(), layout_text=outside
     )
     route = "@set_color_config(0, 0, @get_color(1), .{ .routes = .{ .rx = .{ RAMP } } });"

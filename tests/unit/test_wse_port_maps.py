@@ -46,13 +46,13 @@ def test_indices_of_a_pe_begin_anywhere() -> None:
 @pytest.mark.parametrize(
     ("portmap", "text"),
     [
-        ("A -> PE", "'A -> PE' is no port map"),
-        ("{ A[i] -> [PE[0, 0] -> index[0]] }", "is no port map"),
+        ("A -> PE", "'A -> PE' is not a port map"),
+        ("{ A[i] -> [PE[0, 0] -> index[0]] }", "is not a port map"),
         ("{ A[i=3:0] -> [PE[0, 0] -> index[i]] }", "a range of a port map is empty"),
         ("{ A[i=0:3] -> [PE[0] -> index[i]] }", "a PE of a port map has a column and a row"),
-        ("{ A[i=0:3] -> [PE[0, 0] -> index[k]] }", "'k' is no expression of a port map"),
-        ("{ A[i=0:3] -> [PE[0, 0] -> index[i ** 9]] }", "is no expression of a port map"),
-        ("{ A[i=0:3] -> [PE[0, 0] -> index[i % 0]] }", "is no expression of a port map"),
+        ("{ A[i=0:3] -> [PE[0, 0] -> index[k]] }", "'k' is not an expression of a port map"),
+        ("{ A[i=0:3] -> [PE[0, 0] -> index[i ** 9]] }", "is not an expression of a port map"),
+        ("{ A[i=0:3] -> [PE[0, 0] -> index[i % 0]] }", "is not an expression of a port map"),
         ("{ A[i=0:3] -> [PE[0, 0] -> index[i // 2]] }", "gives two elements the same place"),
         ("{ A[i=0:2] -> [PE[i // 2, 0] -> index[i]] }", "PEs different numbers of elements"),
         ("{ A[i=0:2] -> [PE[0, 0] -> index[i]] }", "the tensor has 4 elements, and its port map 3"),

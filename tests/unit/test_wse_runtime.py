@@ -84,7 +84,7 @@ def test_commands_have_an_order(folder: Path) -> None:
 
 
 def test_only_output_folders_run(tmp_path: Path, folder: Path) -> None:
-    with pytest.raises(UserError, match="is no output folder of cslc"):
+    with pytest.raises(UserError, match="is not an output folder of cslc"):
         SdkRuntime(tmp_path)
     (tmp_path / "xtc.json").write_text("{")
     with pytest.raises(UserError, match=r"xtc\.json is damaged"):
@@ -92,7 +92,7 @@ def test_only_output_folders_run(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "xtc.json").write_text('{"format": "that of before"}')
     with pytest.raises(UserError, match="was written by another version of cslc"):
         SdkRuntime(tmp_path)
-    with pytest.raises(UserError, match=r"no system is reached at 10\.0\.0\.1"):
+    with pytest.raises(UserError, match=r"no system can be reached at 10\.0\.0\.1"):
         SdkRuntime(folder, cmaddr="10.0.0.1")
 
 
@@ -103,7 +103,7 @@ def test_only_output_folders_run(tmp_path: Path, folder: Path) -> None:
         ((0, 0, 1, 1, 4), 3, WIDE, "the array has 3 elements, and the region 4"),
         ((0, 0, 1, 1, 4), 4, NARROW, "'a' has elements of type f32, which are not copied as 16"),
         ((0, 0, 1, 1), 4, WIDE, "a region is px, py, width, height"),
-        ((0, 0, 1, 1, 4), 4, {**WIDE, "order": 7}, "order=7 is no MemcpyOrder"),
+        ((0, 0, 1, 1, 4), 4, {**WIDE, "order": 7}, "order=7 is not a MemcpyOrder"),
         ((0, 0, 1, 1, 4), 4, {"streaming": False}, "a copy needs 'order'"),
         ((0, 0, 1, 1, 4), 4, {**WIDE, "blocking": 1}, "a copy has no 'blocking'"),
     ],
@@ -125,11 +125,11 @@ def test_what_is_wrong_with_symbols_and_arguments(runner: SdkRuntime) -> None:
         runner.memcpy_h2d(runner.get_id("a"), data.astype(np.float64), 0, 0, 1, 1, 4, **WIDE)
     with pytest.raises(UserError, match="'add' takes 2 arguments, not 1"):
         runner.launch("add", 1.0)
-    with pytest.raises(UserError, match=r"1\.5 is no i16, which 'add' takes"):
+    with pytest.raises(UserError, match=r"1\.5 is not of type i16, which 'add' takes"):
         runner.launch("add", 1.0, 1.5)
     with pytest.raises(UserError, match="40000 does not fit in i16"):
         runner.launch("add", 1.0, 40000)
-    with pytest.raises(UserError, match="'a' is no function"):
+    with pytest.raises(UserError, match="'a' is not a function"):
         runner.launch("a")
 
 

@@ -63,8 +63,8 @@ def test_how_operators_bind(text: str, printed: str) -> None:
     ("text", "said"),
     [
         ("fn f() void {", "text:1:14: an expression is expected here, not end of file"),
-        ('const x = "a\n";', "text:1:11: the string does not end in its line"),
-        ("const x = 1 $ 2;", "text:1:13: '$' begins no word of CSL"),
+        ('const x = "a\n";', "text:1:11: the string does not end on its line"),
+        ("const x = 1 $ 2;", "text:1:13: '$' is not a token of CSL"),
         ("\n\n  var = 1;", "text:3:7: the name of a var is expected here, not '='"),
         ("x = 1;", "text:1:1: a declaration is expected here, not 'x'"),
         ("export 3;", "text:1:8: a declaration is expected here, not '3'"),

@@ -30,10 +30,10 @@ def from_onnx(
     Args:
         source: a path, or an `onnx.ModelProto`.
         dims: sizes of free dimensions by their names in the file; an unnamed dimension is named
-            after its input and its number: "x_0".
+            after its input and its index: "x_0".
         values: arrays or numbers by input name; these inputs become constants.
-        states: names of inputs that the module keeps between calls, such as the cache of a language
-            model, each with the name of the output that has its next value.
+        states: inputs that the module keeps between calls, such as the cache of a language model;
+            each name maps to the output that holds the next value.
         device: the device of all operators; inputs and outputs live on the host.
 
     Raises UserError if the package `onnx` is missing, the file is not a model, or an input has an
@@ -74,14 +74,14 @@ def from_torch(
     Args:
         program: the exported program.
         name: the graph's name.
-        dims: sizes of the program's free dimensions, named after their first input and number:
+        dims: sizes of the program's free dimensions, named after their first input and index:
             "x_0".
-        device: where all operators run; inputs and outputs live on the host.
+        device: the device of all operators; inputs and outputs live on the host.
 
-    Returns: the graph; or, if sizes stay free, a model, which `xtc.compile` accepts too.
+    Returns: the graph or, if sizes remain free, a model, which `xtc.compile` accepts too.
 
-    Raises UserError if the package `torch` is missing, for invalid names and sizes, and with all
-    unsupported operators, each with its line of the program.
+    Raises UserError if the package `torch` is missing, for invalid names and sizes, and for
+    unsupported operators; the error lists all of them with their source lines.
     """
     try:
         from torch.export import ExportedProgram
@@ -106,8 +106,8 @@ def import_tflite(path: str | Path, *, device: object = None) -> Graph:
 
     All operators run on `device`; inputs and outputs live on the host.
 
-    Raises UserError if the package `tflite` is missing, the file is not a model, and with all
-    unsupported operators.
+    Raises UserError if the package `tflite` is missing, if the file is not a model, and for
+    unsupported operators; the error lists all of them.
     """
     try:
         from xtc.importers.tflite.convert import graph_of

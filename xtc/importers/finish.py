@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last step of every importer: simplify, name outputs, drop what nothing needs."""
+"""The last step of every importer: simplifies, names outputs, and removes unused nodes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def finish(
     device: object = None,
     updates: Sequence[tuple[Tensor, Tensor]] = (),
 ) -> None:
-    """Make `results` the outputs of the open graph, under `names`; its inputs are among `leaves`.
+    """Make `results` the outputs of the open graph, called `names`; its inputs are in `leaves`.
 
     All operators run on `device`; inputs and outputs live on the host. An output that is an input,
-    a constant or another output is copied. Unused inputs are dropped.
-    `updates` has the states among the leaves, each with its value after a call.
+    a constant or another output is copied. Unused inputs are removed.
+    `updates` pairs each state in `leaves` with its value after a call.
     """
     wanted = [*results, *(value for _, value in updates)]
-    prune(builder, wanted)  # what nothing needs is not folded either
+    prune(builder, wanted)  # unused nodes need not be folded
     nodes, found = simplified(builder.nodes, wanted)
     builder.replace(nodes)
     found, nexts = found[: len(results)], found[len(results) :]
@@ -52,7 +52,7 @@ def finish(
 
 
 def prune(builder: GraphBuilder, outputs: Sequence[Tensor]) -> None:
-    """Drop the nodes that no output depends on, and declared tensors that nothing uses."""
+    """Remove nodes that no output depends on, and unused declared tensors."""
     needed = set(outputs)
     kept = []
     for node in reversed(builder.nodes):
@@ -64,7 +64,7 @@ def prune(builder: GraphBuilder, outputs: Sequence[Tensor]) -> None:
 
 
 def undeclared(builder: GraphBuilder, shape: tuple[int, ...], dtype: str, name: str) -> Tensor:
-    """An input that the graph need not use, as models have them."""
+    """An input that the graph may leave unused, as models do."""
     tensor = O.tensor(shape, dtype, name=name)
     builder.declared.remove(tensor)
     return tensor

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes of a model's inputs that are known only when it is compiled, or called."""
+"""Sizes of a model's inputs that are fixed only at compilation or by a call."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class ModelInput:
     """An input of a model.
 
     Attributes:
-        name: as the model has it.
-        shape: sizes; a text is the name of a dimension that is free.
+        name: its name in the model.
+        shape: sizes; a string names a free dimension.
         dtype: name of the element type.
     """
 
@@ -39,10 +39,10 @@ class FreeSizes:
 
     Attributes:
         model: its name.
-        inputs: what calls give.
-        states: what lives in the module between calls, and may have free sizes too.
+        inputs: arguments of a call.
+        states: values that the module keeps between calls; their sizes may be free too.
         known: sizes given when the model was read.
-        file: what it was read from.
+        file: the file of the model.
     """
 
     model: str
@@ -53,17 +53,17 @@ class FreeSizes:
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """Names of the dimensions that are free, in the order of the inputs."""
+        """Names of the free dimensions, in the order of the inputs."""
         return tuple(name for name in self.names if name not in self.known)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of dimensions, those with a known size included."""
+        """Names of all dimensions, including those of known size."""
         shapes = (given.shape for given in (*self.inputs, *self.states))
         return tuple(dict.fromkeys(size for shape in shapes for size in shape if type(size) is str))
 
     def check_names(self, dims: Mapping[str, int]) -> None:
-        """Raise UserError for a name that no dimension has."""
+        """Raise UserError for an unknown dimension name."""
         for name in dims:
             if name not in self.names:
                 raise UserError(
@@ -73,13 +73,13 @@ class FreeSizes:
                 )
 
     def chosen(self, dims: Mapping[str, int]) -> dict[str, int]:
-        """All sizes by name. Raises UserError for names, sizes that cannot be, and missing ones."""
+        """All sizes by name. Raises UserError for unknown names, invalid sizes and missing ones."""
         self.check_names(dims)
         for name, size in dims.items():
             if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 0:
                 raise UserError(
                     f"dimension '{name}' of model '{self.model}' cannot be {size!r}",
-                    notes=["a size is 0 or more"],
+                    notes=["a size must be 0 or more"],
                 )
         sizes = {**self.known, **{name: int(size) for name, size in dims.items()}}
         missing = [name for name in self.symbols if name not in sizes]
@@ -88,7 +88,7 @@ class FreeSizes:
         return sizes
 
     def of_arrays(self, arrays: Mapping[str, Any]) -> dict[str, int]:
-        """The free sizes that arrays by input name fix. Raises UserError if one does not fit."""
+        """The free sizes, from arrays by input name. Raises UserError if an array does not fit."""
         sizes: dict[str, int] = {}
         for given in self.inputs:
             self._match(given, arrays[given.name], sizes)
@@ -117,5 +117,5 @@ class FreeSizes:
             f"model '{self.model}' has the free dimension{'s' * (len(names) != 1)} {listed}",
             where=self.file,
             notes=[f"inputs: {', '.join(map(str, self.inputs))}"],
-            hints=[f"give sizes: dims={{{pairs}}}, or {words} to a command"],
+            hints=[f"pass sizes: dims={{{pairs}}}, or {words} on the command line"],
         )

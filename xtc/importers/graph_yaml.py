@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs in the YAML of xtc-tools: inputs with types, operators by name, tensors by `uid`."""
+"""Reads graphs in the YAML format of xtc-tools: typed inputs, named operators, tensors by `uid`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from xtc.ops.border import Border
 
 LIMITS = Limits(text=16 << 20, depth=32, values=1 << 18, scalar=1 << 10)
 _VERSION = "ops_version:"
-"""The key that this form alone has."""
+"""The key that distinguishes this format."""
 
 
 def graph_of(path: Path) -> Graph:
-    """The graph in a file of either form. Raises UserError."""
+    """The graph in a file of either format. Raises UserError."""
     try:
         text = path.read_text()
     except (OSError, ValueError):
-        text = ""  # for the other reader to say
+        text = ""  # the other reader reports the error
     if not text.startswith(_VERSION) and f"\n{_VERSION}" not in text:
         return Graph.load(path)
     tree = read_tree(text, SourceLocation(str(path), 1, 1), LIMITS)
@@ -55,7 +55,7 @@ class _Reader:
     tensors: dict[str, Tensor] = field(default_factory=dict)
 
     def input(self, tree: Tree) -> Tensor:
-        """An input, or a constant's declaration, whose type may be left open."""
+        """An input or a constant's declaration; shape and type may be omitted."""
         data = _fields(tree, "an input", ("uid", "expr"))
         type = _fields(_fields(data["expr"], "an input", ("type",))["type"], "a type", ())
         shape, dtype = (_plain(type[key]) if key in type else None for key in ("shape", "dtype"))
@@ -65,7 +65,7 @@ class _Reader:
         return tensor
 
     def node(self, tree: Tree) -> None:
-        """An operator on tensors that were read before it."""
+        """An operator on tensors defined before it."""
         data = _fields(tree, "a node", ("uid", "expr"))
         expr = _fields(data["expr"], "a node", ("op", "args"))
         op = _fields(expr["op"], "an operator", ("name",))
@@ -81,20 +81,20 @@ class _Reader:
         self.tensors[str(_plain(data["uid"]))] = made
 
     def output(self, tree: Tree) -> Tensor:
-        """A tensor that the graph gives back."""
+        """An output tensor of the graph."""
         return self.tensor(_fields(tree, "an output", ("uid",))["uid"])
 
     def tensor(self, tree: Tree) -> Tensor:
-        """The tensor of a uid. Raises UserError if none was read."""
+        """The tensor of a uid. Raises UserError if it is not defined yet."""
         uid = str(_plain(tree))
         if uid not in self.tensors:
-            raise UserError(f"no tensor before this is called {shown(uid)}", where=tree.where)
+            raise UserError(f"no earlier tensor is called {shown(uid)}", where=tree.where)
         return self.tensors[uid]
 
 
 @contextmanager
 def _at(where: SourceLocation) -> Iterator[None]:
-    """Let errors say where the file is wrong, not which line of this program noticed."""
+    """Relocate errors to the position in the file."""
     try:
         yield
     except UserError as error:
@@ -107,7 +107,7 @@ def _applied(kind: str, args: list[Tensor], attributes: dict[str, Any], name: st
     try:
         return OPERATORS[kind](*args, name=name, **attributes)
     except TypeError as error:
-        raise UserError(f"{kind} does not fit here: {error}") from None
+        raise UserError(f"invalid arguments of {kind}: {error}") from None
 
 
 def _pad(x: Tensor, *, padding: Any, constant_value: float = 0, name: str | None) -> Tensor:
@@ -121,7 +121,7 @@ def _unpad(x: Tensor, *, padding: Any, name: str | None) -> Tensor:
 def _pad2d(
     x: Tensor, *, padding: Any, axes: Any = (-3, -2), constant_value: float = 0, name: str | None
 ) -> Tensor:
-    """Two dimensions are padded: by a number, a pair for both, two pairs, or four numbers."""
+    """Pad two dimensions, by a number, a pair for both, two pairs, or four numbers."""
     if isinstance(padding, list):
         flat = len(padding) == 4
         padding = [padding[:2], padding[2:]] if flat else padding
@@ -134,7 +134,7 @@ def _pad2d(
 
 
 def _border(padding: Any, x: Tensor) -> Border | Mapping[int, Any]:
-    """A number or a pair for all dimensions, an entry for each, or a mapping, as `O.pad` has it."""
+    """Convert a number, a pair, an entry per dimension, or a mapping to the form of `O.pad`."""
     if isinstance(padding, Mapping):
         return {int(axis): _pair(entry) for axis, entry in padding.items()}
     if isinstance(padding, list) and len(padding) == 2 and all(isinstance(n, int) for n in padding):
@@ -158,12 +158,12 @@ OPERATORS: dict[str, Callable[..., Tensor]] = {
     "pad2d": _pad2d,
     "unpad": _unpad,
 }
-"""What writes each operator of the format; all take `name`."""
+"""The function that writes each operator of the format; all accept `name`."""
 
 
 def _fields(tree: Tree, what: str, needed: tuple[str, ...]) -> dict[str, Tree]:
     if not isinstance(tree, Map):
-        raise UserError(f"{what} is a mapping", where=tree.where)
+        raise UserError(f"{what} must be a mapping", where=tree.where)
     missing = [name for name in needed if name not in tree.items]
     if missing:
         raise UserError(f"{what} has no '{missing[0]}'", where=tree.where)
@@ -172,7 +172,7 @@ def _fields(tree: Tree, what: str, needed: tuple[str, ...]) -> dict[str, Tree]:
 
 def _list(tree: Tree, what: str) -> list[Tree]:
     if not isinstance(tree, List):
-        raise UserError(f"{what} is a list", where=tree.where)
+        raise UserError(f"{what} must be a list", where=tree.where)
     return tree.items
 
 

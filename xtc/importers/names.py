@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of a model's tensors as names that a graph can carry."""
+"""Converts a model's names to valid names of graphs and tensors."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Container
 from xtc.core.errors import UserError
 from xtc.graph.names import check_function_name
 
-_LONGEST = 72  # leaves room for a number
+_LONGEST = 72  # leaves room for a suffix
 
 
 def graph_name(name: str) -> str:
-    """A model's name as that of a function; "model" where nothing of it can be kept."""
+    """A model's name as a function name; "model" if it contains no letter or digit."""
     plain = plain_name(name, set()) if re.search(r"[A-Za-z0-9]", name) else "model"
     try:
         return check_function_name(plain)
@@ -22,7 +22,7 @@ def graph_name(name: str) -> str:
 
 
 def plain_name(name: str, taken: Container[str]) -> str:
-    """`name` with letters, digits and underscores only, and a number where it is taken."""
+    """`name` in letters, digits and underscores, with a numeric suffix if it is taken."""
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)[:_LONGEST] or "value"
     if plain[0].isdigit():
         plain = f"_{plain}"

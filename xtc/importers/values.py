@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A value of a model while it is read: known now, as an array, or computed later, as a tensor."""
+"""Values of a model during import: arrays if known, tensors if computed at run time."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Value = Tensor | Array
 
 @dataclass(eq=False, repr=False)
 class Narrow(Tensor):
-    """A tensor of elements of few bits, which graphs do not have; few operators take it.
+    """A tensor of a narrow element type, which graphs lack; few operators accept it.
 
     Attributes:
-        bits: the tensor of the graph that carries them.
-        kind: the name of their type.
+        bits: the tensor of the graph that carries the elements.
+        kind: name of the narrow type.
     """
 
     bits: Tensor = field(kw_only=True)
@@ -30,11 +30,11 @@ class Narrow(Tensor):
 
 
 class Unsupported(Exception):  # noqa: N818  the word in the report: what is not supported, and why
-    """A node that the importer does not read; the text says what about it."""
+    """A node that the importer cannot read; the text gives the reason."""
 
 
 class ValueNeeded(Unsupported):
-    """A node needs the value of a tensor that is known only when the graph runs."""
+    """A node needs at import a value that is known only at run time."""
 
     def __init__(self, tensor: Tensor, text: str) -> None:
         super().__init__(text)
@@ -42,14 +42,14 @@ class ValueNeeded(Unsupported):
 
 
 def is_sequence(value: Value) -> bool:
-    """Whether a value is a sequence of values, kept in an array of objects."""
+    """Whether a value is a sequence of values, stored in an object array."""
     return not isinstance(value, Tensor) and value.dtype == object
 
 
 def as_tensor(value: Value) -> Tensor:
-    """The value as a tensor of the graph: a constant where it is an array.
+    """The value as a tensor of the graph; an array becomes a constant.
 
-    Raises Unsupported for arrays without elements and for element types that graphs do not have.
+    Raises Unsupported for arrays without elements and for element types that graphs lack.
     """
     if isinstance(value, Narrow):
         raise Unsupported(f"element type {value.kind}")
@@ -65,7 +65,7 @@ def as_tensor(value: Value) -> Tensor:
 
 
 def shape_of(value: Value) -> tuple[int, ...]:
-    """The sizes of a value."""
+    """The shape of a value."""
     return value.type.sizes if isinstance(value, Tensor) else tuple(map(int, value.shape))
 
 

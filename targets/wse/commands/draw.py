@@ -13,7 +13,7 @@ from xtc_targets.wse.output import read_about
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run the command; returns the exit code. Raises UserError."""
+    """Run the command; return the exit code. Raises UserError."""
     parser = argparse.ArgumentParser(prog="xtc wse draw", description=__doc__)
     parser.add_argument("folder", type=Path, help="an output folder of cslc")
     parser.add_argument("-o", "--output", type=Path, help="the picture; without it to stdout")

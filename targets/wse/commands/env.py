@@ -14,7 +14,7 @@ BIN = Path(__file__).parent.parent / "bin"
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run the command; returns the exit code."""
+    """Run the command; return the exit code."""
     argparse.ArgumentParser(prog="xtc wse env", description=__doc__).parse_args(argv)
     lines = [
         f'export PATH={shlex.quote(str(BIN))}:"$PATH"',

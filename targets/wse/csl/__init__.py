@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The syntax of CSL: parser and printer. It knows nothing of types, machines or MLIR."""
+"""The syntax of CSL: parser and printer, independent of types, machines and MLIR."""

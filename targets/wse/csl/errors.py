@@ -12,7 +12,7 @@ class CslError(UserError):
 
 
 class FormerProgramError(CslError):
-    """A program from before SDK 1.1, when there was no WSE-3."""
+    """A program from before SDK 1.1, which supported only WSE-2."""
 
 
 Position = SourceLocation

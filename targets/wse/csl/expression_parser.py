@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parses expressions; types are expressions too."""
+"""Parses expressions, including types."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class ExpressionParser(Reader):
                 return base
 
     def _member(self) -> str:
-        if self.token.kind == "keyword":  # `.param`, `.layout` are fields like others
+        if self.token.kind == "keyword":  # `.param`, `.layout` are ordinary fields
             return self.take().text
         return self.name("a field")
 
@@ -244,7 +244,7 @@ _BY_TEXT: dict[str, _Parse] = {
     "if": ExpressionParser._if,
     "switch": ExpressionParser._switch,
     "*": ExpressionParser._pointer,
-    "[": ExpressionParser._group,  # `_bracket`, which must know about literals
+    "[": ExpressionParser._group,  # see `_bracket`, which handles literals
     "fn": ExpressionParser._fn_type,
     "task": ExpressionParser._fn_type,
     "struct": ExpressionParser._struct_type,
@@ -272,4 +272,4 @@ def _unescaped(text: str, at: Position) -> str:
     try:
         return str(ast.literal_eval(text))
     except (ValueError, SyntaxError):
-        raise CslError(f"{text} has an escape that CSL does not have", where=at) from None
+        raise CslError(f"{text} has an invalid escape", where=at) from None

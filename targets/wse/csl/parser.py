@@ -15,7 +15,7 @@ _ATTRIBUTES = ("align", "linksection", "linkname")
 
 
 def parse(text: str, name: str) -> tree.File:
-    """The tree of a file's text; errors use `name` for the file. Raises CslError."""
+    """Parse a file's text; errors use `name` for the file. Raises CslError."""
     parser = Parser(text, name)
     items = []
     with deep_calls():
@@ -25,7 +25,7 @@ def parse(text: str, name: str) -> tree.File:
 
 
 def parse_type(text: str, at: tree.Position) -> tree.Expr:
-    """The tree of a type from outside of a program; errors refer to `at`. Raises CslError."""
+    """Parse a type that is not part of a program; errors refer to `at`. Raises CslError."""
     parser = Parser(text, at.file)
     with deep_calls():
         found = parser.type()
@@ -124,7 +124,7 @@ class Parser(ExpressionParser):
 
     def _for(self) -> tree.For:
         at, value = self.at, self._condition("for")
-        self.expect("|", "what a loop runs over")
+        self.expect("|", "a loop variable, |name|,")
         element = self.name("the loop's variable")
         index = self.name("the loop's index") if self.accept(",") else None
         self.expect("|")

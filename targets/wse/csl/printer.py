@@ -20,12 +20,12 @@ def print_file(file: tree.File) -> str:
 
 
 def print_expression(expr: tree.Expr) -> str:
-    """The text of an expression; operands that are operations are parenthesized."""
+    """The text of an expression; compound operands are parenthesized."""
     return _EXPRESSIONS[type(expr)](expr)
 
 
 def print_statement(statement: tree.Stmt, indent: str = "") -> str:
-    """The text of a statement, from its first line's indentation to its end."""
+    """The text of a statement, beginning with the indentation of its first line."""
     return indent + _STATEMENTS[type(statement)](statement, indent)
 
 

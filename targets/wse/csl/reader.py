@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads tokens, for every part of the parser."""
+"""A cursor over tokens, shared by all parts of the parser."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Reader:
         return self.token.kind in ("sign", "keyword") and self.token.text in texts
 
     def accept(self, *texts: str) -> str | None:
-        """Read the next token if it is among `texts`; returns its text or None."""
+        """Read the next token if it is among `texts`; return its text or None."""
         return self.take().text if self.sees(*texts) else None
 
     def expect(self, text: str, after: str = "") -> Token:
@@ -74,7 +74,7 @@ class Reader:
         return tuple(items)
 
     def deeper(self, parse: Callable[[], Item]) -> Item:
-        """Parse one level deeper. Raises CslError beyond the deepest."""
+        """Parse one nesting level deeper. Raises CslError beyond the limit."""
         if self._depth == DEEPEST:
             raise CslError(f"this is nested more than {DEEPEST} levels deep", where=self.at)
         self._depth += 1

@@ -34,7 +34,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token of the text. Strings keep their quotes and escapes."""
+    """A token; strings keep their quotes and escapes."""
 
     kind: Kind
     text: str
@@ -42,7 +42,7 @@ class Token:
 
 
 def tokens(text: str, file: str) -> list[Token]:
-    """All tokens, the last of kind `end`. Raises CslError at an unexpected character."""
+    """All tokens, ending with one of kind `end`. Raises CslError for an unexpected character."""
     found: list[Token] = []
     line, start, offset = 1, 0, 0
     while offset < len(text):
@@ -66,5 +66,5 @@ def tokens(text: str, file: str) -> list[Token]:
 def _stray(text: str, offset: int, at: Position) -> CslError:
     character = text[offset]
     if character == '"':
-        return CslError("the string does not end in its line", where=at)
-    return CslError(f"{character!r} begins no word of CSL", where=at)
+        return CslError("the string does not end on its line", where=at)
+    return CslError(f"{character!r} is not a token of CSL", where=at)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The syntax tree of CSL. Every node has its position, which comparisons ignore."""
+"""The syntax tree of CSL. Nodes have a position, which comparisons ignore."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Node:
 
 
 class Expr(Node):
-    """An expression; types are values too."""
+    """An expression; types are expressions too."""
 
     __slots__ = ()
 
@@ -39,7 +39,7 @@ class Number(Expr):
 
 @dataclass(frozen=True, slots=True)
 class String(Expr):
-    """A string, its escapes resolved."""
+    """A string with its escapes resolved."""
 
     value: str
 
@@ -53,7 +53,7 @@ class Name(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Builtin(Expr):
-    """`@name(args)`; the name is without its @."""
+    """`@name(args)`; `name` excludes the @."""
 
     name: str
     args: tuple[Expr, ...]
@@ -125,7 +125,7 @@ class ComptimeExpr(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Field(Node):
-    """`.name = value`, or a value without a name."""
+    """`.name = value`, or a positional value."""
 
     name: str | None
     value: Expr
@@ -261,7 +261,7 @@ class Parameter(Node):
 
 @dataclass(frozen=True, slots=True)
 class Function(Stmt):
-    """`fn` or `task`; without a body if it is only declared."""
+    """`fn` or `task`; a declaration has no body."""
 
     kind: str
     name: str

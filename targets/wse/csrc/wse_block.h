@@ -12,7 +12,7 @@ enum wse_counter { WSE_CYCLES, WSE_HOPS, WSE_DELIVERED, WSE_ELEMENTS, WSE_TASKS_
 typedef struct {
     uint32_t shuffled;
     uint64_t seed;
-    uint64_t cycle_limit; // of one command
+    uint64_t cycle_limit; // limit of one command
     char log[WSE_PATH], trace[WSE_PATH];
 } wse_settings;
 

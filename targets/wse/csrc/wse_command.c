@@ -280,6 +280,6 @@ void wse_command(const char *name, const uint64_t *arguments, uint32_t count)
         dump(arguments + 1);
         break;
     default:
-        sim_fault(0, "a command that the simulator does not know");
+        sim_fault(0, "an unknown command");
     }
 }

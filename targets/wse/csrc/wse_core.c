@@ -87,7 +87,7 @@ const wse_operation_state *wse_reader(const wse_pe *pe, uint32_t input)
     return NULL;
 }
 
-// Whether control wavelets end an operation on this input, and so call no task.
+// Whether control wavelets on this input end an operation, and so call no task.
 static bool ends_by_control(const wse_pe *pe, uint32_t input)
 {
     const uint32_t any = WSE_CONTROL_ENDS | WSE_CONTROL_ACTIVATES | WSE_CONTROL_UNBLOCKS;
@@ -129,7 +129,7 @@ static bool takes_control(wse_pe *pe, uint32_t input, uint32_t data, choice *fou
     return pe->class->own_tables || !(pe->blocked >> entry & 1);
 }
 
-// When a data task has been started as often as its limit, the other task takes the wavelet.
+// When a data task has started as often as its limit allows, the other task takes the wavelet.
 static uint32_t rotates(wse_pe *pe, choice chosen)
 {
     if (chosen.input >= WSE_QUEUES || pe->class->rotation[chosen.input] == WSE_NONE ||
@@ -226,7 +226,7 @@ static uint32_t turns_until(const wse_pe *pe, uint32_t task)
     return (task + WSE_ALL_TASKS - pe->next_task) % WSE_ALL_TASKS;
 }
 
-// Ready tasks run round-robin by their ids, so that tasks which wait by activating themselves let
+// Ready tasks run round-robin by their ids, so that tasks that poll by activating themselves let
 // others run.
 static choice next_of(wse_pe *pe, const choice *found, uint32_t count)
 {

@@ -17,8 +17,8 @@ static const uint8_t WIDTH[WSE_OPERATIONS][2] = {
 };
 
 // There are eight banks, interleaved by 16-bit words (same appendix): strides that hit few banks
-// limit the elements per cycle. Where the appendix gives two numbers, for 4 of 8, this is the
-// number that two banks allow.
+// limit the elements per cycle. The appendix gives two numbers for a stride of 4 modulo 8; this is
+// the one that two banks allow.
 static uint32_t limited(uint32_t width, const wse_stream *stream, uint32_t element)
 {
     if (stream->kind != WSE_S_MEMORY)
@@ -31,9 +31,9 @@ static uint32_t limited(uint32_t width, const wse_stream *stream, uint32_t eleme
     return width < limit ? width : limit;
 }
 
-// Whether two sources are in the same bank, so that each cycle can read only one of them: at equal
-// addresses modulo 16 bytes (measured: one of four alignments of f32 takes 1.94 times as long, and
-// strided multiply-adds of f32 two cycles an element).
+// Whether two sources are in the same bank, so that each cycle can read only one of them: if their
+// addresses are equal modulo 16 bytes (measured: one of four alignments of f32 takes 1.94 times as
+// long, and strided multiply-adds of f32 take two cycles per element).
 static bool collide(const wse_operation_state *operation, bool wide_steps)
 {
     const wse_stream *first = &operation->from[0], *second = &operation->from[1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes one element of each operation, on its bits. Every result is rounded once, to nearest
+// Computes one element of each operation, on bit patterns. Results are rounded once, to nearest
 // even.
 #include <math.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static double half(uint32_t bits)
     return (double)value;
 }
 
-// Through double, in which products and sums of two halves are exact.
+// Through double, in which sums and products of two halves are exact.
 static uint32_t half_bits(double value)
 {
     _Float16 narrow = (_Float16)value;

@@ -13,7 +13,7 @@ static const uint32_t *words, *end;
 static uint32_t number(void)
 {
     if (words == end)
-        sim_give_up("the program's tables end too early");
+        sim_give_up("the program's tables are truncated");
     return *words++;
 }
 
@@ -191,7 +191,7 @@ static void read_depths(uint32_t *depths, uint32_t *count)
 static void read_machine(void)
 {
     if (number() != MAGIC)
-        sim_give_up("the image is no program of a wafer");
+        sim_give_up("the image is not a wafer program");
     wse.arch = number();
     wse.width = number();
     wse.height = number();

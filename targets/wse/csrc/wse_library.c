@@ -22,8 +22,8 @@ WSE_EXPORT void wse_tsc_enable(wse_head *head, bool enabled)
     pe->tsc_runs = enabled;
 }
 
-// The counter at the time when its low word was read, so that the words are consistent. Word 3 is
-// the low word, which can be read even if the counter is stopped.
+// The counter when its low word was last read, so that the words are consistent. Word 3 is the low
+// word, which can be read even if the counter is stopped.
 WSE_EXPORT uint16_t wse_tsc_read(wse_head *head, uint16_t word)
 {
     static uint64_t counter;
@@ -99,7 +99,7 @@ static void binary(char *text, uint32_t number, uint32_t digits)
     text[digits] = '\0';
 }
 
-// A float without a fraction gets a point, to mark it as a float.
+// A float without a fraction gets a decimal point, to mark it as a float.
 static void decimal(char *text, size_t room, float value)
 {
     snprintf(text, room, "%g", (double)value);
@@ -107,8 +107,8 @@ static void decimal(char *text, size_t room, float value)
         strcat(text, ".0");
 }
 
-// `kind`: 10 decimal, 1 with a sign, 32 a float's bits; 160, 200 or 260 plus the digits: hexadecimal,
-// binary, hexadecimal with capitals.
+// `kind`: 10 decimal, 1 signed, 32 a float's bits; 160, 200 or 260 plus the number of digits:
+// hexadecimal, binary, uppercase hexadecimal.
 WSE_EXPORT void wse_print_number(wse_head *head, uint32_t number, uint16_t kind)
 {
     char text[48];
@@ -147,8 +147,8 @@ WSE_EXPORT void wse_queue_flush_exit(wse_head *head, uint16_t queue)
     of(head)->flushed &= ~(1u << queue);
 }
 
-// The number of wavelets in a queue; the highest bit tells whether it is full. Input queues follow
-// the output queues.
+// The number of wavelets in a queue; the highest bit is set if it is full. Input queues follow the
+// output queues.
 WSE_EXPORT uint16_t wse_queue_state(wse_head *head, uint16_t number)
 {
     wse_pe *pe = of(head);
@@ -170,8 +170,8 @@ WSE_EXPORT void wse_set_random(wse_head *head, uint32_t seed)
     of(head)->random[of(head)->generator] = seed;
 }
 
-// A shift register with the taps of x^23 + x^18 + 1, which is shifted 128 times after each use, as
-// in the vendor's documentation. That the low half is the result is assumed.
+// A shift register with the taps of x^23 + x^18 + 1, shifted 128 times after each use, as in the
+// vendor's documentation. It is assumed that the low half is the result.
 WSE_EXPORT uint16_t wse_random16(wse_head *head)
 {
     uint32_t *state = &of(head)->random[of(head)->generator];
@@ -237,7 +237,7 @@ WSE_EXPORT void wse_set_route(wse_head *head, uint16_t color, uint16_t rx, uint1
     wse_routes_set(changed, rx, tx);
 }
 
-// A position's rx or tx; with 0xff the other one is that of the previous position.
+// A position's rx or tx; with 0xff the other one is inherited from the previous position.
 WSE_EXPORT void wse_set_switch_route(wse_head *head, uint16_t color, uint16_t position,
                                      uint16_t rx, uint16_t tx)
 {
@@ -268,12 +268,12 @@ WSE_EXPORT void wse_set_swap(wse_head *head, uint16_t swaps)
         of(head)->route[color].swap = swaps & 3;
 }
 
-// One of the numbers of a filter, by its index, or the counter itself: 6.
+// One of the numbers of a filter, by index, or 6 for the counter itself.
 WSE_EXPORT void wse_set_filter(wse_head *head, uint16_t color, uint16_t which, uint16_t value)
 {
     wse_filter *filter = &route(head, color)->filter;
     if (!filter->kind || filter->kind == 2)
-        sim_fault(0, "colour %u has no filter that counts", color);
+        sim_fault(0, "colour %u has no counter filter", color);
     *(which < 6 ? &filter->numbers[which] : &filter->counter) = value;
 }
 

@@ -17,7 +17,7 @@
 static uint8_t *slots;
 static uint32_t slot_count;
 
-// A wild pointer in code: report the address of the PE.
+// An access outside the mapped memory by code: report the PE's address.
 static void on_fault(int number, siginfo_t *information, void *context)
 {
     uintptr_t address = (uintptr_t)information->si_addr - (uintptr_t)slots;
@@ -25,8 +25,8 @@ static void on_fault(int number, siginfo_t *information, void *context)
     if (number == SIGSEGV && slots && address < (uintptr_t)slot_count * SLOT) {
         uint32_t offset = address % SLOT;
         if (offset >= STACK + SRAM && wse_here && wse_here->number == address / SLOT)
-            sim_fault(offset - STACK, "the address is outside of the 48 KiB of SRAM");
-        sim_fault(0, "the call stack of the code is used up");
+            sim_fault(offset - STACK, "the address is outside the 48 KiB of SRAM");
+        sim_fault(0, "the call stack overflowed");
     }
     signal(number, SIG_DFL);
     raise(number);
@@ -58,7 +58,7 @@ char *wse_memory_stack(uint32_t number, uint64_t *nbytes)
     return (char *)slots + (uint64_t)number * SLOT;
 }
 
-// The stack of local variables that code can point to, at the end of SRAM.
+// The stack of local variables whose address is taken, at the end of SRAM.
 WSE_EXPORT uint32_t wse_push(wse_head *pe, uint32_t nbytes)
 {
     if (pe->stack < pe->floor + nbytes)

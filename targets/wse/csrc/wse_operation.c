@@ -23,7 +23,7 @@ static bool is_memory_only(const wse_operation_state *operation)
     return !fabric;
 }
 
-// The length that the program gave a FIFO for reading or for writing.
+// The length that the program set for a FIFO, for reading or for writing.
 static void limit(const wse_pe *pe, wse_stream *stream, bool reads)
 {
     if (stream->kind != WSE_S_FIFO)
@@ -57,7 +57,7 @@ static void make(wse_pe *pe, wse_operation_state *operation, uint32_t number,
         limit(pe, &operation->from[i], true);
 }
 
-// The length of the first source that has one, else the destination's; 1 if none has.
+// The length of the first source that has one, else that of the destination; 1 if none has.
 static void set_length(wse_operation_state *operation, const wse_operand *operands)
 {
     bool has_descriptor = operands[0].kind == WSE_DSD || operands[0].kind == WSE_DSR;
@@ -124,7 +124,7 @@ static bool takes_control(wse_pe *pe, const wse_stream *from)
     return true;
 }
 
-// A control wavelet on an input ends an operation with that option.
+// With that option, a control wavelet on an input ends the operation.
 static bool ends_by_control(wse_pe *pe, wse_operation_state *operation)
 {
     uint32_t flags = operation->options.flags;
@@ -202,7 +202,7 @@ static void run_now(wse_pe *pe, wse_operation_state *operation, bool registers)
     finish(pe, operation);
 }
 
-// The queue of the first operand that has one, the destination first.
+// The queue of the first operand that has one, beginning with the destination.
 static uint32_t queue_of(const wse_operation_state *operation)
 {
     if (operation->to.kind == WSE_S_OUT)
@@ -306,7 +306,7 @@ WSE_EXPORT void wse_set_fifo_length(wse_head *head, uint32_t number, uint16_t le
     *(reads ? &fifo->read_length : &fifo->write_length) = length;
 }
 
-// @map: compiled code has the loop and calls the function; elements are read and written here.
+// @map: the loop and the call are in compiled code; elements are read and written here.
 #define INPUTS 8
 
 typedef struct {
@@ -339,7 +339,7 @@ WSE_EXPORT void wse_map_begin(wse_head *head, void *room, const wse_operand *ope
     head->clock += START;
 }
 
-// Moves one element to or from the fabric, as an operation of length 1.
+// Transfers one element to or from the fabric, as an operation of length 1.
 static void move_one(wse_pe *pe, wse_stream *to, wse_stream *from)
 {
     wse_sync(pe);

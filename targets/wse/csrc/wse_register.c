@@ -13,7 +13,7 @@
 enum { OUTPUTS = 0, INPUTS = 5, SWAP_Y = 10, SWAP_X = 11, POP = 12, TEARDOWN = 14 }; // bits
 enum { IS_INPUT = 8, INVALID = 5, RING = 12, CURRENT = 13 };
 
-// The machine's order is west, east, south, north.
+// The machine's order of directions is west, east, south, north.
 static uint32_t machine_direction(uint32_t direction)
 {
     return direction == WSE_RAMP ? direction : direction ^ 1;
@@ -34,7 +34,7 @@ static uint16_t routes_word(const wse_route *route)
                       (uint32_t)route->pop << POP | (uint32_t)route->teardown << TEARDOWN);
 }
 
-// The difference between a position and the previous one: the machine has one direction for each.
+// The difference between a position and the previous one: the machine stores one direction.
 static uint32_t change_of(const wse_route *route, uint32_t position)
 {
     if (position >= route->count)
@@ -97,7 +97,7 @@ static wse_route *route_at(wse_pe *pe, uint32_t word, uint32_t first)
 static uint8_t *memory_at(wse_pe *pe, uint16_t address)
 {
     if (address + 2u > SRAM)
-        sim_fault(address, "the address is outside of the 48 KiB of SRAM");
+        sim_fault(address, "the address is outside the 48 KiB of SRAM");
     return pe->head.base + address;
 }
 

@@ -8,7 +8,7 @@
 #include "sim_device.h"
 #include "wse_sim.h"
 
-#define SUMMARY 3 // PEs in the message; the file has all of them
+#define SUMMARY 3 // PEs in the message; the file lists all
 
 typedef struct {
     char text[380]; // of the message
@@ -102,11 +102,11 @@ static void describe_router(report *out, const wse_pe *pe)
             wse_queue *queue = from == WSE_RAMP ? pe->out[number] : pe->port[from][number];
             uint32_t color = wse_queue_front(queue)->color;
             const wse_route *route = &pe->route[color];
-            const char *why = "the way on is full";
+            const char *why = "the next queue is full";
             if (route->teardown)
                 why = "the colour is torn down";
             else if (!(route->rx[route->current] >> from & 1))
-                why = "the switch does not take it from there";
+                why = "the switch does not accept it from there";
             else if (route->tx[route->current] >> WSE_RAMP & 1 &&
                      wse_input_number(pe, color) < 0)
                 why = "no input queue has the colour";

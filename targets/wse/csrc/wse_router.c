@@ -18,7 +18,7 @@ void wse_router_changed(wse_pe *pe)
     wse_router_at(pe, wse.now + 1);
 }
 
-// Control wavelets have commands of three bits, of which the highest hides the wavelet from the
+// Control wavelets hold commands of three bits, the highest of which hides the wavelet from the
 // core.
 enum { COMMAND_NONE, COMMAND_ADVANCE, COMMAND_RESET = 2, COMMAND_TEARDOWN = 3 };
 static uint32_t command_of(uint32_t data)
@@ -31,7 +31,7 @@ static bool is_kept_from_core(uint32_t data)
     return data >> 24 & 1;
 }
 
-// Removes the first command; the new last one does nothing and is hidden from cores.
+// Removes the first command; the command shifted in last does nothing and is hidden from cores.
 static uint32_t pop_command(uint32_t data)
 {
     uint32_t commands = (data >> 22 & 0xff) | (data & 0xffff) << 8; // eight of three bits
@@ -157,7 +157,7 @@ static void arrive(wse_pe *pe, uint32_t from, uint32_t color, uint64_t time)
     route->arrived_from = (uint8_t)from;
 }
 
-// The core receives a control wavelet unchanged, other routers with the remaining commands.
+// The core receives a control wavelet unchanged, other routers receive the remaining commands.
 static void send(wse_pe *pe, wse_route *route, wse_wavelet wavelet, uint32_t onward)
 {
     uint32_t tx = route->tx[route->current];
@@ -190,7 +190,7 @@ static void send(wse_pe *pe, wse_route *route, wse_wavelet wavelet, uint32_t onw
     route->moved = wse.now;
 }
 
-// The wavelet has left by the old position; now the switch advances.
+// The wavelet has left through the old position; now the switch advances.
 static void obey(wse_pe *pe, wse_route *route, uint32_t color, uint32_t command)
 {
     if (command == COMMAND_ADVANCE && route->count > 1) {
@@ -216,7 +216,7 @@ static uint32_t popped(const wse_route *route, uint32_t data, uint32_t command)
     return pops ? pop_command(data) : data;
 }
 
-// Returns whether the front wavelet of an input moved; `lost` if another one used its link.
+// Returns whether the front wavelet of an input moved; `lost` is set if another one took its link.
 static bool forward(wse_pe *pe, uint32_t from, wse_queue *queue, bool *lost)
 {
     wse_wavelet wavelet = *wse_queue_front(queue);

@@ -19,7 +19,7 @@ enum { WSE_EAST, WSE_WEST, WSE_NORTH, WSE_SOUTH, WSE_RAMP, WSE_DIRECTIONS };
 #define WSE_GENERATORS 4 // of random numbers (assumed)
 #define WSE_NEVER UINT64_MAX
 #define WSE_NONE 0xffffffffu
-#define WSE_DEEPEST 16 // most wavelets in a queue
+#define WSE_DEEPEST 16 // capacity of a queue in wavelets
 
 typedef struct {
     uint32_t data;
@@ -156,7 +156,7 @@ typedef struct wse_pe {
     uint64_t link_used[WSE_DIRECTIONS];
     wse_route *route; // WSE_COLORS
     uint32_t teardowns; // colours whose handler must run
-    uint32_t flushed;   // queues whose handler must run when they are empty: output, then input
+    uint32_t flushed;   // queues whose handler must run once they are empty: output, then input
     uint32_t blocked_threads;
     wse_operation_state main, threads[WSE_QUEUES + 1];
     wse_dsr *dsrs; // 48
@@ -170,7 +170,7 @@ typedef struct wse_pe {
     uint64_t tsc_origin, tsc_stopped;
     bool tsc_runs;
     uint64_t drained; // time at which the results of all operations are complete
-    char *line;       // the line that it is printing
+    char *line;       // the line being printed
     uint32_t random[WSE_GENERATORS], generator; // states, and the active one; 0: not used yet
     uint64_t urgent; // tasks with high priority
     uint32_t next_task; // the next one in round-robin order
@@ -205,13 +205,13 @@ char *wse_memory_stack(uint32_t number, uint64_t *nbytes);
 // wse_time.c: the event queue.
 void wse_core_at(wse_pe *pe, uint64_t time);
 void wse_router_at(wse_pe *pe, uint64_t time);
-void wse_run(void); // runs until nothing moves any more
+void wse_run(void); // runs until no event is left
 
 // wse_router.c
 void wse_router_step(wse_pe *pe);
 void wse_router_changed(wse_pe *pe); // the routes or switches of a PE changed
 wse_pe *wse_neighbor(const wse_pe *pe, uint32_t direction);
-// The colour at this router of a wavelet that comes from a direction or from the core.
+// The colour at this router of a wavelet that arrives from a direction or from the core.
 uint32_t wse_swapped_color(const wse_pe *pe, uint32_t color, uint32_t from);
 
 // wse_queue.c
@@ -229,7 +229,7 @@ wse_wavelet wse_queue_pop(wse_queue *queue);
 // The input queue of a colour, or NULL if none is bound to it.
 wse_queue *wse_input_of(wse_pe *pe, uint32_t color);
 int wse_input_number(const wse_pe *pe, uint32_t color);
-// Records that the front of an input queue was taken.
+// Records that the front wavelet of an input was consumed.
 wse_wavelet wse_input_take(wse_pe *pe, uint32_t number);
 wse_queue *wse_output(wse_pe *pe, uint32_t queue);
 

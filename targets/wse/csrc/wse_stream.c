@@ -21,7 +21,7 @@ static void make_memory(wse_stream *stream, const uint16_t *words)
     stream->indexed = words[11] != 0;
 }
 
-// An initialised queue gives the colour if the descriptor has none, and always on WSE-3.
+// An initialised queue determines the colour if the descriptor has none, and always on WSE-3.
 static uint32_t color_of(const int8_t *colors, uint32_t queue, uint32_t color, const char *kind)
 {
     bool is_set = queue < WSE_QUEUES && colors[queue] >= 0;
@@ -85,7 +85,7 @@ static void make_from_dsd(wse_pe *pe, wse_stream *stream, const wse_dsd *dsd)
         stream->length = WSE_NONE;
         break;
     default:
-        sim_fault(0, "a descriptor was used that has no value");
+        sim_fault(0, "an uninitialised descriptor was used");
     }
 }
 

@@ -71,7 +71,7 @@ static void schedule(event given)
     }
 }
 
-// Each PE records its events in the next cycles, so that none is scheduled twice.
+// Each PE records its events of the next cycles, so that none is scheduled twice.
 static bool is_known(uint64_t *known, uint64_t time)
 {
     uint64_t bit = 1ull << time % NEAR;

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands and the host library of the vendor's SDK, for programs written for it."""
+"""The commands and the host library of the vendor's SDK, for programs that use them."""

@@ -33,7 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--colors", action="append", default=[], help="name:number,...")
     parser.add_argument("--memcpy", action="store_true", help="with a runtime for the host")
     parser.add_argument(
-        "--import-path", action="append", default=[], help="folder of further modules"
+        "--import-path", action="append", default=[], help="additional folder of modules"
     )
     for name in ("--verbose", "--warnings-as-errors"):
         parser.add_argument(name, action="store_true", help="accepted; it changes nothing")
@@ -63,7 +63,7 @@ def _named(texts: Sequence[str], option: str) -> dict[str, str]:
 
 
 def request_of(argv: Sequence[str]) -> Request:
-    """The request of a command line. Raises UserError."""
+    """Parse a command line. Raises UserError."""
     return _requested(_parser().parse_args(list(argv)))
 
 
@@ -87,7 +87,7 @@ def _requested(given: argparse.Namespace) -> Request:
 
 
 def _compiled(argv: Sequence[str]) -> Iterable[str]:
-    """Compile; returns the lines that the program prints. Raises XtcError.
+    """Compile; return the lines that the program prints. Raises XtcError.
 
     Scripts from before SDK 1.1 name no architecture, because there was only WSE-2.
     """

@@ -18,7 +18,7 @@ settings.debugging = True
 
 
 class debug_util:  # noqa: N801  the vendor's name
-    """Reads the memory that `stop` kept. Coordinates are those of the fabric."""
+    """Reads the memory saved by `stop`. Coordinates are those of the fabric."""
 
     def __init__(self, name: str | Path, cmaddr: str | None = None, **unused: object) -> None:
         folder = Path(name)
@@ -66,12 +66,12 @@ class debug_util:  # noqa: N801  the vendor's name
         )
 
     def _pe(self, x: int, y: int) -> tuple[int, int]:
-        """A PE's number, and its class."""
+        """The index of a PE, and its class."""
         left, top = self._about["offsets"]
         width, height = self._about["width"], self._about["height"]
         if not (left <= x < left + width and top <= y < top + height):
             raise UserError(
-                f"PE ({x}, {y}) of the fabric is outside of the program's {width} x {height} at "
+                f"PE ({x}, {y}) of the fabric is outside the program's {width} x {height} at "
                 f"({left}, {top})"
             )
         number = (y - top) * width + x - left

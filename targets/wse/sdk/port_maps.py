@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Port maps of SDK releases before 1.2: the placement of a host tensor's elements on PEs.
 
-`{ A[j=0:5][i=0:3] -> [PE[i//2, j//3] -> index[i%2, j%3]] }` has a range for each axis of the
-tensor, both ends included; the column and the row of the PE; and the element's indices there, the
-last of which is the fastest.
+`{ A[j=0:5][i=0:3] -> [PE[i//2, j//3] -> index[i%2, j%3]] }` has an inclusive range for each axis of
+the tensor, the column and the row of the PE, and the element's indices on the PE, the last of which
+is the fastest.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ def format_output_tensor(portmap: str, datatype: Any, data: NDArray[Any]) -> NDA
 
 
 def parse(portmap: str) -> PortMap:
-    """Read a port map. Raises UserError."""
+    """Parse a port map. Raises UserError."""
     match = _MAP.fullmatch(portmap.strip())
     axes = _AXIS.findall(match[1]) if match else []
     if match is None or _AXIS.sub("", match[1]).replace("]", "").strip():
         raise UserError(
-            f"{portmap!r} is no port map",
+            f"{portmap!r} is not a port map",
             hints=["{ A[j=0:5][i=0:3] -> [PE[i//2, j//3] -> index[i%2, j%3]] }"],
         )
     ranges = [(int(low), int(high or low)) for _, low, high in axes]
@@ -106,7 +106,7 @@ def parse(portmap: str) -> PortMap:
 def _placed(
     shape: tuple[int, ...], pe: Sequence[_Ints], index: Sequence[_Ints], portmap: str
 ) -> PortMap:
-    """Place a PE's elements in the order of their indices, whatever the first index."""
+    """The elements of a PE in the order of their indices, which need not begin at 0."""
     columns, rows = pe
     keys = np.stack([rows, columns, *index])
     order = np.lexsort(keys[::-1])
@@ -129,7 +129,7 @@ def _evaluated(text: str, names: Mapping[str, _Ints], portmap: str) -> list[_Int
         assert isinstance(tree, ast.Tuple)  # noqa: S101  it ends in a comma
         return [np.broadcast_to(_value(each, names), count) for each in tree.elts]
     except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, KeyError) as error:
-        raise UserError(f"'{text}' is no expression of a port map", notes=[portmap]) from error
+        raise UserError(f"'{text}' is not an expression of a port map", notes=[portmap]) from error
 
 
 def _value(node: ast.expr, names: Mapping[str, _Ints]) -> Any:

@@ -31,7 +31,7 @@ TRACES = Path("simfab_traces")
 
 
 class MemcpyDataType(IntEnum):
-    """The part of each 32-bit word of the host that a PE receives."""
+    """The part of each 32-bit host word that a PE receives."""
 
     MEMCPY_16BIT = 0
     MEMCPY_32BIT = 1
@@ -48,7 +48,7 @@ class SdkRuntime:
     """Runs the program in an output folder of `cslc`.
 
     `load`, `run` and `stop` are called once each, in this order, with commands between the last
-    two. Mistakes raise UserError before any data is moved.
+    two. Misuse raises UserError before any data is copied.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class SdkRuntime:
     ) -> None:
         if cmaddr:
             raise UserError(
-                f"no system is reached at {cmaddr}",
+                f"no system can be reached at {cmaddr}",
                 notes=["this SdkRuntime runs programs on a simulated wafer"],
                 hints=["omit cmaddr, or use the vendor's SDK: the program is the same"],
             )
@@ -126,7 +126,7 @@ class SdkRuntime:
         self._check_what(src, part, writes=False)
         array = _host_array(dest)
         if not array.flags.writeable or not array.flags.c_contiguous:
-            raise UserError("the array that receives is written in place: it must be contiguous")
+            raise UserError("the destination array is written in place: it must be contiguous")
         _check_size(array, part.count)
         staged = np.zeros(part.count, np.uint32)
         device = self.device.empty(part.count, "int32")
@@ -137,7 +137,7 @@ class SdkRuntime:
         return self._task(pending, part.nonblock)
 
     def launch(self, symbol: str, *args: Any, nonblock: bool = False) -> Task:
-        """Call a function on every PE; arguments are converted to the types of its parameters."""
+        """Call a function on every PE; arguments are converted to the parameters' types."""
         export = self._function_export(symbol)
         kinds = export["params"]
         if len(args) != len(kinds):
@@ -167,14 +167,14 @@ class SdkRuntime:
         return int(x) + left, int(y) + top
 
     def dump_core(self, corefile: str) -> None:
-        """Write the memory of every PE to a file, as a NumPy array: [PE][byte], by rows."""
+        """Write the memory of every PE to a file, as a NumPy array: [PE][byte], row by row."""
         if self._state == "running":
             self._finish_all()
             memory = self._memory()
         elif self._state == "stopped" and self._keeps_memory():
             memory = np.load(self._folder / MEMORY_FILE)
         else:
-            raise UserError("dump_core goes between run() and stop()")
+            raise UserError("dump_core must be called between run() and stop()")
         with Path(corefile).open("wb") as file:
             np.save(file, memory)
 
@@ -214,20 +214,20 @@ class SdkRuntime:
         ):
             raise UserError(
                 f"the region of {width} x {height} PEs at ({x}, {y}), {elements} elements each, is "
-                f"not inside of the program's {self._about['width']} x {self._about['height']}"
+                f"not inside the program's {self._about['width']} x {self._about['height']}"
             )
         return _Region.of((x, y, width, height, elements), how, flags)
 
     def _check_what(self, what: Any, part: _Region, writes: bool) -> None:
         if isinstance(what, bool) or not isinstance(what, int | np.integer):
-            raise UserError(f"{what!r} is no symbol's number", hints=["get_id(name) gives it"])
+            raise UserError(f"{what!r} is not a symbol's number", hints=["get_id(name) returns it"])
         if part.streaming:
             if not 0 <= what < COLORS:
                 raise UserError(f"there is no colour {what}")
             return
         export = self._by_id.get(int(what))
         if export is None or "params" in export:
-            raise UserError(f"{what} is the number of no variable", hints=["get_id(name) gives it"])
+            raise UserError(f"{what} is not a variable's number", hints=["get_id(name) returns it"])
         if writes and not export["mutable"]:
             raise UserError(
                 f"'{export['name']}' is not mutable",
@@ -279,7 +279,7 @@ class SdkRuntime:
             np.save(self._folder / MEMORY_FILE, self._memory())
 
     def _keeps_memory(self) -> bool:
-        """Whether memory is kept for the debugger: it is imported, or the program has traces."""
+        """Whether to save memory for the debugger: it is imported, or the program has traces."""
         return bool(self._about["keeps_memory"]) or settings.debugging
 
     def _memory(self) -> NDArray[np.uint8]:
@@ -302,7 +302,7 @@ class SdkRuntime:
     def _function_export(self, symbol: str) -> dict[str, Any]:
         export = self._export(symbol)
         if "params" not in export:
-            raise UserError(f"'{symbol}' is no function")
+            raise UserError(f"'{symbol}' is not a function")
         return export
 
     def _expect(self, state: str, what: str) -> None:
@@ -316,7 +316,7 @@ class SdkRuntime:
 
 
 def _make_traces() -> None:
-    """Create the folder of the vendor's traces, with a note about the option of this simulator."""
+    """Create the vendor's trace folder, with a note about this simulator's option."""
     TRACES.mkdir(exist_ok=True)
     (TRACES / "README").write_text("cs_python --trace=FILE writes a trace for Perfetto\n")
 
@@ -345,9 +345,9 @@ class _Region:
         streaming, nonblock = bool(how["streaming"]), bool(how.get("nonblock", False))
         order, data_type = how["order"], how["data_type"]
         if order not in tuple(MemcpyOrder) or isinstance(order, bool):
-            raise UserError(f"order={order!r} is no MemcpyOrder")
+            raise UserError(f"order={order!r} is not a MemcpyOrder")
         if data_type not in tuple(MemcpyDataType) or isinstance(data_type, bool):
-            raise UserError(f"data_type={data_type!r} is no MemcpyDataType")
+            raise UserError(f"data_type={data_type!r} is not a MemcpyDataType")
         if order == MemcpyOrder.COL_MAJOR:
             flags |= _COLUMN_MAJOR
         if data_type == MemcpyDataType.MEMCPY_16BIT:
@@ -375,7 +375,7 @@ def _check_size(array: NDArray[Any], count: int) -> None:
 
 
 def _typed(value: Any, kind: str, symbol: str) -> int:
-    """An argument's bits. Raises UserError if it is not a `kind`."""
+    """An argument's bits. Raises UserError if it is not of type `kind`."""
     names = {"f16": "float16", "f32": "float32", "bool": "bool", "i16": "int16", "u16": "uint16",
              "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64", "i8": "int8",
              "u8": "uint8"}  # fmt: skip
@@ -384,9 +384,9 @@ def _typed(value: Any, kind: str, symbol: str) -> int:
     dtype = np.dtype(names[kind])
     array = np.asarray(value)
     if array.size != 1 or array.dtype.kind not in "iufb":
-        raise UserError(f"{value!r} is no {kind}, which '{symbol}' takes")
+        raise UserError(f"{value!r} is not of type {kind}, which '{symbol}' takes")
     if dtype.kind in "iu" and array.dtype.kind == "f":
-        raise UserError(f"{value!r} is no {kind}, which '{symbol}' takes")
+        raise UserError(f"{value!r} is not of type {kind}, which '{symbol}' takes")
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         number = int(array.ravel()[0])

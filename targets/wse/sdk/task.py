@@ -14,7 +14,7 @@ from xtc.runtime import DriverQueue
 
 
 class Pending:
-    """A command: its event, the device memory it uses, and the array that it fills."""
+    """A command: its event, the device memory that it uses, and the array that it fills."""
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 def input_array_to_u32(
     np_arr: NDArray[Any], sentinel: int | None = None, fast_dim_sz: int = 0
 ) -> NDArray[np.uint32]:
-    """Put 16-bit elements into the low halves of 32-bit words; 32-bit elements are unchanged.
+    """Place 16-bit elements in the low halves of 32-bit words; 32-bit elements are unchanged.
 
     With a sentinel, the high half is the index along the fastest dimension of `fast_dim_sz`.
     """
@@ -28,7 +28,7 @@ def input_array_to_u32(
 
 
 def memcpy_view(arr: NDArray[Any], datatype: Any) -> NDArray[Any]:
-    """An array of 32-bit words as `datatype`: the low halves for a type of 16 bits."""
+    """View 32-bit words as `datatype`: a 16-bit type takes the low halves."""
     kind = np.dtype(datatype)
     if kind.itemsize == 4:
         return arr.view(kind)
@@ -38,12 +38,12 @@ def memcpy_view(arr: NDArray[Any], datatype: Any) -> NDArray[Any]:
 
 
 def calculate_cycles(timestamp_buf: NDArray[Any]) -> int:
-    """Cycles between two 48-bit counters, which are packed into three 32-bit words."""
+    """Cycles between two 48-bit counters packed into three 32-bit words."""
     words = np.ascontiguousarray(timestamp_buf).ravel().view(np.uint16).astype(np.int64)
     start, end = (int(w[0] | w[1] << 16 | w[2] << 32) for w in (words[:3], words[3:6]))
     return end - start
 
 
 def make_u48(words: NDArray[Any]) -> int:
-    """A counter from three 16-bit words, the lowest first."""
+    """Combine three 16-bit words, lowest first, into a counter."""
     return int(words[0]) + (int(words[1]) << 16) + (int(words[2]) << 32)

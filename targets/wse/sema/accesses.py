@@ -55,7 +55,7 @@ def parts_of(access: AccessValue) -> AccessParts:
 
 
 def struct_of(access: AccessValue) -> Const:
-    """The struct of base address, offset, stride and extent for `@get_dsd`.
+    """The struct of base address, offset, stride and extent, for `@get_dsd`.
 
     Each stride is the distance from the last element of the inner indices; the fastest index comes
     first.
@@ -69,7 +69,7 @@ def struct_of(access: AccessValue) -> Const:
     jumps, inside = [], 0
     for extent, stride in zip(reversed(parts.extents), reversed(parts.strides), strict=True):
         if not isinstance(extent, Const):
-            raise CslError("the extents of this must be known", where=access.tree.at)
+            raise CslError("the extents of this access must be known", where=access.tree.at)
         jumps.append(integer(stride - inside))
         inside += (int(extent.value) - 1) * stride
     return struct_value(
@@ -99,14 +99,14 @@ def _indexed_base(frame: Frame, body: tree.Expr) -> tuple[Memory, list[tree.Expr
     if isinstance(found, Const) and isinstance(found.type, t.Array):
         found = Memory(found.type, Address(frame.program.constant(found, body.at)), True)
     if not isinstance(found, Memory):
-        raise CslError("a tensor access goes to an array on the PE", where=body.at)
+        raise CslError("a tensor access refers to an array on the PE", where=body.at)
     return found, indices
 
 
 def _linear(
     frame: Frame, indices: list[tree.Expr], shape: tuple[int, ...], point: dict[str, int]
 ) -> int:
-    """The number of the element at these indices in the array."""
+    """The flat index of the element at these indices."""
     if len(indices) != len(shape) and indices:
         raise CslError(f"{len(indices)} indices into {len(shape)} dimensions", where=indices[0].at)
     total = 0

@@ -31,7 +31,7 @@ _INSTRUCTIONS = {
     "%": ("rem", "frem"), "&": ("and", ""), "|": ("or", ""), "^": ("xor", ""),
     "<<": ("shl", ""), ">>": ("shr", ""),
 }  # fmt: skip
-_LONGEST = 1 << 16  # most bits of a compile-time integer
+_LONGEST = 1 << 16  # maximum bits of a compile-time integer
 
 
 def binary(frame: Frame, op: str, left: Value, right: Value, at: Position) -> Value:
@@ -152,7 +152,7 @@ def _shift(frame: Frame, op: str, left: Value, right: Value, at: Position) -> Va
         return Const(kind, kind.wrapped(whole) if isinstance(kind, t.Int) else whole)
     if not isinstance(kind, t.Int):
         raise CslError(
-            "what is shifted has no type",
+            "the shifted value has no type",
             where=at,
             hints=["@as(u32, ...) gives it one"],
         )

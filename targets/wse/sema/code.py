@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds a function of LLVM IR as text, with the modelled cycles of its blocks."""
+"""Builds an LLVM IR function as text, with the modelled cycles of its blocks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class BasicBlock:
 
 
 class Code:
-    """One function: blocks, numbered values, stack in the PE's memory."""
+    """One function: blocks, numbered values, and a stack in the PE's memory."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -59,7 +59,7 @@ class Code:
 
     @property
     def done(self) -> bool:
-        """Whether the current block is terminated, so that further code is unreachable."""
+        """Whether the current block is terminated, which makes further code unreachable."""
         return self.block.done
 
     def fresh(self, hint: str = "t") -> str:
@@ -71,7 +71,7 @@ class Code:
             self.block.lines.append(f"  {text}")
 
     def value(self, text: str, cost: int = 0) -> str:
-        """Append an instruction with a result; returns the result's name."""
+        """Append an instruction with a result; return the result's name."""
         name = "%" + self.fresh()
         self.line(f"{name} = {text}")
         self.block.cost += cost
@@ -81,13 +81,13 @@ class Code:
         self.block.cost += cycles
 
     def slot(self, kind: str) -> str:
-        """Allocate space outside of the PE's memory for a value of an LLVM type."""
+        """Allocate space outside the PE's memory for a value of an LLVM type."""
         name = "%" + self.fresh("v")
         self._allocas.append(f"  {name} = alloca {kind}, align 8")
         return name
 
     def stack(self, nbytes: int, alignment: int) -> str:
-        """Allocate space on the stack in the PE's memory; returns its address, an i16."""
+        """Allocate stack space in the PE's memory; return its address, an i16."""
         self.stack_bytes = -(-self.stack_bytes // alignment) * alignment
         offset = self.stack_bytes
         self.stack_bytes += nbytes
@@ -97,7 +97,7 @@ class Code:
         return BasicBlock(self.fresh(hint))
 
     def start(self, block: BasicBlock) -> None:
-        """Continue at the end of `block`."""
+        """Set the insertion point to the end of `block`."""
         if block not in self._blocks:
             self._blocks.append(block)
         self.block = block
@@ -109,7 +109,7 @@ class Code:
         self._end(f"br i1 {condition}, label %{then.label}, label %{otherwise.label}")
 
     def give_back(self, operand: str) -> None:
-        """Return `type value`, or `void`."""
+        """Emit the return of `type value` or `void`."""
         if not self.block.done:
             self.flush()
             self.line("; return")
@@ -119,7 +119,7 @@ class Code:
         self._end("unreachable")
 
     def flush(self) -> None:
-        """Advance the PE's clock by the cycles charged so far."""
+        """Advance the PE's clock by the cycles charged since the last flush."""
         cost, self.block.cost = self.block.cost, 0
         if cost and not self.block.done:
             clock = self.value(f"getelementptr i8, ptr %pe, i64 {CLOCK}")
@@ -128,7 +128,7 @@ class Code:
             self.line(f"store i64 {after}, ptr {clock}")
 
     def check_limit(self) -> None:
-        """Check the cycle limit at the back edge of a loop, to end endless loops."""
+        """Check the cycle limit at a loop's back edge, to stop endless loops."""
         self.flush()
         clock = self.value(f"getelementptr i8, ptr %pe, i64 {CLOCK}")
         limit = self.value(f"getelementptr i8, ptr %pe, i64 {LIMIT}")
@@ -142,8 +142,9 @@ class Code:
         self.start(onward)
 
     def call(self, result: str, name: str, *operands: str) -> str:
-        """Call a function of the simulator, with an up-to-date clock; returns the result's name or
-        ""."""
+        """Call a function of the simulator with an up-to-date clock; return the result's name or
+        "".
+        """
         self.flush()
         text = f"call {result} @{name}({', '.join(('ptr %pe', *operands))})"
         if result == "void":
@@ -159,7 +160,7 @@ class Code:
         self.block.done = True
 
     def text(self) -> str:
-        """The finished body, from the brace that opens it."""
+        """The finished body, starting at its opening brace."""
         before, after = self._frame()
         lines = ["{", "entry:", *self._allocas]
         lines.append("  %base = load ptr, ptr %pe")

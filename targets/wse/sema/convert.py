@@ -43,11 +43,11 @@ def mismatch(found: t.Type, wanted: t.Type, at: Position) -> CslError:
     hints = []
     if t.is_number(found) and t.is_number(wanted):
         hints.append(f"@as({wanted}, ...) converts")
-    return CslError(f"a value of type {found} is no {wanted}", where=at, hints=hints)
+    return CslError(f"expected a value of type {wanted}, not {found}", where=at, hints=hints)
 
 
 def coerce(frame: Frame, value: Value, wanted: t.Type, at: Position) -> Value:
-    """Convert `value` to `wanted` if that loses nothing. Raises CslError otherwise."""
+    """Convert `value` to `wanted` without loss. Raises CslError if that is impossible."""
     if value.type == wanted or wanted == t.ANYTYPE:
         return value
     if isinstance(value, Const):
@@ -118,7 +118,7 @@ def _coerced_fields(frame: Frame, value: Const, wanted: t.Type, at: Position) ->
 
 def _coerced_array(frame: Frame, value: Const, wanted: t.Array, at: Position) -> Value:
     found = value.type
-    assert isinstance(found, t.Array)  # noqa: S101  the caller looked
+    assert isinstance(found, t.Array)  # noqa: S101  the caller has checked
     if found.shape != wanted.shape:
         raise mismatch(found, wanted, at)
     flat = [
@@ -154,7 +154,7 @@ def _check_pointers(found: t.Pointer, wanted: t.Pointer, at: Position) -> None:
     fits = target == wanted.element and (wanted.many or not found.many)
     if not fits or (found.const and not wanted.const):
         raise CslError(
-            f"a value of type {found} is no {wanted}",
+            f"expected a value of type {wanted}, not {found}",
             where=at,
             hints=[f"@ptrcast({wanted}, ...) converts"],
         )
@@ -171,7 +171,7 @@ def peer(left: t.Type, right: t.Type, at: Position) -> t.Type:
             return first
         if isinstance(first, t.Pointer) and isinstance(second, t.Pointer):
             return first
-    raise CslError(f"{left} and {right} do not go together", where=at, hints=["@as converts"])
+    raise CslError(f"{left} and {right} have no common type", where=at, hints=["@as converts"])
 
 
 def convert(frame: Frame, value: Value, wanted: t.Type, at: Position) -> Value:
@@ -222,7 +222,7 @@ def _converted_const(frame: Frame, value: Const, wanted: t.Type, at: Position) -
     if isinstance(number, bool | int | float) and not isinstance(wanted, t.Handle | t.Enum):
         if isinstance(wanted, t.Int | t.Simple) and t.is_integer(wanted):
             if isinstance(number, float) and not math.isfinite(number):
-                raise CslError(f"{number} is no integer", where=at)
+                raise CslError(f"{number} is not an integer", where=at)
             whole = int(number)
             return Const(wanted, wanted.wrapped(whole) if isinstance(wanted, t.Int) else whole)
         if isinstance(wanted, t.Float):
@@ -237,14 +237,14 @@ def _converted_const(frame: Frame, value: Const, wanted: t.Type, at: Position) -
 
 
 def bitcast(frame: Frame, value: Value, wanted: t.Type, at: Position) -> Value:
-    """The same bits as a value of another type of the same size."""
+    """The same bits as a value of another type of equal size."""
     found = value.type
     if value.type == t.COMPTIME_INT and isinstance(wanted, t.Int | t.Float):
         return _from_bits(value.value, wanted) if isinstance(value, Const) else value
     known = isinstance(found, t.Int | t.Float | t.Enum | t.Handle | t.Pointer) or found == t.BOOL
     if not known or not t.is_runtime(wanted) or found.size != wanted.size:
         raise CslError(
-            f"the bits of a value of type {found} are no {wanted}",
+            f"a value of type {found} cannot be reinterpreted as {wanted}",
             where=at,
             notes=[f"{found} has {found.size} bytes, {wanted} has {wanted.size}"],
         )
@@ -291,7 +291,7 @@ def constant_bytes(value: Any, kind: t.Type) -> bytes:
         for name, offset in kind.offsets.items():
             part = kind.field_type(name)
             assert part is not None  # noqa: S101  offsets name fields
-            if name not in value:  # a union has only one of its fields
+            if name not in value:  # only one field of a union is present
                 continue
             each = constant_bytes(value[name].value, part)
             data[offset : offset + len(each)] = each

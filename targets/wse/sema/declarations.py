@@ -13,7 +13,7 @@ from xtc_targets.wse.sema.values import Address, FunctionValue, Global, Value
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter for the wavelets of a colour that the core does not receive; `numbers` are by kind.
+    """A filter that drops wavelets of a colour before the core; `numbers` depend on the kind.
 
     counter: init, max, limit1, count data, count control. range: lowest, highest index.
     """
@@ -24,10 +24,10 @@ class Filter:
 
 @dataclass(frozen=True)
 class ColorConfig:
-    """The configuration of a colour at a router; directions are bits, by their numbers.
+    """The configuration of a colour at a router; directions are bits, indexed by their numbers.
 
-    `positions` are (rx, tx) of the switch; the first one is that of the routes. `inputs` are bits
-    of positions that replace the rx of the previous one.
+    `positions` are the (rx, tx) of the switch; the first is that of the routes. `inputs` has a bit
+    for each position that replaces the rx of the previous one.
     """
 
     positions: tuple[tuple[int, int], ...]
@@ -64,7 +64,7 @@ class QueueConfig:
 class Export:
     """A symbol of a tile: a variable or a function.
 
-    `location` is the location of the data, `pointer` that of a mutable pointer to them. A `known`
+    `location` is the location of the data, `pointer` that of a mutable pointer to it. A `known`
     symbol is a constant pointer to its data.
     """
 
@@ -96,8 +96,8 @@ class TileDeclarations:
     """The declarations of a tile class.
 
     `control_stride` is the distance between the tables of control tasks, or 0 if control tasks
-    share their ids with other tasks. `rotations` gives, by data task, the starts before the other
-    task runs.
+    share their ids with other tasks. `rotations` gives, by data task, the number of starts before
+    the other task runs.
     """
 
     tasks: dict[int, TaskBinding] = field(default_factory=dict)

@@ -50,14 +50,14 @@ class Words:
 
 
 def store_word(frame: Frame, slot: str, number: int, text: str, at: Position) -> None:
-    """Write one word of a descriptor outside of the PE's memory."""
+    """Write one word of a descriptor outside the PE's memory."""
     code = frame.running(at)
     pointer = code.value(f"getelementptr i8, ptr {slot}, i64 {2 * number}")
     code.line(f"store i16 {text}, ptr {pointer}, align 2")
 
 
 def load_word(frame: Frame, slot: str, number: int, at: Position) -> str:
-    """Read one word of a descriptor outside of the PE's memory."""
+    """Read one word of a descriptor outside the PE's memory."""
     code = frame.running(at)
     pointer = code.value(f"getelementptr i8, ptr {slot}, i64 {2 * number}")
     return code.value(f"load i16, ptr {pointer}, align 2")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates expressions: to constants if everything is known, or else to code for the PE."""
+"""Evaluates expressions: to constants if all operands are known, otherwise to code for the PE."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def known(frame: Frame, expr: tree.Expr, what: str) -> Const:
     """The value of an expression that must be known at compile time."""
     value = evaluate(frame, expr)
     if not isinstance(value, Const):
-        raise CslError(f"{what} must be known while compiling", where=expr.at)
+        raise CslError(f"{what} must be known at compile time", where=expr.at)
     return value
 
 
@@ -77,7 +77,7 @@ def integer_of(value: Value, what: str, at: Position) -> int:
     if not isinstance(value, Const) or not (
         t.is_integer(value.type) or isinstance(value.type, t.Handle | t.Enum)
     ):
-        raise CslError(f"{what} must be an integer that is known while compiling", where=at)
+        raise CslError(f"{what} must be an integer that is known at compile time", where=at)
     return int(value.value)
 
 
@@ -85,7 +85,7 @@ def condition(frame: Frame, expr: tree.Expr) -> Value:
     """The value of an expression of type bool."""
     value = evaluate(frame, expr)
     if value.type != t.BOOL:
-        raise CslError(f"a condition is a bool, not a {value.type}", where=expr.at)
+        raise CslError(f"a condition must be a bool, not a {value.type}", where=expr.at)
     return value
 
 
@@ -182,7 +182,7 @@ def _if(frame: Frame, expr: tree.IfExpr) -> Value:
             return evaluate(frame, expr.then)
         return VOID if expr.otherwise is None else evaluate(frame, expr.otherwise)
     if expr.otherwise is None:
-        raise CslError("this value has no else", where=expr.at)
+        raise CslError("this expression has no else", where=expr.at)
     code = frame.running(expr.at)
     then, otherwise = code.new_block("then"), code.new_block("else")
     code.charge(BRANCH)
@@ -205,9 +205,9 @@ def merged(frame: Frame, branches: list[tuple[Value, Any]], at: Position) -> Val
         kind = frame.wanted
     if not t.is_runtime(kind) and kind != t.VOID:
         raise CslError(
-            f"which {kind} this is must be known while compiling",
+            f"the {kind} must be known at compile time",
             where=at,
-            hints=["@as(i16, ...) or another type makes it a number of the PE"],
+            hints=["@as(i16, ...) or another type makes it a run-time number"],
         )
     end = code.new_block("end")
     slot = code.slot(f"[{max(kind.size, 1)} x i8]")
@@ -229,14 +229,14 @@ def _switch(frame: Frame, expr: tree.SwitchExpr) -> Value:
         return _switch_at_run_time(frame, value, expr)
     body = chosen_case(frame, value, expr.cases, expr.at)
     if not isinstance(body, tree.Expr):
-        raise CslError("no case of this switch fits", where=expr.at)
+        raise CslError("no case of this switch matches", where=expr.at)
     return evaluate(frame, body)
 
 
 def _switch_at_run_time(frame: Frame, value: Value, expr: tree.SwitchExpr) -> Value:
     code, wanted = frame.running(expr.at), frame.wanted
     branches = []
-    for case in sorted(expr.cases, key=lambda each: not each.values):  # `else` is the last
+    for case in sorted(expr.cases, key=lambda each: not each.values):  # `else` is the last case
         if not isinstance(case.body, tree.Expr):
             raise CslError("a case of this switch has no value", where=case.at)
         body, following = code.new_block("case"), code.new_block("next")
@@ -259,7 +259,7 @@ def _switch_at_run_time(frame: Frame, value: Value, expr: tree.SwitchExpr) -> Va
 def chosen_case(
     frame: Frame, value: Const, cases: tuple[tree.Case, ...], at: Position
 ) -> tree.Stmt | tree.Expr | None:
-    """The body of the matching case for a known value."""
+    """The body of the case that matches a known value."""
     fallback: tree.Stmt | tree.Expr | None = None
     for case in cases:
         if not case.values:
@@ -356,8 +356,8 @@ def _struct_type(frame: Frame, expr: tree.StructType) -> Value:
     fields = tuple((each.name, type_of(frame, each.type)) for each in expr.fields)
     names = [name for name, _ in fields]
     if len(set(names)) < len(names):
-        raise CslError("a struct has a field twice", where=expr.at)
-    identity = (expr.at, fields)  # the same for every module of the file
+        raise CslError("the struct has a duplicate field", where=expr.at)
+    identity = (expr.at, fields)  # identical for every module of the file
     kind = t.Struct(identity, "struct", fields, expr.layout == "packed", expr.union)
     return type_value(kind)
 
@@ -401,7 +401,7 @@ def zeros(kind: t.Type, at: Position) -> Const:
         return Const(kind, False)
     if isinstance(kind, t.Int | t.Enum | t.Handle | t.Pointer):
         return Const(kind, 0)
-    raise CslError(f"{kind} has no zeros", where=at)
+    raise CslError(f"{kind} has no zero value", where=at)
 
 
 _KINDS: dict[type[tree.Expr], Callable[[Frame, Any], Value]] = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The context of evaluation: names in scope, module, and the generated code."""
+"""The context of evaluation: names in scope, module, and generated code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A variable of a function outside of the PE's memory, at a pointer of LLVM IR."""
+    """A variable of a function outside the PE's memory, at an LLVM IR pointer."""
 
     type: t.Type
     text: str
@@ -49,7 +49,7 @@ class Memory:
 
     @property
     def is_register(self) -> bool:
-        """Whether this may be a register of the machine, which has 16 bits."""
+        """Whether this may be a 16-bit register of the machine."""
         return self.number and isinstance(self.type, t.Int) and self.type.bits == 16
 
 
@@ -66,7 +66,7 @@ Binding: TypeAlias = Const | Run | Slot | Memory | Cell
 
 
 class Scope:
-    """Names of a block, and of the blocks around it."""
+    """The names of a block and of the enclosing blocks."""
 
     __slots__ = ("names", "outer")
 
@@ -85,7 +85,7 @@ class Scope:
 
 @dataclass
 class Loop:
-    """A loop, or a labelled block, whose code is being generated."""
+    """A loop or labelled block whose code is being generated."""
 
     label: str | None
     end: BasicBlock
@@ -96,7 +96,7 @@ class Loop:
 class Frame:
     """The context of a function, a block or the top level of a module.
 
-    `code` is None if everything happens at compile time.
+    `code` is None if everything is evaluated at compile time.
     """
 
     program: Program
@@ -114,7 +114,7 @@ class Frame:
     def running(self, at: Position) -> Code:
         """The generated code. Raises CslError in a compile-time context."""
         if self.code is None:
-            raise CslError("this must be known while compiling", where=at)
+            raise CslError("this must be known at compile time", where=at)
         return self.code
 
     @contextmanager
@@ -124,7 +124,7 @@ class Frame:
         try:
             yield
         finally:
-            assert self.scope.outer is not None  # noqa: S101  the one from above
+            assert self.scope.outer is not None  # noqa: S101  the scope created above
             self.scope = self.scope.outer
 
     @contextmanager
@@ -163,7 +163,7 @@ class Frame:
         if isinstance(location, Part):
             return part_of(location, at)
         if isinstance(location, Memory) and self.code is None:
-            raise CslError("a variable's value is not known while compiling", where=at)
+            raise CslError("a variable's value is not known at compile time", where=at)
         if isinstance(location, Memory) and location.is_register:
             address = f"i16 {self.address_text(location.address)}"
             return Run(location.type, self.running(at).call("i16", "wse_register_read", address))
@@ -188,7 +188,7 @@ class Frame:
             set_part(location, value, at)
             return
         if isinstance(location, Memory) and location.const:
-            raise CslError("a constant cannot be assigned to", where=at)
+            raise CslError("cannot assign to a constant", where=at)
         if location.type == t.VOID:
             return
         if isinstance(location, Memory) and location.is_register:
@@ -225,7 +225,7 @@ class Frame:
         if isinstance(value, Run):
             return value.text
         if not t.is_runtime(kind):
-            raise CslError(f"a value of type {kind} exists only while compiling", where=at)
+            raise CslError(f"a value of type {kind} exists only at compile time", where=at)
         known = value.value
         if isinstance(known, Address):
             return str(self.program.address_of(known) & 0xFFFF)
@@ -248,7 +248,7 @@ class Frame:
         return text
 
     def array_of(self, kind: t.Array, items: list[Value]) -> Value:
-        """An array of elements that already have its element type."""
+        """An array of elements that already have the element type."""
         if all(isinstance(item, Const) for item in items):
             flat: list[object] = []
             for item in items:
@@ -288,7 +288,7 @@ def element_of(value: Value, step: str | int, at: Position) -> Value:
     if isinstance(value, Const) and isinstance(value.type, t.Array) and isinstance(step, int):
         kind = value.type
         if not 0 <= step < kind.shape[0]:
-            raise CslError(f"index {step} is outside of {kind}", where=at)
+            raise CslError(f"index {step} is out of range for {kind}", where=at)
         if len(kind.shape) == 1:
             return Const(kind.element, value.value.flat[step])
         inner = t.Array(kind.shape[1:], kind.element)
@@ -300,7 +300,7 @@ def element_of(value: Value, step: str | int, at: Position) -> Value:
 def set_part(location: Part, value: Value, at: Position) -> None:
     """Assign to a compile-time variable in place."""
     if not isinstance(value, Const):
-        raise CslError("what is assigned must be known while compiling", where=at)
+        raise CslError("the assigned value must be known at compile time", where=at)
     location.cell.value = _with(location.cell.value, location.path, value, at)
 
 
@@ -313,7 +313,7 @@ def _with(whole: Const, path: tuple[str | int, ...], value: Const, at: Position)
     changed = _with(inner, rest, value, at)
     if isinstance(whole.value, dict):
         return Const(whole.type, {**whole.value, str(step): changed})
-    flat = whole.value.flat  # changed in place: a copy per element would take quadratic time
+    flat = whole.value.flat  # updated in place: a copy per element would take quadratic time
     if isinstance(changed.value, Items) and isinstance(step, int):
         size = len(changed.value.flat)
         flat[step * size : (step + 1) * size] = changed.value.flat

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls: executed at compile time, or compiled to calls of functions of the tile class."""
+"""Calls: executed at compile time, or compiled to calls of the tile class's functions."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def call(frame: Frame, callee: FunctionValue, args: Sequence[Value], at: Positio
     if frame.code is None or (not t.is_runtime(result) and result != t.VOID):
         if not everything_known:
             raise CslError(
-                f"the arguments of '{function.name}' must be known while compiling", where=at
+                f"the arguments of '{function.name}' must be known at compile time", where=at
             )
         return _execute(body, callee, given, result, at)
     return _emit_call(frame, body, callee, kinds, given, result, at)
@@ -71,7 +71,7 @@ def call(frame: Frame, callee: FunctionValue, args: Sequence[Value], at: Positio
 def _parameters(
     frame: Frame, callee: FunctionValue, args: Sequence[Value], at: Position
 ) -> tuple[Frame, list[t.Type], list[Value]]:
-    """A frame with the parameters that types depend on, the types, and the coerced values."""
+    """A frame with the parameters that types depend on, the types, and the converted values."""
     body = Frame(frame.program, callee.module, Scope())
     kinds, given = [], []
     for param, value in zip(callee.tree.params, args, strict=True):
@@ -83,7 +83,7 @@ def _parameters(
         given.append(value)
         body.scope.names[param.name] = value
         if param.comptime and isinstance(value, Run):
-            raise CslError(f"the argument '{param.name}' must be known while compiling", where=at)
+            raise CslError(f"the argument '{param.name}' must be known at compile time", where=at)
     return body, kinds, given
 
 
@@ -92,7 +92,7 @@ def _execute(
 ) -> Value:
     instances = body.program.instances
     if instances.depth == _DEEPEST:
-        raise CslError(f"more than {_DEEPEST} calls within each other", where=at)
+        raise CslError(f"more than {_DEEPEST} nested calls", where=at)
     if callee.tree.body is None:
         raise CslError(f"'{callee.name}' is only declared", where=at)
     body.result = result
@@ -140,7 +140,7 @@ def _emit_call(
 
 
 def _template(value: Const, inside: list[Run]) -> Const:
-    """A struct with stand-ins for its computed parts, which are appended to `inside`."""
+    """A struct with placeholders for its computed parts, which are appended to `inside`."""
     if not isinstance(value.value, dict):
         return value
     found: dict[str, Value] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generates LLVM IR for statements of functions."""
+"""Generates LLVM IR for the statements of functions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def generate(frame: Frame, statement: tree.Stmt) -> None:
     frame.program.tick(statement.at)
     kind = _KINDS.get(type(statement))
     if kind is None:
-        raise CslError("this cannot stand here", where=statement.at)
+        raise CslError("this statement is not allowed here", where=statement.at)
     kind(frame, statement)
 
 
@@ -81,7 +81,7 @@ def _declaration(frame: Frame, declared: tree.Declaration) -> None:
     if kind is not None and value is not None:
         value = coerce(frame, value, kind, declared.at)
     if declared.kind == "const":
-        assert value is not None  # noqa: S101  the parser wants one of a const
+        assert value is not None  # noqa: S101  the parser requires the value of a const
         frame.bind(declared.name, _kept(frame, value, declared.at), declared.at)
         return
     kind = kind or (value.type if value is not None else t.VOID)
@@ -103,7 +103,7 @@ def _declaration(frame: Frame, declared: tree.Declaration) -> None:
 
 
 def _kept(frame: Frame, value: Value, at: tree.Position) -> Value:
-    """A copy of a value that is unaffected by later changes of memory."""
+    """A copy of a value that later changes of memory do not affect."""
     if isinstance(value, Run) and t.is_aggregate(value.type):
         slot = Slot(value.type, frame.running(at).slot(f"[{value.type.size} x i8]"))
         frame.store(slot, value, at)
@@ -129,7 +129,7 @@ def _assign(frame: Frame, statement: tree.Assign) -> None:
             execute(frame, statement)
         return
     if isinstance(location, Const | Run):
-        raise CslError("this cannot be assigned to", where=statement.at)
+        raise CslError("cannot assign to this", where=statement.at)
     value = evaluate_as(frame, statement.value, location.type)
     if statement.op:
         before = load(frame, location, statement.at)
@@ -225,7 +225,7 @@ def _unrolled(frame: Frame, loop: tree.For, value: Const) -> None:
 
 def _for_range(frame: Frame, loop: tree.For, bounds: RangeValue) -> None:
     kind = bounds.type
-    assert isinstance(kind, t.Int)  # noqa: S101  @range looked
+    assert isinstance(kind, t.Int)  # noqa: S101  @range has checked it
     stop = coerce(frame, bounds.stop, kind, loop.at)
     step = frame.operand(bounds.step, kind, loop.at)
     downward = isinstance(bounds.step, Const) and bounds.step.value < 0
@@ -266,7 +266,7 @@ def _step(
     code: Code, kind: t.Int, counter: str, step: str, stop: str, end: BasicBlock,
     predicate: str, wide: str,
 ) -> None:  # fmt: skip
-    """Advance the loop variable; passing the highest value of its type ends the loop too."""
+    """Advance the loop variable; the loop also ends if it passes the highest value of its type."""
     used, extend = llvm_type(kind), "sext" if kind.signed else "zext"
     now = code.value(f"load {used}, ptr {counter}")
     far = code.value(f"{extend} {used} {now} to {wide}")
@@ -292,7 +292,7 @@ def _bind_element(
     element: Value = number
     if array is not None:
         kind = array.type
-        assert isinstance(kind, t.Array)  # noqa: S101  the caller looked
+        assert isinstance(kind, t.Array)  # noqa: S101  the caller has checked
         inner = kind.element if len(kind.shape) == 1 else t.Array(kind.shape[1:], kind.element)
         offset = code.value(f"mul i16 {number.text}, {inner.size}")
         start = frame.address_text(array.address)
@@ -310,7 +310,7 @@ def _for_array(frame: Frame, loop: tree.For) -> None:
     if isinstance(found, Const) and isinstance(found.type, t.Array):
         found = Memory(found.type, Address(frame.program.constant(found, loop.at)), True)
     if not isinstance(found, Memory) or not isinstance(found.type, t.Array):
-        raise CslError(f"a loop cannot run over a {found.type}", where=loop.at)  # type: ignore[union-attr]
+        raise CslError(f"a loop cannot iterate over a {found.type}", where=loop.at)  # type: ignore[union-attr]
     count = str(found.type.shape[0])
     _counted(frame, loop, t.U16, "0", count, "1", "ult", found)
 

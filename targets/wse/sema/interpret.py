@@ -28,11 +28,11 @@ class Left:
 
 
 def execute(frame: Frame, statement: tree.Stmt) -> Left | None:
-    """Execute a statement; returns None if it ran to its end. Raises CslError."""
+    """Execute a statement; return None if it completes. Raises CslError."""
     frame.program.tick(statement.at)
     kind = _KINDS.get(type(statement))
     if kind is None:
-        raise CslError("this cannot stand here", where=statement.at)
+        raise CslError("this statement is not allowed here", where=statement.at)
     return kind(frame, statement)
 
 
@@ -57,7 +57,7 @@ def _declaration(frame: Frame, declared: tree.Declaration) -> None:
     elif kind is not None:
         value = zeros(kind, declared.at)
     if not isinstance(value, Const):
-        raise CslError(f"'{declared.name}' must be known while compiling", where=declared.at)
+        raise CslError(f"'{declared.name}' must be known at compile time", where=declared.at)
     if declared.kind == "const":
         frame.bind(declared.name, value, declared.at)
     else:
@@ -77,7 +77,7 @@ def _assign(frame: Frame, statement: tree.Assign) -> None:
         return
     location = location_of(frame, statement.target)
     if not isinstance(location, Part):
-        raise CslError("this cannot be assigned to while compiling", where=statement.at)
+        raise CslError("cannot assign to this at compile time", where=statement.at)
     before = value_of(frame, location, statement.at)
     value = evaluate(frame, statement.value)
     if statement.op:
@@ -93,19 +93,19 @@ def _assign(frame: Frame, statement: tree.Assign) -> None:
 def _if(frame: Frame, statement: tree.If) -> Left | None:
     test = condition(frame, statement.condition)
     if not isinstance(test, Const):
-        raise CslError("this condition must be known while compiling", where=statement.at)
+        raise CslError("this condition must be known at compile time", where=statement.at)
     if test.value:
         return execute(frame, statement.then)
     return None if statement.otherwise is None else execute(frame, statement.otherwise)
 
 
 def elements(frame: Frame, value: Value, at: tree.Position) -> Iterator[Value]:
-    """The elements that a compile-time loop runs over."""
+    """The elements that a compile-time loop iterates over."""
     if isinstance(value, Const) and isinstance(value.value, RangeValue):
         bounds = value.value
         parts = (bounds.start, bounds.stop, bounds.step)
         if not all(isinstance(part, Const) for part in parts):
-            raise CslError("this range must be known while compiling", where=at)
+            raise CslError("this range must be known at compile time", where=at)
         start, stop, step = (part.value for part in parts if isinstance(part, Const))
         for number in range(start, stop, step):
             yield Const(bounds.type, number)
@@ -117,7 +117,7 @@ def elements(frame: Frame, value: Value, at: tree.Position) -> Iterator[Value]:
     elif isinstance(value, Const) and isinstance(value.value, dict):
         yield from value.value.values()
     else:
-        raise CslError(f"a loop cannot run over a {value.type}", where=at)
+        raise CslError(f"a loop cannot iterate over a {value.type}", where=at)
 
 
 def _for(frame: Frame, loop: tree.For) -> Left | None:
@@ -125,7 +125,7 @@ def _for(frame: Frame, loop: tree.For) -> Left | None:
     for number, element in enumerate(elements(frame, value, loop.at)):
         with frame.block():
             if not isinstance(element, Const):
-                raise CslError("this must be known while compiling", where=loop.at)
+                raise CslError("this must be known at compile time", where=loop.at)
             frame.bind(loop.element, element, loop.at)
             if loop.index is not None:
                 frame.bind(loop.index, integer(number), loop.at)
@@ -154,7 +154,7 @@ def _after_loop(left: Left, label: str | None) -> Left | None:
 
 
 def _switch(frame: Frame, switch: tree.Switch) -> Left | None:
-    value = known(frame, switch.value, "what is switched on")
+    value = known(frame, switch.value, "the value of a switch")
     body = chosen_case(frame, value, switch.cases, switch.at)
     return execute(frame, body) if isinstance(body, tree.Stmt) else None
 

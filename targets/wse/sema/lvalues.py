@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The locations of expressions: variables, their fields and elements, targets of pointers."""
+"""The locations of expressions: variables, their fields and elements, pointer targets."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def value_of(frame: Frame, found: Found, at: Position) -> Value:
 
 
 def load(frame: Frame, location: Location, at: Position) -> Value:
-    """The value at a location; known if it is that of a constant."""
+    """The value at a location; known if it is a constant's."""
     if isinstance(location, Memory) and location.const and isinstance(location.address, Address):
         constant = _constant_at(location.address, location.type)
         if constant is not None:
@@ -87,7 +87,7 @@ def pointed(frame: Frame, pointer: Value, at: Position) -> Memory:
     """The target of a pointer."""
     kind = pointer.type
     if not isinstance(kind, t.Pointer):
-        raise CslError(f"a {kind} points nowhere", where=at)
+        raise CslError(f"a {kind} is not a pointer", where=at)
     address = pointer.value if isinstance(pointer, Const) else pointer.text
     if not isinstance(address, Address | str):
         address = str(address)  # a pointer made from a number
@@ -159,7 +159,7 @@ def _indexed(frame: Frame, base: Found, index: Value, at: Position) -> Found:
         return _indexed_value(frame, base, index, at)
     if isinstance(base, Slot) or isinstance(base.type, t.Pointer):
         base = pointed(frame, value_of(frame, base, at), at)
-        if not isinstance(base.type, t.Array):  # an element of a pointer to many
+        if not isinstance(base.type, t.Array):  # an element of a many-item pointer
             return _element(frame, base, index, base.type, at)
     kind = base.type
     if not isinstance(kind, t.Array) or not isinstance(base, Memory):
@@ -172,7 +172,7 @@ def _indexed(frame: Frame, base: Found, index: Value, at: Position) -> Found:
 
 def _check_bounds(index: int, kind: t.Array, at: Position) -> None:
     if not 0 <= index < kind.shape[0]:
-        raise CslError(f"index {index} is outside of {kind}", where=at)
+        raise CslError(f"index {index} is out of range for {kind}", where=at)
 
 
 def _element(frame: Frame, base: Memory, index: Value, kind: t.Type, at: Position) -> Memory:

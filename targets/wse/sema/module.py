@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules: files with values for their parameters, whose declarations are evaluated on demand."""
+"""Modules: files with parameter values, whose declarations are evaluated on demand."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _parsed(path: Path, stamp: tuple[int, int], name: str) -> tree.File:
     try:
         text = path.read_text()
     except UnicodeDecodeError:
-        raise CslError("the file is no UTF-8 text", where=path) from None
+        raise CslError("the file is not UTF-8 text", where=path) from None
     return parse(text, name)
 
 
@@ -52,7 +52,7 @@ def read(path: Path, at: Position | None) -> tree.File:
 
 
 def locate(name: str, importer: Path, folders: Sequence[Path], at: Position) -> Path:
-    """The file of an import: a library, or next to the importer, or in `folders`.
+    """Find the file of an import: a library, or a file next to the importer or in `folders`.
 
     Raises CslError.
     """
@@ -73,7 +73,7 @@ def locate(name: str, importer: Path, folders: Sequence[Path], at: Position) -> 
 
 
 class Module:
-    """A file with its parameters; names are evaluated when they are first used."""
+    """A file with parameters; names are evaluated on first use."""
 
     def __init__(self, program: Program, path: Path, given: Mapping[str, Value]) -> None:
         self.program = program
@@ -186,7 +186,7 @@ class Module:
                 hints=["give it a type such as i16 or f32"] if t.is_number(kind) else [],
             )
         if value is not None and not isinstance(value, Const):
-            raise CslError("the first value must be known while compiling", where=item.at)
+            raise CslError("the initial value must be known at compile time", where=item.at)
         return self._placed(item, value, kind, const=False)
 
     def _placed(
@@ -215,7 +215,7 @@ class Module:
                 )
 
     def force_imports(self) -> None:
-        """Evaluate all imports, because modules have effects even if nothing uses them."""
+        """Evaluate all imports, because modules have effects even if they are unused."""
         for item in self.file.items:
             if (
                 isinstance(item, tree.Declaration)

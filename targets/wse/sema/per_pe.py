@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps parameters that differ on many PEs as data in memory, instead of a class per value."""
+"""Stores parameters that differ on many PEs in memory, instead of compiling a class per value."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def candidates(tiles: Iterable[Tile]) -> dict[Path, tuple[str, ...]]:
 
 
 def class_key(tile: Tile, as_data: tuple[str, ...]) -> object:
-    """A key that is equal for PEs of one class."""
+    """A key that is equal for PEs of the same class."""
     params = tuple((n, key_of(v)) for n, v in tile.params.items() if n not in as_data)
     return tile.path, params, as_data
 

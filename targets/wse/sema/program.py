@@ -38,7 +38,7 @@ STEPS_OF_PE = 2_000
 
 
 class Program:
-    """The state that one evaluation shares."""
+    """The state shared by one evaluation."""
 
     def __init__(
         self, arch: Architecture, shared: SharedCode, rectangle: tuple[int, int] | None = None
@@ -73,9 +73,9 @@ class Program:
         self._steps -= 1
         if self._steps < 0:
             raise CslError(
-                "this takes too long while compiling",
+                "this takes too long at compile time",
                 where=at,
-                notes=["a loop that ends only at run time may stand in a comptime block"],
+                notes=["perhaps a loop that ends only at run time is in a comptime block"],
             )
 
     def evaluate(self, frame: Frame, expr: tree.Expr) -> Value:
@@ -113,13 +113,13 @@ class Program:
     def parameter_as_data(self, name: str, kind: t.Type, at: Position) -> Memory:
         """The location of a tile parameter whose value differs per PE."""
         if not isinstance(kind, t.Int) or kind.bits > 32:
-            raise CslError(f"the parameter '{name}' of type {kind} is no data", where=at)
+            raise CslError(f"the parameter '{name}' of type {kind} cannot be data", where=at)
         placed = Global(name, kind, None, at, const=True)
         self.per_pe[name] = (placed, kind)
         return Memory(kind, Address(placed), const=True)
 
     def renamed(self, kind: t.Type, name: str) -> t.Type:
-        """A struct or enum with the name it was declared under."""
+        """A struct or enum with the name under which it was declared."""
         if isinstance(kind, t.Struct | t.Enum) and kind.name in ("struct", "enum"):
             return replace(kind, name=name)
         return kind
@@ -128,13 +128,13 @@ class Program:
         self.said.append(text)
 
     def after_comptime(self, work: Callable[[], object]) -> None:
-        """Register work for after all comptime blocks."""
+        """Register work to be done after all comptime blocks."""
         self._later.append(work)
 
     # Modules ------------------------------------------------------------------------------------
 
     def imported(self, frame: Frame, name: str, given: Mapping[str, Value], at: Position) -> Module:
-        """The module of a file with parameters, one per distinct parameters. Raises CslError."""
+        """The module of a file with given parameters, created once. Raises CslError."""
         return self.open(
             locate(name, frame.module.path, self.shared.environment.import_paths, at), given, at
         )
@@ -180,7 +180,7 @@ class Program:
         return bits["H2D"], bits["D2H"]
 
     def place_exported(self) -> bool:
-        """Assign addresses to `export var` variables; returns whether there are any."""
+        """Assign addresses to `export var` variables; return whether there are any."""
         found = False
         for module in list(self._modules.values()):
             for item in module.file.items:
@@ -217,7 +217,7 @@ class Program:
         base = address.base
         if base.address is None:
             if self.tile is None:
-                raise CslError(f"'{base.name}' is no variable of a PE", where=base.at)
+                raise CslError(f"'{base.name}' is not a variable of a PE", where=base.at)
             step = max(base.alignment, base.type.alignment, 2)
             base.address = -(-self._end // step) * step
             self._end = base.address + base.type.size
@@ -229,12 +229,12 @@ class Program:
         return self._end
 
     def check_memory(self, name: str) -> None:
-        """Raise CslError if variables do not fit in a PE."""
+        """Raise CslError if variables do not fit in a PE's memory."""
         if self._end <= SRAM_BYTES:
             return
         largest = sorted(self.globals, key=lambda each: -each.type.size)[:5]
         raise CslError(
-            f"the data of {name} take {self._end} bytes, and a PE has {SRAM_BYTES}",
+            f"the data of {name} take {self._end} bytes, but a PE has {SRAM_BYTES}",
             notes=[
                 f"{each.name}: {each.type}, {each.type.size} bytes, at {each.at}"
                 for each in largest
@@ -249,7 +249,7 @@ class Program:
     def constant(self, value: Value, at: Position) -> Global:
         """A constant's location in the PE's memory, shared by equal constants."""
         if not isinstance(value, Const):
-            raise CslError("this must be known while compiling", where=at)
+            raise CslError("this must be known at compile time", where=at)
         key = key_of(value)
         if key not in self._constants:
             self._constants[key] = Global("constant", value.type, value, at, const=True)
@@ -273,13 +273,13 @@ class Program:
         for number, binding in (self.tile or TileDeclarations()).tasks.items():
             if binding.function == function:
                 return self._shared_id(number, function, at)
-        raise CslError(f"the task '{function.name}' is bound to no id", where=at)
+        raise CslError(f"the task '{function.name}' is not bound to an id", where=at)
 
     def _shared_id(self, key: int, function: FunctionValue, at: Position) -> int:
         number = (self.tile or TileDeclarations()).task_number(key)
         if number >= CONTROL_TASKS:
             raise CslError(
-                f"the task '{function.name}' is in its own table, and called by wavelets only",
+                f"the task '{function.name}' is in a separate table, and called by wavelets only",
                 where=at,
             )
         return number

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the configurations of colours from the structs of programs."""
+"""Reads colour configurations from the structs of programs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _POP = {"no_pop": 0, "always_pop": 1, "pop_on_advance": 2, "pop_on_advance_nop":
 def fields(value: Value, known: tuple[str, ...], what: str, at: Position) -> dict[str, Const]:
     """The fields of a constant struct, whose names must be among `known`. Raises CslError."""
     if not isinstance(value, Const) or not isinstance(value.value, dict):
-        raise CslError(f"{what} is a struct", where=at)
+        raise CslError(f"{what} must be a struct", where=at)
     found = {}
     for name, each in value.value.items():
         if name not in known:
             raise CslError(f"{what} has no '{name}'", where=at, hints=did_you_mean(name, known))
         if not isinstance(each, Const):
-            raise CslError(f"'{name}' must be known while compiling", where=at)
+            raise CslError(f"'{name}' must be known at compile time", where=at)
         found[name] = each
     return found
 
@@ -59,7 +59,7 @@ def color_config(value: Value, at: Position) -> ColorConfig:
 
 
 def _position(value: Const, before: tuple[int, int], at: Position) -> tuple[int, int]:
-    """A position: the previous one with the given parts replaced."""
+    """A switch position: the previous one with the given parts replaced."""
     if value.value == {}:
         return before
     given = fields(value, ("rx", "tx", "invalid"), "a position of a switch", at)
@@ -69,7 +69,7 @@ def _position(value: Const, before: tuple[int, int], at: Position) -> tuple[int,
 
 
 def _is_invalid(value: Const) -> bool:
-    """Whether a position is marked invalid: the switch has only those before it."""
+    """Whether a position is marked invalid: the switch has only the positions before it."""
     given = value.value.get("invalid") if isinstance(value.value, dict) else None
     return isinstance(given, Const) and bool(given.value)
 
@@ -84,7 +84,7 @@ def _directions(value: Const | None, at: Position) -> int:
             raise CslError(
                 "a route goes EAST, WEST, NORTH, SOUTH or RAMP",
                 where=at,
-                notes=[f"a {direction.type} is given"],
+                notes=[f"got a {direction.type}"],
             )
         bits |= 1 << direction.value
     return bits

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State that tile classes share: the command line, and equal functions and constants."""
+"""State shared by tile classes: the command line, and deduplicated functions and constants."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Environment:
     """The options of the command line that apply to all files.
 
     Attributes:
-        import_paths: folders of further modules.
+        import_paths: additional folders of modules.
         fabric: width and height of the fabric, if given.
         offsets: the position of the rectangle in the fabric.
     """
@@ -23,7 +23,7 @@ class Environment:
 
 
 class SharedCode:
-    """Definitions of LLVM IR by content, with the symbols that are assigned to them."""
+    """Definitions of LLVM IR by content, with their symbols."""
 
     def __init__(self, environment: Environment, symbols: tuple[str, ...] = ()) -> None:
         self.environment = environment
@@ -34,7 +34,7 @@ class SharedCode:
         self.texts: list[str] = []
 
     def function(self, name: str, before: str, behind: str) -> str:
-        """The symbol of a function whose definition is `before`, symbol, `behind`."""
+        """The symbol of a function with the definition `before`, symbol, `behind`."""
         key = (before, behind)
         if key not in self._functions:
             symbol = f"f{len(self._functions)}_{name}"

@@ -95,7 +95,7 @@ def _entered(declarations: TileDeclarations) -> list[FunctionValue]:
 
 
 def _thunk(instance: Instance) -> str:
-    """The function for calls by the simulator, with arguments in 64-bit words or 16-bit halves."""
+    """The function that the simulator calls, with arguments in 64-bit words or 16-bit halves."""
     lines, texts = [], []
     kinds = instance.kinds
     halves = len(kinds) == 2 and all(kind.size == 2 for kind in kinds)
@@ -113,7 +113,7 @@ def _thunk(instance: Instance) -> str:
         texts.append(f"{used} {text}")
     call = f"  call void @{instance.symbol}({', '.join(['ptr %pe', *texts])})"
     if instance.result != t.VOID:
-        raise CslError(f"'{instance.name}' returns a value, and nobody takes it")
+        raise CslError(f"'{instance.name}' returns a value that is never used")
     return "\n".join(["(ptr %pe, ptr %words) {", *lines, call, "  ret void", "}"])
 
 
@@ -146,7 +146,7 @@ def _initial(program: Program) -> list[tuple[int, bytes]]:
 
 
 def _numbers(program: Program, value: Const) -> object:
-    """A constant's value with numbers in place of addresses."""
+    """A constant's value with addresses replaced by numbers."""
     known = value.value
     if isinstance(known, Address):
         return program.address_of(known) & 0xFFFF

@@ -11,7 +11,7 @@ DSD_BYTES = 32
 
 
 class Type:
-    """A type; types are compared by value."""
+    """A type; types compare by value."""
 
     __slots__ = ()
 
@@ -48,7 +48,7 @@ class Int(Type):
         return (1 << (self.bits - self.signed)) - 1
 
     def wrapped(self, value: int) -> int:
-        """`value` modulo 2 to the number of bits."""
+        """`value` modulo 2^bits, in the type's range."""
         value &= (1 << self.bits) - 1
         return value - (1 << self.bits) if value > self.highest else value
 
@@ -85,7 +85,7 @@ class Simple(Type):
 
 @dataclass(frozen=True, slots=True)
 class Handle(Type):
-    """A colour, task id, queue or the like: a number that denotes a part of the machine."""
+    """A colour, task id, queue or similar: a number that denotes a part of the machine."""
 
     name: str
 
@@ -265,17 +265,17 @@ def named(name: str) -> Type | None:
 
 
 def is_number(kind: Type) -> bool:
-    """Integers and floats, with and without a size."""
+    """Whether a type is an integer or float, sized or not."""
     return isinstance(kind, Int | Float) or kind in (COMPTIME_INT, COMPTIME_FLOAT)
 
 
 def is_integer(kind: Type) -> bool:
-    """Integers with and without a size."""
+    """Whether a type is an integer, sized or not."""
     return isinstance(kind, Int) or kind == COMPTIME_INT
 
 
 def is_float(kind: Type) -> bool:
-    """Floats with and without a size."""
+    """Whether a type is a float, sized or not."""
     return isinstance(kind, Float) or kind == COMPTIME_FLOAT
 
 
@@ -289,5 +289,5 @@ def is_runtime(kind: Type) -> bool:
 
 
 def is_aggregate(kind: Type) -> bool:
-    """Whether a value is handled by its address."""
+    """Whether values are handled by address."""
     return isinstance(kind, Array | Struct | Dsd)

@@ -28,9 +28,9 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A value that code computes: `text` is an operand of LLVM IR.
+    """A value computed by code: `text` is an operand of LLVM IR.
 
-    For arrays, structs and descriptors it is their address in the simulator's memory, which is not
+    For arrays, structs and descriptors it is the address in the simulator's memory, which is not
     written while the value is in use.
     """
 
@@ -59,7 +59,7 @@ class Items:
 class Global:
     """A variable, or a constant with an address, in the memory of every PE of a class.
 
-    `address` is assigned on first use; `owner` is the holder of a constant's value.
+    `address` is assigned on first use; `owner` holds a constant's value.
     """
 
     name: str
@@ -103,7 +103,7 @@ class FunctionValue:
 
 @dataclass(frozen=True, slots=True)
 class RangeValue:
-    """The result of `@range`: the type of a loop variable and its bounds."""
+    """The result of `@range`: the loop variable's type and its bounds."""
 
     type: t.Type
     start: Value
@@ -113,7 +113,7 @@ class RangeValue:
 
 @dataclass(frozen=True, slots=True)
 class AccessValue:
-    """A tensor access, with the scope in which it was written."""
+    """A tensor access and the scope in which it was written."""
 
     tree: tree.Access
     frame: Any

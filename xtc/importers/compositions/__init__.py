@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What importers write out of several operators: graphs have none for it."""
+"""Compositions: functions that importers expand into several graph operators."""

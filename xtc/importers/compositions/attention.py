@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention: scores, masks, their softmax, heads that share keys."""
+"""Attention: head layouts, masks, and softmax of masked scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xtc.importers.values import Unsupported
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
-    """(batch, positions, heads * size) as (batch, heads, positions, size)."""
+    """Reshape (batch, positions, heads * size) to (batch, heads, positions, size)."""
     batch, positions, size = x.type.sizes
     if heads < 1 or size % heads:
         raise Unsupported(f"{heads} heads of {size} elements")
@@ -23,13 +23,13 @@ def split_heads(x: Tensor, heads: int) -> Tensor:
 
 
 def joined_heads(x: Tensor) -> Tensor:
-    """(batch, heads, positions, size) as (batch, positions, heads * size)."""
+    """Reshape (batch, heads, positions, size) to (batch, positions, heads * size)."""
     batch, heads, positions, size = x.type.sizes
     return O.reshape(O.transpose(x, axes=(0, 2, 1, 3)), (batch, positions, heads * size))
 
 
 def repeated_heads(x: Tensor, times: int) -> Tensor:
-    """Each head of (batch, heads, positions, size) several times, one after the other."""
+    """Repeat each head of (batch, heads, positions, size) `times` times, copies adjacent."""
     if times == 1:
         return x
     batch, heads, *rest = x.type.sizes
@@ -38,9 +38,9 @@ def repeated_heads(x: Tensor, times: int) -> Tensor:
 
 
 def masked(scores: Tensor, mask: Tensor | None, *, is_causal: bool) -> Tensor:
-    """Scores (..., queries, keys), -infinity for a key that a query may not look at.
+    """Scores (..., queries, keys), -infinity for keys that a query must not attend to.
 
-    `mask` is true where it may, or a number that is added.
+    A boolean `mask` is true for allowed keys; any other mask is added to the scores.
     """
     if is_causal:
         allowed = constant(np.tri(*scores.type.sizes[-2:], dtype=bool))
@@ -53,6 +53,6 @@ def masked(scores: Tensor, mask: Tensor | None, *, is_causal: bool) -> Tensor:
 
 
 def safe_softmax(scores: Tensor) -> Tensor:
-    """Softmax of each row; zeros for a query that may look at no key."""
+    """Softmax of each row; zeros for a query that can attend to no key."""
     largest = O.reduce_max(scores, axes=(scores.type.rank - 1,), keepdims=True)
     return O.where(O.equal(largest, -math.inf), 0.0, O.softmax(scores, axis=-1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions of one, two and three dimensions, channels last."""
+"""Convolutions in one, two and three dimensions, channels last."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xtc.importers.values import Value, as_tensor, shape_of
 
 
 def slid(x: Tensor, kernel: Tensor, slides: Sequence[Window], groups: int) -> Tensor:
-    """Filters (taps..., c / groups, f) over (n, ..., c), of one, two or three dimensions."""
+    """Convolve (n, ..., c) with filters (taps..., c / groups, f), in one to three dimensions."""
     kernel, slides = _without_padded_taps(kernel, slides)
     strides = [slide.stride for slide in slides]
     dilations = [slide.dilation for slide in slides]
@@ -51,7 +51,7 @@ def slid(x: Tensor, kernel: Tensor, slides: Sequence[Window], groups: int) -> Te
 def _without_padded_taps(
     kernel: Tensor, slides: Sequence[Window]
 ) -> tuple[Tensor, Sequence[Window]]:
-    """The taps that meet more than padding: of 3 x 3 on one element, as detectors have, one."""
+    """Remove the taps that read only padding: a 3 x 3 filter on one element keeps one tap."""
     taps = [slide.hits() for slide in slides]
     if [len(hits) for hits in taps] == [slide.taps for slide in slides]:
         return kernel, slides
@@ -61,7 +61,7 @@ def _without_padded_taps(
 
 
 def turned(filters: Value, groups: int) -> Tensor:
-    """Filters (c, f / groups, taps...) as (taps..., c / groups, f), taps in reverse order."""
+    """Reorder filters (c, f / groups, taps...) to (taps..., c / groups, f), with reversed taps."""
     channels, each, *taps = shape_of(filters)
     rank = len(taps)
     split = (groups, channels // groups, each, *taps)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of windows added up to the image that they were taken from."""
+"""Sum the columns of sliding windows into an image, the adjoint of extracting them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def folded(
     dilations: Sequence[int],
     pads: Sequence[tuple[int, int]],
 ) -> Tensor:
-    """(n, channels * taps, positions) as (n, channels, *sizes); what overlaps is added."""
+    """Fold (n, channels * taps, positions) into (n, channels, *sizes); overlaps are summed."""
     count = 1
     for size in taps:
         count *= size
@@ -54,7 +54,7 @@ def _placed(
     dilations: Sequence[int],
     pads: Sequence[tuple[int, int]],
 ) -> Tensor:
-    """One tap's elements where they belong in the image, zeros elsewhere."""
+    """Scatter the elements of one tap to their positions in the image; zeros elsewhere."""
     if any(stride > 1 for stride in strides):
         piece = O.dilate(piece, (1, 1, *strides))
     border = [(0, 0), (0, 0)]

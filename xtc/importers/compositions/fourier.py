@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fourier transforms, as products with matrices of sines and cosines."""
+"""Fourier transforms, as matmuls with matrices of sines and cosines."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ LONGEST = 8192  # points of a transform
 
 
 def transformed(x: Tensor, axis: int, length: int, *, inverse: bool, onesided: bool) -> Tensor:
-    """The transform along one axis; the last dimension holds real parts, or imaginary ones too.
+    """Fourier transform along one axis; the last dimension holds real or (real, imaginary) parts.
 
-    Formed in float64: what cancels would leave the rounding errors of the sums. Complex signals of
-    composite length are transformed by two factors of it, in their own type.
+    The computation is in float64, because cancellation would expose the rounding errors of the
+    sums. Complex signals of composite length use two factors of the length, in their own type.
     """
     last = x.type.rank - 1
     parts = x.type.sizes[last]
@@ -29,7 +29,7 @@ def transformed(x: Tensor, axis: int, length: int, *, inverse: bool, onesided: b
     border = [(0, 0)] * x.type.rank
     border[axis] = (0, wanted - x.type.sizes[axis])
     signal = as_tensor(padded(x, border, "constant", 0))
-    # (..., points, parts): one product with (points * parts, frequencies * parts).
+    # (..., points, parts): one matmul with (points * parts, frequencies * parts).
     moved = moved_axis(signal, axis, last - 1)
     lead = moved.type.sizes[:-2]
     if parts == 2 and not onesided and _divisor(length) > 1:
@@ -44,12 +44,12 @@ def transformed(x: Tensor, axis: int, length: int, *, inverse: bool, onesided: b
 
 
 def _divisor(length: int) -> int:
-    """The largest divisor not greater than the square root."""
+    """The largest divisor that does not exceed the square root."""
     return max(n for n in range(1, int(length**0.5) + 1) if length % n == 0)
 
 
 def _by_factors(x: Tensor, *, inverse: bool) -> Tensor:
-    """The transform of rows (count, points, 2), by Cooley and Tukey's two factors of the points.
+    """Transform rows (count, points, 2) by the Cooley-Tukey algorithm with two factors.
 
     J. W. Cooley, J. W. Tukey: An algorithm for the machine calculation of complex Fourier series.
     Mathematics of Computation 19 (1965).
@@ -75,9 +75,9 @@ def _by_factors(x: Tensor, *, inverse: bool) -> Tensor:
 
 
 def _by_pairs(x: tuple[Tensor, ...], sign: int) -> tuple[Tensor, Tensor]:
-    """The transform along the last dimension of real and imaginary parts.
+    """Transform the last dimension of real and imaginary parts.
 
-    Points equally far from both ends have the same cosines and opposite sines.
+    Points at equal distance from both ends have equal cosines and opposite sines.
     """
     length = x[0].type.sizes[-1]
     pairs = (length - 1) // 2
@@ -110,7 +110,7 @@ def _numpy(x: Tensor) -> np.dtype[np.generic]:
 
 
 def _matrix(length: int, parts: int, inverse: bool, onesided: bool) -> Array:
-    """(time, part) x (frequency, part): the real form of complex factors."""
+    """The matrix (time, part) x (frequency, part): the real form of the complex factors."""
     count = length // 2 + 1 if onesided else length
     sign = 2j if inverse else -2j
     turns = np.exp(sign * np.pi * np.outer(np.arange(length), np.arange(count)) / length)
@@ -121,7 +121,7 @@ def _matrix(length: int, parts: int, inverse: bool, onesided: bool) -> Array:
 
 
 def _inverse_half(length: int) -> Array:
-    """From the frequencies 0 to length // 2 of a real signal to the signal."""
+    """The matrix from frequencies 0 to length // 2 of a real signal to the signal."""
     count = length // 2 + 1
     angles = 2 * np.pi * np.outer(np.arange(count), np.arange(length)) / length
     weight = np.full(count, 2.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements moved, chosen, repeated."""
+"""Data movement: slices, padding, broadcasts, reordered dimensions."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from xtc.importers.values import Array, Value
 
 
 def same(x: Tensor) -> Tensor:
-    """The tensor itself, as the result of a node."""
+    """A copy of the tensor, as the result of a node."""
     return O.reshape(x, x.shape)
 
 
 def starts_of(sizes: Sequence[int]) -> list[int]:
-    """Where each of several parts begins."""
+    """The start offset of each part."""
     return list(itertools.accumulate(sizes[:-1], initial=0))
 
 
 def part(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
-    """The elements from `start` to `stop` along one axis."""
+    """Slice elements `start` to `stop` of one axis."""
     rank = x.type.rank
     starts: list[int | None] = [None] * rank
     stops: list[int | None] = [None] * rank
@@ -33,7 +33,7 @@ def part(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
 
 
 def taken(x: Tensor, chosen: Sequence[range]) -> Value:
-    """The elements at regular positions of each dimension, backwards where they descend."""
+    """Select regularly spaced elements of each dimension; a descending range reverses it."""
     if any(len(numbers) == 0 for numbers in chosen):
         return np.empty([len(numbers) for numbers in chosen], x.element.numpy)
     upward = [numbers if numbers.step > 0 else numbers[::-1] for numbers in chosen]
@@ -53,7 +53,7 @@ def expanded(x: Tensor, shape: Sequence[int]) -> Tensor:
 def padded(
     x: Tensor, border: Sequence[tuple[int, int]], mode: str, value: float | np.generic
 ) -> Value:
-    """`x` with a border, which is cut away where it is negative."""
+    """Pad `x`; a negative border crops it."""
     cut = [
         range(max(-before, 0), size - max(-after, 0))
         for size, (before, after) in zip(x.type.sizes, border, strict=True)
@@ -73,14 +73,14 @@ def padded(
 
 
 def moved_axis(x: Tensor, source: int, to: int) -> Tensor:
-    """`x` with one dimension in another position."""
+    """Move one dimension of `x` to another position."""
     axes = [d for d in range(x.type.rank) if d != source]
     axes.insert(to, source)
     return O.transpose(x, axes=tuple(axes)) if axes != sorted(axes) else x
 
 
 def stacked(xs: Sequence[Tensor], axis: int) -> Tensor:
-    """Tensors of one shape along a new dimension."""
+    """Stack tensors of equal shape along a new dimension."""
     shaped = [O.reshape(x, (*x.shape[:axis], 1, *x.shape[axis:])) for x in xs]
     return O.concat(*shaped, axis=axis) if len(shaped) > 1 else shaped[0]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Poolings of one, two and three dimensions."""
+"""Pooling in one, two and three dimensions."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Order = Literal["C", "F"]
 
 
 def framed(x: Tensor, slides: Sequence[Window], value: float) -> Tensor:
-    """(n, ..., c) with the border that the windows need."""
+    """Pad (n, ..., c) with the border that the windows need."""
     border = [(0, 0), *(slide.border for slide in slides), (0, 0)]
     return as_tensor(padded(x, border, "constant", value))
 
 
 def pooled(x: Tensor, slides: Sequence[Window], write: Pool) -> Tensor:
-    """(n, ..., c), framed, by pooling its last two dimensions, then what stands before them."""
+    """Pool padded (n, ..., c): the last two spatial dimensions first, then a leading third."""
     n, *sizes, channels = x.type.sizes
     if len(sizes) == 1:
         image = O.reshape(x, (n, 1, *sizes, channels))
@@ -53,7 +53,7 @@ def _pool2d(x: Tensor, rows: Window | None, columns: Window | None, write: Pool)
 def _tap(
     frame: Tensor, slides: Sequence[Window], tap: Sequence[int], sizes: Sequence[int], order: Order
 ) -> tuple[Tensor, Tensor]:
-    """What one tap of the windows sees at each position, and where that is in the image."""
+    """The elements that one tap reads at each window position, and their indices in the image."""
     starts = [0, 0, *(t * slide.dilation for t, slide in zip(tap, slides, strict=True))]
     stops = [*frame.type.sizes[:2]]
     stops += [
@@ -74,7 +74,7 @@ def _tap(
 
 
 def max_with_indices(x: Tensor, slides: Sequence[Window], order: Order = "C") -> list[Tensor]:
-    """Tap by tap: the largest element so far, and its position in the whole image."""
+    """Maximum over the taps, and the index of the maximum in the whole image."""
     lowest = -math.inf if x.element.is_float else x.element.limits[0]
     sizes = x.type.sizes
     border = [(0, 0), (0, 0), *(slide.border for slide in slides)]

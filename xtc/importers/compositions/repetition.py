@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops that carry several values: a scan whose state holds all of them as numbers of one type."""
+"""Loops that carry several values: a scan whose state concatenates them in one element type."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from xtc.importers.compositions.movement import constant, part
 from xtc.importers.values import Unsupported
 
 Step = Callable[[list[Tensor], list[Tensor]], tuple[list[Tensor], list[Tensor]]]
-_WORD = "int64"  # holds the bits of every element type
+_WORD = "int64"  # wide enough for the bits of every element type
 
 
 def repeated(
     step: Step, carried: Sequence[Tensor], rows: Sequence[Tensor]
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """What `step(carried, row of each)` carries in the end, and what it collects, stacked.
+    """The final carried values of `step(carried, row of each)` and the stacked collected values.
 
-    `step` writes one iteration: it returns what it carries on, of the same types, and what it
-    collects. Raises Unsupported if the types differ, and what `step` raises.
+    `step` builds one iteration: it returns the next carried values, of unchanged types, and the
+    collected values. Raises Unsupported if the types change, and propagates errors from `step`.
     """
     first = len(carried)
     types = [x.type for x in carried]
@@ -53,27 +53,27 @@ def repeated(
 
 @dataclass(frozen=True)
 class _Layout:
-    """Values one after the other in the last dimension of a tensor.
+    """Values concatenated in the last dimension of a tensor.
 
     Attributes:
-        types: of the values.
+        types: types of the values.
     """
 
     types: tuple[TensorType, ...]
 
     @property
     def element(self) -> str:
-        """The element type: that of all values, or a word for their bits."""
+        """The common element type of all values, or an integer type that holds their bits."""
         names = {type.element.name for type in self.types}
         return names.pop() if len(names) == 1 else _WORD
 
     def joined(self, values: Sequence[Tensor]) -> Tensor:
-        """The values as one tensor of rank 1."""
+        """Concatenate the values into one tensor of rank 1."""
         flat = [O.reshape(_as(value, self.element), (value.type.size,)) for value in values]
         return O.concat(*flat, axis=0) if len(flat) > 1 else flat[0]
 
     def parts(self, x: Tensor) -> list[Tensor]:
-        """The values in `x`, whose dimensions but the last they all have."""
+        """Split `x` into the values; they share all dimensions of `x` but the last."""
         found, start, axis = [], 0, x.type.rank - 1
         for type in self.types:
             piece = part(x, axis, start, start + type.size)
@@ -84,7 +84,7 @@ class _Layout:
 
 
 def _as(x: Tensor, dtype: str) -> Tensor:
-    """The elements of a word, or as a word: the bits of floats, the numbers of the others."""
+    """Convert to or from an integer word: floats keep their bits, other types their values."""
     if x.dtype == dtype:
         return x
     float_type = x.element if x.element.is_float else element_type(dtype)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images read between their elements, at positions that are computed when the graph runs."""
+"""Interpolated reads from images, at positions computed at run time."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from xtc.graph.tensor import Tensor
 from xtc.importers.compositions.movement import constant, part
 from xtc.importers.values import Unsupported
 
-CUBIC = -0.75  # the free number of cubic interpolation, as ONNX and PyTorch have it
+CUBIC = -0.75  # the free parameter of cubic interpolation, as in ONNX and PyTorch
 
 
 def grid_sampled(x: Tensor, grid: Tensor, mode: str, outside: str, corners: bool) -> Tensor:
-    """(n, c, ...) read at (n, ..., dimensions) between -1 and 1, the last dimension first.
+    """Sample (n, c, ...) at (n, ..., dimensions) in [-1, 1], the last dimension first.
 
-    `mode` is "linear", "nearest" or "cubic"; `outside` "zeros", "border", "reflection" or "edge",
-    where positions stay outside, unlike those of "border", and only what is read is inside;
-    `corners` says that -1 and 1 are the centres of the elements at the border.
+    `mode` is "linear", "nearest" or "cubic". `outside` is "zeros", "border", "reflection" or
+    "edge"; "border" clamps positions, "edge" clamps only the indices of the elements read.
+    `corners`: -1 and 1 are the centres of the border elements.
     """
     sizes = x.type.sizes[2:]
     count = len(sizes)
-    # The last coordinate is that of the first dimension.
+    # The last coordinate belongs to the first dimension.
     axes = [_coordinate(grid, count - 1 - d, sizes[d], corners) for d in range(count)]
     return sampled(x, axes, mode, outside, corners)
 
@@ -33,7 +33,7 @@ def grid_sampled(x: Tensor, grid: Tensor, mode: str, outside: str, corners: bool
 def sampled(
     x: Tensor, axes: Sequence[Tensor], mode: str, outside: str = "zeros", corners: bool = True
 ) -> Tensor:
-    """(n, c, ...) at positions in elements, (n, 1, ...) along each dimension."""
+    """Sample (n, c, ...) at positions in elements, (n, 1, ...) for each dimension."""
     sizes = x.type.sizes[2:]
     if mode == "nearest":
         axes = [O.round(axis) for axis in axes]
@@ -51,7 +51,7 @@ def sampled(
 
 
 def _coordinate(grid: Tensor, column: int, size: int, corners: bool) -> Tensor:
-    """Positions in pixels along one dimension, (n, 1, ...)."""
+    """Positions in elements along one dimension, (n, 1, ...)."""
     axis = grid.type.rank - 1
     n, *shape = grid.type.sizes[:-1]
     flat = O.reshape(part(grid, axis, column, column + 1), (n, 1, *shape))
@@ -62,14 +62,14 @@ def _coordinate(grid: Tensor, column: int, size: int, corners: bool) -> Tensor:
 
 
 def _limited(position: Tensor, size: int, outside: str, corners: bool) -> Tensor:
-    """Positions moved inside the image, where zeros are not what lies around it."""
+    """Clamp or reflect positions into the image, as `outside` demands."""
     if outside == "border":
         return O.minimum(O.maximum(position, 0.0), float(size - 1))
     return _reflected(position, size, corners) if outside == "reflection" else position
 
 
 def _taps(position: Tensor, mode: str) -> list[tuple[Tensor, Tensor | None]]:
-    """The neighbours along one dimension, as whole numbers of floats, with their weights."""
+    """The neighbours along one dimension, as whole numbers in floats, with their weights."""
     if mode == "nearest":
         return [(position, None)]
     low = O.floor(position)
@@ -94,7 +94,7 @@ def _far(x: Tensor) -> Tensor:
 
 
 def _read(x: Tensor, positions: Sequence[Tensor], outside: str, corners: bool) -> Tensor:
-    """The elements of every channel at whole positions, (n, c, ...)."""
+    """Read all channels at whole positions, (n, c, ...)."""
     n, channels, *sizes = x.type.sizes
     inside = None
     columns = []
@@ -120,7 +120,7 @@ def _read(x: Tensor, positions: Sequence[Tensor], outside: str, corners: bool) -
 
 
 def _reflected(position: Tensor, size: int, corners: bool) -> Tensor:
-    """Positions mirrored at the borders until they lie between them."""
+    """Reflect positions at the borders until they lie inside."""
     low, high = (0.0, size - 1.0) if corners else (-0.5, size - 0.5)
     span = high - low
     if span <= 0:

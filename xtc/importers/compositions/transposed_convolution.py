@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transposed convolutions of one, two and three dimensions, channels last."""
+"""Transposed convolutions in one, two and three dimensions, channels last."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from xtc.importers.values import Value, as_tensor, shape_of
 class Spread:
     """How a transposed convolution spreads the elements of one dimension.
 
-    Element i adds to the elements `i * stride + t * dilation` of the whole result, for each tap t.
+    Element i adds to the elements `i * stride + t * dilation` of the full result, for each tap t.
 
     Attributes:
-        size: of the dimension.
-        taps: of the filters.
-        skipped: elements of the whole result in front of the first that is kept.
-        output: elements that are kept; zeros where the whole result is shorter.
+        size: size of the dimension.
+        taps: taps of the filters.
+        skipped: elements of the full result before the first kept one.
+        output: kept elements; zeros beyond the end of the full result.
     """
 
     size: int
@@ -37,23 +37,23 @@ class Spread:
 
     @property
     def phase_taps(self) -> int:
-        """Taps that add to the same element of the result."""
+        """Number of taps that contribute to one element of the result."""
         return -(-self.taps // self.stride)
 
     @property
     def first(self) -> int:
-        """The first element whose phases are computed: result `first * stride` is the first one."""
+        """The first element whose phases are computed; they begin at result `first * stride`."""
         return self.skipped // self.stride
 
     def phases(self) -> Window:
-        """The window over the operand that computes `stride` neighbours of the result."""
+        """The window over the operand that computes `stride` adjacent elements of the result."""
         last = (self.skipped + self.output - 1) // self.stride
         taps, count = self.phase_taps, last + 1 - self.first
         before = taps - 1 - self.first
         return Window(self.size, taps, 1, 1, before, last + 1 - self.size, count)
 
     def over_zeros(self) -> Window:
-        """The window over the operand with zeros between its elements."""
+        """The window over the operand after zeros are inserted between its elements."""
         size = (self.size - 1) * self.stride + 1
         last = (self.taps - 1) * self.dilation
         before = last - self.skipped
@@ -62,11 +62,11 @@ class Spread:
 
 
 def spread(x: Tensor, filters: Value, spreads: Sequence[Spread], groups: int) -> Tensor:
-    """Filters (c, f / groups, taps...) spread by the elements of (n, ..., c).
+    """Transposed convolution of (n, ..., c) with filters (c, f / groups, taps...).
 
-    Of `taps` in each dimension only every `stride`-th adds to an element of the result. Neighbours
-    `stride` apart have the same ones, so that one convolution computes all of them, with the
-    filters of each phase as channels; these then become neighbours.
+    In each dimension only every `stride`-th tap contributes to an element of the result, and
+    elements `stride` apart use the same taps. One convolution therefore computes all elements, with
+    the phases as additional output channels; the phases are interleaved afterwards.
     """
     if _pays(shape_of(filters)[1], spreads, groups):
         result = slid(x, _by_phase(filters, spreads, groups), _phases(spreads), groups)
@@ -81,14 +81,14 @@ def _phases(spreads: Sequence[Spread]) -> list[Window]:
 
 
 def _pays(each: int, spreads: Sequence[Spread], groups: int) -> bool:
-    """Not where filters see one channel each, or are of three dimensions and groups."""
+    """Whether phases pay: not for depthwise filters, nor for grouped ones in three dimensions."""
     alone = groups == 1 or (each > 1 and len(spreads) < 3)
     plain = all(step.dilation == 1 for step in spreads)
     return alone and plain and any(step.stride > 1 for step in spreads)
 
 
 def _by_phase(filters: Value, spreads: Sequence[Spread], groups: int) -> Tensor:
-    """(c, e, taps...) as (phase taps..., c / groups, groups * strides... * e), taps reversed."""
+    """Reorder (c, e, taps...) to (phase taps..., c / groups, groups * strides... * e), reversed."""
     channels, each, *_ = shape_of(filters)
     more = [(0, step.phase_taps * step.stride - step.taps) for step in spreads]
     whole = O.pad(as_tensor(filters), ((0, 0), (0, 0), *more), value=0)
@@ -106,7 +106,7 @@ def _by_phase(filters: Value, spreads: Sequence[Spread], groups: int) -> Tensor:
 
 
 def _interleaved(result: Tensor, spreads: Sequence[Spread], groups: int) -> Tensor:
-    """(n, positions..., groups * strides... * e) with its phases beside each other, and cut."""
+    """Interleave the phases of (n, positions..., groups * strides... * e), and crop the result."""
     n, *positions, channels = result.type.sizes
     rank, strides = len(spreads), [step.stride for step in spreads]
     each = channels // groups // math.prod(strides)

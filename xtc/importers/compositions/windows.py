@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows over the middle dimensions of images, and the layouts that they need.
+"""Sliding windows over the spatial dimensions of images, and conversions of layouts.
 
-Operators of graphs work on images (n, h, w, c). One-dimensional signals are images of height 1.
+Graph operators expect images (n, h, w, c). A one-dimensional signal is an image of height 1.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class Window:
     """A window that slides along one dimension.
 
     Attributes:
-        size: of the dimension.
-        taps: of the window, `dilation` apart.
-        before: padding in front.
-        after: padding behind that the file asks for.
-        output: positions.
+        size: size of the dimension.
+        taps: taps of the window, `dilation` apart.
+        before: padding before the first element.
+        after: padding after the last element, as the file declares it.
+        output: number of positions.
     """
 
     size: int
@@ -38,29 +38,29 @@ class Window:
 
     @property
     def extent(self) -> int:
-        """From the first to the last tap."""
+        """Elements from the first to the last tap."""
         return (self.taps - 1) * self.dilation + 1
 
     @property
     def border(self) -> tuple[int, int]:
-        """Padding so that there are `output` positions and nothing is left over."""
+        """Padding before and after for exactly `output` positions; negative if elements remain."""
         needed = (self.output - 1) * self.stride + self.extent
         return self.before, needed - self.before - self.size
 
     def hits(self) -> range:
-        """The taps from the first to the last that meet an element at any position."""
+        """The taps from the first to the last that read an element at any position."""
         positions = np.arange(self.output)[:, None] * self.stride - self.before
         taps = positions + np.arange(self.taps) * self.dilation
         met = np.flatnonzero(np.any((taps >= 0) & (taps < self.size), axis=0))
         return range(met[0], met[-1] + 1) if met.size else range(self.taps)
 
     def of(self, taps: range) -> Window:
-        """The same positions with neighbouring taps only."""
+        """A window with the same positions and a contiguous subset of the taps."""
         before = self.before - taps.start * self.dilation
         return replace(self, taps=len(taps), before=before)
 
     def counts(self, *, padding: bool) -> Array:
-        """How many taps hit an element, or padding that the file asks for, at each position."""
+        """Number of taps at each position that read an element, or declared padding."""
         taps = np.arange(self.output)[:, None] * self.stride + np.arange(self.taps) * self.dilation
         low = 0 if padding else self.before
         high = self.before + self.size + (self.after if padding else 0)
@@ -71,7 +71,7 @@ class Window:
 def window_of(
     size: int, taps: int, stride: int, dilation: int, pads: tuple[int, int], how: str, ceil: bool
 ) -> Window:
-    """One window; `how` is ONNX's auto_pad, `ceil` lets the last position hang over the end."""
+    """Construct a window; `how` is ONNX's auto_pad, `ceil` lets the last position overhang."""
     extent = (taps - 1) * dilation + 1
     before, after = pads
     if how == "VALID":
@@ -92,19 +92,19 @@ def window_of(
 
 
 def channels_last(value: Value) -> Tensor:
-    """(n, c, ...) as (n, ..., c)."""
+    """Transpose (n, c, ...) to (n, ..., c)."""
     rank = value.ndim if isinstance(value, np.ndarray) else value.type.rank
     return transposed(value, (0, *range(2, rank), 1))
 
 
 def channels_first(x: Tensor) -> Tensor:
-    """(n, ..., c) as (n, c, ...)."""
+    """Transpose (n, ..., c) to (n, c, ...)."""
     rank = x.type.rank
     return O.transpose(x, axes=(0, rank - 1, *range(1, rank - 1)))
 
 
 def transposed(value: Value, axes: Sequence[int]) -> Tensor:
-    """Dimensions in another order; at import where the value is known."""
+    """Permute dimensions, at import if the value is known."""
     if isinstance(value, np.ndarray):
         return as_tensor(np.ascontiguousarray(np.transpose(value, axes)))
     return O.transpose(value, axes=tuple(axes))

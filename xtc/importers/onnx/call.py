@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One node of a model with its operands, as the functions of the table see it."""
+"""A node of a model and its operands, the argument of the functions in the table."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Call:
     """A node: operands by position, attributes by name.
 
     Attributes:
-        node: as the file has it.
-        inputs: the operands; None if an optional one is left out.
+        node: the node in the file.
+        inputs: the operands; None for an omitted optional one.
         attributes: by name, as Python values; tensors as arrays, graphs as they are.
-        version: of the operator's schema.
-        run: writes a subgraph on operands, and gives its outputs.
-        trial: opens what leaves no trace where it ends in an error.
+        version: version of the operator's schema.
+        run: expands a subgraph on operands and returns its outputs.
+        trial: a context that discards everything written in it if it ends in an error.
     """
 
     node: onnx.NodeProto
@@ -46,15 +46,15 @@ class Call:
     trial: Callable[[], AbstractContextManager[None]]
 
     def on(self, *inputs: Value | None, **attributes: Any) -> Call:
-        """The node on other operands, with some attributes replaced."""
+        """The node with other operands, and some attributes replaced."""
         return replace(self, inputs=inputs, attributes={**self.attributes, **attributes})
 
     def has(self, position: int) -> bool:
-        """Whether an operand is given."""
+        """Whether an operand is present."""
         return position < len(self.inputs) and self.inputs[position] is not None
 
     def value(self, position: int) -> Value:
-        """An operand, which must be there."""
+        """A required operand. Raises Unsupported if it is missing."""
         if not self.has(position):
             raise Unsupported(f"operand {position} is missing")
         return self.inputs[position]  # type: ignore[return-value]
@@ -68,11 +68,11 @@ class Call:
         return [self.tensor(position) for position in range(len(self.inputs))]
 
     def optional(self, position: int) -> Tensor | None:
-        """An operand as a tensor, or None if it is left out."""
+        """An operand as a tensor, or None if it is omitted."""
         return self.tensor(position) if self.has(position) else None
 
     def static(self, position: int) -> Array:
-        """The value of an operand that shapes or the choice of operators depend on."""
+        """The value of an operand that determines shapes or operators. Raises ValueNeeded."""
         value = self.value(position)
         if isinstance(value, Tensor):
             raise ValueNeeded(value, f"the value of operand {position} must be known at import")
@@ -83,7 +83,7 @@ class Call:
         return [int(number) for number in self.static(position).reshape(-1)]
 
     def shape(self, position: int = 0) -> tuple[int, ...]:
-        """The sizes of an operand."""
+        """The shape of an operand."""
         return shape_of(self.value(position))
 
     def rank(self, position: int = 0) -> int:
@@ -95,36 +95,36 @@ class Call:
         return dtype_of(self.value(position))
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """An attribute, or `default` where it is left out."""
+        """An attribute, or `default` if it is omitted."""
         return self.attributes.get(name, default)
 
     def required(self, name: str) -> Any:
-        """An attribute that must be there."""
+        """A required attribute. Raises Unsupported if it is missing."""
         if name not in self.attributes:
             raise Unsupported(f"attribute '{name}' is missing")
         return self.attributes[name]
 
     def choice(self, name: str, default: str, *choices: str) -> str:
-        """An attribute that is one of a few words."""
+        """An attribute with one of the given values. Raises Unsupported for others."""
         value = str(self.attribute(name, default))
         if value not in choices:
             raise Unsupported(f"{name}={value!r}")
         return value
 
     def axis(self, name: str = "axis", default: int | None = None, rank: int | None = None) -> int:
-        """An attribute that is a dimension of the first operand, counted from its start."""
+        """An attribute that is an axis of the first operand, made non-negative."""
         value = self.required(name) if default is None else self.attribute(name, default)
         return whole_axis(int(value), self.rank() if rank is None else rank)
 
     def axes_and_sizes(self, attribute: str, position: int) -> list[int] | None:
-        """Integers that older versions have as an attribute, newer ones as an operand."""
+        """Integers that older schemas hold in an attribute and newer ones in an operand."""
         if self.has(position):
             return self.ints(position)
         value = self.attribute(attribute)
         return None if value is None else [int(number) for number in value]
 
     def outputs(self) -> int:
-        """How many outputs the node has, those left out included."""
+        """Number of outputs of the node, including omitted ones."""
         return len(self.node.output)
 
     def wants(self, position: int) -> bool:
@@ -133,14 +133,14 @@ class Call:
 
 
 def whole_axis(axis: int, rank: int) -> int:
-    """An axis counted from the start. Raises Unsupported if there is none of the number."""
+    """The axis, made non-negative. Raises Unsupported if it is out of range."""
     if not -rank <= axis < rank:
         raise Unsupported(f"axis {axis} of an operand of rank {rank}")
     return axis % rank
 
 
 def number(value: Any, dtype: str) -> Array:
-    """A NumPy array of rank 0."""
+    """A NumPy array of rank 0 and the given element type."""
     from xtc.core.types import element_type
 
     return np.asarray(value).astype(element_type(dtype).numpy)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walks the nodes of a model whose sizes are all known and writes each into the open graph."""
+"""Converts the nodes of a model with known sizes, writing them into the open graph."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from xtc.importers.onnx.load import attributes_of
 from xtc.importers.onnx.table import TABLE, Entry, versions_of
 from xtc.importers.values import Array, Unsupported, Value, ValueNeeded, is_sequence
 
-MOST_NODES = 200_000  # of unrolled loops and all
-# What functions of the table meet in operands and attributes that ONNX's rules forbid.
+MOST_NODES = 200_000  # including those of unrolled loops
+# Raised by functions of the table for operands and attributes that violate ONNX's rules.
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 @dataclass
 class Problem:
-    """A node that was not read, and why."""
+    """A node that could not be imported, and the reason."""
 
     node: onnx.NodeProto
     number: int
@@ -41,14 +41,14 @@ class Problem:
 
 @dataclass
 class Converter:
-    """Writes a model's nodes into `builder`, and collects what it cannot write.
+    """Writes a model's nodes into `builder` and collects those that it cannot write.
 
     Attributes:
         builder: the open graph.
         opsets: versions of the model's operator sets, by domain.
-        file: the model's, for locations.
-        arrays: of constants that have no data in the model, by name.
-        problems: what went wrong, in the order of the nodes.
+        file: the model's file, for locations.
+        arrays: data of the constants that have none in the model, by name.
+        problems: nodes that could not be imported, in order.
     """
 
     builder: GraphBuilder
@@ -61,7 +61,7 @@ class Converter:
     _written: int = 0
 
     def graph(self, graph: onnx.GraphProto, known: Mapping[str, Value]) -> dict[str, Value]:
-        """All values of a graph by name, starting from those `known`."""
+        """All values of a graph by name, starting from `known`."""
         values: dict[str, Value] = {**known, **initializers(graph, self.arrays)}
         for number, node in enumerate(graph.node, start=1):
             self._number = number
@@ -71,10 +71,10 @@ class Converter:
     def subgraph(
         self, graph: onnx.GraphProto, operands: Sequence[Value], outer: Mapping[str, Value]
     ) -> list[Value]:
-        """The outputs of a subgraph on operands; it sees the values around it."""
+        """The outputs of a subgraph on operands; it can read the enclosing values."""
         inner = {info.name: value for info, value in zip(graph.input, operands, strict=False)}
         number, before = self._number, len(self.problems)
-        builder, self.builder = self.builder, open_graph()  # it may be a loop's
+        builder, self.builder = self.builder, open_graph()  # which may be that of a loop
         try:
             values = self.graph(graph, {**outer, **inner})
         finally:
@@ -87,7 +87,7 @@ class Converter:
 
     @contextmanager
     def trial(self) -> Iterator[None]:
-        """While open, an error leaves no trace of what was written, but is raised."""
+        """A context that discards what was written in it if an error occurs, and reraises it."""
         nodes, problems, names = len(self.builder.nodes), len(self.problems), set(self.names)
         try:
             yield
@@ -98,14 +98,14 @@ class Converter:
 
     def _node(self, node: onnx.NodeProto, values: dict[str, Value]) -> None:
         if any(name and name not in values for name in node.input):
-            return  # what computes it is among the problems
+            return  # the producer is among the problems
         start, before = len(self.builder.nodes), len(self.problems)
         number = self._number
         try:
             results = self._results(node, values)
         except ValueNeeded as error:
             del self.builder.nodes[start:]
-            # With the value there may be no problem within the node's subgraphs.
+            # Problems within the node's subgraphs may disappear once the value is known.
             self.problems[before:] = [Problem(node, number, str(error), error.tensor)]
             return
         except (Unsupported, UserError, *_UNFORESEEN) as error:
@@ -151,7 +151,7 @@ class Converter:
         arrays: Sequence[Array | None],
         entry: Entry | None,
     ) -> list[Value | None]:
-        """What a node of constants is: by ONNX's evaluator, or by the table where it has no way."""
+        """Fold a node of constants, by ONNX's evaluator or else by the table."""
         try:
             return list(fold(node, arrays, self.opsets))
         except Unsupported:
@@ -164,7 +164,7 @@ class Converter:
         return [computed.get(x, x) if isinstance(x, Tensor) else x for x in results]
 
     def _entry(self, node: onnx.NodeProto) -> tuple[Entry | None, int]:
-        # Of others' operators there is no schema: their set has the version.
+        # Other domains have no schemas: use the version of their operator set.
         version = schema_version(node, self.opsets) or self.opsets.get(domain_of(node), 1)
         return TABLE.get((domain_of(node), node.op_type, version)), version
 
@@ -188,7 +188,7 @@ def _why(error: Exception) -> str:
         return error.what
     if isinstance(error, Unsupported):
         return str(error)
-    return f"operands or attributes that do not fit ({type(error).__name__}: {error})"[:300]
+    return f"invalid operands or attributes ({type(error).__name__}: {error})"[:300]
 
 
 def _listed(results: Any) -> list[Value | None]:
@@ -198,7 +198,7 @@ def _listed(results: Any) -> list[Value | None]:
 
 
 def initializers(graph: onnx.GraphProto, arrays: Mapping[str, Array]) -> dict[str, Value]:
-    """The constants of a graph by name; `arrays` are those that have no data there."""
+    """The constants of a graph by name; `arrays` holds those without data in the graph."""
     if graph.sparse_initializer:
         raise Unsupported("sparse constants")
     return {
@@ -210,19 +210,19 @@ def initializers(graph: onnx.GraphProto, arrays: Mapping[str, Array]) -> dict[st
 def _array(entry: onnx.TensorProto) -> Array:
     try:
         array: Array = onnx.numpy_helper.to_array(entry)
-    except Exception as error:  # of many kinds, where sizes, type and data do not fit
+    except Exception as error:  # of many kinds, if sizes, type and data disagree
         why = f"{type(error).__name__}: {error}"[:200]
         raise Unsupported(f"the constant '{entry.name}', which cannot be read: {why}") from None
     return array
 
 
 def domain_of(node: onnx.NodeProto) -> str:
-    """The node's domain; "" for ONNX's own."""
+    """The node's domain; "" for the standard one."""
     return "" if node.domain == "ai.onnx" else node.domain
 
 
 def schema_version(node: onnx.NodeProto, opsets: Mapping[str, int]) -> int:
-    """The version of the schema that a node follows; 0 if ONNX has none."""
+    """The version of the schema of a node; 0 if ONNX has none."""
     domain = domain_of(node)
     try:
         schema = onnx.defs.get_schema(node.op_type, opsets.get(domain, 1), domain)
@@ -232,7 +232,7 @@ def schema_version(node: onnx.NodeProto, opsets: Mapping[str, int]) -> int:
 
 
 def unknown(node: onnx.NodeProto, opsets: Mapping[str, int]) -> str:
-    """Why a node has no line in the table."""
+    """Why a node is not in the table."""
     domain = domain_of(node)
     have = versions_of(domain, node.op_type)
     version = schema_version(node, opsets)

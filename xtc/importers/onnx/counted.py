@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a loop before it runs: its length, its counters, and what never changes."""
+"""Static analysis of loops: trip count, counters, and loop-invariant values."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from xtc.importers.onnx.call import Call
 from xtc.importers.onnx.sort_nodes import names_read
 from xtc.importers.values import Array, Unsupported, Value
 
-_MOST_ELEMENTS = 1024  # of what may be a counter
+_MOST_ELEMENTS = 1024  # of a counter
 
 
 @dataclass(frozen=True)
 class Counted:
-    """A loop of known length; values that it carries are known by position.
+    """A loop with a known trip count; `unchanged` and `counters` index the carried values.
 
     Attributes:
-        count: of its iterations.
-        unchanged: positions of what every iteration passes on as it is.
+        count: the trip count.
+        unchanged: positions of the loop-invariant values.
         counters: values before each iteration and after the last one, stacked.
     """
 
@@ -35,18 +35,18 @@ class Counted:
     counters: Mapping[int, Array]
 
     def varying(self, carried: int) -> list[int]:
-        """The positions of the values that are computed, out of all that are `carried`."""
+        """The positions of the other values among `carried` carried ones."""
         return [n for n in range(carried) if n not in self.unchanged and n not in self.counters]
 
 
 def counted(
     call: Call, carried: Sequence[Value], goes_on: Array, limit: int, *, ends: bool
 ) -> Counted | None:
-    """What is known of a Loop; None if its length is not.
+    """Analyse a Loop; None if its trip count is unknown.
 
-    `ends` says that the loop ends after `limit` iterations whatever its condition is. The condition
-    and the counters are computed by the nodes of the body that they depend on. Raises Unsupported
-    if the loop is longer.
+    `ends`: the loop ends after `limit` iterations whatever its condition is. The condition and the
+    counters are evaluated by the part of the body that they depend on. Raises Unsupported if the
+    loop is longer.
     """
     body = _Body(call.required("body"))
     fixed = frozenset(n for n in range(len(carried)) if body.passes_on(2 + n, 1 + n))
@@ -67,7 +67,7 @@ def counted(
 
 
 def written(call: Call, body: onnx.GraphProto, operands: Sequence[Value]) -> list[Value] | None:
-    """The results of an iteration; what it writes is dropped. None if it cannot be written."""
+    """The results of one iteration, whose nodes are discarded; None if it cannot be written."""
     found: list[Value] = []
 
     def write() -> list[Tensor]:
@@ -86,7 +86,7 @@ def _is_small(value: Value) -> bool:
 def _drop_dependent(
     body: _Body, numbers: set[int], carried: Sequence[Value], fixed: Collection[int]
 ) -> None:
-    """Take out what depends on values that are not known."""
+    """Remove candidate counters that depend on unknown values."""
     while True:
         known = {n for n in fixed if not isinstance(carried[n], Tensor)} | numbers
         foreign = {body.graph.input[2 + n].name for n in range(len(carried)) if n not in known}
@@ -107,7 +107,7 @@ def _counts(
     *,
     ends: bool,
 ) -> Counted | None:
-    """Run what computes the condition and the counters until the loop ends."""
+    """Evaluate the condition and the counters until the loop ends."""
     now = list(carried)
     rows: dict[int, list[Array]] = {n: [np.asarray(now[n])] for n in numbers}
     count = 0
@@ -129,7 +129,7 @@ def _counts(
 
 @dataclass(frozen=True)
 class _Body:
-    """The body of a loop, and which of its values depend on which."""
+    """The body of a loop, with the dependences between its values."""
 
     graph: onnx.GraphProto
 
@@ -138,14 +138,14 @@ class _Body:
         return {name: node for node in self.graph.node for name in node.output if name}
 
     def passes_on(self, operand: int, result: int) -> bool:
-        """Whether a result is an operand as it is."""
+        """Whether a result is an operand, unchanged."""
         producers, name = self._producers, self.graph.output[result].name
         while name in producers and producers[name].op_type == "Identity":
             name = producers[name].input[0]
         return bool(name == self.graph.input[operand].name)
 
     def needs(self, results: Iterable[int]) -> set[str]:
-        """The names that results depend on, their own included."""
+        """The names that results depend on, including their own."""
         producers = self._producers
         waiting = [self.graph.output[n].name for n in results]
         found: set[str] = set()
@@ -157,7 +157,7 @@ class _Body:
         return found
 
     def part(self, results: Sequence[int]) -> onnx.GraphProto:
-        """The body with some results only, and the nodes that these need."""
+        """The body restricted to some results and the nodes that they depend on."""
         needed = self.needs(results)
         graph = onnx.GraphProto(name=self.graph.name)
         graph.input.extend(self.graph.input)

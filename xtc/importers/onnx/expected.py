@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model means to others: ONNX Runtime, or ONNX's own reference evaluator."""
+"""Reference results of a model, by ONNX Runtime or ONNX's reference evaluator."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from onnx.reference import ReferenceEvaluator
 from xtc.core.errors import UserError
 from xtc.importers.values import Array
 
-_ERRORS_ONLY = 3  # ONNX Runtime's severity; it writes its warnings to the terminal
+_ERRORS_ONLY = 3  # ONNX Runtime's severity level; it prints warnings to the terminal
 
 
 def expected(model: onnx.ModelProto, arrays: Mapping[str, Array]) -> tuple[list[Array], str]:
-    """The outputs on inputs by name, and the name of what computed them.
+    """The outputs for inputs by name, and the name of the engine that computed them.
 
-    Raises UserError if that refuses the model or the inputs.
+    Raises UserError if the engine rejects the model or the inputs.
     """
     constants = {entry.name for entry in model.graph.initializer}
     given = {

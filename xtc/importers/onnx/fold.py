@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes whose operands are all known are computed at import, by ONNX's reference evaluator."""
+"""Constant folding of nodes, by ONNX's reference evaluator."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from xtc.graph.node import Node
 from xtc.graph.tensor import Tensor
 from xtc.importers.values import Array, Unsupported
 
-LARGEST = 1 << 28  # bytes that a folded value may have
+LARGEST = 1 << 28  # bytes of a folded value
 _NEVER = ("If", "Loop", "Scan", "SequenceMap")
 _RANDOM = ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli")
 
 
 def foldable(node: onnx.NodeProto) -> bool:
-    """Whether a node's results are decided by its operands, and written by no subgraph."""
+    """Whether a node's results depend on its operands only, without subgraphs."""
     return node.op_type not in (*_NEVER, *_RANDOM, "Multinomial")
 
 
 def fold(
     node: onnx.NodeProto, inputs: Sequence[Array | None], opsets: Mapping[str, int]
 ) -> list[Array | None]:
-    """The outputs of a node. Raises Unsupported if the evaluator does not compute arrays."""
+    """The outputs of a node. Raises Unsupported if the evaluator fails or returns no arrays."""
     names = [name for name in node.input if name]
     given = [value for value in inputs if value is not None]
     evaluator = _evaluator(node, names, opsets)
@@ -36,7 +36,7 @@ def fold(
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             results: list[Any] = evaluator.run(None, dict(zip(names, given, strict=True)))
-    except Exception as error:  # whatever an evaluator of hostile attributes may raise
+    except Exception as error:  # an evaluator may raise anything for invalid attributes
         raise Unsupported(f"{type(error).__name__}: {error}"[:200]) from None
     found = iter(results)
     return [_array(next(found)) if name else None for name in node.output]
@@ -68,7 +68,7 @@ def _array(value: Any) -> Array:
 
 
 def evaluated(nodes: Sequence[Node]) -> dict[Tensor, Array]:
-    """What operators on constants compute, in NumPy. Raises Unsupported if that is large."""
+    """Evaluate operators on constants in NumPy. Raises Unsupported if a result is too large."""
     values: dict[Tensor, Array] = {}
     for node in nodes:
         operands = [values.get(x, x.const) for x in node.inputs]

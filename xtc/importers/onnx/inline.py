@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions in a model's nodes: its own, and the bodies that ONNX's schemas give to operators."""
+"""Inlines functions: those of the model, and the function bodies of ONNX's schemas."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from xtc.importers.onnx.load import opsets
 from xtc.importers.onnx.sort_nodes import subgraphs
 from xtc.importers.onnx.table import TABLE
 
-_MOST_ROUNDS = 8  # functions of functions
+_MOST_ROUNDS = 8  # functions that call functions
 
 
 def inlined(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> onnx.GraphProto:
-    """The model's graph, with nodes missing from the table expanded by their schema.
+    """The model's graph, with nodes that are not in the table expanded by their schema's body.
 
-    `shapes` are the sizes of the inputs, by name. What has no such body stays.
+    `shapes` gives the shapes of the inputs, by name. Nodes without such a body remain.
     """
     if not model.functions and not list(_missing(model, model.graph)):
         return model.graph
@@ -42,7 +42,7 @@ def inlined(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> onnx
                 and sorted(set(_missing(current, current.graph))) == missing
             ):
                 break
-    except Exception as error:  # the inliner's own errors are of many kinds
+    except Exception as error:  # the inliner raises errors of many kinds
         raise UserError(
             "the model's functions cannot be inlined", notes=[str(error)[:300]]
         ) from None
@@ -50,7 +50,7 @@ def inlined(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> onnx
 
 
 def _typed(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> onnx.ModelProto:
-    """The model with its inputs' sizes set and all others inferred from them."""
+    """The model with its inputs' sizes set and all other shapes inferred."""
     del model.graph.value_info[:]
     for info in model.graph.input:
         if info.name in shapes:
@@ -59,14 +59,14 @@ def _typed(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> onnx.
                 info.type.tensor_type.shape.dim.add().dim_value = size
     try:
         return onnx.shape_inference.infer_shapes(model, data_prop=True)
-    except Exception:  # bodies that need types are then left alone, and named as unsupported
+    except Exception:  # bodies that need types then stay, and are reported as unsupported
         return model
 
 
 def _complete(
     model: onnx.ModelProto, graph: onnx.GraphProto, operators: Container[tuple[str, str]]
 ) -> None:
-    """Write out the attributes that have a default: bodies refer to them."""
+    """Add attributes with default values explicitly, since bodies refer to them."""
     versions = opsets(model)
     for node in graph.node:
         if (domain_of(node), node.op_type) in operators:
@@ -83,7 +83,7 @@ def _complete(
 
 
 def _missing(model: onnx.ModelProto, graph: onnx.GraphProto) -> Iterator[tuple[str, str]]:
-    """Operators that the table lacks and ONNX has a body of."""
+    """Operators that the table lacks and for which ONNX has a function body."""
     versions = opsets(model)
     for node in graph.node:
         version = schema_version(node, versions)

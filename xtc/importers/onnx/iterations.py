@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Iterations as one loop of the IR, or written out: what Loop and Scan share."""
+"""Iterations as one loop of the IR, or unrolled; shared by Loop and Scan."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from xtc.importers.compositions.repetition import Step, repeated
 from xtc.importers.onnx.call import Call
 from xtc.importers.values import Array, Unsupported, Value, as_tensor
 
-LONGEST = 4096  # iterations of an unrolled loop
-MOST_UNROLLED = 8  # of one that can be a loop in the IR
+LONGEST = 4096  # trip count of an unrolled loop
+MOST_UNROLLED = 8  # trip count up to which loops are unrolled even if the IR could hold them
 
 
 def attempted(
     call: Call, step: Step, carried: Sequence[Value], rows: Sequence[Value]
 ) -> list[Value] | None:
-    """What a loop in the IR carries in the end, then what it collects; None if it cannot be."""
+    """The carried and collected values of a loop in the IR; None if it cannot be written."""
     try:
         with call.trial():
             found = repeated(step, [as_tensor(x) for x in carried], [as_tensor(x) for x in rows])
     except (Unsupported, UserError):
-        return None  # written out, its numbers are known
+        return None  # unrolled, its counters are known
     return [*found[0], *found[1]]
 
 
 def stack_of(column: Sequence[Value], axis: int) -> Value:
-    """What the iterations collected, stacked; an array where all of it is known."""
+    """The collected values, stacked; an array if all are known."""
     if not column:
         raise Unsupported("results of no iteration")
     arrays = [value for value in column if isinstance(value, np.ndarray)]

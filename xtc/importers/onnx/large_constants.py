@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data of large constants apart from their model: what copies the model need not copy it."""
+"""Keeps the data of large constants outside the model, so that copies of the model stay small."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _TYPES = {
     onnx.TensorProto.INT32: 4,
     onnx.TensorProto.INT64: 8,
 }
-"""Bytes of an element, for types of which large constants usually are."""
+"""Bytes of an element, for the usual types of large constants."""
 
 
 def without_data(model: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, Array]]:
-    """A copy whose large constants have types and no data, and their arrays by name.
+    """A copy whose large constants have types but no data, and their arrays by name.
 
-    A constant whose data does not fit its type stays as it is, for a check to find.
+    A constant whose data does not match its type is left for the checker to report.
     """
     light = onnx.ModelProto()
     _copy_fields(model, light, "graph")
@@ -45,7 +45,7 @@ def without_data(model: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, Arr
 
 
 def with_data(light: onnx.ModelProto, arrays: Mapping[str, Array]) -> onnx.ModelProto:
-    """The whole model again."""
+    """The model with all data restored."""
     model = onnx.ModelProto()
     model.CopyFrom(light)
     for entry in model.graph.initializer:
@@ -55,7 +55,7 @@ def with_data(light: onnx.ModelProto, arrays: Mapping[str, Array]) -> onnx.Model
 
 
 def with_inputs(light: onnx.ModelProto, arrays: Mapping[str, Array]) -> onnx.ModelProto:
-    """The model with inputs in place of constants without data: valid where the whole model is."""
+    """The model with inputs in place of constants without data; valid if the original is."""
     model = onnx.ModelProto()
     _copy_fields(light, model, "graph")
     model.graph.SetInParent()
@@ -71,7 +71,7 @@ def with_inputs(light: onnx.ModelProto, arrays: Mapping[str, Array]) -> onnx.Mod
 
 
 def is_taken(entry: onnx.TensorProto, arrays: Mapping[str, Array]) -> bool:
-    """Whether the data of a constant is among the arrays."""
+    """Whether the arrays hold the data of a constant."""
     return entry.name in arrays and not entry.HasField("raw_data")
 
 
@@ -88,19 +88,19 @@ def _copy_fields(source: Any, target: Any, left_out: str) -> None:
 
 
 def is_repeated(field: Any) -> bool:
-    """Whether a field of a message has several values; protobuf has said so in two ways."""
+    """Whether a message field is repeated; protobuf versions report this in two ways."""
     found = getattr(field, "is_repeated", None)
     return bool(field.label == field.LABEL_REPEATED if found is None else found)
 
 
 def _is_large(entry: onnx.TensorProto) -> bool:
-    """Whether a constant is large, and nothing but as many bytes as its type asks for."""
+    """Whether a constant is large and has exactly the bytes that its type requires."""
     nbytes = math.prod(entry.dims) * _TYPES.get(entry.data_type, 0)
     if nbytes < _LARGE_BYTES or not entry.name or any(size < 0 for size in entry.dims):
         return False
-    # Reading the data itself would copy it.
+    # Reading the data would copy it.
     rest = _head(entry)
-    length = -(-nbytes.bit_length() // 7)  # bytes of a length: seven bits in each
+    length = -(-nbytes.bit_length() // 7)  # bytes of the length field, seven bits each
     return (
         bool(entry.HasField("raw_data"))
         and entry.ByteSize() == rest.ByteSize() + 1 + length + nbytes
@@ -108,7 +108,7 @@ def _is_large(entry: onnx.TensorProto) -> bool:
 
 
 def _head(entry: onnx.TensorProto) -> onnx.TensorProto:
-    """The name and the type of a constant."""
+    """A constant without its data."""
     head = onnx.TensorProto(name=entry.name, data_type=entry.data_type, dims=entry.dims)
     if entry.HasField("doc_string"):
         head.doc_string = entry.doc_string

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and checks a model; whatever a file holds, the end is a model or a UserError."""
+"""Reads and checks a model; a malformed file raises UserError."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _DOMAINS = ("", "ai.onnx")
 
 
 def load_model(source: Any) -> tuple[onnx.ModelProto, dict[str, Array], str | None]:
-    """The checked model, arrays of constants that have no data in it, and its file, if any.
+    """The checked model, the arrays of its constants without data, and its file, if any.
 
-    Nodes that stand before what they read, as converters leave them, are put behind it. What other
-    readers take as well is made valid: "ai.onnx" as the name of the standard operator set, and
-    constants that are not inputs in files of the first versions.
+    Nodes are sorted topologically if the file's order is not. Two common deviations are repaired:
+    "ai.onnx" as the name of the standard operator set, and constants that are not inputs in files
+    of the first versions.
 
-    Data of constants beside the file is read too; it must lie in the file's folder.
+    External data of constants is read too; it must lie in the folder of the model's file.
 
-    Raises UserError for other files.
+    Raises UserError for invalid files.
     """
     if not isinstance(source, onnx.ModelProto | str | Path):
         raise UserError(f"xtc.from_onnx takes a path or a model, not {type(source).__name__}")
@@ -50,13 +50,13 @@ def _make_valid(model: onnx.ModelProto) -> None:
             output.type.tensor_type.shape.SetInParent()  # required by the checker, unused otherwise
     inputs = {value.name for value in model.graph.input}
     if model.ir_version == 3 and any(x.name not in inputs for x in model.graph.initializer):
-        model.ir_version = 4  # the first that lets them be
+        model.ir_version = 4  # the first version that permits them
     if any(entry.domain == "ai.onnx" for entry in model.opset_import):
         _rename_domain(model)
 
 
 def _rename_domain(model: onnx.ModelProto) -> None:
-    """ "ai.onnx" is the standard operator set's long name; the checker knows the empty one only."""
+    """Rename "ai.onnx", the long name of the standard domain, to "", which the checker expects."""
     named = {entry.domain for entry in model.opset_import}
     for entry in list(model.opset_import):
         if entry.domain == "ai.onnx" and "" in named:
@@ -76,7 +76,7 @@ def _read(path: Path) -> onnx.ModelProto:
         raise UserError(f"there is no file {path}")
     try:
         return onnx.load(str(path))
-    except Exception as error:  # onnx and protobuf raise what they please on damaged files
+    except Exception as error:  # onnx and protobuf raise arbitrary errors for damaged files
         raise UserError(
             f"{path} cannot be read as an ONNX model",
             notes=[_first_line(error)],
@@ -93,17 +93,17 @@ def _external_hint(error: Exception) -> list[str]:
 
 @contextmanager
 def _refused(file: str | None) -> Iterator[None]:
-    """What a check raises becomes a UserError."""
+    """Convert errors of a check to UserError."""
     try:
         yield
     except Exception as error:
         raise UserError(
-            "the model does not hold to ONNX's rules", where=file, notes=[_first_line(error)]
+            "the model violates ONNX's rules", where=file, notes=[_first_line(error)]
         ) from None
 
 
 def _check_texts(message: Any) -> None:
-    """Raise ValueError if a text is not UTF-8: protobuf returns it as bytes."""
+    """Raise ValueError if a string is not UTF-8; protobuf returns it as bytes."""
     for field, value in message.ListFields():
         if field.type == field.TYPE_MESSAGE:
             for item in value if is_repeated(field) else [value]:
@@ -120,7 +120,7 @@ def _first_line(error: Exception) -> str:
 
 
 def opsets(model: onnx.ModelProto) -> dict[str, int]:
-    """The version of each operator set that the model uses, by domain."""
+    """The versions of the operator sets that the model uses, by domain."""
     return {
         "" if entry.domain in _DOMAINS else entry.domain: entry.version
         for entry in model.opset_import
@@ -128,7 +128,7 @@ def opsets(model: onnx.ModelProto) -> dict[str, int]:
 
 
 def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:
-    """Attributes as Python values: tensors as arrays, bytes as text. Raises UserError."""
+    """Attributes as Python values: tensors as arrays, bytes as strings. Raises UserError."""
     return {attribute.name: _attribute(attribute) for attribute in node.attribute}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model from a file: a graph as soon as its sizes are known."""
+"""A model from an ONNX file, which becomes a graph once all sizes are known."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ from xtc.importers.onnx.types import narrow_name
 from xtc.importers.values import Array, Narrow, Unsupported, Value, as_tensor
 
 Key = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, bytes, tuple[int, ...]], ...]]
-MOST_VALUES = 4096  # elements of an input whose value sizes may depend on
-MOST_MET = 256  # sizes of calls that a model remembers
+MOST_VALUES = 4096  # of an input whose values may determine sizes
+MOST_MET = 256  # signatures of calls that a model remembers
 
 
 @dataclass(eq=False)
 class OnnxModel:
     """A model read from ONNX.
 
-    `bind` gives the graph for given sizes; `graph` is it where all sizes are known. A model is
-    compiled as it stands: `xtc.compile(model)` compiles for the sizes that calls bring.
+    `bind` returns the graph for given sizes; `graph` is the graph if all sizes are known.
+    `xtc.compile(model)` accepts the model itself, and compiles it for the sizes of each call.
 
     Attributes:
-        name: of the compiled function.
-        inputs: in the order of the file, constants left out.
+        name: name of the compiled function.
+        inputs: inputs that are not constants, in the order of the file.
         outputs: names in the order of the file.
         dims: sizes given when the model was read.
-        states: inputs that live in the module between calls, each with the output that it is next.
+        states: inputs that the module keeps between calls, each with the output of its next value.
     """
 
     name: str
@@ -75,7 +75,7 @@ class OnnxModel:
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """Names of the dimensions that are free, in the order of the inputs."""
+        """Names of the free dimensions, in the order of the inputs."""
         return self._free.symbols
 
     @cached_property
@@ -85,7 +85,7 @@ class OnnxModel:
 
     @property
     def graph(self) -> Graph:
-        """The graph, where no size is free. Raises UserError otherwise."""
+        """The graph, if all sizes are known. Raises UserError otherwise."""
         return self.bind()
 
     def bind(
@@ -95,9 +95,9 @@ class OnnxModel:
 
         Args:
             dims: sizes by name.
-            values: arrays of inputs that shapes depend on; the graph has them as constants.
+            values: arrays of inputs that determine shapes; they become constants of the graph.
 
-        Raises UserError for missing or unknown names, and with all nodes that are not supported.
+        Raises UserError for missing and unknown names, and for unsupported nodes, listing them all.
         """
         if self._latest is not None and self._latest[0] is dims and self._latest[1] is values:
             return self._latest[2]
@@ -132,11 +132,11 @@ class OnnxModel:
         }
 
     def expected(self, arrays: Mapping[str, Any]) -> tuple[dict[str, Array], str]:
-        """What the file says of inputs by name: outputs by name, and what computed them.
+        """Reference outputs by name for inputs by name, and the name of the engine.
 
-        ONNX Runtime computes them where it is installed, ONNX's reference evaluator otherwise.
+        The engine is ONNX Runtime if it is installed, ONNX's reference evaluator otherwise.
 
-        Raises UserError if that refuses the model or the arrays.
+        Raises UserError if the engine rejects the model or the arrays.
         """
         given = {name: np.asarray(value) for name, value in arrays.items()}
         results, who = expected(with_data(self._proto, self._arrays), given)
@@ -156,7 +156,7 @@ class OnnxModel:
             else:
                 name = plain_name(given.name, converter.names)
                 converter.names.add(name)
-                # Declared outside of the graph's own list: a model need not use all of its inputs.
+                # Not declared in the graph, because a model may have unused inputs.
                 held = carrier(given.dtype) if is_narrow(given.dtype) else given.dtype
                 tensor = undeclared(converter.builder, tuple(shape), held, name)
                 if given in states:
@@ -204,7 +204,7 @@ class OnnxModel:
         results = []
         for name in names:
             if name not in found:
-                raise UserError(f"output '{name}' is computed by no node", where=self._file)
+                raise UserError(f"no node computes output '{name}'", where=self._file)
             try:
                 value = narrowed(found[name])
                 results.append(value.bits if isinstance(value, Narrow) else as_tensor(value))
@@ -213,7 +213,7 @@ class OnnxModel:
         return results
 
     def sizes_of(self, arrays: Mapping[str, Array]) -> tuple[dict[str, int], dict[str, Array]]:
-        """The free sizes that arrays by input name fix, and the inputs that shapes depend on."""
+        """The free sizes, from arrays by input name, and the inputs that determine shapes."""
         sizes = self._free.of_arrays(arrays)
         values = {name: arrays[name] for name in self._values}
         while _key(sizes, values) not in self._met:
@@ -229,17 +229,17 @@ class OnnxModel:
         return sizes, values
 
     def _remember(self, key: Key) -> None:
-        """Keep that a graph can be made for a call, so that the next one like it makes none."""
+        """Remember that a call's graph can be built, so that similar calls do not build it."""
         self._met[key] = None
         while len(self._met) > MOST_MET:
             del self._met[next(iter(self._met))]
 
     def carried(self, array: Array) -> Array:
-        """An argument as the graph takes it: elements of few bits in integers that carry them."""
+        """An argument in the graph's element type: narrow elements in their carrier integers."""
         return carried(array)
 
     def results(self, arrays: Any) -> Any:
-        """What a graph gives, in the types that the file declares."""
+        """The results of a graph, in the types that the file declares."""
         listed = arrays if isinstance(arrays, tuple) else (arrays,)
         pairs = zip(listed, self._declared, strict=True)
         found = tuple(shown(array, kind) if kind else array for array, kind in pairs)
@@ -247,12 +247,12 @@ class OnnxModel:
 
     @cached_property
     def _declared(self) -> list[str]:
-        """For each output the type of its elements where they have few bits, "" otherwise."""
+        """For each output the name of its narrow element type, or ""."""
         types = {info.name: info.type.tensor_type.elem_type for info in self._proto.graph.output}
         return [narrow_name(types[name]) for name in self.outputs]
 
     def input_names(self, graph: Graph) -> dict[str, str]:
-        """The model's names of a graph's inputs, by the graph's own."""
+        """The model's input names, by the graph's input names."""
         taken: set[str] = set()
         names = {}
         for given in self.inputs:
@@ -275,19 +275,19 @@ def _key(sizes: Mapping[str, int], values: Mapping[str, Array]) -> Key:
 class UnsupportedModel(UserError):  # noqa: N818  what the user has, not what went wrong
     """Nodes of a model are not supported.
 
-    `needs` names the inputs whose values would let the nodes be imported that need values.
+    `needs` names the inputs whose values would make the nodes supported that need a value.
     """
 
     needs: tuple[str, ...] = ()
 
 
 def _inputs_behind(problems: list[Problem], known: Mapping[str, Value]) -> tuple[str, ...]:
-    """Inputs, small ones, that the needed values are computed from; none where others are too."""
+    """The small inputs that the needed values depend on; none if they depend on others as well."""
     names = {value: name for name, value in known.items() if isinstance(value, Tensor)}
     found: dict[str, None] = {}
     for problem in problems:
         if problem.needs is None:
-            continue  # it may be for want of what another node needs
+            continue  # it may fail only because of another node's missing value
         for leaf in _leaves_of(problem.needs):
             if leaf not in names or not _small(leaf):
                 return ()
@@ -296,14 +296,14 @@ def _inputs_behind(problems: list[Problem], known: Mapping[str, Value]) -> tuple
 
 
 def _small(tensor: Tensor) -> bool:
-    """Whether a tensor can hold sizes, positions or flags: few numbers, no picture."""
+    """Whether a tensor may hold sizes, positions or flags: few elements, not an image."""
     return tensor.type.size <= MOST_VALUES and not (
         tensor.element.is_float and tensor.type.rank > 1
     )
 
 
 def _leaves_of(tensor: Tensor) -> set[Tensor]:
-    """The inputs that a tensor is computed from."""
+    """The inputs that a tensor depends on."""
     leaves, open_, seen = set(), [tensor], set()
     while open_:
         current = open_.pop()
@@ -326,14 +326,14 @@ def model_of(
     states: Mapping[str, str],
     device: object = None,
 ) -> OnnxModel:
-    """The model that a checked file holds; inputs among `values` become constants.
+    """The model in a checked file; inputs in `values` become constants.
 
-    `arrays` are constants that have no data in `proto`.
-    `states` has inputs that become states, and the outputs that they are next.
+    `arrays` holds the data of constants that have none in `proto`.
+    `states` maps inputs that become states to the outputs of their next values.
 
     Raises UserError if an input is not a tensor.
     """
-    placement(device)  # for its error, now
+    placement(device)  # raises an error for an invalid device early
     graph = proto.graph
     for name, value in values.items():
         graph.initializer.append(_constant(graph, name, value, file))
@@ -357,7 +357,7 @@ def _states(
     outputs: Sequence[str],
     file: str | None,
 ) -> tuple[tuple[ModelInput, str], ...]:
-    """Inputs with the outputs that they are next. Raises UserError for unknown names."""
+    """States with the outputs of their next values. Raises UserError for unknown names."""
     by_name = {given.name: given for given in inputs}
     for name, result in states.items():
         for kind, wanted, known in (("input", name, by_name), ("output", result, outputs)):
@@ -371,7 +371,7 @@ def _states(
 
 
 def _constant(graph: onnx.GraphProto, name: str, value: Any, file: str | None) -> onnx.TensorProto:
-    """An input's value as a constant of the file. Raises UserError if it does not fit."""
+    """An input's value as a constant of the model. Raises UserError if it does not fit."""
     found = [info for info in graph.input if info.name == name]
     if not found:
         raise UserError(
@@ -415,5 +415,5 @@ def _input(info: onnx.ValueInfoProto, file: str | None) -> ModelInput:
 def _size(dim: onnx.TensorShapeProto.Dimension, position: int, name: str) -> Size:
     if dim.HasField("dim_value"):
         return int(dim.dim_value) if dim.dim_value >= 0 else f"{name}_{position}"
-    # Texts such as "?" or "2 * n" are not names and do not identify equal sizes.
+    # Strings such as "?" or "2 * n" are not names and do not identify equal sizes.
     return dim.dim_param if dim.dim_param.isidentifier() else f"{name}_{position}"

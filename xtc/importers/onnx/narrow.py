@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements of few bits, which graphs do not have: carried as integers, a byte each.
+"""Narrow element types, which graphs lack: carried in integers, one byte per element.
 
-Integers of 4 and 2 bits are carried as their values, floats of 8 and 4 bits as their bits. Callers
-pass and get arrays of the package ml_dtypes, which hold an element in a byte as well. The formats
-of 8 bits are those of ONNX's page "Float stored in 8 bits"; float4_e2m1fn is that of the OCP
-Microscaling Formats 1.0.
+Integers of 4 and 2 bits are carried as values, floats of 8 and 4 bits as bit patterns. Callers
+pass and receive ml_dtypes arrays, which also use one byte per element. The 8-bit formats are
+those of ONNX's page "Float stored in 8 bits"; float4_e2m1fn is that of the OCP Microscaling
+Formats 1.0.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _F32_MANTISSA, _F32_BIAS = 23, 127
 
 @dataclass(frozen=True)
 class FloatFormat:
-    """A float of few bits.
+    """A narrow floating-point format.
 
     Attributes:
-        mantissa: bits of it.
-        bias: of the exponent.
-        sign: the bit of the sign.
-        largest: bits of the largest finite number.
-        infinity: bits of what is larger where numbers do not saturate.
-        missing: bits of NaN.
-        has_zero: whether there is a negative zero.
+        mantissa: number of mantissa bits.
+        bias: exponent bias.
+        sign: the sign bit.
+        largest: encoding of the largest finite number.
+        infinity: encoding of larger numbers if they do not saturate.
+        missing: encoding of NaN.
+        has_zero: whether negative zero exists.
     """
 
     mantissa: int
@@ -67,12 +67,12 @@ LIMITS = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}
 
 
 def is_narrow(dtype: str) -> bool:
-    """Whether an element type is carried as another."""
+    """Whether an element type is carried in another."""
     return dtype in FLOATS or dtype in INTEGERS
 
 
 def carrier(dtype: str) -> str:
-    """The element type that a narrow one is carried as."""
+    """The element type that carries a narrow one."""
     return INTEGERS.get(dtype, "uint8")
 
 
@@ -85,7 +85,7 @@ def numpy_type(dtype: str) -> np.dtype[Any]:
 
 
 def carried(array: Array) -> Array:
-    """An array of narrow elements as one of what carries them; any other as it is."""
+    """Convert an array of a narrow type to its carrier type; any other array is unchanged."""
     name = array.dtype.name
     if name in FLOATS:
         bits: Array = array.view(np.uint8)
@@ -94,7 +94,7 @@ def carried(array: Array) -> Array:
 
 
 def shown(array: Array, dtype: str) -> Array:
-    """What `carried` gave, as an array of the narrow type again."""
+    """Convert an array in the carrier type back to the narrow type."""
     if dtype in FLOATS:
         floats: Array = array.view(numpy_type(dtype))
         return floats
@@ -107,14 +107,14 @@ def narrow(bits: Tensor, kind: str) -> Narrow:
 
 
 def narrowed(value: Value) -> Value:
-    """A constant of narrow elements as a narrow tensor; any other value as it is."""
+    """A constant of a narrow type as a narrow tensor; any other value unchanged."""
     if isinstance(value, np.ndarray) and is_narrow(value.dtype.name) and value.size:
         return narrow(constant(np.ascontiguousarray(carried(value))), value.dtype.name)
     return value
 
 
 def widened(x: Narrow) -> Tensor:
-    """The numbers: integers as they are carried, floats as float32."""
+    """Convert to a wide type: integers to their carrier type, floats to float32."""
     if x.kind in INTEGERS:
         return x.bits
     every = np.arange(1 << (8 if FLOATS[x.kind].sign == _SIGN else 4), dtype=np.uint8)
@@ -123,7 +123,7 @@ def widened(x: Narrow) -> Tensor:
 
 
 def narrow_cast(x: Tensor, kind: str, *, saturate: bool = True) -> Narrow:
-    """Numbers as elements of a narrow type: floats are rounded to the nearest, ties to even."""
+    """Convert to a narrow type; floats round to nearest, ties to even."""
     if kind in INTEGERS:
         return narrow(_integers(x, kind), kind)
     if kind not in FLOATS:
@@ -132,7 +132,7 @@ def narrow_cast(x: Tensor, kind: str, *, saturate: bool = True) -> Narrow:
 
 
 def _integers(x: Tensor, kind: str) -> Tensor:
-    """The low bits, of which the first is a sign where the type has one."""
+    """Truncate to the low bits, sign-extended for signed types."""
     low, high = LIMITS[kind]
     bits = O.bitwise_and(x if x.dtype == "int32" else O.cast(x, "int32"), high - low)
     if low:
@@ -141,8 +141,8 @@ def _integers(x: Tensor, kind: str) -> Tensor:
 
 
 def _float_bits(x: Tensor, to: FloatFormat, saturate: bool) -> Tensor:
-    """The exponent picks the distance of neighbours; how many of these a number is, is its bits."""
-    # What is too large stays so, and infinity has neighbours as well.
+    """The encoding of the magnitude: the exponent sets the spacing, the mantissa counts steps."""
+    # Clamped numbers stay above the largest finite one, and infinity becomes finite.
     size = O.minimum(O.abs(x), 4.0 * to.greatest)
     least = 1 - to.bias
     bits = O.shift_right(O.bit_cast(size, "int32"), _F32_MANTISSA)
@@ -156,7 +156,7 @@ def _float_bits(x: Tensor, to: FloatFormat, saturate: bool) -> Tensor:
 
 
 def _signed(x: Tensor, code: Tensor, to: FloatFormat) -> Tensor:
-    """The bits with those of the sign, and of NaN."""
+    """Add the sign bit, and encode NaN."""
     negative = O.less(O.bit_cast(x, "int32"), 0)
     with_sign = O.where(negative, O.bitwise_or(code, to.sign), code)
     if not to.has_zero:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of nodes: each behind what it reads, as ONNX's rules want it and some tools do not."""
+"""Sorts nodes topologically, which ONNX requires and some exporters neglect."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import onnx
 
 
 def sort_nodes(graph: onnx.GraphProto) -> None:
-    """Put nodes of the graph behind those whose results they read, where they are not.
+    """Sort the nodes of the graph topologically, if they are not.
 
-    What subgraphs read of the values around them counts. A graph with a cycle stays as it is.
+    Reads of enclosing values by subgraphs count. A graph with a cycle stays unchanged.
     """
     nodes = list(graph.node)
     producers = {name: n for n, node in enumerate(nodes) for name in node.output if name}
@@ -26,7 +26,7 @@ def sort_nodes(graph: onnx.GraphProto) -> None:
 
 
 def _sorted(reads: list[set[int]]) -> list[int]:
-    """Numbers behind those that they read, otherwise as they are; those of cycles are left out."""
+    """Topological order of the numbers; members of cycles are omitted."""
     readers: dict[int, list[int]] = defaultdict(list)
     for number, sources in enumerate(reads):
         for source in sources:
@@ -44,7 +44,7 @@ def _sorted(reads: list[set[int]]) -> list[int]:
 
 
 def names_read(node: onnx.NodeProto) -> list[str]:
-    """The names that a node reads, in its subgraphs too."""
+    """The names that a node reads, including reads in its subgraphs."""
     found = list(node.input)
     for graph in subgraphs(node):
         found += [name for each in graph.node for name in names_read(each)]
@@ -53,6 +53,6 @@ def names_read(node: onnx.NodeProto) -> list[str]:
 
 
 def subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
-    """The graphs among a node's attributes."""
+    """The subgraphs among a node's attributes."""
     single = [entry.g for entry in node.attribute if entry.type == onnx.AttributeProto.GRAPH]
     return [*single, *(graph for entry in node.attribute for graph in entry.graphs)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of the importer: operator and version of its schema -> function that writes it.
+"""The operator table of the importer: (domain, operator, schema version) -> writer function.
 
-A version of a schema is the operator set in which it came or last changed; a file of operator set
-17 has Softmax of version 13. A version that is not in the table is not read: never the nearest one.
+The version of a schema is the operator set that introduced or last changed it; a file of operator
+set 17 has Softmax of version 13. Versions must match exactly; a missing one is an error.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Key = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the table.
+    """An entry of the table.
 
     Attributes:
-        write: appends what the node computes to the open graph, and returns its outputs.
-        folds: whether a node of constants alone is computed at import.
+        write: appends operators that compute the node to the open graph, and returns its outputs.
+        folds: whether a node of constants is folded at import.
     """
 
     write: Writer
@@ -39,7 +39,7 @@ TABLE: dict[Key, Entry] = {}
 def reads(
     name: str, *versions: int, domain: str = "", folds: bool = True
 ) -> Callable[[AnyWriter], AnyWriter]:
-    """Marks the function that writes operator `name` as these versions of its schema say."""
+    """Register the function that writes operator `name` for these schema versions."""
 
     def register(write: AnyWriter) -> AnyWriter:
         for version in versions:
@@ -50,5 +50,5 @@ def reads(
 
 
 def versions_of(domain: str, name: str) -> list[int]:
-    """The versions of an operator that the table has, ascending."""
+    """The supported schema versions of an operator, ascending."""
     return sorted(version for d, n, version in TABLE if (d, n) == (domain, name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNX's numbers of element types, by the names that they have here."""
+"""Names of element types by ONNX's numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xtc.importers.values import Unsupported
 
 
 def narrow_name(number: int) -> str:
-    """The name of an element type of few bits; "" for any other."""
+    """The name of a narrow element type; "" for any other."""
     try:
         name = str(onnx.helper.tensor_dtype_to_np_dtype(number).name)
     except KeyError:
@@ -22,7 +22,7 @@ def narrow_name(number: int) -> str:
 
 
 def any_element_name(number: Any) -> str:
-    """The name of an element type, of few bits or not. Raises Unsupported for others."""
+    """The name of an element type, narrow or not. Raises Unsupported for others."""
     try:
         name = str(onnx.helper.tensor_dtype_to_np_dtype(int(number)).name)
     except (KeyError, TypeError, ValueError):
@@ -31,7 +31,7 @@ def any_element_name(number: Any) -> str:
 
 
 def element_name(number: Any) -> str:
-    """The name of an element type. Raises Unsupported for those that graphs do not have."""
+    """The name of an element type. Raises Unsupported for types that graphs lack."""
     try:
         name = onnx.helper.tensor_dtype_to_np_dtype(int(number)).name
     except (KeyError, TypeError, ValueError):

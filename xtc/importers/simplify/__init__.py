@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simplifies the nodes that an importer wrote, before they become a graph."""
+"""Simplifies the nodes that an importer has written, before they become a graph."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from xtc.importers.simplify.subnormals import flush_weights
 from xtc.importers.simplify.transposes import sink_transposes
 
 RULES = (
-    # First what needs no operator at all.
+    # Operators that vanish come first.
     fold,
     join_reshapes,
     join_transposes,
-    # Layouts meet and cancel behind elementwise operators.
+    # Transposes sink below elementwise operators and cancel.
     sink_transposes,
-    # What files write out of small operators.
+    # Operators that files spell out as several smaller ones.
     find_activations,
     find_layer_norm,
     drop_guards,
     join_factors,
-    # Factors and summands of channels, which only now stand next to the convolution.
+    # Per-channel factors and addends, which are adjacent to the convolution only now.
     scale_weights,
     join_sums,
 )
 
-# Only then: a transpose that became a reshape would meet no other transpose, and weights are what
-# scales and layouts have made of them.
+# These run last: a transpose that became a reshape could not cancel another transpose, and the
+# weights must have absorbed scales and layouts.
 LAST_RULES = (fold, join_reshapes, join_transposes, reshape_for_transpose, flush_weights)
 
 
 def simplified(nodes: Sequence[Node], outputs: Sequence[Tensor]) -> tuple[list[Node], list[Tensor]]:
-    """The same outputs by fewer and better nodes."""
+    """Equivalent outputs, computed by fewer and cheaper nodes."""
     return rewritten(*rewritten(nodes, outputs, RULES), LAST_RULES)

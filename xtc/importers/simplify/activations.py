@@ -23,14 +23,14 @@ from xtc.ops.sigmoid import Sigmoid
 from xtc.ops.silu import Silu
 from xtc.ops.tanh import Tanh
 
-# Files have their constants in float32, at times written with four digits.
+# Files store these constants in float32, sometimes with only four digits.
 _CLOSE = 1e-4
 _ERF = (0.0, math.sqrt(0.5))
 _TANH = (0.0, math.sqrt(2 / math.pi), 0.0, math.sqrt(2 / math.pi) * 0.044715)
 
 
 def find_activations(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
-    """c x (1 + erf(x / sqrt 2)) is 2 c gelu(x), in any order; x sigmoid(x) is silu(x)."""
+    """Replace c x (1 + erf(x / sqrt 2)), in any order, by 2 c gelu(x); x sigmoid(x) by silu(x)."""
     number, tensors = product_of(op, inputs)
     if len(tensors) != 2:
         return None
@@ -44,7 +44,7 @@ def find_activations(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor])
 
 
 def _activation(x: Tensor, gate: Tensor) -> tuple[float, Operator] | None:
-    """The operator that x times a gate is, and how many times it."""
+    """The activation that equals `x` times the gate, and its factor."""
     node = gate.producer
     if node is None:
         return None
@@ -52,7 +52,7 @@ def _activation(x: Tensor, gate: Tensor) -> tuple[float, Operator] | None:
         return (1.0, Silu()) if node.inputs[0] is x else None
     if not isinstance(node.op, Add):
         return None
-    # 1 + f(x), or any multiple of it.
+    # 1 + f(x), or a multiple of it.
     for inner in node.inputs:
         (scale, curves), other = factors(inner), _other(node.inputs, inner)
         if len(curves) == 1 and polynomial(other, curves[0]) == (scale,):

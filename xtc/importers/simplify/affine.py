@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Factors and summands that are constants: joined, and taken into the weights before them."""
+"""Merges constant factors and addends, and folds them into the weights before them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from xtc.ops.div import Div
 from xtc.ops.matmul import Matmul
 from xtc.ops.mul import Mul
 
-_ONE = 1e-7  # how far from one a product of float32 numbers may be that are each other's inverse
+_ONE = 1e-7  # rounding error of a product of two float32 reciprocals
 
 
 def _split(inputs: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
-    """The computed operand and the constant one, of two."""
+    """The computed and the constant operand, if there is one of each."""
     a, b = inputs
     if a.const is None and b.const is not None:
         return a, b
@@ -33,9 +33,9 @@ def _split(inputs: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
 
 
 def join_sums(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
-    """(x + a) + b is x + (a + b), and (x * a) * b is x * (a * b), for constants a and b of floats.
+    """Reassociate (x + a) + b to x + (a + b), and (x * a) * b to x * (a * b); a, b constant floats.
 
-    Where one of them is as large as the other and a scalar or a vector.
+    The merged constant must not be larger than the larger of the two.
     """
     if not isinstance(op, Add | Mul) or not inputs[0].element.is_float:
         return None
@@ -57,7 +57,7 @@ def join_sums(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Ten
 
 
 def join_factors(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
-    """Numbers that a tensor is multiplied with and divided by, one after the other, are one."""
+    """Merge successive scalar factors and divisors of a tensor into one factor."""
     number, tensors = product_of(op, inputs)
     if len(tensors) != 1 or (tensors[0] in inputs and not _is_one(number, tensors[0])):
         return None
@@ -67,7 +67,7 @@ def join_factors(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> 
 
 
 def product_of(op: Operator, inputs: Sequence[Tensor]) -> tuple[float, list[Tensor]]:
-    """A product of floats as a number and the other factors; no factors if it is not a product."""
+    """A product of floats as a scalar and the other factors; no factors if it is not a product."""
     if not isinstance(op, Mul | Div) or not inputs[0].element.is_float:
         return 1.0, []
     (a, xs), (b, ys) = (factors(x) for x in inputs)
@@ -80,12 +80,12 @@ def product_of(op: Operator, inputs: Sequence[Tensor]) -> tuple[float, list[Tens
 
 
 def _is_one(number: float, x: Tensor) -> bool:
-    """Whether a factor of a computed tensor can be left out."""
+    """Whether a factor of a computed tensor is 1 up to rounding and can be omitted."""
     return abs(number - 1) < _ONE and x.producer is not None
 
 
 def times(rewriter: Rewriter, x: Tensor, number: float) -> Tensor:
-    """`x` times a number; `x` itself where that is one but for rounding."""
+    """`x` times a scalar; `x` itself if the scalar is 1 up to rounding."""
     if _is_one(number, x):
         return x
     value = np.asarray(number, x.element.numpy)
@@ -93,9 +93,9 @@ def times(rewriter: Rewriter, x: Tensor, number: float) -> Tensor:
 
 
 def scale_weights(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
-    """A factor for each channel of a convolution or product goes into its weights.
+    """Fold a per-channel factor of a convolution or matmul into its weights.
 
-    Through a summand as well: (conv(x, w) + b) * f is conv(x, w * f) + b * f.
+    Also through an addition: (conv(x, w) + b) * f becomes conv(x, w * f) + b * f.
     """
     if isinstance(op, Div) and inputs[1].const is not None and inputs[0].element.is_float:
         with np.errstate(all="ignore"):
@@ -133,7 +133,7 @@ def _scalable(x: Tensor) -> bool:
 
 
 def _last(factor: Tensor, x: Tensor) -> bool:
-    """Whether a constant is one number, or one for each element of the last dimension."""
+    """Whether a constant is a scalar, or a vector along the last dimension."""
     if factor.type.rank > x.type.rank:
         return False
     sizes = factor.type.sizes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is computed from constants is a constant."""
+"""Constant folding."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
 from xtc.importers.simplify.rewriter import Rewriter
 
-LARGEST_GROWTH = 1 << 20  # bytes that a constant may have more than what it is computed from
+LARGEST_GROWTH = 1 << 20  # bytes by which a folded constant may exceed its operands
 
 
 def fold(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
-    """An operator on constants becomes its meaning in NumPy; but not where that needs much room."""
+    """Evaluate an operator on constants in NumPy, unless the result is much larger."""
     arrays = [x.const for x in inputs if x.const is not None]
     if len(arrays) != len(inputs):
         return None
@@ -29,7 +29,7 @@ def fold(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor |
 
 
 def constant(array: Array, like: Sequence[Tensor] = ()) -> Tensor:
-    """A constant tensor; where it is written is where the first of `like` is."""
+    """A constant tensor with the source location of the first tensor of `like`."""
     data = np.array(array, order="C", copy=True)
     data.flags.writeable = False
     where = like[0].where if like else None

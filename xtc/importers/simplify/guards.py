@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guards for what no operand can be."""
+"""Removes guards against values that cannot occur."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from xtc.ops.reshape import Reshape
 from xtc.ops.softmax import Softmax
 from xtc.ops.where import Where
 
-_MOVED = (Mul, Reshape)  # between a matrix product and its mask
+_MOVED = (Mul, Reshape)  # allowed between a matmul and its mask
 
 
 def drop_guards(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
-    """Rows of a softmax that are -infinity everywhere give zeros: no guard where no row is.
+    """Remove the guard that zeroes softmax rows of all -infinity, if no such row can occur.
 
-    Scores are matrix products; a row of them is -infinity only by a mask. One that is constant, or
-    none, excludes no whole row.
+    Scores are results of a matmul, so only a mask makes a whole row -infinity. A constant mask that
+    leaves each row at least one key, or no mask, excludes this.
     """
     if not isinstance(op, Where):
         return None
@@ -47,7 +47,7 @@ def drop_guards(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> T
 
 
 def _has_open_rows(scores: Tensor) -> bool:
-    """Whether no mask excludes a whole row."""
+    """Whether the masks leave at least one key in each row."""
     node = scores.producer
     if node is None:
         return False

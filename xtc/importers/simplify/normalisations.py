@@ -23,7 +23,7 @@ from xtc.ops.sub import Sub
 
 
 def find_layer_norm(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
-    """(x - mean) / sqrt(variance + eps) over the last dimensions; then gamma, then beta."""
+    """Replace (x - mean) / sqrt(variance + eps) over the last dimensions; fold gamma, then beta."""
     if isinstance(op, Div):
         centred, scale = inputs
         inner = _operand(scale, Sqrt)
@@ -42,12 +42,12 @@ def find_layer_norm(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) 
 
 
 def _operand(x: Tensor, kind: type[Operator]) -> Tensor | None:
-    """The operand of the operator of that kind that computes a tensor."""
+    """The operand of the producer of a tensor, if it is an operator of that kind."""
     return x.producer.inputs[0] if x.producer is not None and producer(x, kind) else None
 
 
 def _inverse_root(x: Tensor) -> Tensor | None:
-    """y where `x` is 1 / sqrt(y)."""
+    """y, if `x` is 1 / sqrt(y)."""
     if x.producer is not None and isinstance(x.producer.op, Div):
         number, root = x.producer.inputs
         return _operand(root, Sqrt) if scalar(number) == 1 else None
@@ -55,7 +55,7 @@ def _inverse_root(x: Tensor) -> Tensor | None:
 
 
 def _normalised(rewriter: Rewriter, centred: Tensor, shifted: Tensor) -> Tensor | None:
-    """The normalisation that `centred` over the root of `shifted` is."""
+    """The normalisation that equals `centred` / sqrt(`shifted`)."""
     x, axis = _centred(centred)
     if x is None or shifted.producer is None or not isinstance(shifted.producer.op, Add):
         return None
@@ -65,7 +65,7 @@ def _normalised(rewriter: Rewriter, centred: Tensor, shifted: Tensor) -> Tensor 
             continue
         if polynomial(squares, centred) == (0.0, 0.0, 1.0):
             return rewriter.write(LayerNorm(axis, eps), x)
-        # The difference may be written twice.
+        # The file may compute the difference twice.
         again = _base(squares)
         if again is not None and _centred(again) == (x, axis):
             return rewriter.write(LayerNorm(axis, eps), x)
@@ -73,7 +73,7 @@ def _normalised(rewriter: Rewriter, centred: Tensor, shifted: Tensor) -> Tensor 
 
 
 def _base(squares: Tensor) -> Tensor | None:
-    """The tensor that another one is the square of."""
+    """The base, if a tensor is a square."""
     node = squares.producer
     if node is None or not node.inputs:
         return None
@@ -82,7 +82,7 @@ def _base(squares: Tensor) -> Tensor | None:
 
 
 def _centred(centred: Tensor) -> tuple[Tensor | None, int]:
-    """x and the first normalised dimension, where a tensor is x minus its mean."""
+    """x and the first normalised dimension, if a tensor is x minus its mean."""
     if centred.producer is None or not isinstance(centred.producer.op, Sub):
         return None, 0
     x, mean = centred.producer.inputs
@@ -93,7 +93,7 @@ def _centred(centred: Tensor) -> tuple[Tensor | None, int]:
 
 
 def _mean_axis(mean: Tensor) -> int | None:
-    """The dimension from which on a tensor is a mean over all, its dimensions kept."""
+    """The first dimension of a mean over all trailing dimensions that keeps them."""
     op = producer(mean, ReduceMean)
     if not isinstance(op, ReduceMean) or not op.keepdims or mean.producer is None:
         return None
@@ -105,7 +105,7 @@ def _mean_axis(mean: Tensor) -> int | None:
 def _with_parameter(
     rewriter: Rewriter, op: Operator, norm: LayerNorm, x: Tensor, parameter: Tensor
 ) -> Tensor | None:
-    """The normalisation with a gamma or beta that it does not have yet."""
+    """The normalisation with a gamma or beta that it lacks."""
     if x.producer is None or norm.beta or (isinstance(op, Mul) and norm.gamma):
         return None
     row = x.type.sizes[norm.axis % x.type.rank :]

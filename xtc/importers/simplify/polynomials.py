@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors as polynomials of other ones: chains of sums, products and powers, read back."""
+"""Recovers polynomials from chains of sums, products and powers."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from xtc.ops.pow import Pow
 from xtc.ops.sub import Sub
 
 Polynomial = tuple[float, ...]
-"""Coefficients of x^0, x^1, ..., the last one not 0."""
+"""Coefficients of x^0, x^1, ...; the last one is not 0."""
 
-HIGHEST = 4  # degree that is followed
-_DEEPEST = 12  # operators that are followed
+HIGHEST = 4  # highest degree considered
+_DEEPEST = 12  # depth of the chain considered
 
 
 def scalar(x: Tensor) -> float | None:
-    """The one number that a constant holds, if it is of one number."""
+    """The value of a constant with one element."""
     if x.const is None or x.type.size != 1 or not x.element.is_float:
         return None
     return float(np.asarray(x.const).reshape(-1)[0])
 
 
 def factors(x: Tensor, depth: int = _DEEPEST) -> tuple[float, list[Tensor]]:
-    """A product as a number and the tensors that it multiplies."""
+    """A product as a scalar and its tensor factors."""
     number = scalar(x)
     if number is not None:
         return number, []
@@ -47,7 +47,7 @@ def factors(x: Tensor, depth: int = _DEEPEST) -> tuple[float, list[Tensor]]:
 
 
 def polynomial(y: Tensor, x: Tensor, depth: int = _DEEPEST) -> Polynomial | None:
-    """`y` as a polynomial of `x`; None if it is not one, or its degree is too high."""
+    """The coefficients of `y` as a polynomial of `x`; None if it is not one of low degree."""
     if y is x:
         return (0.0, 1.0)
     number = scalar(y)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a graph's nodes anew, one after the other, each through rules that know better."""
+"""Rewrites a graph node by node, applying rules to each."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from xtc.graph.tensor import Tensor
 from xtc.ops.reshape import Reshape
 from xtc.ops.transpose import Transpose
 
-_DEEPEST = 64  # rules within rules: so that two that undo each other come to an end
+_DEEPEST = 64  # nesting limit: two rules that undo each other must terminate
 
 Rule = Callable[["Rewriter", Operator, Sequence[Tensor]], Tensor | None]
 
 
 @dataclass
 class Rewriter:
-    """The nodes written so far.
+    """The rewritten nodes.
 
     Attributes:
-        rules: each gives the tensor that an operator on operands computes, by other operators where
-            that is better, or None. What a rule writes goes through all rules as well, so each must
-            bring the graph nearer to one in which it has nothing to do.
-        uses: how often each tensor is used in the old graph, outputs included, or how often what it
-            stands for is; nothing for those that rules make on their way.
-        nodes: written, in order.
+        rules: each returns a tensor equivalent to the operator's result, or None to decline. The
+            rules also apply to the operators that a rule writes, so each rule must make progress.
+        uses: number of uses of each tensor in the old graph, outputs included; a replacement
+            inherits the uses of the tensor that it replaces, intermediate tensors have none.
+        nodes: in order.
     """
 
     rules: Sequence[Rule]
@@ -39,7 +38,7 @@ class Rewriter:
     _known: dict[tuple[Operator, tuple[Tensor, ...]], Tensor] = field(default_factory=dict)
 
     def write(self, op: Operator, *inputs: Tensor) -> Tensor:
-        """What `op` computes, by the first rule that has a way, or by the operator itself."""
+        """The result of `op`, by the first rule that applies, or by the operator itself."""
         if self._depth < _DEEPEST:
             self._depth += 1
             try:
@@ -55,7 +54,7 @@ class Rewriter:
         return self._known[key]
 
     def is_shared(self, x: Tensor) -> bool:
-        """Whether a tensor has other uses than the one at hand."""
+        """Whether a tensor has more than one use."""
         return self.uses.get(x, 1) > 1
 
     def _append(self, op: Operator, inputs: tuple[Tensor, ...]) -> Tensor:
@@ -69,7 +68,7 @@ class Rewriter:
 def rewritten(
     nodes: Sequence[Node], outputs: Sequence[Tensor], rules: Sequence[Rule]
 ) -> tuple[list[Node], list[Tensor]]:
-    """The nodes and outputs of a graph after `rules`, names kept where the results still exist."""
+    """The nodes and outputs of a graph after `rules`; names are kept if the results still exist."""
     uses: dict[Tensor, int] = {}
     for tensor in (*(x for node in nodes for x in node.inputs), *outputs):
         uses[tensor] = uses.get(tensor, 0) + 1
@@ -86,7 +85,7 @@ def rewritten(
 
 
 def _count(uses: dict[Tensor, int], old: Tensor, new: Tensor) -> None:
-    """Those who used `old` use `new`, or what `new` is a view of."""
+    """Add the uses of `old` to `new` and to the tensors that `new` is a view of."""
     if new is not old:
         uses[new] = uses.get(new, 0) + uses.get(old, 0)
     while new.producer is not None and isinstance(new.producer.op, Reshape | Transpose):

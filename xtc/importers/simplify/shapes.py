@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chains of reshapes and transposes, of which at most one is left."""
+"""Merges chains of reshapes and transposes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from xtc.ops.transpose import Transpose
 
 
 def producer(x: Tensor, kind: type[Operator]) -> Operator | None:
-    """The operator of that kind that computes a tensor, if one does."""
+    """The operator that produces a tensor, if it is of that kind."""
     if x.producer is not None and isinstance(x.producer.op, kind):
         return x.producer.op
     return None
 
 
 def join_reshapes(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
-    """A reshape of a reshape is one; a reshape to the shape that is there is none."""
+    """Merge consecutive reshapes and remove identity reshapes."""
     if not isinstance(op, Reshape):
         return None
     (x,) = inputs
@@ -33,7 +33,7 @@ def join_reshapes(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) ->
 
 
 def join_transposes(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
-    """Merges consecutive transposes and removes identity transposes."""
+    """Merge consecutive transposes and remove identity transposes."""
     if not isinstance(op, Transpose):
         return None
     (x,) = inputs
@@ -51,7 +51,7 @@ def join_transposes(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) 
 def reshape_for_transpose(
     rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]
 ) -> Tensor | None:
-    """A transpose that only moves dimensions of size 1 is a reshape."""
+    """Replace a transpose that only moves dimensions of size 1 by a reshape."""
     if not isinstance(op, Transpose):
         return None
     (x,) = inputs

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights of trained models that have decayed to subnormal numbers are zero.
+"""Flushes subnormal weights of trained models to zero.
 
-A multiplication with a subnormal operand takes processors a hundred cycles and more (Dooley, Kale:
+A multiplication with a subnormal operand costs a hundred cycles and more (Dooley, Kale:
 Quantifying the Interference Caused by Subnormal Floating-Point Values, 2006).
 """
 
@@ -27,10 +27,10 @@ _FLOATS = (np.float32, np.float64)
 
 
 def flush_weights(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
-    """A constant that a contraction multiplies, or adds to its result, has no subnormal numbers.
+    """Flush subnormal numbers in the constant operands and biases of contractions.
 
-    They become zero where they are less than the rounding error of the constant's largest number;
-    a constant whose numbers are all that small stays as it is.
+    A number becomes zero if it is below the rounding error of the constant's largest number; a
+    constant with small numbers only stays unchanged.
     """
     if not isinstance(op, _CONTRACTIONS) and not _adds_bias(op, inputs):
         return None
@@ -48,7 +48,7 @@ def _adds_bias(op: Operator, inputs: Sequence[Tensor]) -> bool:
 
 
 def _flushed(tensor: Tensor) -> Tensor:
-    """The tensor with zeros for subnormal numbers; itself where it has none to flush."""
+    """The tensor with its negligible subnormal numbers replaced by zeros."""
     values = tensor.const
     if values is None or values.dtype not in _FLOATS or not values.size:
         return tensor
@@ -59,10 +59,10 @@ def _flushed(tensor: Tensor) -> Tensor:
 
 
 def _subnormal(values: Array) -> Array:
-    """Where numbers are subnormal and do not count beside the largest; nowhere if they count."""
+    """Mask of the subnormal numbers; all false if they are not negligible beside the largest."""
     limits = np.finfo(values.dtype)
     sizes = np.abs(values)
-    if not sizes.max() * limits.eps >= limits.tiny:  # also where it is not a number
+    if not sizes.max() * limits.eps >= limits.tiny:  # also false if a number is NaN
         return np.zeros(values.shape, bool)
     found: Array = (sizes < limits.tiny) & (values != 0)
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transposes move behind the operators that follow them, until they meet and cancel."""
+"""Sinks transposes below the operators that follow them, until they meet and cancel."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Axes = tuple[int, ...]
 
 
 def sink_transposes(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
-    """f(transpose(x)) is transpose(f'(x)), where f' does along other dimensions what f does."""
+    """Rewrite f(transpose(x)) to transpose(f'(x)), where f' works along the permuted dimensions."""
     axes = next((found for x in inputs if (found := _transposed(x)) is not None), None)
     if axes is None:
         return None
@@ -46,14 +46,14 @@ def sink_transposes(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) 
 
 
 def _transposed(x: Tensor) -> Axes | None:
-    """The permutation by which a tensor is transposed, if it is."""
+    """The permutation of the transpose that produces a tensor, if any."""
     if x.producer is None or not isinstance(x.producer.op, Transpose):
         return None
     return axes_of(x.producer.op, x.producer.inputs[0])
 
 
 def _source(x: Tensor) -> Tensor:
-    """What is transposed."""
+    """The operand of the transpose."""
     if x.producer is None:
         raise TypeError(f"{x} is not computed")
     return x.producer.inputs[0]
@@ -80,7 +80,7 @@ def _elementwise(
 
 
 def _in_order(rewriter: Rewriter, x: Tensor, axes: Axes) -> Tensor | None:
-    """An operand with its dimensions in the order before the transpose, if that costs little."""
+    """An operand permuted to the order before the transpose, if that is cheap."""
     rank = len(axes)
     if _transposed(x) == axes:
         return _source(x)
@@ -90,7 +90,7 @@ def _in_order(rewriter: Rewriter, x: Tensor, axes: Axes) -> Tensor | None:
     wide = x if x.type.rank == rank else None
     moved = [axis for axis in _inverse(axes) if full[axis] != 1]
     if x.const is None:
-        # A reshape, not a transpose: that would be moved back.
+        # A reshape, because a transpose would be sunk again.
         laid = Reshape(tuple(full[axis] for axis in _inverse(axes)))
         return rewriter.write(laid, x) if moved == sorted(moved) else None
     if wide is None:
@@ -118,10 +118,10 @@ def _reduction(rewriter: Rewriter, op: Reduction, x: Tensor, axes: Axes) -> Tens
 
 
 def _reshape(rewriter: Rewriter, op: Reshape, x: Tensor, axes: Axes) -> Tensor | None:
-    """Dimensions split or joined behind a transpose are split or joined before it.
+    """Move a reshape that splits or joins dimensions above a transpose.
 
-    Joined ones must be neighbours there too, in this order: those of an image are, where channels
-    are last, and tokens become an image, or the image tokens, without moving.
+    Joined dimensions must be adjacent, in this order, before the transpose too. Those of an image
+    are if channels are last; images and sequences of tokens then convert without data movement.
     """
     sizes = op.infer(x.type).sizes
     keys = _places(x.type.sizes, sizes, axes)
@@ -133,7 +133,7 @@ def _reshape(rewriter: Rewriter, op: Reshape, x: Tensor, axes: Axes) -> Tensor |
 
 
 def _places(old: Sequence[int], new: Sequence[int], axes: Axes) -> list[tuple[int, int]] | None:
-    """Where each new dimension stands before the transpose; one of size 1 follows its neighbour."""
+    """Sort keys of the new dimensions before the transpose; size 1 follows its predecessor."""
     long = [axis for axis, size in zip(axes, old, strict=True) if size != 1]
     ranks = [sorted(long).index(axis) for axis in long]
     groups = _equal_products([n for n in old if n != 1], [n for n in new if n != 1])
@@ -153,7 +153,7 @@ def _places(old: Sequence[int], new: Sequence[int], axes: Axes) -> list[tuple[in
 
 
 def _equal_products(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]] | None:
-    """How many sizes of each list belong together, in order, as few as have the same product."""
+    """Group the sizes of both lists, in order, into the shortest runs of equal products."""
     groups, left, right = [], list(old), list(new)
     while left and right:
         olds, news = [left.pop(0)], [right.pop(0)]
@@ -167,7 +167,7 @@ def _equal_products(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, i
 
 
 def _moved(op: Operator, inputs: Sequence[Tensor], axes: Axes) -> Operator | None:
-    """The operator on the operand before the transpose."""
+    """The operator for the operand before the transpose."""
     for kind, move in _MOVES.items():
         if isinstance(op, kind):
             return move(op, inputs, axes)
@@ -175,7 +175,7 @@ def _moved(op: Operator, inputs: Sequence[Tensor], axes: Axes) -> Operator | Non
 
 
 def _by_dimension(values: Sequence[object], axes: Axes) -> tuple[object, ...]:
-    """Entries for the dimensions after the transpose as those for the ones before."""
+    """Permute entries from the dimensions after the transpose to those before it."""
     return tuple(values[axes.index(d)] for d in range(len(axes)))
 
 

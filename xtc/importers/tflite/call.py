@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One operator of a model with its operands, as the functions of the table see it."""
+"""An operator of a model and its operands, the argument of the functions in the table."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Limits = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Call:
-    """An operator: operands and results as the file describes them, values of operands.
+    """An operator, with the file's descriptions of operands and results, and operand values.
 
     Attributes:
-        operator: as the file has it.
-        tensors: of the operands, None if an optional one is left out.
-        values: of the operands.
-        results: tensors of the results.
-        assign: lets an operand that is a variable be something from here on, by its position.
+        operator: the operator in the file.
+        tensors: descriptions of the operands; None for an omitted optional one.
+        values: values of the operands.
+        results: descriptions of the results.
+        assign: gives the variable at an operand position a new value.
     """
 
     operator: OperatorOf
@@ -46,18 +46,18 @@ class Call:
 
     @property
     def count(self) -> int:
-        """How many operands there are."""
+        """Number of operands."""
         return len(self.values)
 
     def has(self, position: int) -> bool:
-        """Whether an operand is given."""
+        """Whether an operand is present."""
         return position < len(self.values) and self.values[position] is not None
 
     def value(self, position: int) -> Value:
-        """An operand. Raises Unsupported if it is left out."""
+        """A required operand. Raises Unsupported if it is missing."""
         found = self.values[position] if position < len(self.values) else None
         if found is None:
-            raise Unsupported(f"operand {position} is left out")
+            raise Unsupported(f"operand {position} is missing")
         return found
 
     def tensor(self, position: int) -> Tensor:
@@ -65,21 +65,21 @@ class Call:
         return as_tensor(self.value(position))
 
     def array(self, position: int) -> Array:
-        """The value of an operand that must be a constant."""
+        """The value of a constant operand. Raises Unsupported if it is computed."""
         found = self.value(position)
         if isinstance(found, Tensor):
             raise Unsupported(f"operand {position} is not a constant")
         return found
 
     def ints(self, position: int) -> list[int]:
-        """The numbers of a constant operand."""
+        """The integers of a constant operand."""
         array = self.array(position)
         if array.dtype.kind != "i":
             raise Unsupported(f"operand {position} holds {array.dtype}, not integers")
         return [int(number) for number in array.reshape(-1)]
 
     def shape(self, position: int) -> tuple[int, ...]:
-        """The sizes of an operand."""
+        """The shape of an operand."""
         return shape_of(self.value(position))
 
     def options(self, name: str) -> Any:
@@ -88,9 +88,9 @@ class Call:
 
     @property
     def quantised(self) -> bool:
-        """Whether operand and result are integers that stand for real numbers.
+        """Whether operand and result are quantised.
 
-        Raises Unsupported if only one is, or weights alone.
+        Raises Unsupported if only one of them is, or only the weights are.
         """
         kinds = {self.operand(0).dtype, self.results[0].dtype}
         if kinds == {"float32"}:
@@ -102,45 +102,45 @@ class Call:
         return True
 
     def operand(self, position: int) -> TensorOf:
-        """How the file describes an operand."""
+        """The file's description of an operand."""
         found = self.tensors[position] if position < len(self.tensors) else None
         if found is None:
-            raise Unsupported(f"operand {position} is left out")
+            raise Unsupported(f"operand {position} is missing")
         return found
 
     def scale(self, position: int) -> O.Quantization:
-        """The quantisation of an operand, which has one scale."""
+        """The per-tensor quantisation of an operand."""
         return single(self.operand(position))
 
     @property
     def result_scale(self) -> O.Quantization:
-        """The quantisation of the result, which has one scale."""
+        """The per-tensor quantisation of the result."""
         return single(self.results[0])
 
     def scales(self, position: int) -> Scales:
-        """The quantisation of an operand, which may have several scales."""
+        """The quantisation of an operand, per tensor or per axis."""
         return scales_of(self.operand(position))
 
 
 def options_of(operator: OperatorOf, name: str) -> Any:
-    """An operator's options, of the type `name`. Raises Unsupported if it has others."""
+    """An operator's options, of type `name`. Raises Unsupported if they have another type."""
     kind, table = operator.node.BuiltinOptionsType(), operator.node.BuiltinOptions()
     if kind != getattr(tflite.BuiltinOptions, name) or table is None:
-        raise Unsupported(f"it has no {name}")
+        raise Unsupported(f"it has no options of type {name}")
     options = getattr(tflite, name)()
     options.Init(table.Bytes, table.Pos)
     return options
 
 
 def scales_of(tensor: TensorOf) -> Scales:
-    """How a tensor is quantised. Raises Unsupported if the file does not say it."""
+    """The quantisation of a tensor. Raises Unsupported if the file has none."""
     if tensor.scales is None:
         raise Unsupported(f"'{tensor.name}' is {tensor.dtype} without a scale")
     return tensor.scales
 
 
 def single(tensor: TensorOf) -> O.Quantization:
-    """The only scale of a tensor."""
+    """The quantisation of a tensor with a single scale. Raises Unsupported for others."""
     found = scales_of(tensor)
     if len(found.scales) != 1:
         raise Unsupported(f"'{tensor.name}' has {len(found.scales)} scales")
@@ -153,14 +153,14 @@ def single(tensor: TensorOf) -> O.Quantization:
 
 
 def limits_of(number: int) -> Limits:
-    """What an activation limits results to. Raises Unsupported."""
+    """The output range of an activation. Raises Unsupported for unknown ones."""
     if number not in _ACTIVATIONS:
         raise Unsupported(f"activation {number}")
     return _ACTIVATIONS[number]
 
 
 def limited(x: Tensor, limits: Limits) -> Tensor:
-    """A float tensor within limits."""
+    """Clamp a float tensor to limits."""
     low, high = limits
     if low == 0 and high is None:
         return O.relu(x)
@@ -169,7 +169,7 @@ def limited(x: Tensor, limits: Limits) -> Tensor:
 
 
 def integer_limits(limits: Limits, quantization: O.Quantization) -> tuple[int, int]:
-    """Limits of int8, rounded as CalculateActivationRangeQuantized does: in float32, half away."""
+    """Limits in int8, rounded half away from zero as in CalculateActivationRangeQuantized."""
     least, greatest = -128, 127
     low, high = (
         None if limit is None else quantization.zero_point + _rounded(limit, quantization.scale)
@@ -187,7 +187,7 @@ def _rounded(value: float, scale: float) -> int:
 
 
 def known(call: Call, position: int) -> Array:
-    """A constant operand as float32, whatever it is stored as."""
+    """Dequantise a constant operand to float32."""
     array = call.array(position)
     if array.dtype in (np.float16, np.float32):
         return array.astype(np.float32)
@@ -201,7 +201,7 @@ def known(call: Call, position: int) -> Array:
 
 
 def tabulated(call: Call, function: Callable[[Array], Array]) -> Array:
-    """A real function of int8 as a table, in float32 as kernels/internal/common.h does."""
+    """A table of a real function over int8, in float32 as in kernels/internal/common.h."""
     q, y = call.scale(0), call.result_scale
     steps = np.arange(-128, 128, dtype=np.float32) - np.float32(q.zero_point)
     with np.errstate(all="ignore"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""import_tflite: walks the operators of a model and writes each into a graph."""
+"""import_tflite: converts the operators of a model, writing them into a graph."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from xtc.importers.tflite.table import TABLE
 from xtc.importers.tflite.variables import OPERATORS, Variables
 from xtc.importers.values import Unsupported, Value, as_tensor, dtype_of, shape_of
 
-_LISTED = 20  # of the operators that are not supported
+_LISTED = 20  # unsupported operators in an error message
 
 
 @dataclass
 class Converter:
-    """Writes operators into `builder`, and collects what it cannot write.
+    """Writes operators into `builder` and collects those that it cannot write.
 
     Attributes:
-        values: of the tensors, by their number.
-        problems: texts of what went wrong.
-        names: taken by tensors.
+        values: values of the tensors, by index.
+        problems: descriptions of unsupported operators.
+        names: names taken by tensors.
     """
 
     builder: GraphBuilder
@@ -57,7 +57,7 @@ class Converter:
         self.variables = Variables(self.builder, self.model, self.names)
 
     def leaves(self) -> list[Tensor]:
-        """Declares inputs and constants; gives the inputs."""
+        """Declare inputs and constants; return the inputs."""
         for number, tensor in enumerate(self.model.tensors):
             if tensor.data is not None and tensor.data.size:
                 self.values[number] = tensor.data
@@ -78,7 +78,7 @@ class Converter:
         return found
 
     def results(self) -> list[Tensor]:
-        """The outputs of the model, as the file has their elements."""
+        """The outputs of the model, in the file's element types."""
         found = []
         for number in self.model.outputs:
             value = as_tensor(self.values[number])
@@ -87,7 +87,7 @@ class Converter:
         return found
 
     def run(self) -> None:
-        """Writes all operators."""
+        """Convert all operators."""
         for number, operator in enumerate(self.model.operators):
             start, before = len(self.builder.nodes), set(self.values)
             try:
@@ -111,10 +111,10 @@ class Converter:
         if missing and not self.problems:
             tensor = self.model.tensors[missing[0]]
             if tensor.is_sparse:
-                raise Unsupported(f"'{tensor.name}' is stored without its zeros")
-            raise Unsupported(f"nothing computes '{tensor.name}'")
+                raise Unsupported(f"'{tensor.name}' is stored as a sparse tensor")
+            raise Unsupported(f"no operator computes '{tensor.name}'")
         if missing:
-            return  # what computes it is among the problems
+            return  # the producer is among the problems
         values = [self.values.get(n) for n in operator.inputs]
         wanted = [self.model.tensors[n] for n in operator.outputs]
         if operator.name in OPERATORS:
@@ -137,16 +137,14 @@ class Converter:
 
     def _result(self, number: int, tensor: TensorOf, value: Value) -> None:
         if number < 0 or number in self.values:
-            raise Unsupported(f"its result is tensor {number}, which is another's")
+            raise Unsupported(f"its result, tensor {number}, is already defined")
         if dtype_of(value) != tensor.dtype:
-            raise Unsupported(f"a result of {tensor.dtype}, not of {dtype_of(value)}")
+            raise Unsupported(f"a result of type {tensor.dtype}, not {dtype_of(value)}")
         if shape_of(value) != tensor.shape:
             if math.prod(tensor.shape) != math.prod(shape_of(value)):
-                raise Unsupported(
-                    f"a result of shape {shape_of(value)}, where the file has {tensor.shape}"
-                )
+                raise Unsupported(f"a result of shape {shape_of(value)}, not {tensor.shape}")
             value = O.reshape(as_tensor(value), tensor.shape)
-        is_inner = not (tensor.is_unsigned and number in self.model.outputs)  # which has the name
+        is_inner = not (tensor.is_unsigned and number in self.model.outputs)  # the output is named
         if isinstance(value, Tensor) and value.producer and value.name is None and is_inner:
             value.name = plain_name(tensor.name, self.names)
             self.names.add(value.name)
@@ -154,7 +152,7 @@ class Converter:
 
 
 def _moved(x: Tensor, by: int, dtype: str) -> Tensor:
-    """Between uint8 and int8 of the same meaning."""
+    """Convert between uint8 and int8 with shifted zero points."""
     return O.cast(O.add(O.cast(x, "int32"), by), dtype)
 
 
@@ -163,11 +161,11 @@ def _why(error: Exception) -> str:
         return error.what
     if isinstance(error, Unsupported):
         return str(error)
-    return f"operands or options that do not fit ({type(error).__name__}: {error})"[:300]
+    return f"invalid operands or options ({type(error).__name__}: {error})"[:300]
 
 
 def graph_of(path: Path, device: object = None) -> Graph:
-    """The graph in a file. Raises UserError that lists the operators that are not supported."""
+    """The graph in a file. Raises UserError that lists the unsupported operators."""
     model = load_model(path)
     with O.graph(name=graph_name(model.name)) as builder:
         converter = Converter(builder, model, str(path))
@@ -177,7 +175,7 @@ def graph_of(path: Path, device: object = None) -> Graph:
             raise _refusal(converter)
         found = [number for number in model.outputs if number in converter.values]
         if len(found) != len(model.outputs):
-            raise UserError("nothing computes an output of the model", where=str(path))
+            raise UserError("no operator computes an output of the model", where=str(path))
         updates = converter.variables.updates()
         leaves += [state for state, _ in updates]
         finish(builder, _names(model), converter.results(), leaves, device, updates)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and checks a model; whatever a file holds, the end is a model or a UserError.
+"""Reads and checks a model; a malformed file raises UserError.
 
-The generated accessors follow offsets wherever they point: each read is within the bytes or raises,
-and nothing is read twice. Counts are limited before anything is listed.
+The generated accessors follow arbitrary offsets: each read is in bounds or raises, and nothing is
+read twice. Counts are limited before lists are built.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from xtc.core.errors import UserError
 from xtc.importers.values import Array
 
 DAMAGED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error)
-"""What accessors of a damaged file raise."""
+"""Errors that accessors raise for a damaged file."""
 
 UNSIGNED = 128
-"""What uint8 is above the int8 of the same meaning."""
+"""Offset between uint8 and the corresponding int8."""
 _IDENTIFIER = b"TFL3"
-_MOST = 1 << 16  # tensors, operators, buffers
+_MOST = 1 << 16  # limit for tensors, operators, buffers
 _MOST_DIMENSIONS = 8
 _MOST_ELEMENTS = 1 << 31
-_LARGEST = 1 << 31  # bytes of a file: offsets have 32 bits
+_LARGEST = 1 << 31  # bytes of a file, since offsets have 32 bits
 _TYPES = {
     getattr(tflite.TensorType, name.upper()): name
     for name in ("float32", "float16", "float64", "int8", "uint8", "int16", "int32", "int64")
@@ -41,12 +41,12 @@ _OPERATORS = {
 
 @dataclass(frozen=True)
 class Scales:
-    """How integers stand for real numbers: (integer - zero point) * scale.
+    """Quantisation parameters: real = (integer - zero point) * scale.
 
     Attributes:
-        scales: one, or one for each index of a dimension, as float32.
-        zero_points: as many.
-        axis: the dimension, where there are several.
+        scales: one, or one per index of a dimension, as float32.
+        zero_points: one per scale.
+        axis: the dimension, for several scales.
     """
 
     scales: Array
@@ -59,12 +59,12 @@ class TensorOf:
     """A tensor of the file.
 
     Attributes:
-        dtype: name of the element type, or "type 5" of one that graphs do not have.
+        dtype: name of the element type, or "type 5" for one that graphs lack.
         data: the value of a constant.
         scales: None if it is not quantised.
-        is_sparse: whether zeros of the constant are left out, which is not read.
-        is_unsigned: whether the file has uint8, of which numbers and zero point less 128 are here.
-        is_variable: whether it keeps its value between calls, which an operator changes.
+        is_sparse: whether the constant is stored as a sparse tensor, which is not read.
+        is_unsigned: whether the file has uint8; values and zero points here are less by 128.
+        is_variable: whether an operator updates it and it keeps its value between calls.
     """
 
     name: str
@@ -79,7 +79,7 @@ class TensorOf:
 
 @dataclass(frozen=True)
 class OperatorOf:
-    """An operator of the file: its tensors by number, -1 where an optional one is left out."""
+    """An operator of the file: its tensors by index, -1 for an omitted optional one."""
 
     name: str
     inputs: tuple[int, ...]
@@ -89,7 +89,7 @@ class OperatorOf:
 
 @dataclass(frozen=True)
 class Subgraph:
-    """Operators on tensors, which they name by number."""
+    """Operators, and the tensors that they refer to by index."""
 
     tensors: tuple[TensorOf, ...]
     operators: tuple[OperatorOf, ...]
@@ -97,7 +97,7 @@ class Subgraph:
 
 @dataclass(frozen=True)
 class TfliteModel:
-    """A file: its main subgraph, which is the first of all."""
+    """A file; its main subgraph is the first."""
 
     name: str
     subgraphs: tuple[Subgraph, ...]
@@ -114,10 +114,10 @@ class TfliteModel:
 
 
 def load_model(path: Path) -> TfliteModel:
-    """The model in a file. Raises UserError for other files."""
+    """The model in a file. Raises UserError for invalid files."""
     data = _bytes(path)
     if data[4:8] != _IDENTIFIER:
-        raise _unreadable(path, "it does not have the mark TFL3 at byte 4")
+        raise _unreadable(path, "the identifier TFL3 at byte 4 is missing")
     try:
         return _model(data, path)
     except UserError:
@@ -156,7 +156,7 @@ def _model(data: bytes, path: Path) -> TfliteModel:
     inputs = _numbers(subgraph.InputsLength(), subgraph.InputsAsNumpy, count)
     outputs = _numbers(subgraph.OutputsLength(), subgraph.OutputsAsNumpy, count)
     if min((*inputs, *outputs), default=0) < 0 or not outputs:
-        raise ValueError("an input or output of the model is left out")
+        raise ValueError("an input or output of the model is missing")
     name = _text(subgraph.Name()) or path.stem
     return TfliteModel(name, tuple(read), inputs, outputs)
 
@@ -177,7 +177,7 @@ def _listed(count: int, get: Callable[[int], Any], read: Callable[[Any], Any]) -
 
 
 def _numbers(count: int, read: Callable[[], Any], limit: int) -> tuple[int, ...]:
-    """A vector of tensors' numbers, each below `limit`."""
+    """A vector of tensor indices, each below `limit`."""
     if not 0 <= count <= _MOST:
         raise ValueError(f"a list of {count}; the most is {_MOST}")
     found = tuple(map(int, read())) if count else ()
@@ -192,7 +192,7 @@ def _text(raw: bytes | None) -> str:
 
 
 def _code(code: Any) -> str:
-    """The name of an operator; that of another's in quotes."""
+    """The name of an operator; a custom one's in quotes."""
     number = max(code.DeprecatedBuiltinCode(), code.BuiltinCode())
     if number == tflite.BuiltinOperator.CUSTOM:
         return f"custom '{_text(code.CustomCode())[:80]}'"
@@ -225,7 +225,7 @@ def _tensor(model: Any, tensor: Any) -> TensorOf:
 
 
 def _signed(tensor: TensorOf) -> TensorOf:
-    """Quantised uint8 as int8 of the same meaning."""
+    """Convert quantised uint8 to int8 with a shifted zero point."""
     if tensor.dtype != "uint8" or tensor.scales is None:
         return tensor
     scales = replace(tensor.scales, zero_points=tensor.scales.zero_points - UNSIGNED)
@@ -239,11 +239,11 @@ def _data(model: Any, tensor: Any, shape: tuple[int, ...], dtype: str, name: str
         raise ValueError(f"buffer {number} of {model.BuffersLength()}")
     buffer = model.Buffers(number)
     if buffer.Size() > 0:
-        raise ValueError(f"the data of '{name}' is behind the model, as in files of 2 GB and more")
+        raise ValueError(f"the data of '{name}' follows the model, as in files of 2 GB and more")
     if buffer.DataLength() == 0:
         return None
     if tensor.IsVariable() or tensor.Sparsity() is not None or dtype.startswith("type"):
-        return None  # unused: readers of the tensor are refused
+        return None  # unused: operators that read the tensor are rejected
     raw = buffer.DataAsNumpy().tobytes()
     kind = np.dtype(dtype)
     if len(raw) != math.prod(shape) * kind.itemsize:

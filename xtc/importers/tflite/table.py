@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of the importer: an operator of TensorFlow Lite -> function that writes it."""
+"""The operator table of the importer: TensorFlow Lite operator -> writer function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TABLE: dict[str, Writer] = {}
 
 
 def reads(*names: str) -> Callable[[Writer], Writer]:
-    """Marks the function that writes the operators of these names."""
+    """Register the function that writes the operators of these names."""
 
     def register(write: Writer) -> Writer:
         for name in names:

@@ -17,18 +17,18 @@ from xtc.importers.tflite.load import OperatorOf, Subgraph, TensorOf, TfliteMode
 from xtc.importers.values import Array, Unsupported, Value, as_tensor, dtype_of, shape_of
 
 OPERATORS = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
-_NUMBERED = "\0"  # how names of tensors begin, which no variable has
+_NUMBERED = "\0"  # prefix of keys for tensors, which no variable's name has
 
 
 @dataclass
 class Variables:
-    """What each variable is at the point that is being read, by its name in the file.
+    """The current value of each variable, by its name in the file.
 
     Attributes:
-        handles: names by the number of the tensor that stands for the variable.
-        initial: what the subgraphs assign that are called once.
-        current: what the model has assigned last, or the state itself.
-        states: those that are read before they are assigned.
+        handles: variable names by the index of the handle tensor.
+        initial: values that subgraphs called once assign.
+        current: the value last assigned, or the state itself.
+        states: variables that are read before they are assigned.
     """
 
     builder: GraphBuilder
@@ -42,7 +42,7 @@ class Variables:
     def run(
         self, operator: OperatorOf, values: list[Value | None], wanted: list[TensorOf]
     ) -> Value | None:
-        """Do what an operator of OPERATORS does; what it gives, where that is a value."""
+        """Execute an operator of OPERATORS; return its result, if it has one."""
         if operator.name == "CALL_ONCE":
             self._call_once(options_of(operator, "CallOnceOptions").InitSubgraphIndex())
         elif operator.name == "VAR_HANDLE":
@@ -50,14 +50,14 @@ class Variables:
         elif operator.name == "ASSIGN_VARIABLE":
             value = values[1]
             if value is None:
-                raise Unsupported("operand 1 is left out")
+                raise Unsupported("operand 1 is missing")
             self._assign(self._variable(operator), value)
         else:
             return self._read(self._variable(operator), wanted[0])
         return None
 
     def updates(self) -> list[tuple[Tensor, Tensor]]:
-        """States, each with what it is after a call."""
+        """The states, each with its value after a call."""
         found = []
         for name, state in self.states.items():
             value = as_tensor(self.current[name])
@@ -67,7 +67,7 @@ class Variables:
     def _variable(self, operator: OperatorOf) -> str:
         number = operator.inputs[0] if operator.inputs else -1
         if number not in self.handles:
-            raise Unsupported(f"no VAR_HANDLE gives tensor {number}")
+            raise Unsupported(f"tensor {number} is not the result of a VAR_HANDLE")
         return self.handles[number]
 
     def _read(self, name: str, wanted: TensorOf) -> Value:
@@ -82,7 +82,7 @@ class Variables:
         return self.current[name]
 
     def tensor(self, number: int, tensor: TensorOf) -> Value:
-        """A tensor that an operator changes, which begins as what stands for 0."""
+        """The current value of a variable tensor; initially its quantised zero."""
         name = _key(number)
         if name not in self.current:
             zero = 0
@@ -93,7 +93,7 @@ class Variables:
         return self.current[name]
 
     def assign_tensor(self, number: int, value: Value) -> None:
-        """Let a tensor be this from here on."""
+        """Assign a value to a variable tensor."""
         self._assign(_key(number), value)
 
     def _begin(self, name: str, wanted: TensorOf, first: Array | None) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How windows slide over images, by the two rules of padding."""
+"""Sliding windows over images, with SAME or VALID padding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PADDINGS = {tflite.Padding.SAME: "SAME_UPPER", tflite.Padding.VALID: "VALID"}
 def windows(
     sizes: tuple[int, ...], taps: tuple[int, ...], options: Any, dilations: tuple[int, int] = (1, 1)
 ) -> list[Window]:
-    """Those of height and width; `options` have strides and padding."""
+    """The windows along height and width; `options` has strides and padding."""
     strides = options.StrideH(), options.StrideW()
     how = _PADDINGS.get(options.Padding())
     if how is None:
@@ -32,7 +32,7 @@ def windows(
 
 
 def framed(x: Tensor, slides: list[Window], value: int | float) -> Tensor:
-    """(n, h, w, c) with a border of `value`; nothing is cut away."""
+    """Pad (n, h, w, c) with `value`; nothing is cropped."""
     border = [(max(a, 0), max(b, 0)) for a, b in (slide.border for slide in slides)]
     if not any(map(any, border)):
         return x
@@ -40,7 +40,7 @@ def framed(x: Tensor, slides: list[Window], value: int | float) -> Tensor:
 
 
 def images(*tensors: Tensor) -> None:
-    """Raise Unsupported unless all have rank 4."""
+    """Raise Unsupported unless all tensors have rank 4."""
     for tensor in tensors:
         if tensor.type.rank != 4:
             raise Unsupported(f"an image of rank {tensor.type.rank}")

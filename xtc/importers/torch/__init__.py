@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads PyTorch: exported programs, and what torch.compile traces."""
+"""Reads exported PyTorch programs and graphs traced by torch.compile."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.compile(model, backend="xtc"): what PyTorch traces runs as compiled graphs."""
+"""torch.compile(model, backend="xtc"): runs the traced graphs as compiled modules."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from xtc.importers.torch.partition import partitioned
 from xtc.importers.torch.types import element_name, to_array, to_tensor
 from xtc.importers.values import Array, Unsupported
 
-KEPT = 32  # modules of one traced graph; the one used longest ago is closed for a new one
-WEIGHTS_KEPT = 2  # sets of weights that are constants; with the next one they become inputs
+KEPT = 32  # modules per traced graph; the least recently used one is closed
+WEIGHTS_KEPT = 2  # sets of weights compiled as constants; beyond that, weights become inputs
 
 
 class _Compiled(NamedTuple):
-    """A module, and its weights: while they live, no other tensor is at their addresses."""
+    """A module with its weights, kept alive so that their addresses are not reused."""
 
     imported: Imported
     module: Module
@@ -35,8 +35,8 @@ class _Compiled(NamedTuple):
 class CompiledGraph:
     """A traced graph, compiled for the sizes and weights of its calls.
 
-    Weights are known at the first call: they become constants, kept by tensor and version. Where
-    they change again and again, as in training, they are inputs like others.
+    Weights become constants at the first call, identified by tensor and version. If they keep
+    changing, as in training, they become ordinary inputs.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class CompiledGraph:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         """`weights` are the positions of parameters and buffers among the arguments."""
-        # Arguments come as one list, which is emptied. Wrappers copy this from the instance.
+        # Arguments come as one list, which is emptied. Wrappers copy this flag from the instance.
         self._boxed_call = True
         self._parts: Callable[..., Any] | None = None
         self._module = module
@@ -80,7 +80,7 @@ class CompiledGraph:
         return [_returned(result, found) for result in imported.results]
 
     def _key_of(self, given: Sequence[Any]) -> Any:
-        """What a module is compiled for. Forgets the weights where they have changed too often."""
+        """The cache key of a module. Weights that changed too often become inputs."""
         self._seen.add(tuple(self._key(n, given[n]) for n in sorted(self._weights)))
         if len(self._seen) > WEIGHTS_KEPT:
             self._weights = frozenset()
@@ -121,7 +121,7 @@ class CompiledGraph:
 
 
 def _returned(result: Any, found: Mapping[str, Array]) -> Any:
-    """What a call returns for one result: a tensor, which may have no elements, or a number."""
+    """One result of a call: a tensor, possibly without elements, or a number."""
     value = found[result.name] if isinstance(result, Result) else result
     return to_tensor(value) if isinstance(value, np.ndarray) else value
 
@@ -142,7 +142,7 @@ def _compile_graph(
 def _compile_gradient(
     module: torch.fx.GraphModule, _inputs: Sequence[Any], options: Mapping[str, Any]
 ) -> CompiledGraph:
-    """All arguments of a gradient differ from call to call: they are what the forward pass kept."""
+    """A gradient has no constant arguments: they are values saved by the forward pass."""
     return CompiledGraph(module, (), options)
 
 
@@ -153,14 +153,14 @@ def xtc_backend(
     options: Mapping[str, Any] | None = None,
     mode: str | None = None,
 ) -> Any:
-    """The backend as PyTorch calls it; `options` are those of `xtc.compile`, such as a target.
+    """The backend that PyTorch calls; `options` go to `xtc.compile`, for example a target.
 
-    Raises UserError for a `mode`, of which there are none.
+    Raises UserError for any `mode`.
     """
     if mode is not None:
         raise UserError(
             f"backend 'xtc' has no mode '{mode}'",
-            hints=["options={...} are those of xtc.compile, such as threads"],
+            hints=["options={...} go to xtc.compile, for example threads"],
         )
     forward = partial(_compile_graph, options=options or {})
     graph = aot_autograd(

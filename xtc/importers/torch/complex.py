@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Complex tensors while a program is read: two real ones each; graphs have none."""
+"""Complex tensors during import: pairs of real tensors, since graphs lack complex types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xtc.importers.torch.table import Write
 from xtc.importers.values import Unsupported
 
 COMPONENTS = {torch.complex64: torch.float32, torch.complex128: torch.float64}
-"""Complex element types, each with that of its real and imaginary parts."""
+"""Complex element types and the types of their parts."""
 
 COMPLEX: dict[str, Callable[..., Any]] = {}
 """Operators with complex operands or results -> function that writes them."""
@@ -30,7 +30,7 @@ _BY_PARTS = frozenset(
     transpose.int unbind.int unfold unsqueeze view
     """.split()
 )
-"""Operators that do the same to the real parts as to the imaginary ones."""
+"""Operators that apply to the real and imaginary parts separately."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Complex:
 
 
 def writes_complex(*names: str) -> Callable[[Write], Write]:
-    """Marks the function for operators such as "mul.Tensor", on complex numbers."""
+    """Register the function for operators such as "mul.Tensor", on complex numbers."""
 
     def register(write: Write) -> Write:
         for name in names:
@@ -58,7 +58,7 @@ def writes_complex(*names: str) -> Callable[[Write], Write]:
 
 
 def is_complex(value: Any) -> bool:
-    """Whether an operand, or one in a list, is a complex tensor or number."""
+    """Whether an operand, or an element of a list, is a complex tensor or number."""
     if isinstance(value, list | tuple):
         return any(map(is_complex, value))
     return isinstance(value, Complex | complex)
@@ -67,9 +67,9 @@ def is_complex(value: Any) -> bool:
 def written(
     name: str, write: Callable[..., Any] | None, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
-    """What an operator computes. `write` is its function for real numbers.
+    """The result of an operator. `write` is its function for real numbers.
 
-    Raises Unsupported for operators that complex numbers do not have here.
+    Raises Unsupported for operators that are not supported for complex numbers.
     """
     if name in COMPLEX:
         return COMPLEX[name](*args, **kwargs)
@@ -85,7 +85,7 @@ def written(
 
 
 def as_complex(value: Any, like: Tensor) -> Complex:
-    """A tensor or number as complex numbers of the element type of a tensor."""
+    """A tensor or number as complex numbers with the element type of a tensor."""
     if isinstance(value, Complex):
         return value
     if isinstance(value, Tensor):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walks the nodes of a functional FX graph and writes each into the open graph."""
+"""Converts the nodes of a functional FX graph, writing them into the open graph."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from xtc.importers.torch.table import RESULT, TABLE
 from xtc.importers.torch.types import element_name, to_array
 from xtc.importers.values import Array, Unsupported, Value, as_tensor
 
-_PYTHON = ("operator", "_operator", "builtins", "math")  # modules of functions on numbers
+_PYTHON = ("operator", "_operator", "builtins", "math")  # their functions compute on numbers
 
 
 class UnsupportedNodes(UserError):  # noqa: N818
@@ -41,13 +41,13 @@ class UnsupportedNodes(UserError):  # noqa: N818
 
 @dataclass
 class Converter:
-    """Writes nodes into `builder`, and collects what it cannot write.
+    """Writes nodes into `builder` and collects those that it cannot write.
 
     Attributes:
         builder: the open graph.
-        module: whose nodes they are; constants are its attributes.
-        problems: what went wrong, by the name of the node.
-        names: taken by tensors.
+        module: the module of the nodes; constants are its attributes.
+        problems: reasons, by the names of unsupported nodes.
+        names: names taken by tensors.
     """
 
     builder: GraphBuilder
@@ -56,7 +56,7 @@ class Converter:
     names: set[str] = field(default_factory=set)
 
     def run(self, values: dict[torch.fx.Node, Any]) -> list[Any]:
-        """The outputs; `values` has those of the placeholders."""
+        """The outputs; `values` holds the values of the placeholders."""
         for node in self.module.graph.nodes:
             if node.op == "output":
                 if self.problems:
@@ -70,7 +70,7 @@ class Converter:
 
     def _node(self, node: torch.fx.Node, values: dict[torch.fx.Node, Any]) -> None:
         if any(source not in values for source in node.all_input_nodes):
-            return  # what computes it is among the problems
+            return  # the producer is among the problems
         start = len(self.builder.nodes)
         try:
             values[node] = self._result(node, values)
@@ -118,7 +118,7 @@ def _has_complex(node: torch.fx.Node) -> bool:
 
 
 def _without_elements(node: torch.fx.Node) -> Array | None:
-    """A result that has no elements: nothing computes it, and little may use it."""
+    """A result without elements, which needs no operator."""
     value = node.meta.get("val")
     if not isinstance(value, torch.Tensor) or 0 not in [n for n in value.shape if type(n) is int]:
         return None
@@ -126,7 +126,7 @@ def _without_elements(node: torch.fx.Node) -> Array | None:
 
 
 def location_of(node: torch.fx.Node) -> str:
-    """The innermost line of the user's program that wrote a node."""
+    """The innermost source line of the user's program for a node."""
     trace = [line.strip() for line in (node.stack_trace or "").splitlines()]
     files = [line for line in trace if line.startswith("File ")]
     return f" at {files[-1].removeprefix('File ')}" if files else ""
@@ -143,13 +143,13 @@ def _mapped(value: Any, values: Mapping[torch.fx.Node, Any]) -> Any:
 
 
 def _attribute_value(module: torch.nn.Module, path: str) -> Any:
-    """A constant; a branch of control flow as the module that it is."""
+    """A constant, or a submodule such as a branch of control flow."""
     found = operator.attrgetter(path)(module)
     return constant(found) if isinstance(found, torch.Tensor) else found
 
 
 def constant(tensor: torch.Tensor) -> Value | Complex:
-    """A tensor whose value is known, as a constant of the graph; as it is without elements."""
+    """A known tensor as a constant of the graph; as an array if it has no elements."""
     if tensor.is_complex():
         parts = to_array(torch.view_as_real(tensor.detach().resolve_conj()))
         return Complex(as_tensor(parts[..., 0]), as_tensor(parts[..., 1]))
@@ -161,13 +161,13 @@ def constant(tensor: torch.Tensor) -> Value | Complex:
 
 @dataclass(frozen=True)
 class Imported:
-    """A graph made of a module.
+    """A graph imported from a module.
 
     Attributes:
         graph: None if nothing is left to compute.
         results: for each output of the module, the name of the graph's output, or a value that is
             not a tensor.
-        inputs: names of the graph's inputs by the position of the module's placeholder.
+        inputs: positions of the module's placeholders, by the names of the graph's inputs.
     """
 
     graph: Graph | None
@@ -184,11 +184,11 @@ class Result:
 
 @dataclass(frozen=True)
 class State:
-    """A placeholder that lives in the module between calls.
+    """A placeholder whose value the module keeps between calls.
 
     Attributes:
-        value: before the first call.
-        output: the number of the module's output that it is next.
+        value: initial value.
+        output: index of the module's output that holds the next value.
     """
 
     value: torch.Tensor
@@ -205,14 +205,14 @@ def import_traced(
     """The graph of a module of core operators.
 
     Args:
-        name: of the graph.
-        module: its nodes are functional.
+        name: name of the graph.
+        module: a module of functional nodes.
         leaves: for each placeholder a constant, as a tensor; the type of an input, as (shape,
             element type); a state; or a value that is not a tensor.
-        names: names of the placeholders; by default their own.
-        device: where all operators run.
+        names: names of the placeholders; their own by default.
+        device: the device of all operators.
 
-    Raises UserError that lists all nodes that are not supported.
+    Raises UserError that lists all unsupported nodes.
     """
     with O.graph(name=graph_name(name)) as builder:
         converter = Converter(builder, module)
@@ -261,7 +261,7 @@ def _unsupported(name: str, problems: Mapping[str, str]) -> UnsupportedNodes:
 def _complex_output(name: str, module: torch.fx.GraphModule) -> UnsupportedNodes:
     error = UnsupportedNodes(
         f"an output of '{name}' is complex",
-        hints=["torch.view_as_real gives its parts as one tensor"],
+        hints=["torch.view_as_real returns its parts as one tensor"],
     )
     return _named(error, module.graph.output_node().all_input_nodes)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What PyTorch writes out of core operators before the importer reads it, and what stays whole."""
+"""Which operators PyTorch decomposes before import, and which remain whole."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _WHOLE = (
     "_scaled_dot_product_flash_attention_for_cpu",
     "_safe_softmax",
 )
-"""Operators of which PyTorch makes several passes over all scores to guard rows that only some
-masks have."""
+"""Operators that PyTorch would expand into several passes over all scores, to guard against rows
+that only some masks produce."""
 
 
 def of_exported() -> MutableMapping[Any, Callable[..., Any]]:
-    """For the operators of an exported program."""
+    """Decompositions for an exported program."""
     return _without_whole(torch.export.default_decompositions())
 
 
 def of_traced() -> MutableMapping[Any, Callable[..., Any]]:
-    """For the operators that torch.compile traces."""
+    """Decompositions for torch.compile."""
     return _without_whole(dict(core_aten_decompositions()))
 
 

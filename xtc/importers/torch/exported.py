@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""from_torch: an exported program, a graph as soon as its sizes are known."""
+"""from_torch: an exported program, which becomes a graph once all sizes are known."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 class TorchModel:
     """A program of PyTorch's core operators.
 
-    `bind` gives the graph for given sizes. A model is compiled as it stands: `xtc.compile(model)`
-    compiles for the sizes that calls bring.
+    `bind` returns the graph for given sizes. `xtc.compile(model)` accepts the model itself, and
+    compiles it for the sizes of each call.
 
     Attributes:
-        name: of the compiled function.
-        inputs: arguments that are tensors, in order.
+        name: name of the compiled function.
+        inputs: tensor arguments, in order.
         dims: sizes given when the model was read.
     """
 
@@ -45,7 +45,7 @@ class TorchModel:
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """Names of the dimensions that are free: "x_0" is the first of input x."""
+        """Names of the free dimensions: "x_0" is the first of input x."""
         return self._free.symbols
 
     @cached_property
@@ -58,7 +58,7 @@ class TorchModel:
         """The graph for given sizes of the free dimensions.
 
         Raises UserError for missing or unknown names, for sizes that the program was not exported
-        for, and with all operators that are not supported.
+        for, and for unsupported operators, listing all of them.
         """
         symbols = self._symbols(self._free.chosen(dims or {}))
         updated = {
@@ -81,7 +81,7 @@ class TorchModel:
         return imported.graph
 
     def _symbols(self, sizes: Mapping[str, int]) -> dict[Any, int]:
-        """The program's symbols for sizes by name. Raises UserError for those that cannot be."""
+        """The sizes of the program's symbols. Raises UserError for invalid sizes."""
         expressions = self._expressions
         symbols = {e: sizes[label] for e, label in expressions.items() if e.is_Symbol}
         labels = {e: type(e)(label) for e, label in expressions.items() if e.is_Symbol}
@@ -98,7 +98,7 @@ class TorchModel:
 
     @cached_property
     def _expressions(self) -> dict[Any, str]:
-        """What the program has for free sizes, each with its name."""
+        """The program's expressions of the free sizes, with their names."""
         given = {known.name: known.shape for known in self.inputs}
         return {
             size.node.expr: str(label)
@@ -128,21 +128,21 @@ class TorchModel:
         return shape, element_name(value.dtype)
 
     def sizes_of(self, arrays: Mapping[str, Array]) -> tuple[dict[str, int], dict[str, Array]]:
-        """The free sizes that arrays by input name fix."""
+        """The free sizes, from arrays by input name."""
         return self._free.of_arrays(arrays), {}
 
     def input_names(self, graph: Graph) -> dict[str, str]:
-        """The program's names of a graph's inputs, by the graph's own."""
+        """The program's input names, by the graph's input names."""
         names = {plain_name(given.name, set()): given.name for given in self.inputs}
         inputs = (str(tensor.name) for tensor in graph.inputs if not tensor.state)
         return {name: names[name] for name in inputs}
 
     def carried(self, array: Array) -> Array:
-        """An argument as the graph takes it."""
+        """An argument in the form that the graph expects."""
         return array
 
     def results(self, arrays: Any) -> Any:
-        """What a graph gives, as callers get it."""
+        """The results of a graph in the form that callers expect."""
         return arrays
 
     def __repr__(self) -> str:
@@ -155,7 +155,7 @@ def model_of(
     dims: Mapping[str, int],
     device: object = None,
 ) -> Graph | TorchModel:
-    """A program's graph, or a model where sizes are free. Raises UserError."""
+    """A program's graph, or a model if sizes are free. Raises UserError."""
     core = program.run_decompositions(of_exported())
     for output in core.graph_signature.output_specs:
         if output.kind not in _KEPT:
@@ -183,7 +183,7 @@ def _inputs(program: torch.export.ExportedProgram) -> tuple[ModelInput, ...]:
 
 
 def _named(name: str, shape: Sequence[Any], symbols: dict[Any, str]) -> tuple[Size, ...]:
-    """Sizes, free ones called after the first input that has them."""
+    """Shapes whose free sizes are named after the first input that has them."""
     return tuple(
         size if isinstance(size, int) else symbols.setdefault(size.node.expr, f"{name}_{position}")
         for position, size in enumerate(shape)

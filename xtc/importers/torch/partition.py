@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traced graphs with operators that cannot be imported: those run in PyTorch, the others here."""
+"""Partitions traced graphs: unsupported operators run in PyTorch, all others are compiled."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def partitioned(
     weights: Collection[int],
     compile_part: Compile,
 ) -> Callable[..., Any]:
-    """A module as parts that are compiled and parts that PyTorch runs.
+    """A module partitioned into compiled parts and parts that PyTorch runs.
 
     Args:
-        module: its nodes are functional.
+        module: a module of functional nodes.
         unsupported: names of the nodes that could not be imported.
         weights: positions of weights among its arguments.
-        compile_part: makes a part, given the positions of weights among the arguments.
+        compile_part: compiles a part, given the positions of weights among its arguments.
 
-    Warns with RunsInPyTorch, which names the operators and the lines of the program.
+    Warns with RunsInPyTorch, which lists the operators and their source lines.
     """
     left = _left_to_pytorch(module, set(unsupported))
     _warn(left)
@@ -75,7 +75,7 @@ class _Part(torch.nn.Module):  # type: ignore[misc]
 
 
 def _left_to_pytorch(module: torch.fx.GraphModule, unsupported: set[str]) -> set[torch.fx.Node]:
-    """The unsupported operators, and those with values that cannot pass between parts."""
+    """The unsupported operators, and those with values that cannot cross between parts."""
     nodes = _computing(module)
     failed = {_kind(node) for node in nodes if node.name in unsupported}
     left = {
@@ -96,7 +96,7 @@ def _left_to_pytorch(module: torch.fx.GraphModule, unsupported: set[str]) -> set
 
 
 def _kind(node: torch.fx.Node) -> Any:
-    """What nodes have in common that cannot be imported for one reason."""
+    """The properties by which nodes fail to import for the same reason."""
     numbers = tuple(str(x) for x in node.args if not isinstance(x, torch.fx.Node | list | tuple))
     return node.target, numbers, tuple(x.dtype for x in _tensors(node))
 
@@ -123,7 +123,7 @@ def _tensors(node: torch.fx.Node) -> list[torch.Tensor]:
 
 
 def _touches_foreign(node: torch.fx.Node) -> bool:
-    """Whether a node has or reads a tensor of a type that graphs do not have, as complex ones."""
+    """Whether a node reads or returns a tensor of a type that graphs lack, such as complex ones."""
     tensors = [tensor for item in (node, *node.all_input_nodes) for tensor in _tensors(item)]
     return any(str(x.dtype).removeprefix("torch.") not in ELEMENT_TYPES for x in tensors)
 
@@ -131,7 +131,7 @@ def _touches_foreign(node: torch.fx.Node) -> bool:
 def _levels(
     module: torch.fx.GraphModule, left: Collection[torch.fx.Node]
 ) -> dict[torch.fx.Node, int]:
-    """A number for each node, even in PyTorch; none is less than that of what the node reads."""
+    """Levels of the nodes, even for PyTorch; no node has a lower level than its operands."""
     levels: dict[torch.fx.Node, int] = {}
     for node in _computing(module):
         parity = 0 if node in left else 1
@@ -144,7 +144,7 @@ def _warn(left: Collection[torch.fx.Node]) -> None:
     names = sorted({f"{node.target}{location_of(node)}" for node in left if _is_operator(node)})
     if names:
         warnings.warn(
-            "backend 'xtc' leaves to PyTorch what it does not support: " + ", ".join(names),
+            "backend 'xtc' runs unsupported operators in PyTorch: " + ", ".join(names),
             RunsInPyTorch,
             stacklevel=2,
         )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of the importer: an operator of PyTorch's core set -> function that writes it.
+"""The operator table of the importer: PyTorch core operator -> writer function.
 
-A function takes the operands and attributes as the operator has them: tensors as tensors of the
-graph, numbers, lists and None as they are.
+A function has the operator's signature: tensors are tensors of the graph; numbers, lists and None
+are passed unchanged.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ Write = TypeVar("Write", bound=Callable[..., Any])
 
 TABLE: dict[str, Callable[..., Any]] = {}
 RESULT: ContextVar[str | None] = ContextVar("result", default=None)
-"""The element type of the result of the node that is being written, where it has one."""
+"""The element type of the current node's result, if it has one."""
 
 
 def writes(*names: str) -> Callable[[Write], Write]:
-    """Marks the function for operators such as "add.Tensor"."""
+    """Register the function for operators such as "add.Tensor"."""
 
     def register(write: Write) -> Write:
         for name in names:
@@ -32,7 +32,7 @@ def writes(*names: str) -> Callable[[Write], Write]:
 
 
 class OnlyFirst(list[Any]):
-    """Results of an operator of which the first alone can be written."""
+    """Results of an operator of which only the first can be written."""
 
     def __getitem__(self, position: SupportsIndex | slice) -> Any:
         if position != 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's element types and arrays as those here."""
+"""Converts element types and arrays between PyTorch and this project."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xtc.importers.values import Array, Unsupported
 
 
 def element_name(dtype: Any) -> str:
-    """The name of an element type. Raises Unsupported for those that graphs do not have."""
+    """The name of an element type. Raises Unsupported for types that graphs lack."""
     name = str(dtype).removeprefix("torch.")
     if name not in ELEMENT_TYPES:
         raise Unsupported(f"element type {name}")
@@ -22,7 +22,7 @@ def element_name(dtype: Any) -> str:
 
 
 def to_array(tensor: torch.Tensor) -> Array:
-    """The elements of a tensor on the CPU, not copied where they are dense."""
+    """The elements of a tensor on the CPU, without a copy if they are dense."""
     plain = tensor.detach().cpu().contiguous()
     if plain.dtype == torch.bfloat16:
         bits: Array = plain.view(torch.uint16).numpy()

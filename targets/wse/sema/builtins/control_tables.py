@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Built-in functions of WSE-3 for tables of control tasks, and for rotating tasks."""
+"""Built-in functions of WSE-3 for tables of control tasks and for rotating tasks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _set_control_task_table(frame: Frame, call: tree.Builtin) -> Value:
         raise CslError("a control task's entry has 2, 4 or 8 instructions", where=call.at)
     stride = numbers.get("stride", 1)
     if not 1 <= stride <= 7:
-        raise CslError(f"tables of control tasks are 1 to 7 apart, not {stride}", where=call.at)
+        raise CslError(f"control task tables have a stride of 1 to 7, not {stride}", where=call.at)
     declarations.control_stride = stride
     return VOID
 
@@ -43,19 +43,19 @@ def _bind_rotating_tasks(frame: Frame, call: tree.Builtin) -> Value:
     main, other = (_task(frame, call, number) for number in (0, 1))
     value = evaluate(frame, call.args[2])
     if value.type != t.DATA_TASK:
-        raise CslError(f"rotation is of a data_task_id, not of a {value.type}", where=call.at)
+        raise CslError(f"rotation needs a data_task_id, not a {value.type}", where=call.at)
     queue = integer_of(value, "a task id", call.at)
     given = _fields(frame, call, 3, ("init", "limit"))
     if "limit" not in given:
         raise CslError("rotating tasks need a 'limit'", where=call.at)
     limit = integer_of(given["limit"], "'limit'", call.at)
     if not 0 <= limit < 1 << 16:
-        raise CslError(f"'limit' is 0 to 65535, not {limit}", where=call.at)
+        raise CslError(f"'limit' must be 0 to 65535, not {limit}", where=call.at)
     if "init" in given and integer_of(given["init"], "'init'", call.at):
         raise CslError(
-            "rotation begins at 0",
+            "rotation must begin at 0",
             where=call.at,
-            notes=["public sources differ on what other values of 'init' do"],
+            notes=["public sources disagree about other values of 'init'"],
         )
     if len(declarations.rotations) == _PAIRS:
         raise CslError("more than two pairs of rotating tasks", where=call.at)
@@ -68,7 +68,7 @@ def _bind_rotating_tasks(frame: Frame, call: tree.Builtin) -> Value:
 def _bind_other(
     frame: Frame, declarations: TileDeclarations, binding: TaskBinding, queue: int
 ) -> None:
-    """Bind the other task to control task 0 of the queue's table, once that is known."""
+    """Bind the other task to control task 0 of the queue's table, once the table is known."""
 
     def work() -> None:
         config = declarations.input_queues.get(queue)
@@ -89,7 +89,7 @@ def _task(frame: Frame, call: tree.Builtin, number: int) -> FunctionValue:
     value = evaluate(frame, call.args[number])
     function = value.value if isinstance(value, Const) else None
     if not isinstance(function, FunctionValue) or function.tree.kind != "task":
-        raise CslError("what is bound is a task", where=call.at)
+        raise CslError("only a task can be bound", where=call.at)
     return function
 
 

@@ -40,7 +40,7 @@ _ZERO = {"first_source": d.ZERO_FIRST, "second_source": d.ZERO_SECOND}
 def _get_dsd(frame: Frame, call: tree.Builtin) -> Value:
     kind = type_of(frame, call.args[0])
     if not isinstance(kind, t.Dsd):
-        raise CslError(f"{kind} is no type of descriptors", where=call.at)
+        raise CslError(f"{kind} is not a type of descriptors", where=call.at)
     given = fields_of(evaluate(frame, call.args[1]), "a descriptor's parts", call.at)
     known = _MEMORY if kind in (t.MEM1D, t.MEM4D) else _FABRIC
     for name in given:
@@ -58,7 +58,7 @@ def _memory(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
     access = given.get("tensor_access")
     if isinstance(access, Const) and isinstance(access.value, AccessValue):
         return _accessed(frame, kind, access.value, index, at)
-    if access is not None:  # the struct that is equivalent to a tensor access
+    if access is not None:  # the equivalent struct of a tensor access
         given = given | fields_of(access, "a tensor access", at)
     missing = [name for name in ("base_address", "extent") if name not in given]
     if missing:
@@ -79,9 +79,9 @@ def _memory(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
 def _shape_of(
     frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position
 ) -> tuple[list[Value], list[Value]]:
-    """Extents and strides of indices, the slowest first.
+    """Extents and strides of the indices, the slowest first.
 
-    Programs give the distances from the last element of the inner indices, the fastest index first.
+    Programs give distances from the last element of the inner indices, the fastest index first.
     """
     extents = _several(given["extent"])
     jumps = _several(given["stride"]) if "stride" in given else [integer(1)] * len(extents)
@@ -98,7 +98,7 @@ def _shape_of(
 
 
 def _several(value: Value) -> list[Value]:
-    """The values of a tuple, or the single given value."""
+    """The values of a tuple, or the given single value."""
     if isinstance(value, Const) and isinstance(value.value, dict):
         return list(value.value.values())
     return [value]
@@ -131,7 +131,7 @@ def _fabric(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
         raise CslError(
             f"a {kind} has no '{'input' if incoming else 'output'}_queue'",
             where=at,
-            notes=[f"on {frame.program.arch.name} a queue is what it goes through"],
+            notes=[f"on {frame.program.arch.name} it needs a queue"],
         )
     if "fabric_color" not in given and queue is None:
         raise CslError(f"a {kind} has neither a colour nor a queue", where=at)
@@ -142,7 +142,7 @@ def _fabric(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
         flags |= d.PAIRS
     zero = _chosen(given, "zero", tuple(_ZERO), at)
     if zero and incoming:
-        raise CslError("'zero' belongs to a fabout_dsd", where=at)
+        raise CslError("only a fabout_dsd has 'zero'", where=at)
     flags |= _ZERO.get(zero, 0)
     values: dict[int, Value] = {
         d.KIND: d.number(d.KINDS[kind]),
@@ -164,7 +164,7 @@ def _fabric(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
 
 
 def _chosen(given: dict[str, Value], name: str, choices: tuple[str, ...], at: Position) -> str:
-    """The field of a struct such as `.{ .simd_32 = true }` that is true, or ""."""
+    """The name of the true field in a struct such as `.{ .simd_32 = true }`, or ""."""
     if name not in given:
         return ""
     fields = fields_of(given[name], f"'{name}'", at)
@@ -173,7 +173,7 @@ def _chosen(given: dict[str, Value], name: str, choices: tuple[str, ...], at: Po
             raise CslError(f"'{name}' has no '{each}'", where=at, hints=did_you_mean(each, choices))
     chosen = [each for each, value in fields.items() if _is_true(value)]
     if len(chosen) > 1:
-        raise CslError(f"'{name}' has one choice", where=at, notes=[", ".join(choices)])
+        raise CslError(f"'{name}' allows one choice", where=at, notes=[", ".join(choices)])
     return chosen[0] if chosen else ""
 
 
@@ -182,7 +182,7 @@ def _is_true(value: Value) -> bool:
 
 
 def moved(frame: Frame, value: Value, offset: Value, step: int, at: Position) -> Value:
-    """A descriptor of memory, moved by `offset` elements of `step` bytes."""
+    """A memory descriptor shifted by `offset` elements of `step` bytes."""
     if isinstance(value, Const) and isinstance(offset, Const):
         known: DsdValue = value.value
         by = int(offset.value) * step
@@ -248,7 +248,7 @@ def _set_dsd_base_addr(frame: Frame, call: tree.Builtin) -> Value:
 
 
 def _base_address(frame: Frame, call: tree.Builtin) -> Value:
-    """The address of the second argument, which is an array or a pointer."""
+    """The address of the second argument, an array or a pointer."""
     found = location_of(frame, call.args[1])
     if isinstance(found, Memory) and isinstance(found.type, t.Array):
         pointer: Value
@@ -267,7 +267,7 @@ def _register(frame: Frame, call: tree.Builtin) -> str:
     """The number of a descriptor register over all banks, as an operand."""
     register = evaluate(frame, call.args[0])
     if register.type not in t.DSRS:
-        raise CslError(f"a {register.type} is no descriptor register", where=call.at)
+        raise CslError(f"a {register.type} is not a descriptor register", where=call.at)
     number = integer_of(register, "a descriptor register", call.at)
     return f"i32 {16 * t.DSRS.index(register.type) + number}"
 
@@ -300,7 +300,7 @@ def _fifo_length(name: str, reads: bool) -> None:
     def set_length(frame: Frame, call: tree.Builtin) -> Value:
         value = evaluate(frame, call.args[0])
         if value.type != t.FIFO or not isinstance(value, Const):
-            raise CslError(f"@{name} takes a FIFO that is known while compiling", where=call.at)
+            raise CslError(f"@{name} takes a FIFO that is known at compile time", where=call.at)
         length = convert(frame, evaluate(frame, call.args[1]), t.U16, call.at)
         text, code = frame.operand(length, t.U16, call.at), frame.running(call.at)
         number = value.value.words[d.FIFO_NUMBER]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Built-in functions that name parts of the machine: colours, task ids, queues, registers."""
+"""Built-in functions that denote parts of the machine: colours, task ids, queues, registers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from xtc_targets.wse.sema.values import VOID, Const, Run, Value
 
 
 def handle(frame: Frame, value: Value, kind: t.Handle, what: str, at: tree.Position) -> Value:
-    """A number, or another handle, as a handle; known numbers are checked."""
+    """A number or another handle as a handle; known numbers are checked."""
     if isinstance(value, Const):
         if not isinstance(value.value, int) or isinstance(value.value, bool):
-            raise CslError(f"{what} has a number, not a {value.type}", where=at)
+            raise CslError(f"{what} needs a number, not a {value.type}", where=at)
         _check(frame.program.arch, kind, value.value, what, at)
         return Const(kind, value.value)
     return convert(frame, value, kind, at)
@@ -65,12 +65,12 @@ def _get_data_task_id(frame: Frame, call: tree.Builtin) -> Value:
 def _get_dsr(frame: Frame, call: tree.Builtin) -> Value:
     kind = type_of(frame, call.args[0])
     if kind not in t.DSRS or not isinstance(kind, t.Handle):
-        raise CslError(f"{kind} is no kind of descriptor register", where=call.at)
+        raise CslError(f"{kind} is not a kind of descriptor register", where=call.at)
     return handle(frame, evaluate(frame, call.args[1]), kind, "descriptor register", call.at)
 
 
 def _config(name: str) -> None:
-    """Built-in functions that access registers of the machine by the address of their word."""
+    """Built-in functions that access registers of the machine by word address."""
     writes = name.startswith("set")
 
     @builtin(name, 1 + writes, 2 + writes)

@@ -26,7 +26,7 @@ def _import_comptime_value(frame: Frame, call: tree.Builtin) -> Value:
     except OSError as error:
         raise CslError(f"{path} cannot be read: {error.strerror}", where=call.at) from None
     except (ValueError, RecursionError) as error:
-        raise CslError(f"{path} is no JSON: {error}", where=call.at) from None
+        raise CslError(f"{path} is not valid JSON: {error}", where=call.at) from None
     return _value(frame, loaded, kind, call.at)
 
 
@@ -51,7 +51,7 @@ def _value(frame: Frame, loaded: Any, kind: t.Type, at: Position) -> Const:
             value = coerce(frame, number, kind, at)
             if isinstance(value, Const):
                 return value
-    raise CslError(f"{json.dumps(loaded)[:40]} is no {kind}", where=at)
+    raise CslError(f"{json.dumps(loaded)[:40]} is not of type {kind}", where=at)
 
 
 def _type_named(frame: Frame, name: str, text: str, at: Position) -> t.Type:
@@ -63,5 +63,5 @@ def _type_named(frame: Frame, name: str, text: str, at: Position) -> t.Type:
 def _array(frame: Frame, loaded: Any, kind: t.Array, at: Position) -> Const:
     if not isinstance(loaded, list) or len(loaded) != kind.count:
         length = f"{len(loaded)} values" if isinstance(loaded, list) else "no array"
-        raise CslError(f"a {kind} has {kind.count} values, and the file has {length}", where=at)
+        raise CslError(f"a {kind} has {kind.count} values, but the file has {length}", where=at)
     return Const(kind, Items([_value(frame, each, kind.element, at).value for each in loaded]))

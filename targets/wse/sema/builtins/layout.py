@@ -57,7 +57,7 @@ def _pe(frame: Frame, call: tree.Builtin) -> tuple[int, int]:
     width, height = frame.program.rectangle(call.at)
     if not (0 <= x < width and 0 <= y < height):
         raise CslError(
-            f"PE ({x}, {y}) is outside of the rectangle of {width} x {height}", where=call.at
+            f"PE ({x}, {y}) is outside the rectangle of {width} x {height}", where=call.at
         )
     return x, y
 
@@ -66,7 +66,7 @@ def _pe(frame: Frame, call: tree.Builtin) -> tuple[int, int]:
 def _set_tile_code(frame: Frame, call: tree.Builtin) -> Value:
     declarations, pe = _layout(frame, call), _pe(frame, call)
     if pe in declarations.tiles:
-        raise CslError(f"PE {pe} is given code twice", where=call.at)
+        raise CslError(f"the code of PE {pe} is set twice", where=call.at)
     given: dict[str, Value] = {}
     if len(call.args) == 4:
         given = fields_of(evaluate(frame, call.args[3]), "a tile's parameters", call.at)
@@ -104,7 +104,7 @@ def _export_name(frame: Frame, call: tree.Builtin) -> Value:
         mutable = bool(known(frame, call.args[2], "whether a symbol is mutable").value)
     elif not isinstance(kind, t.Fn):
         raise CslError(
-            f"@export_name of the variable '{name}' says whether the host may write it",
+            f"@export_name of the variable '{name}' must say whether the host may write it",
             where=call.at,
             hints=[f'@export_name("{name}", {kind}, true)'],
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Built-in functions for the CSL libraries only: they call functions of the simulator."""
+"""Built-in functions for the CSL libraries only; they call functions of the simulator."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ SIGNATURES = [
 
 @builtin("__text", 1)
 def _text(frame: Frame, call: tree.Builtin) -> Value:
-    """The number of a string in the program's table."""
+    """The index of a string in the program's table."""
     _internal(frame, call)
     return integer(frame.program.text_number(known(frame, call.args[0], "a string").value))
 
 
 @builtin("__directions", 1)
 def _directions(frame: Frame, call: tree.Builtin) -> Value:
-    """One or several directions as bits."""
+    """One or more directions as bits."""
     _internal(frame, call)
     value = evaluate(frame, call.args[0])
     if isinstance(value, Const):
@@ -96,7 +96,7 @@ def _directions(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("__trace", 2)
 def _trace(frame: Frame, call: tree.Builtin) -> Value:
-    """A buffer of records, by its key."""
+    """A buffer of trace records, by key."""
     _internal(frame, call)
     declarations = frame.program.tile
     key, pointer = (known(frame, each, "a trace") for each in call.args)
@@ -107,7 +107,7 @@ def _trace(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("__launch", 1)
 def _launch(frame: Frame, call: tree.Builtin) -> Value:
-    """The colour of the host's launches, if the layout gave one."""
+    """The colour of the host's launches, if the layout set one."""
     _internal(frame, call)
     value = known(frame, call.args[0], "a colour")
     if frame.program.tile is not None and value.type == t.COLOR:
@@ -117,10 +117,10 @@ def _launch(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("__print_format", 2)
 def _print_format(frame: Frame, call: tree.Builtin) -> Value:
-    """Print a text with `{d}`, `{X}`, `{b}` and `{f}` for numbers."""
+    """Print text with `{d}`, `{X}`, `{b}` and `{f}` for numbers."""
     _internal(frame, call)
     text = known(frame, call.args[0], "a format").value
-    values = list(fields_of(evaluate(frame, call.args[1]), "what is printed", call.at).values())
+    values = list(fields_of(evaluate(frame, call.args[1]), "the printed values", call.at).values())
     code = frame.running(call.at)
     for piece, letter in formatted(text, len(values), call.at):
         if piece:
@@ -134,17 +134,18 @@ def _print_format(frame: Frame, call: tree.Builtin) -> Value:
 
 def formatted(text: str, count: int, at: tree.Position) -> list[tuple[str, str]]:
     """The pieces of a format, each with the letter of the number after it or "". Raises
-    CslError."""
+    CslError.
+    """
     found, rest = [], text.replace("{{", "\0")
     while (start := rest.find("{")) >= 0:
         letter = rest[start + 1 : start + 2]
         if rest[start + 2 : start + 3] != "}" or letter not in _PRINTED:
             raise CslError(f"a format has no '{rest[start : start + 3]}'", where=at,
-                           notes=["there are {d}, {X}, {b} and {f}; {{ is a brace"])  # fmt: skip
+                           notes=["use {d}, {X}, {b} or {f}; {{ is a brace"])  # fmt: skip
         found.append((rest[:start], letter))
         rest = rest[start + 3 :]
     if len(found) != count:
-        raise CslError(f"a format of {len(found)} numbers gets {count}", where=at)
+        raise CslError(f"a format of {len(found)} numbers has {count} arguments", where=at)
     return [(piece.replace("\0", "{"), letter) for piece, letter in [*found, (rest, "")]]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Built-in functions on numbers, arrays of them, and ranges."""
+"""Built-in functions on numbers, arrays and ranges."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _zeros(frame: Frame, call: tree.Builtin) -> Value:
 def _constants(frame: Frame, call: tree.Builtin) -> Value:
     kind = type_of(frame, call.args[0])
     if not isinstance(kind, t.Array):
-        raise CslError(f"@constants makes arrays, and {kind} is none", where=call.at)
+        raise CslError(f"@constants makes arrays, and {kind} is not an array", where=call.at)
     value = convert.coerce(
         frame, known(frame, call.args[1], "the elements' value"), kind.element, call.at
     )
@@ -60,7 +60,7 @@ def _constants(frame: Frame, call: tree.Builtin) -> Value:
 def _range(frame: Frame, call: tree.Builtin) -> Value:
     kind = type_of(frame, call.args[0])
     if not t.is_integer(kind):
-        raise CslError(f"a range of {kind}", where=call.at, notes=["a range runs over integers"])
+        raise CslError(f"a range of {kind}", where=call.at, notes=["a range has integer bounds"])
     bounds = [convert.coerce(frame, evaluate(frame, each), kind, each.at) for each in call.args[1:]]
     start: Value = Const(kind, 0)
     step: Value = Const(kind, 1)
@@ -70,7 +70,7 @@ def _range(frame: Frame, call: tree.Builtin) -> Value:
         start, stop = bounds[:2]
         step = bounds[2] if len(bounds) == 3 else step
     if not isinstance(step, Const) or step.value == 0:
-        raise CslError("a range's step must be known while compiling, and not 0", where=call.at)
+        raise CslError("a range's step must be known at compile time, and not 0", where=call.at)
     return Const(t.RANGE, RangeValue(kind, start, stop, step))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Built-in functions that compute on whole descriptors."""
+"""Built-in functions that operate on whole descriptors."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def element_of(name: str, source: bool) -> t.Type:
 
 
 def options_of(frame: Frame, given: Value | None, at: Position) -> str:
-    """The struct of settings after an operation's operands, as a pointer."""
+    """The settings after an operation's operands, as a pointer to a struct."""
     code = frame.running(at)
     fields = {} if given is None else fields_of(given, "an operation's settings", at)
     for name in fields:
@@ -87,14 +87,14 @@ def options_of(frame: Frame, given: Value | None, at: Position) -> str:
     if "on_control" in fields:
         flags |= _on_control(frame, slot, fields["on_control"], at)
     if flags & (ACTIVATE | UNBLOCK | sum(_ON_CONTROL.values())) and not flags & ASYNC:
-        raise CslError("only an asynchronous operation activates or unblocks", where=at,
+        raise CslError("only an asynchronous operation can activate or unblock", where=at,
                        hints=[".async = true"])  # fmt: skip
     _store(frame, slot, 0, "i32", str(flags), at)
     return slot
 
 
 def _on_control(frame: Frame, slot: str, given: Value, at: Position) -> int:
-    """The effect of a control wavelet in the data: it ends the operation, and may start a task."""
+    """The effect of a control wavelet in the data: it ends the operation and may start a task."""
     actions = fields_of(given, "'on_control'", at)
     for name in actions:
         if name not in _ON_CONTROL:
@@ -102,7 +102,7 @@ def _on_control(frame: Frame, slot: str, given: Value, at: Position) -> int:
                 f"'on_control' has no '{name}'", where=at, hints=did_you_mean(name, _ON_CONTROL)
             )
     if len(actions) > 1:
-        raise CslError("'on_control' has one action", where=at, notes=[", ".join(_ON_CONTROL)])
+        raise CslError("'on_control' allows one action", where=at, notes=[", ".join(_ON_CONTROL)])
     for name, action in actions.items():
         if name != "terminate":
             _store(frame, slot, 12, "i16", task_operand(frame, action, at), at)
@@ -141,7 +141,7 @@ def _operand(frame: Frame, value: Value, kind: t.Type, at: Position) -> tuple[in
         return 0, "0", frame.operand(value, value.type, at)
     if isinstance(value.type, t.Pointer):
         text = frame.operand(value, value.type, at)
-        if isinstance(kind, t.Pointer):  # the function of @map takes the pointer itself
+        if isinstance(kind, t.Pointer):  # the function of @map receives the pointer itself
             return 1, code.value(f"zext i16 {text} to i32"), "null"
         return 2, code.value(f"zext i16 {text} to i32"), "null"
     if value.type in t.DSRS:
@@ -171,7 +171,7 @@ def _scalar_bits(frame: Frame, value: Value, kind: t.Type, at: Position) -> str:
 
 
 def _settings(values: list[Value]) -> Value | None:
-    """Remove the struct of settings from the end of the operands, and return it."""
+    """Remove and return the struct of settings at the end of the operands."""
     if values and values[-1].type == t.ANONYMOUS:
         return values.pop()
     return None
@@ -216,7 +216,7 @@ def _operation(number: int, name: str) -> None:
 def _operate(
     frame: Frame, number: int, array: str, count: int, options: str, at: Position
 ) -> Value:
-    """Emit the operation; returns, as a bool, whether it completed: a FIFO may end it."""
+    """Emit the operation; return, as a bool, whether it completed: a FIFO may end it early."""
     text = frame.running(at).call(
         "i1", "wse_operate", f"i32 {number}", f"ptr {array}", f"i32 {count}", f"ptr {options}",
         f"i32 {at.line}",
@@ -230,7 +230,7 @@ for _number, _name in enumerate(_OPERATIONS):
 
 
 def count_bits(frame: Frame, call: tree.Builtin) -> Value:
-    """`@popcnt`, `@clz` or `@ctz` of a descriptor or of a number, into the first operand."""
+    """Apply `@popcnt`, `@clz` or `@ctz` to a descriptor or a number, into the first operand."""
     values = [evaluate(frame, each) for each in call.args]
     given = _settings(values)
     array = operands_of(frame, values, [t.U16, t.U16], call.at)
@@ -252,14 +252,14 @@ def _dfilt(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("map", 2, 9)
 def _map(frame: Frame, call: tree.Builtin) -> Value:
-    """Call a function for each element: on the inputs, with the result to the output if any."""
+    """Call a function for each element of the inputs, storing results in the output, if any."""
     at = call.at
     values = [evaluate(frame, each) for each in call.args]
     if _settings(values) is not None:
-        raise CslError("@map has no settings", where=at)
+        raise CslError("@map takes no settings", where=at)
     function = values[0]
     if not isinstance(function, Const) or not isinstance(function.value, FunctionValue):
-        raise CslError("@map calls a function", where=at)
+        raise CslError("@map needs a function", where=at)
     params, result = frame.program.signature(function.value)
     operands = values[1:]
     if len(operands) != len(params) + (result != t.VOID):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Built-in functions that access exported symbols by the numbers that the host uses."""
+"""Built-in functions that access exported symbols by the host's numbers."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _value(frame: Frame, export: Export, at: tree.Position) -> Value:
 def _chosen(
     frame: Frame, call: tree.Builtin, found: dict[int, Value], kind: t.Type, none: str
 ) -> Value:
-    """The value whose number is the last argument; an arbitrary one for an unknown number."""
+    """The value whose number is the last argument; arbitrary for an unknown number."""
     code, at = frame.running(call.at), call.at
     if not found:
         raise CslError(none, where=at)

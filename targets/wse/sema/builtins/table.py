@@ -18,7 +18,7 @@ TABLE: dict[str, Builtin] = {}
 
 
 def builtin(name: str, least: int, most: int | None = None) -> Callable[[Builtin], Builtin]:
-    """Declare the implementation of `@name`, and its least and most number of arguments."""
+    """Register the implementation of `@name`, with its minimum and maximum number of arguments."""
     highest = least if most is None else most
 
     def declare(function: Builtin) -> Builtin:

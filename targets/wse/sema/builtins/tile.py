@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Built-in functions that declare a tile's tasks, queues and symbols, and control tasks."""
+"""Built-in functions that declare a tile's tasks, queues and symbols."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from xtc_targets.wse.sema.values import (
 def tile_declarations(
     frame: Frame, call: tree.Builtin, *, comptime: bool = True
 ) -> TileDeclarations:
-    """The declarations of the tile so far. Raises CslError if a built-in is not allowed here."""
+    """The declarations of the tile so far. Raises CslError if the built-in is not allowed here."""
     declarations = frame.program.tile
     if declarations is None or (comptime and frame.code is not None):
         raise CslError(f"@{call.name} belongs in a comptime block of a tile's code", where=call.at)
@@ -61,17 +61,17 @@ def _bind(frame: Frame, call: tree.Builtin, kind: str) -> Value:
 def _task(frame: Frame, call: tree.Builtin) -> FunctionValue:
     function = evaluate(frame, call.args[0])
     if not isinstance(function, Const) or not isinstance(function.value, FunctionValue):
-        raise CslError("what is bound is a task", where=call.at)
+        raise CslError("only a task can be bound", where=call.at)
     if function.value.tree.kind != "task":
         raise CslError(
-            f"'{function.value.name}' is a function, and only tasks are bound", where=call.at
+            f"'{function.value.name}' is a function, and only a task can be bound", where=call.at
         )
     return function.value
 
 
 @builtin("bind_task", 2)
 def _bind_task(frame: Frame, call: tree.Builtin) -> Value:
-    """Until SDK 0.9 a colour named every task: a data task if it has parameters, else a local one.
+    """Until SDK 0.9 a colour named any task: a data task if it has parameters, else a local one.
 
     Only WSE-2 has tasks by colour.
     """
@@ -94,7 +94,7 @@ def _bind_task(frame: Frame, call: tree.Builtin) -> Value:
 
 
 def bind(frame: Frame, declarations: TileDeclarations, number: int, binding: TaskBinding) -> None:
-    """Bind a task to an id. Raises CslError, now or after comptime blocks, on a conflict."""
+    """Bind a task to an id. Raises CslError on a conflict, now or after comptime blocks."""
     key = number + CONTROL_TASKS * (binding.kind == "control_task_id")
     _check_free(declarations, number, key, binding)
     declarations.tasks[key] = binding
@@ -155,7 +155,7 @@ def _initialize_queue(frame: Frame, call: tree.Builtin) -> Value:
     value = evaluate(frame, call.args[0])
     queues = {t.INPUT_QUEUE: declarations.input_queues, t.OUTPUT_QUEUE: declarations.output_queues}
     if value.type not in queues:
-        raise CslError(f"a {value.type} is no queue", where=call.at)
+        raise CslError(f"a {value.type} is not a queue", where=call.at)
     assert isinstance(value.type, t.Handle)  # noqa: S101  the two are
     number, found = integer_of(value, "a queue", call.at), queues[value.type]
     given = {}
@@ -173,7 +173,7 @@ def _initialize_queue(frame: Frame, call: tree.Builtin) -> Value:
     for other, config in queues[t.INPUT_QUEUE].items():
         if value.type == t.INPUT_QUEUE and color >= 0 and config.color == color:
             raise CslError(
-                f"colour {color} goes to two input queues, {other} and {number}",
+                f"colour {color} is bound to two input queues, {other} and {number}",
                 where=call.at,
                 notes=[f"first at {config.at}"],
             )
@@ -200,14 +200,14 @@ def _control_table(
         return 0
     table = integer_of(given["ctrl_table_id"], "a table", at)
     if not 0 <= table < _TABLES:
-        raise CslError(f"a table of control tasks is 0 to {_TABLES - 1}, not {table}", where=at)
+        raise CslError(f"a control task table is 0 to {_TABLES - 1}, not {table}", where=at)
 
     def check() -> None:
         if not declarations.control_stride:
             raise CslError(
-                "control tasks are in one table",
+                "all control tasks are in one table",
                 where=at,
-                hints=["@set_control_task_table() makes tables of their own"],
+                hints=["@set_control_task_table() creates separate tables"],
             )
 
     if table:
@@ -225,7 +225,7 @@ def _export_symbol(frame: Frame, call: tree.Builtin) -> Value:
     elif isinstance(call.args[0], tree.Name | tree.Member):
         name = call.args[0].name
     else:
-        raise CslError("@export_symbol of this needs a name", where=call.at)
+        raise CslError("@export_symbol needs a name for this", where=call.at)
     if name in declarations.exports:
         raise CslError(f"the symbol '{name}' is exported twice", where=call.at)
     if isinstance(function, FunctionValue):
@@ -244,7 +244,7 @@ def _data_export(found: object, at: tree.Position) -> Export:
     if isinstance(found, Const) and isinstance(found.value, Address):
         where = (found.value.base, found.value.offset)
         return Export(None, where, None, found.type, at, known=True)
-    raise CslError("what is exported is a function, a variable or a pointer to one", where=at)
+    raise CslError("only a function, a variable or a pointer to one can be exported", where=at)
 
 
 _TABLES = 8
@@ -256,7 +256,7 @@ _THREADS = 64
 
 
 def task_number(frame: Frame, value: Value, at: tree.Position) -> Value:
-    """The id that a task id, a task, a colour, a queue or a microthread stands for."""
+    """The id that a task id, a task, a colour, a queue or a microthread denotes."""
     declarations, arch = frame.program.tile, frame.program.arch
     if isinstance(value, Const) and isinstance(value.value, FunctionValue):
         for number, binding in declarations.tasks.items() if declarations else ():
@@ -268,7 +268,7 @@ def task_number(frame: Frame, value: Value, at: tree.Position) -> Value:
     if value.type == t.INPUT_QUEUE and not arch.data_tasks_by_queue:
         raise CslError(f"on {arch.name} a colour is blocked, not a queue", where=at)
     if not isinstance(value.type, t.Handle):
-        raise CslError(f"a {value.type} is no task", where=at)
+        raise CslError(f"a {value.type} is not a task", where=at)
     if value.type == t.CONTROL_TASK and declarations:
         _refuse_tables(frame, declarations, at)
     if value.type == t.UT:
@@ -281,7 +281,7 @@ def _refuse_tables(frame: Frame, declarations: TileDeclarations, at: tree.Positi
 
     def check() -> None:
         if declarations.control_stride:
-            raise CslError("control tasks of their own table are called by wavelets only", where=at)
+            raise CslError("control tasks in separate tables are called by wavelets only", where=at)
 
     if frame.code is None:
         frame.program.after_comptime(check)
@@ -290,7 +290,7 @@ def _refuse_tables(frame: Frame, declarations: TileDeclarations, at: tree.Positi
 
 
 class _Later:
-    """The id of a task that is not bound yet, known when all comptime blocks are done."""
+    """The id of a task that is not bound yet; known after all comptime blocks."""
 
     def __init__(self, frame: Frame, function: FunctionValue, at: tree.Position) -> None:
         self._frame, self._function, self._at = frame, function, at
@@ -340,7 +340,7 @@ def _allocate_fifo(frame: Frame, call: tree.Builtin) -> Value:
     declarations = tile_declarations(frame, call)
     location = location_of(frame, call.args[0])
     if not isinstance(location, Memory) or not isinstance(location.type, t.Array):
-        raise CslError("a FIFO lies in an array", where=call.at)
+        raise CslError("a FIFO needs an array", where=call.at)
     assert isinstance(location.address, Address)  # noqa: S101  comptime
     given = {}
     if len(call.args) == 2:
@@ -371,7 +371,7 @@ def _get_filter_id(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("rpc", 1)
 def _rpc(frame: Frame, call: tree.Builtin) -> Value:
-    """Serve launches of the host; memcpy with a launch colour serves them already."""
+    """Serve launches of the host; memcpy with a launch colour already serves them."""
     tile_declarations(frame, call)
     value = evaluate(frame, call.args[0])
     if value.type not in (t.DATA_TASK, t.COLOR):
@@ -384,9 +384,9 @@ def _rpc(frame: Frame, call: tree.Builtin) -> Value:
 def _is_launch(frame: Frame, number: int, at: tree.Position) -> None:
     if frame.program.tile is None or frame.program.tile.launch != number:
         raise CslError(
-            "@rpc serves what the host launches, and nothing else",
+            "@rpc serves launches by the host only",
             where=at,
-            notes=["how a call looks in wavelets is not public"],
+            notes=["the encoding of calls in wavelets is not public"],
             hints=["@rpc(@get_data_task_id(sys_mod.LAUNCH))"],
         )
 
@@ -411,7 +411,7 @@ def _set_empty_queue_handler(frame: Frame, call: tree.Builtin) -> Value:
 
 
 def _behind_outputs(queue: Value, call: tree.Builtin) -> int:
-    """The offset of a queue's number: input queues are numbered after the output queues."""
+    """The offset of a queue's number: input queues are numbered after output queues."""
     if queue.type not in (t.INPUT_QUEUE, t.OUTPUT_QUEUE):
         raise CslError(f"@{call.name} takes a queue, not a {queue.type}", where=call.at)
     return _QUEUES if queue.type == t.INPUT_QUEUE else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Built-in functions on types, structs, modules and the compilation itself."""
+"""Built-in functions on types, structs, modules and the compilation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xtc_targets.wse.sema.values import VOID, Const, Items, Value, boolean, inte
 def _import(frame: Frame, call: tree.Builtin) -> Value:
     name = known(frame, call.args[0], "a module's name")
     if name.type != t.STRING:
-        raise CslError("a module's name is a string", where=call.at)
+        raise CslError("a module's name must be a string", where=call.at)
     given = {}
     if len(call.args) == 2:
         given = fields_of(evaluate(frame, call.args[1]), "a module's parameters", call.at)
@@ -26,9 +26,9 @@ def _import(frame: Frame, call: tree.Builtin) -> Value:
 
 
 def fields_of(value: Value, what: str, at: tree.Position) -> dict[str, Value]:
-    """The fields of an anonymous struct. Raises CslError for anything else."""
+    """The fields of an anonymous struct. Raises CslError for any other value."""
     if not isinstance(value, Const) or not isinstance(value.value, dict):
-        raise CslError(f"{what} are a struct, not a {value.type}", where=at)
+        raise CslError(f"{what} must be a struct, not a {value.type}", where=at)
     return value.value
 
 
@@ -69,7 +69,7 @@ def _assert(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("comptime_print", 1, 64)
 def _comptime_print(frame: Frame, call: tree.Builtin) -> Value:
-    texts = [str(known(frame, each, "what is printed").value) for each in call.args]
+    texts = [str(known(frame, each, "a printed value").value) for each in call.args]
     frame.program.say(f"{call.at}: {' '.join(texts)}")
     return VOID
 
@@ -86,7 +86,7 @@ def _is_same_type(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("is_comptime", 0, 1)
 def _is_comptime(frame: Frame, call: tree.Builtin) -> Value:
-    """Whether this is evaluated at compile time, or whether a value is known then."""
+    """Whether evaluation is at compile time, or whether a value is known at compile time."""
     if not call.args:
         return boolean(frame.code is None)
     return boolean(isinstance(evaluate(frame, call.args[0]), Const))
@@ -113,7 +113,7 @@ def _rank(frame: Frame, call: tree.Builtin) -> Value:
 def _array(frame: Frame, call: tree.Builtin) -> t.Array:
     kind = type_of(frame, call.args[0])
     if not isinstance(kind, t.Array):
-        raise CslError(f"{kind} is no array", where=call.at)
+        raise CslError(f"{kind} is not an array", where=call.at)
     return kind
 
 
@@ -123,7 +123,7 @@ def _has_field(frame: Frame, call: tree.Builtin) -> Value:
     name = known(frame, call.args[1], "a field's name").value
     if isinstance(value.type, t.Struct):
         return boolean(value.type.field_type(name) is not None)
-    return boolean(name in fields_of(value, "what has fields", call.at))
+    return boolean(name in fields_of(value, "the first argument", call.at))
 
 
 @builtin("field", 2)
@@ -154,7 +154,7 @@ def _dimensions(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("fp16", 0)
 def _fp16(frame: Frame, call: tree.Builtin) -> Value:
-    """The format of 16-bit floats: that of IEEE 754."""
+    """The format of 16-bit floats: IEEE 754."""
     return type_value(t.F16)
 
 
@@ -168,7 +168,7 @@ def _strcat(frame: Frame, call: tree.Builtin) -> Value:
 def _get_string_from_byte(frame: Frame, call: tree.Builtin) -> Value:
     byte = known(frame, call.args[0], "a byte").value
     if not isinstance(byte, int) or not 0 <= byte < 256:
-        raise CslError(f"{byte} is no byte", where=call.at)
+        raise CslError(f"{byte} is not a byte", where=call.at)
     return Const(t.STRING, chr(byte))
 
 
@@ -193,7 +193,7 @@ def _fmod(frame: Frame, call: tree.Builtin) -> Value:
 
 
 def as_operand(frame: Frame, value: Value, kind: t.Type, at: tree.Position) -> str:
-    """A value, coerced, as an operand of a call."""
+    """A value, converted, as an operand of a call."""
     from xtc_targets.wse.sema.code import llvm_type
 
     return f"{llvm_type(kind)} {frame.operand(coerce(frame, value, kind, at), kind, at)}"

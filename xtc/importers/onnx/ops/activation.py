@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Activations, as compositions where graphs have no operator of their name."""
+"""Activations, composed of several operators if graphs lack them."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def selu(call: Call) -> Tensor:
 
 
 def _expm1(x: Tensor) -> Tensor:
-    """exp(x) - 1 of what is not above 0; 0 elsewhere."""
+    """exp(x) - 1 for x <= 0; 0 for positive x."""
     return O.sub(O.exp(O.minimum(x, 0.0)), 1.0)
 
 
 def _negative(x: Tensor, below: Tensor) -> Tensor:
-    """x where it is above 0, else `below`."""
+    """x if it is positive, else `below`."""
     return O.where(O.greater(x, 0.0), x, below)
 
 
@@ -95,7 +95,7 @@ def softplus(call: Call) -> Tensor:
 
 
 def softplus_of(x: Tensor) -> Tensor:
-    """log(1 + exp(x)), for large x too."""
+    """log(1 + exp(x)), without overflow for large x."""
     return O.add(O.maximum(x, 0.0), O.log(O.add(O.exp(O.neg(O.abs(x))), 1.0)))
 
 
@@ -135,7 +135,7 @@ def log_softmax(call: Call) -> Tensor:
 
 
 def _rows(call: Call) -> tuple[Tensor, int]:
-    """The operand with the axis to normalise; older versions take all from `axis` on as one."""
+    """The operand and its axis to normalise; older versions flatten the axes from `axis` on."""
     x = call.tensor(0)
     axis = call.axis(default=-1 if call.version >= 13 else 1)
     if call.version >= 13:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elementwise arithmetic, comparisons, logic and conversions, which broadcast as NumPy does."""
+"""Elementwise arithmetic, comparisons, logic and conversions, with NumPy's broadcasting."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def pow(call: Call) -> Tensor:
 
 
 def _power(a: Tensor, exponent: float, b: Tensor) -> Tensor:
-    """A constant power, by multiplication or a root where that is the same."""
+    """A power with a constant exponent, by a multiplication or square root if possible."""
     if exponent == 2:
         return O.mul(a, a)
     if exponent == 0.5:

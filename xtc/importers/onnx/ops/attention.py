@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention: queries, keys and values, masks, caches, heads that share keys."""
+"""Attention with masks, caches and grouped heads."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from xtc.importers.values import Unsupported, as_tensor
 
 @dataclass(frozen=True)
 class Heads:
-    """Operands as (batch, heads, positions, size), keys and values with those of the cache.
+    """Operands as (batch, heads, positions, size), with cached keys and values prepended.
 
     Attributes:
         q: queries.
         k: keys.
         v: values.
-        packed: whether the queries came, and the result goes, as (batch, positions, heads * size).
-        cached: positions that the cache had.
+        packed: whether queries and result have the shape (batch, positions, heads * size).
+        cached: number of cached positions.
     """
 
     q: Tensor
@@ -77,7 +77,7 @@ def _heads(call: Call) -> Heads:
 
 
 def _bias(call: Call, heads: Heads) -> tuple[Tensor | None, bool]:
-    """What is added to the scores, and whether it may exclude all keys of a query."""
+    """The bias of the scores, and whether it may mask all keys of a query."""
     rows, columns = heads.q.type.sizes[2], heads.k.type.sizes[2]
     lengths = call.optional(6)
     mask = _mask(call, heads, columns)
@@ -125,7 +125,7 @@ def _per_batch(lengths: Tensor) -> Tensor:
 
 
 def _windows(call: Call, heads: Heads, lengths: Tensor | None) -> Tensor | None:
-    """Which keys lie in the causal part and the sliding window of each query."""
+    """Mask of the keys inside each query's causal and sliding window."""
     rows, columns = heads.q.type.sizes[2], heads.k.type.sizes[2]
     left = int(call.attribute("left_window_size", -1))
     right = int(call.attribute("right_window_size", -1))
@@ -149,7 +149,7 @@ def _windows(call: Call, heads: Heads, lengths: Tensor | None) -> Tensor | None:
 
 
 def _softmax(call: Call, x: Tensor, *, guarded: bool) -> Tensor:
-    """Each row in the asked precision; a row without a key to look at gives zeros."""
+    """Softmax of each row in the requested precision; a fully masked row gives zeros."""
     wanted = call.attribute("softmax_precision")
     wide = x if wanted is None else O.cast(x, element_name(wanted))
     if not guarded and wide.dtype in ("float32", "float64"):

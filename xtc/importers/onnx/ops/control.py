@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Branches, which fold or are both computed, and scans."""
+"""Branches, which are folded or both computed, and scans."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def if_(call: Call) -> list[Value]:
     branches = call.required("then_branch"), call.required("else_branch")
     if not isinstance(condition, Tensor):
         return call.run(branches[0 if condition.reshape(-1)[0] else 1], [])
-    # Nothing has effects: both are computed, and their results chosen between.
+    # Operators have no side effects, so compute both branches and select the results.
     try:
         then, other = (call.run(branch, []) for branch in branches)
     except Unsupported as error:
@@ -61,7 +61,7 @@ def scan(call: Call) -> list[Value]:
 
 
 def _rows(call: Call, first: int, streams: int) -> list[Tensor]:
-    """The operands that are read row by row, in the order in which they are read."""
+    """The scanned operands, in the order of their rows."""
     axes = _list(call, "scan_input_axes", streams)
     backward = _list(call, "scan_input_directions", streams)
     rows = []
@@ -75,7 +75,7 @@ def _rows(call: Call, first: int, streams: int) -> list[Tensor]:
 
 
 def _scanned(call: Call, carried: Sequence[Value], rows: Sequence[Tensor]) -> list[Value] | None:
-    """The scan as one loop in the IR; None if its body needs what is known at import."""
+    """The scan as one loop in the IR; None if its body needs a value at import."""
 
     def step(old: list[Tensor], row: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         results = [as_tensor(value) for value in call.run(call.required("body"), [*old, *row])]
@@ -109,7 +109,7 @@ def _slice(x: Tensor, axis: int, number: int) -> Tensor:
 
 
 def _along(stack: Value, axis: int, *, turned: bool) -> Value:
-    """Stacked results in the order and along the dimension that they are wanted in."""
+    """Stacked results in the requested order and dimension."""
     x = as_tensor(stack)
     return moved_axis(O.flip(x, axes=(0,)) if turned else x, 0, axis % x.type.rank)
 

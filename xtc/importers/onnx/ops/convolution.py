@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions of one, two and three dimensions, and transposed ones."""
+"""Convolutions and transposed convolutions in one, two and three dimensions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def conv(call: Call) -> Tensor:
 
 
 def conv_of(call: Call, x: Tensor, filters: Value) -> Tensor:
-    """The convolution, channels last, in the accumulator's type for integers."""
+    """The convolution, channels last; integers stay in the accumulator's type."""
     shape = shape_of(filters)
     if x.type.rank != len(shape) or not 3 <= x.type.rank <= 5:
         raise Unsupported(f"an image of rank {x.type.rank}, filters of rank {len(shape)}")
@@ -52,13 +52,13 @@ def conv_transpose(call: Call) -> Tensor:
 
 
 def _spreads(call: Call, sizes: Sequence[int], taps: Sequence[int]) -> list[Spread]:
-    """How each dimension is spread."""
+    """The spread of each dimension."""
     count = len(sizes)
 
     def ints(name: str, default: int, number: int = count) -> list[int]:
         values = [int(value) for value in call.attribute(name, [default] * number)]
         if len(values) != number:
-            raise Unsupported(f"{name}={values}, which are not {number}")
+            raise Unsupported(f"{name}={values}, but {number} values are required")
         return values
 
     strides, dilations = ints("strides", 1), ints("dilations", 1)

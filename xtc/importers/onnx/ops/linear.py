@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix products of all kinds."""
+"""Matmuls, einsums and determinants."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def matmul(call: Call) -> Tensor:
 
 
 def matmul_of(a: Tensor, b: Tensor) -> Tensor:
-    """NumPy's matmul, vectors included, in the operands' element type."""
+    """NumPy's matmul, including vectors, in the operands' element type."""
     rows, columns = a.type.sizes, b.type.sizes
     left = O.reshape(a, (1, *rows)) if len(rows) == 1 else a
     right = O.reshape(b, (*columns, 1)) if len(columns) == 1 else b
@@ -67,7 +67,7 @@ def einsum(call: Call) -> Tensor:
 
 
 def _letters(equation: str, call: Call) -> tuple[list[str], str]:
-    """The letters of each operand and of the result, those that dots stand for written out."""
+    """The subscripts of each operand and of the result, with ellipses expanded."""
     text = "".join(equation.split())
     left, arrow, right = text.partition("->")
     terms = left.split(",")
@@ -77,7 +77,7 @@ def _letters(equation: str, call: Call) -> tuple[list[str], str]:
     more = [call.rank(n) - len(term.replace("...", "")) for n, term in enumerate(terms)]
     most = max((m for term, m in zip(terms, more, strict=True) if "..." in term), default=0)
     if min(more) < 0 or most > len(free):
-        raise Unsupported(f"equation {equation!r} of operands of other ranks")
+        raise Unsupported(f"equation {equation!r}, which does not match the operands' ranks")
     dots = "".join(free[:most])
     full = [
         term.replace("...", dots[most - m :] if m else "")
@@ -92,7 +92,7 @@ def _letters(equation: str, call: Call) -> tuple[list[str], str]:
 
 @reads("Det", 11, 22)
 def det(call: Call) -> Tensor:
-    """By elimination with the largest pivot of each column, written out for each column."""
+    """Determinant by Gaussian elimination with partial pivoting, unrolled over the columns."""
     x = call.tensor(0)
     size = x.type.sizes[-1]
     if x.type.rank < 2 or x.type.sizes[-2] != size or size > 32:
@@ -110,7 +110,7 @@ def det(call: Call) -> Tensor:
 
 
 def _eliminated(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """The matrices without their first column and the pivot's row; what the determinant gains."""
+    """Eliminate one column: the remaining submatrices, and the factor of the determinant."""
     count, size, _ = rows.type.sizes
     first = O.slice(rows, (0, 0, 0), (count, size, 1))
     position = O.argmax(O.abs(first), axis=1, keepdims=True)
@@ -124,7 +124,7 @@ def _eliminated(rows: Tensor) -> tuple[Tensor, Tensor]:
         return rows, factor
     safe = O.where(O.equal(pivot, 0.0), 1.0, pivot)
     rest = O.sub(rows, O.mul(O.div(first, safe), pivot_row))
-    # The rows but the pivot's, in order: from it on, each is the next.
+    # All rows but the pivot's, in order: rows from the pivot on shift by one.
     small = O.tensor((1, size - 1, 1), "int64", const=np.arange(size - 1).reshape(1, -1, 1))
     source = O.where(O.less(small, position), small, O.add(small, 1))
     source = O.expand(source, (count, size - 1, size))
@@ -133,6 +133,6 @@ def _eliminated(rows: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _sign(position: Tensor, like: Tensor) -> Tensor:
-    """-1 for a pivot in an odd row."""
+    """-1 for a pivot in an odd row, else 1."""
     odd = O.cast(O.remainder(position, 2), like.dtype)
     return O.add(O.mul(odd, -2.0), 1.0)

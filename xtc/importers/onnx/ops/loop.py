@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops: one of the IR where their length is known at import, otherwise all iterations."""
+"""Loops: one loop of the IR if the trip count is known at import, unrolled otherwise."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xtc.importers.onnx.iterations import LONGEST, MOST_UNROLLED, attempted, sta
 from xtc.importers.onnx.table import reads
 from xtc.importers.values import Unsupported, Value, ValueNeeded, as_tensor, dtype_of, shape_of
 
-MOST_CHOSEN = 256  # iterations of a loop whose condition is computed: all of them run
+MOST_CHOSEN = 256  # trip count limit if the condition is computed, since all iterations run
 
 
 @reads("Loop", 1, 11, 13, 16, 19, 21, 23, 24, 25, folds=False)
@@ -26,8 +26,9 @@ def loop(call: Call) -> list[Value]:
 
 
 def _as_scan(call: Call, count: int) -> list[Value] | None:
-    """The loop as one in the IR; None if it is short, or unknown how long it is, or where its
-    body needs the value of a counter."""
+    """The loop as one in the IR; None if it is short or of unknown length, or if its body needs the
+    value of a counter.
+    """
     carried = [call.value(n) for n in range(2, len(call.inputs))]
     goes_on: Value = call.value(1) if call.has(1) else np.array(True)
     if isinstance(goes_on, Tensor):
@@ -46,13 +47,13 @@ def _as_scan(call: Call, count: int) -> list[Value] | None:
 
 
 def _folds(call: Call, carried: Sequence[Value]) -> bool:
-    """Whether all results of an iteration are known now."""
+    """Whether all results of an iteration are known at import."""
     found = written(call, call.required("body"), [np.array(0), np.array(True), *carried])
     return found is not None and not any(isinstance(value, Tensor) for value in found)
 
 
 def _repeated(call: Call, carried: Sequence[Value], known: Counted) -> list[Value] | None:
-    """What the loop computes as it runs: the values that are not known, then what it collects."""
+    """The results of the loop in the IR: varying carried values, then collected values."""
     numbers = sorted(known.counters)
     varying = known.varying(len(carried))
 
@@ -73,7 +74,7 @@ def _unrolled(call: Call, count: int) -> list[Value]:
     carried = [call.value(n) for n in range(2, len(call.inputs))]
     goes_on: Value = call.value(1) if call.has(1) else np.array(True)
     collected: list[list[Value]] = [[] for _ in body.output[1 + len(carried) :]]
-    running: Tensor | None = None  # None while it is known at import that the loop continues
+    running: Tensor | None = None  # None while the condition is known at import
     for number in range(count):
         if isinstance(goes_on, Tensor):
             running = _still(running, goes_on, count, collects=bool(collected))
@@ -93,17 +94,17 @@ def _unrolled(call: Call, count: int) -> list[Value]:
 def _count(call: Call) -> int:
     count = max(int(call.static(0).reshape(-1)[0]), 0) if call.has(0) else LONGEST + 1
     if call.has(0) and not call.has(1) and count > LONGEST:
-        raise Unsupported(f"a loop of {count} iterations, of which at most {LONGEST} are unrolled")
+        raise Unsupported(f"a loop of {count} iterations; at most {LONGEST} are unrolled")
     return min(count, LONGEST + 1)
 
 
 def _still(running: Tensor | None, goes_on: Tensor, count: int, *, collects: bool) -> Tensor:
-    """Whether a loop whose condition is computed is still running; all its iterations are written.
+    """Whether a loop with a computed condition is still running; all its iterations are written.
 
-    Raises ValueNeeded if they are too many, or where their number is a size of a result.
+    Raises ValueNeeded if there are too many, or if their number determines the size of a result.
     """
     if count > MOST_CHOSEN or collects:
-        raise ValueNeeded(goes_on, "a loop whose length is known only when the graph runs")
+        raise ValueNeeded(goes_on, "a loop whose trip count is known only at run time")
     now = O.reshape(goes_on, ())
     return now if running is None else O.minimum(running, now)
 
@@ -111,11 +112,11 @@ def _still(running: Tensor | None, goes_on: Tensor, count: int, *, collects: boo
 def _chosen(
     running: Tensor, new: Sequence[Value], old: Sequence[Value], goes_on: Value
 ) -> list[Value]:
-    """What a loop carries after an iteration that may not take place."""
+    """The carried values after an iteration that may not be executed."""
     result: list[Value] = []
     for after, before in zip(new, old, strict=True):
         if (shape_of(after), dtype_of(after)) != (shape_of(before), dtype_of(before)):
             condition = goes_on if isinstance(goes_on, Tensor) else running
-            raise ValueNeeded(condition, "a loop of unknown length whose values change their types")
+            raise ValueNeeded(condition, "a loop of unknown length with values of changing types")
         result.append(O.where(running, as_tensor(after), as_tensor(before)))
     return result

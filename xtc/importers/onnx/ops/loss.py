@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Losses."""
+"""Loss functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def softmax_cross_entropy(call: Call) -> list[Tensor]:
 
 
 def _likelihood(call: Call, x: Tensor) -> Tensor:
-    """The weighted negated elements that the targets choose of dimension 1, reduced."""
+    """The weighted negative elements of dimension 1 at the targets, reduced."""
     targets, weights = O.cast(call.tensor(1), "int64"), call.optional(2)
     how = call.choice("reduction", "mean", "none", "sum", "mean")
     sizes = targets.type.sizes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements moved, chosen, repeated: nothing is computed."""
+"""Data movement: slices, gathers, scatters, padding."""
 
 from __future__ import annotations
 

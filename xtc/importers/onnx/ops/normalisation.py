@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Normalisations: of batches, layers, instances, groups."""
+"""Batch, layer, instance and group normalisation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xtc.importers.values import Unsupported
 
 
 def per_channel(x: Tensor, rank: int, axis: int = 1) -> Tensor:
-    """A vector of channels shaped so that it broadcasts along the channels of a tensor."""
+    """Reshape a vector of channels to broadcast along the channels of a tensor."""
     shape = [1] * rank
     shape[axis] = x.type.size
     return O.reshape(x, tuple(shape))
@@ -53,7 +53,7 @@ def _moved(old: Tensor, new: Tensor, momentum: float) -> Tensor:
 def _normalised(
     x: Tensor, mean: Tensor, variance: Tensor, scale: Tensor, bias: Tensor, eps: float
 ) -> Tensor:
-    """One factor and one summand for each channel, which are constants where the operands are."""
+    """Apply one factor and one addend per channel, which fold to constants if the operands do."""
     if mean.dtype != x.dtype:
         mean, variance = O.cast(mean, x.dtype), O.cast(variance, x.dtype)
     if scale.dtype != x.dtype:
@@ -78,7 +78,7 @@ def layer_normalization(call: Call) -> list[Tensor | None]:
 
 
 def _stash(call: Call, x: Tensor) -> Tensor:
-    """The operand in the type that the file computes in."""
+    """The operand in the node's computation type."""
     dtype = element_name(call.attribute("stash_type", 1))
     return x if x.dtype == dtype else O.cast(x, dtype)
 
@@ -127,7 +127,7 @@ def group_normalization(call: Call) -> Tensor:
 
 
 def grouped(x: Tensor, groups: int, scale: Tensor, bias: Tensor, eps: float) -> Tensor:
-    """An image, channels in dimension 1, with each group of them normalised, in float32."""
+    """Group normalisation of an image with channels in dimension 1, in float32."""
     split = _groups(x, groups)
     wide = split if split.dtype == "float32" else O.cast(split, "float32")
     return _scaled(x, _back(_normal(wide, eps), x), scale, bias)
@@ -169,7 +169,7 @@ def lrn(call: Call) -> Tensor:
     channels = x.type.sizes[1]
     squares = O.mul(x, x)
     before, after = (size - 1) // 2, size // 2
-    # The sum of neighbouring channels is a product with a band of ones.
+    # The sum over adjacent channels is a matmul with a band matrix of ones.
     rows = np.arange(channels)
     apart = rows[None, :] - rows[:, None]
     band = ((apart >= -before) & (apart <= after)).astype(x.element.numpy)

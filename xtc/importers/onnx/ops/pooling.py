@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Poolings of one, two and three dimensions."""
+"""Pooling in one, two and three dimensions."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def max_unpool(call: Call) -> Tensor:
 
 
 def _unpooled(call: Call) -> list[int]:
-    """Sizes of the image that was pooled."""
+    """Sizes of the image before pooling."""
     taps = [int(size) for size in call.required("kernel_shape")]
     count = len(taps)
     strides = [int(step) for step in call.attribute("strides", [1] * count)]

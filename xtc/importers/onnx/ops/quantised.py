@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantised operators: numbers as integers with a scale and a zero point."""
+"""Quantised operators: integers with a scale and a zero point."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from xtc.importers.values import Narrow, Unsupported
 
 
 def _along(x: Tensor, like: Tensor, axis: int, block: int = 0) -> Tensor:
-    """A scale or zero point so that it broadcasts: one number, one per slice, or per block."""
+    """Reshape a scale or zero point to broadcast: per tensor, per axis, or per block."""
     if x.type.size == 1 and x.type.rank <= 1:
         return O.reshape(x, ())
     if block and x.type.rank == like.type.rank:
@@ -51,7 +51,7 @@ def quantize_linear(call: Call) -> Tensor:
 
 
 def quantized(x: Tensor, scale: Tensor, zero: Tensor | None, dtype: str) -> Tensor:
-    """round(x / scale) + zero, at most what the type holds; floats of few bits have no zero."""
+    """round(x / scale) + zero, saturated; narrow floats have no zero point."""
     if not is_narrow(dtype) and ELEMENT_TYPES[dtype].kind != "int":
         raise Unsupported(f"quantisation to {dtype}")
     x = x if x.dtype == "float64" else O.cast(x, "float32")
@@ -68,7 +68,7 @@ def quantized(x: Tensor, scale: Tensor, zero: Tensor | None, dtype: str) -> Tens
 
 
 def _wide(call: Call, position: int) -> Tensor | None:
-    """An operand's numbers, where its elements may have few bits; None if it is left out."""
+    """An operand, widened if its type is narrow; None if it is omitted."""
     if not call.has(position):
         return None
     value = narrowed(call.value(position))
@@ -102,7 +102,7 @@ def dequantized(x: Tensor, scale: Tensor, zero: Tensor | None) -> Tensor:
 
 
 def _centred(call: Call, position: int, zero: int, *, columns: bool = False) -> Tensor:
-    """Integers less their zero point, as int32."""
+    """Integers minus their zero point, as int32."""
     x = O.cast(call.tensor(position), "int32")
     if not call.has(zero):
         return x
@@ -118,7 +118,7 @@ def _centred(call: Call, position: int, zero: int, *, columns: bool = False) -> 
 def matmul_integer(call: Call) -> Tensor:
     a, b = call.tensor(0), call.tensor(1)
     if a.dtype == b.dtype == "int8" and not (call.has(2) or call.has(3)):
-        return O.matmul(a, b)  # instructions that multiply bytes need them as they are
+        return O.matmul(a, b)  # byte multiply instructions need the operands unchanged
     if call.has(2) and call.tensor(2).type.size == 1 and b.type.rank == 2:
         return integer_matmul(a, call.tensor(2), b, call.optional(3), call.has(3))
     return matmul_of(_centred(call, 0, 2), _centred(call, 1, 3, columns=True))
@@ -127,10 +127,10 @@ def matmul_integer(call: Call) -> Tensor:
 def integer_matmul(
     a: Tensor, a_zero: Tensor | None, b: Tensor, b_zero: Tensor | None, shifted: bool
 ) -> Tensor:
-    """(a - a_zero) @ (b - b_zero) in int32, as a product of signed bytes and its corrections.
+    """(a - a_zero) @ (b - b_zero) in int32, as a matmul of signed bytes and corrections.
 
-    `a_zero` is one number, `b_zero` one or one for each column of the matrix `b`; it counts where
-    `shifted` says so.
+    `a_zero` is a scalar; `b_zero` is a scalar or has one element per column of the matrix `b`, and
+    is ignored unless `shifted`.
     """
     left, right = _signed(a), _signed(b)
     total = O.matmul(left, right)
@@ -148,14 +148,14 @@ def integer_matmul(
 
 
 def _signed(x: Tensor) -> Tensor:
-    """Bytes as int8: those without a sign less 128."""
+    """Bytes as int8; unsigned ones minus 128."""
     if x.dtype == "int8":
         return x
     return O.bit_cast(O.bitwise_xor(x, constant(np.asarray(128, np.uint8))), "int8")
 
 
 def _shift(x: Tensor, zero: Tensor | None) -> Tensor | None:
-    """What is to be added to an operand's signed bytes; None for nothing."""
+    """The correction for an operand's signed bytes; None if it is zero."""
     start = 128 if x.dtype == "uint8" else 0
     if zero is None:
         return constant(np.asarray(start, np.int32)) if start else None
@@ -194,7 +194,7 @@ def _single(x: Tensor) -> Tensor:
 
 
 def _requantized(call: Call, total: Tensor, scale: Tensor, position: int) -> Tensor:
-    """Sums of products as integers of the result's scale and zero point."""
+    """Requantise accumulators to the result's scale and zero point."""
     real = O.mul(O.cast(total, "float32"), scale)
     zero = call.tensor(position + 1)
     return quantized(real, _single(call.tensor(position)), _zero(zero), zero.dtype)
@@ -219,7 +219,7 @@ def dynamic_quantize_linear(call: Call) -> list[Tensor]:
 
 
 def dynamically_quantized(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """`x` as uint8 between its least and its greatest element, with its scale and zero point."""
+    """Quantise `x` to uint8 over its range of values; returns the scale and zero point too."""
     low, high = O.minimum(O.reduce_min(x), 0.0), O.maximum(O.reduce_max(x), 0.0)
     scale = O.div(O.sub(high, low), 255.0)
     scale = O.where(O.equal(scale, 0.0), 1.0, scale)

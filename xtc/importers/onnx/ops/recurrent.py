@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recurrent layers over sequences of a known length: a loop, or few steps written out."""
+"""Recurrent layers over sequences of known length: a loop, or unrolled if short."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xtc.importers.onnx.ops.activation import softplus_of
 from xtc.importers.onnx.table import reads
 from xtc.importers.values import Unsupported
 
-MOST_UNROLLED = 4  # steps; more are a loop
+MOST_UNROLLED = 4  # time steps; longer sequences become a loop
 _GRU_GATES = 3
 Activation = Callable[[Tensor], Tensor]
 Step = Callable[["Layer", Tensor, list[Tensor]], list[Tensor]]
@@ -27,14 +27,14 @@ class Layer:
     """One direction of a recurrent layer.
 
     Attributes:
-        gates: how many there are.
+        gates: number of gates.
         hidden: size of the state.
-        w: weights of the input, gates above each other.
-        r: weights of the state.
-        b: biases of the input, then of the state; None for zeros.
-        peepholes: weights of an LSTM's cell in its gates; None for zeros.
+        w: input weights, the gates stacked by rows.
+        r: recurrent weights.
+        b: input biases, then recurrent biases; None for zeros.
+        peepholes: peephole weights of an LSTM; None for zeros.
         activations: the functions, in the schema's order.
-        call: for the attributes of single operators.
+        call: the node, for attributes of single operators.
     """
 
     gates: int
@@ -48,34 +48,34 @@ class Layer:
 
     @property
     def joins_biases(self) -> bool:
-        """Whether what input and state give is only ever added: then their biases are one."""
+        """Whether input and recurrent terms are only added, so that their biases can be merged."""
         return self.gates != _GRU_GATES
 
     def input(self, x: Tensor) -> Tensor:
-        """What the input gives to all gates, side by side, its bias included."""
+        """The input terms of all gates, concatenated, including the bias."""
         return self.biased(O.matmul(x, self.w, transpose_b=True), 0)
 
     def state(self, h: Tensor) -> Tensor:
-        """What the state gives to all gates, its bias included."""
+        """The recurrent terms of all gates, concatenated, including the bias."""
         return self.biased(O.matmul(h, self.r, transpose_b=True), 1)
 
     def biased(self, x: Tensor, half: int) -> Tensor:
-        """`x` with the bias of the input (half 0), or of the state (1) where that is apart."""
+        """`x` with the input (half 0) or recurrent bias (1), unless merged into the input's."""
         if self.b is None:
             return x
         size = self.gates * self.hidden
         own = part(self.b, 0, half * size, (half + 1) * size)
         if not self.joins_biases:
             return O.add(x, own)
-        # Once for the inputs of all steps, not again in each of them.
+        # Added once to the inputs of all time steps, not in each step.
         return x if half else O.add(x, O.add(own, part(self.b, 0, size, 2 * size)))
 
     def gate(self, x: Tensor, number: int) -> Tensor:
-        """One gate of values side by side."""
+        """One gate of concatenated values."""
         return part(x, x.type.rank - 1, number * self.hidden, (number + 1) * self.hidden)
 
     def rows(self, weights: Tensor, number: int) -> Tensor:
-        """One gate's rows of a matrix of weights."""
+        """The rows of one gate in a weight matrix."""
         return part(weights, 0, number * self.hidden, (number + 1) * self.hidden)
 
 
@@ -104,7 +104,7 @@ def _gru(layer: Layer, x: Tensor, states: list[Tensor]) -> list[Tensor]:
 
 
 def lstm_step(layer: Layer, x: Tensor, states: list[Tensor]) -> list[Tensor]:
-    """The state and the cell after one step."""
+    """The hidden state and the cell state after one time step."""
     h, c = states
     f, g, last = layer.activations
     gates = O.add(x, layer.state(h))
@@ -156,7 +156,7 @@ def layers(
     states: int,
     make: Callable[[Call, int], Layer] | None = None,
 ) -> list[Tensor | None]:
-    """Sequences of all steps, then the last states; `make` gives the layer of a direction."""
+    """The outputs of all time steps, then the final states; `make` returns a direction's layer."""
     direction = call.choice("direction", "forward", "forward", "reverse", "bidirectional")
     backward = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
     batch_first = bool(call.attribute("layout", 0))
@@ -176,7 +176,7 @@ def layers(
 
 
 def layer_of(call: Call, gates: int, functions: Sequence[str], number: int) -> Layer:
-    """The layer that reads direction `number` of the node's weights."""
+    """The layer with direction `number` of the node's weights."""
 
     def of(position: int) -> Tensor | None:
         if not call.has(position):
@@ -209,7 +209,7 @@ def _activations(call: Call, functions: Sequence[str], number: int) -> list[Acti
 
 
 def activation_of(name: str, numbers: Sequence[float] = ()) -> Activation:
-    """An activation by its name, with the numbers given or those that ONNX has for it."""
+    """An activation by name, with the given parameters or ONNX's defaults."""
     alpha, beta, write = _function(name)
     given = [*numbers, None, None]
     alpha = alpha if given[0] is None else given[0]
@@ -218,7 +218,7 @@ def activation_of(name: str, numbers: Sequence[float] = ()) -> Activation:
 
 
 def _function(name: str) -> tuple[float | None, float | None, Callable[..., Tensor]]:
-    """An activation by its name, in any case: its default alpha and beta, and how to write it."""
+    """Default alpha, default beta and writer of an activation; the name is case-insensitive."""
     key = name.lower()
     if key not in _ACTIVATIONS:
         raise Unsupported(f"the activation {name}")
@@ -253,9 +253,9 @@ _ACTIVATIONS: dict[str, tuple[float | None, float | None, Callable[..., Tensor]]
 def _direction(
     call: Call, step: Step, layer: Layer, x: Tensor, number: int, back: bool, states: int
 ) -> tuple[Tensor, list[Tensor]]:
-    """All results of one direction, in the order of time, and its last states."""
+    """The outputs of one direction, in time order, and its final states."""
     length, batch, size = x.type.sizes
-    # The inputs of all steps at once: one large product instead of many small ones.
+    # One large matmul for the inputs of all time steps instead of many small ones.
     gained = layer.input(O.reshape(x, (length * batch, size)))
     first = [_initial(call, layer, number, batch, x, 5 + n) for n in range(states)]
     lengths = _lengths(call, length)
@@ -282,7 +282,7 @@ def _repeated(
     lengths: Tensor | None,
     back: bool,
 ) -> tuple[Tensor, list[Tensor]]:
-    """The steps as a loop, whose state has the layer's states side by side."""
+    """The time steps as a loop, whose state stacks the layer's states."""
     count, batch, _ = rows.type.sizes
 
     def iteration(state: Tensor, row: Tensor, *time: Tensor) -> Tensor:
@@ -299,14 +299,14 @@ def _repeated(
 
 
 def _at(states: Tensor, number: int) -> Tensor:
-    """One of the states that lie side by side."""
+    """One of the stacked states."""
     return O.reshape(part(states, 0, number, number + 1), states.type.sizes[1:])
 
 
 def _within(
     new: Sequence[Tensor], old: Sequence[Tensor], lengths: Tensor | None, *time: Tensor
 ) -> list[Tensor]:
-    """The new states where a batch's sequence is not over at that time, the old ones elsewhere."""
+    """The new states of sequences that are not over yet, the old ones of the others."""
     if lengths is None:
         return list(new)
     inside = O.greater(lengths, time[0])
@@ -321,7 +321,7 @@ def _unrolled(
     lengths: Tensor | None,
     back: bool,
 ) -> tuple[Tensor, list[Tensor]]:
-    """The steps one after the other."""
+    """The time steps, unrolled."""
     count = rows.type.sizes[0]
     collected: dict[int, Tensor] = {}
     current = list(first)
@@ -333,7 +333,7 @@ def _unrolled(
 
 
 def _lengths(call: Call, length: int) -> Tensor | None:
-    """The lengths of a batch's sequences as a column; None if all are the longest."""
+    """The sequence lengths of a batch as a column; None if all have the full length."""
     if not call.has(4):
         return None
     value = call.value(4)

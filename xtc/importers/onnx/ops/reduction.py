@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions along axes, and what is made of them."""
+"""Reductions along axes, and operators built on them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Reduce = Callable[[Tensor, tuple[int, ...], bool], Tensor]
 
 
 def sum_of(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    """The sum in the operand's own element type, wrapping."""
+    """The sum in the operand's element type, with wraparound."""
     total = O.reduce_sum(x, axes=axes, keepdims=keepdims)
     return total if total.dtype == x.dtype else O.cast(total, x.dtype)
 
 
 def mean_of(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    """The mean; of integers the truncated one."""
+    """The mean; truncated for integers."""
     if x.element.is_float:
         return O.reduce_mean(x, axes=axes, keepdims=keepdims)
     count = int(np.prod([x.type.sizes[axis] for axis in axes]))
@@ -68,7 +68,7 @@ def _floats(x: Tensor) -> Tensor:
 
 
 def _log_sum_exp(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    """Of differences to the largest, so that nothing overflows; it is 0 if that is infinite."""
+    """Stable log-sum-exp: subtracts the maximum, or 0 if the maximum is infinite."""
     largest = O.reduce_max(_floats(x), axes=axes, keepdims=True)
     finite = O.where(O.is_inf(largest), 0.0, largest)
     total = sum_of(O.exp(O.sub(x, finite)), axes, True)
@@ -80,7 +80,7 @@ def _without(x: Tensor, axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(size for axis, size in enumerate(x.type.sizes) if axis not in axes)
 
 
-# The version from which on the axes are an operand.
+# The last field is the first version with the axes as an operand.
 REDUCTIONS: dict[str, tuple[Reduce, tuple[int, ...], int]] = {
     "ReduceL1": (_l1, (1, 11, 13, 18), 18),
     "ReduceL2": (_l2, (1, 11, 13, 18), 18),
@@ -119,7 +119,7 @@ for _name, (_write, _versions, _operand_from) in REDUCTIONS.items():
 
 
 def softmax_of(x: Tensor, axis: int) -> Tensor:
-    """Softmax along one axis; of half floats by the steps of its schema, each of them rounded."""
+    """Softmax along one axis; 16-bit floats follow the schema's steps, rounding each."""
     if x.dtype in ("float32", "float64"):
         return O.softmax(x, axis=axis)
     powers = O.exp(O.sub(x, O.reduce_max(x, axes=(axis,), keepdims=True)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resize: images of other sizes, by weights that are known at import."""
+"""Resize: resampling with weights that are known at import."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Axis:
     """How one dimension is resized.
 
     Attributes:
-        size: before.
-        output: after.
-        scale: the factor that positions are computed with.
-        start: where a crop starts, as a part of the dimension.
-        end: where it ends.
+        size: size before.
+        output: size after.
+        scale: the factor for computing positions.
+        start: start of the crop, as a fraction of the dimension.
+        end: end of the crop, as a fraction.
     """
 
     size: int
@@ -47,12 +47,12 @@ class Axis:
     end: float = 1.0
 
     def positions(self, mode: str) -> Array:
-        """Where in the old dimension each new element lies."""
+        """The position of each new element in the old dimension."""
         new = np.arange(self.output, dtype=np.float64)
         half = (new + 0.5) / self.scale - 0.5
         last = self.size - 1
         if mode == "align_corners":
-            width = self.scale * self.size  # not always whole, and positions are as if it were
+            width = self.scale * self.size  # may be fractional, unlike the output size
             return new * last / (width - 1) if width != 1 else new * 0
         if mode == "asymmetric":
             return new / self.scale
@@ -116,7 +116,7 @@ def _outside(known: Array | None, rank: int, d: int, positions: Array, axis: Axi
 
 
 def _axes(call: Call, axes: list[int], coordinates: str) -> list[Axis]:
-    """Sizes and factors of the dimensions that are resized, from scales or from sizes."""
+    """Sizes and factors of the resized dimensions, from scales or from sizes."""
     old = [call.shape()[d] for d in axes]
     if call.version == 10:
         scales, roi = [float(s) for s in call.static(1)], None
@@ -207,7 +207,7 @@ def _weighted(
     reach: int = 1,
     stretch: float = 1.0,
 ) -> Tensor:
-    """Sums of neighbours with weights by distance, normalised where there may be any number."""
+    """Weighted sums of neighbours by distance; normalised if taps are excluded or stretched."""
     first = math.floor(-reach / stretch) + 1
     count = 2 * (1 - first) if stretch < 1 else 2 * reach
     if count > MOST_TAPS:

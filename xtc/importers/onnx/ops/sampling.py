@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images read at positions that are computed when the graph runs."""
+"""Reads from images at positions computed at run time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from xtc.importers.values import Unsupported
 
 @reads("GridSample", 16, 20, 22)
 def grid_sample(call: Call) -> Tensor:
-    """Each position's neighbours, read one by one and weighted."""
+    """Read the neighbours of each position and interpolate."""
     x, grid = call.tensor(0), call.tensor(1)
     mode = str(call.attribute("mode", "linear"))
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
@@ -45,7 +45,7 @@ def col2im(call: Call) -> Tensor:
 
 @reads("DeformConv", 19, 22)
 def deform_conv(call: Call) -> Tensor:
-    """A product of weights and of what each tap reads at its own position."""
+    """A matmul of the weights and the elements that the taps read at their offsets."""
     x, filters, offsets = call.tensor(0), call.tensor(1), call.tensor(2)
     if x.type.rank != 4:
         raise Unsupported(f"an image of rank {x.type.rank}")
@@ -84,11 +84,11 @@ def deform_conv(call: Call) -> Tensor:
 
 @reads("RoiAlign", 10, 16, 22)
 def roi_align(call: Call) -> Tensor:
-    """Samples at a fixed number of positions in each part of each region, read between pixels."""
+    """Interpolate a fixed number of samples in each bin of each region, and reduce them."""
     x, regions, batches = (call.tensor(n) for n in range(3))
     count = int(call.attribute("sampling_ratio", 0))
     if count < 1:
-        raise Unsupported("sampling_ratio=0, as many samples as a region has pixels")
+        raise Unsupported("sampling_ratio=0, an adaptive number of samples")
     default = "half_pixel" if call.version >= 16 else "output_half_pixel"
     half = str(call.attribute("coordinate_transformation_mode", default)) == "half_pixel"
     scale = float(call.attribute("spatial_scale", 1.0))
@@ -121,7 +121,7 @@ def _samples(
 
 
 def _between(image: Tensor, axes: list[Tensor], batches: Tensor, largest: bool) -> Tensor:
-    """(n, h, w, c) at (regions, rows) and (regions, columns): (regions, rows, columns, c)."""
+    """Sample (n, h, w, c) at (regions, rows) x (regions, columns): (regions, rows, columns, c)."""
     regions = batches.type.size
     shape = (regions, axes[0].type.sizes[1], axes[1].type.sizes[1])
     first = expanded(O.reshape(batches, (regions, 1, 1, 1)), (*shape, 1))

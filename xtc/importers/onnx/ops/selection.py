@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements chosen by values, which must be known: they decide the size of the result."""
+"""Selections by values that must be known at import, because they determine result sizes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def nonzero(call: Call) -> Array:
 
 @reads("Compress", 9, 11, 28)
 def compress(call: Call) -> Value:
-    """Slices, elements of the flat tensor without an axis, where a condition holds."""
+    """Select slices, or elements of the flat tensor if no axis is given, by a condition."""
     x, chosen = call.tensor(0), np.flatnonzero(call.static(1))
     if call.attribute("axis", None) is None:
         x, axis = O.reshape(x, (x.type.size,)), 0
@@ -35,7 +35,7 @@ def compress(call: Call) -> Value:
 
 @reads("Unique", 11, 28)
 def unique(call: Call) -> tuple[Array, ...]:
-    """Values, their first positions, where each element went, counts; in order or as they come."""
+    """Unique values, their first indices, inverse indices and counts, sorted or in input order."""
     axis = call.attribute("axis", None)
     x = call.static(0)
     values, first, inverse, counts = np.unique(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sequences and optional values, which only exist while a model is read.
+"""Sequences and optional values, which exist only during import.
 
-No graph has them, so their lengths and the numbers of their elements must be known at import.
+Graphs lack them, so their lengths and element indices must be known at import.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def concat_from_sequence(call: Call) -> list[Value]:
 def optional(call: Call) -> list[Value]:
     value = call.inputs[0] if call.has(0) else None
     if value is None:
-        raise Unsupported("an optional value that is not there")
+        raise Unsupported("an absent optional value")
     return [value]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known when sizes are: shapes, ranges, constants."""
+"""Values that follow from shapes: sizes, ranges, constants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xtc.importers.onnx.table import reads
 from xtc.importers.onnx.types import element_name
 from xtc.importers.values import Array, Unsupported, Value
 
-LARGEST = 1 << 28  # elements of a constant made here
+LARGEST = 1 << 28  # elements of a constant
 
 
 @reads("Shape", 1, 13, 15, 19, 21, 23, 24, 25, folds=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fourier transforms, and what goes with them."""
+"""Fourier transforms and mel weights."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows over the last dimensions of (n, c, ...) images: ONNX's attributes, and layouts.
+"""Sliding windows over the last dimensions of images (n, c, ...), from ONNX's attributes.
 
-Operators of graphs work on images (n, h, w, c). One-dimensional signals are images of height 1.
+Graph operators expect images (n, h, w, c). A one-dimensional signal is an image of height 1.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from xtc.importers.values import Unsupported
 
 
 def windows(call: Call, sizes: Sequence[int], taps: Sequence[int]) -> list[Window]:
-    """One window for each dimension, as the attributes say."""
+    """A window for each dimension, from the attributes."""
     count = len(sizes)
     strides = _ints(call, "strides", [1] * count, count)
     dilations = _ints(call, "dilations", [1] * count, count)
@@ -34,5 +34,5 @@ def windows(call: Call, sizes: Sequence[int], taps: Sequence[int]) -> list[Windo
 def _ints(call: Call, name: str, default: list[int], count: int) -> list[int]:
     values = [int(value) for value in call.attribute(name, default)]
     if len(values) != count:
-        raise Unsupported(f"{name}={values}, which are not {count}")
+        raise Unsupported(f"{name}={values}, but {count} values are required")
     return values

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Activations. Those of int8 are tables of 256 elements, computed at import."""
+"""Activations. Those in int8 are tables of 256 elements, computed at import."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xtc.importers.values import Array, Unsupported
 from xtc.ops import fixed_point as fixed
 from xtc.ops.requantize import fixed_point
 
-_INPUT_BITS = 4  # integer bits of operands of logistic and tanh
+_INPUT_BITS = 4  # integer bits of the operands of logistic and tanh
 
 
 def _relu(name: str, low: float | None, high: float | None) -> None:
@@ -39,7 +39,7 @@ _relu("RELU_0_TO_1", 0.0, 1.0)
 
 
 def _rescaled(steps: Array, scale: float) -> tuple[Array, int]:
-    """Integers with 4 integer bits, and the radius within which they have room."""
+    """Fixed-point numbers with 4 integer bits, and the radius that they can represent."""
     multiplier, left, right = fixed_point(scale * (1 << (31 - _INPUT_BITS)))
     if right:
         raise Unsupported(f"the scale {scale!r}")
@@ -82,7 +82,7 @@ def hard_swish(call: Call) -> Tensor:
 
 
 def _hard_swish_table(q: O.Quantization, y: O.Quantization) -> Array:
-    """In integers of 16 bits, as tensorflow/lite/kernels/internal/reference/hard_swish.h says."""
+    """In 16-bit integers, as in tensorflow/lite/kernels/internal/reference/hard_swish.h."""
     fine = np.float32(np.float32(1 / 128) * np.float32(q.scale))
     gate, gate_shift = _narrow(float(fine / np.float32(3 / 32768)))
     factor, shift = _narrow(float(fine / np.float32(y.scale)))
@@ -105,13 +105,13 @@ def _hard_swish_table(q: O.Quantization, y: O.Quantization) -> Array:
 
 
 def _narrow(scale: float) -> tuple[int, int]:
-    """A multiplier of 15 bits and its exponent."""
+    """A 15-bit multiplier and its exponent."""
     multiplier, left, right = fixed_point(scale)
     return min((multiplier + (1 << 15)) >> 16, (1 << 15) - 1), left - right
 
 
 def _high(numbers: Any, factor: int) -> Array:
-    """numbers * factor / 2^15 to nearest, halves up; saturated."""
+    """numbers * factor / 2^15, rounded to nearest with halves up; saturated."""
     return _within_16((np.asarray(numbers, np.int64) * factor + (1 << 14)) >> 15)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic on elements."""
+"""Elementwise arithmetic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xtc.importers.tflite.call import Call, Limits, integer_limits, limited, lim
 from xtc.importers.tflite.table import reads
 from xtc.importers.values import Unsupported
 
-_MORE_BITS = 7  # of the operands of a squared difference
+_MORE_BITS = 7  # extra bits for the operands of a squared difference
 Binary = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -58,7 +58,7 @@ def _product(
     low: int,
     high: int,
 ) -> Tensor:
-    """The factor of a product is computed in float32."""
+    """Quantised multiplication; the rescaling factor is computed in float32."""
     qa, qb, qy = (np.float32(q.scale) for q in scales)
     factor = float(qa * qb / qy)
     points = [q.zero_point for q in scales]
@@ -144,7 +144,7 @@ def squared_difference(call: Call) -> Tensor:
 
 
 def _squared_difference(call: Call, a: Tensor, b: Tensor) -> Tensor:
-    """In steps of twice the larger scale, with 7 bits more."""
+    """In steps of twice the larger scale, with 7 extra bits."""
     p, q, y = call.scale(0), call.scale(1), call.result_scale
     twice = 2 * float(max(np.float32(p.scale), np.float32(q.scale)))
     wide = [

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convolutions and fully connected layers.
 
-In int8, sums are of raw integers: what the zero point of the image adds is in the bias.
+In int8, sums are over raw integers; the bias includes the contribution of the image's zero point.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _conv(
 def fully_connected(call: Call) -> Tensor:
     options, x = call.options("FullyConnectedOptions"), call.tensor(0)
     if options.WeightsFormat() != tflite.FullyConnectedOptionsWeightsFormat.DEFAULT:
-        raise Unsupported("weights that are shuffled")
+        raise Unsupported("shuffled weights")
     rows, terms = call.shape(1)
     if x.type.size % terms:
         raise Unsupported(f"weights {call.shape(1)} on {x.type.size} elements")
@@ -83,7 +83,7 @@ def fully_connected(call: Call) -> Tensor:
 
 @reads("TRANSPOSE_CONV")
 def transpose_conv(call: Call) -> Tensor:
-    """A convolution of the image with gaps between its elements, by the filters turned around."""
+    """A convolution of the dilated image with flipped filters."""
     options, x = call.options("TransposeConvOptions"), call.tensor(2)
     images(x)
     strides = options.StrideH(), options.StrideW()
@@ -113,7 +113,7 @@ def transpose_conv(call: Call) -> Tensor:
 
 
 def _with_gaps(x: Tensor, strides: tuple[int, int], value: int) -> Tensor:
-    """Elements `strides` apart, with a value between them."""
+    """Dilate by `strides`, filling with a value."""
     if max(strides) == 1:
         return x
     n, h, w, c = x.type.sizes
@@ -137,7 +137,7 @@ def batch_matmul(call: Call) -> Tensor:
     p, q, y = call.scale(0), call.scale(1), call.result_scale
     total = O.matmul(a, b, transpose_a=turned_a, transpose_b=turned_b)
     k = a.type.sizes[-2 if turned_a else -1]
-    # Less what the zero points add to each row and column.
+    # Subtract the contributions of the zero points to each row and column.
     if q.zero_point:
         rows = O.reduce_sum(O.cast(a, "int32"), axes=(-2 if turned_a else -1,), keepdims=True)
         rows = _row(rows) if turned_a else rows
@@ -152,15 +152,15 @@ def batch_matmul(call: Call) -> Tensor:
 
 
 def _row(x: Tensor) -> Tensor:
-    """A column as a row, or a row as a column."""
+    """Transpose the last two dimensions: a column to a row, or vice versa."""
     rank = x.type.rank
     return O.transpose(x, axes=(*range(rank - 2), rank - 1, rank - 2))
 
 
 def _weights(call: Call) -> Value:
-    """Weights as the operand has its elements: those of int8 for float32 become what they mean.
+    """Weights in the operand's kind; int8 weights of a float32 operand are dequantised.
 
-    TensorFlow Lite's own kernels round the operand to int8 for each call, too: they are less exact.
+    TensorFlow Lite's own kernels round the operand to int8 in each call too, and are less exact.
     """
     value = call.value(1)
     if call.quantised or dtype_of(value) == "float32":
@@ -182,11 +182,11 @@ def _finished(
     *,
     filters: int | None,
 ) -> Tensor:
-    """Sums with bias and activation, in the result's quantisation.
+    """Add bias, apply the activation, and requantise to the result.
 
     Args:
-        sums: of the image's numbers times weights.
-        filters: how many filters of ones give the sums of the image's numbers; None for all.
+        sums: the contraction of the image with given weights.
+        filters: number of all-ones filters that sum the image; None for one per filter.
     """
     limits = limits_of(options.FusedActivationFunction())  # type: ignore[attr-defined]
     if not call.quantised:
@@ -202,7 +202,7 @@ def _finished(
     total = O.add(total, as_tensor(_bias(call, kernel, point)))
     y = call.result_scale
     low, high = integer_limits(limits, y)
-    # As the kernels of TensorFlow Lite 2.17 and later round: once in fully connected layers.
+    # TensorFlow Lite 2.17 and later round once in fully connected layers, twice in convolutions.
     rounding = "single" if call.operator.name == "FULLY_CONNECTED" else "double"
     return O.requantize(
         total, _factors(call), zero_point=y.zero_point, low=low, high=high, rounding=rounding
@@ -210,7 +210,7 @@ def _finished(
 
 
 def _centred(call: Call, kernel: Array) -> tuple[Array, int]:
-    """Weights without their zero point, where that fits int8; otherwise as they are, with it."""
+    """Weights minus their zero point if that fits int8; else unchanged, with the zero point."""
     points = call.scales(1).zero_points
     if (points != points[0]).any():
         raise Unsupported("weights with several zero points")
@@ -222,7 +222,7 @@ def _centred(call: Call, kernel: Array) -> tuple[Array, int]:
 
 
 def _bias(call: Call, kernel: Array, point: int) -> Array:
-    """Less the image's zero point times the weights of each filter; it wraps in int32."""
+    """The bias minus the image's zero point times the sum of each filter; wraps in int32."""
     filters = kernel.shape[-1]
     sums = (kernel.astype(np.int64) - point).reshape(-1, filters).sum(axis=0)
     bias = call.array(2).reshape(-1) if call.has(2) else np.zeros(filters, np.int32)
@@ -233,7 +233,7 @@ def _bias(call: Call, kernel: Array, point: int) -> Array:
 
 
 def _factors(call: Call) -> float | Array:
-    """Scales of sums in those of the result, one or one for each filter."""
+    """Rescaling factors from accumulators to the result: one, or one per filter."""
     found = call.scales(1)
     x, y = call.scale(0).scale, call.result_scale.scale
     factors: Array = x * found.scales.astype(np.float64) / y

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons, and what is chosen by them."""
+"""Comparisons, logic and selection."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements moved, chosen, joined. Those of int8 keep the scale of their operand."""
+"""Data movement. In int8, results keep the scale of their operands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _axis(axis: int, rank: int) -> int:
 
 
 def _same_scales(call: Call) -> None:
-    """Raise Unsupported if an int8 result has another scale than an operand."""
+    """Raise Unsupported if an int8 result has a different scale than an operand."""
     if call.results[0].dtype != "int8" or call.results[0].scales is None:
         return
     for position in range(call.count):
@@ -222,7 +222,7 @@ def embedding_lookup(call: Call) -> Tensor:
 
 @reads("SPACE_TO_BATCH_ND")
 def space_to_batch(call: Call) -> Tensor:
-    """Blocks of two dimensions become batches, as before a convolution that is dilated."""
+    """Move blocks of two dimensions into the batch, as before a dilated convolution."""
     _same_scales(call)
     x, (height, width), border = call.tensor(0), call.ints(1), call.array(2)
     value = call.scale(0).zero_point if call.operand(0).dtype == "int8" else 0
@@ -234,7 +234,7 @@ def space_to_batch(call: Call) -> Tensor:
 
 @reads("BATCH_TO_SPACE_ND")
 def batch_to_space(call: Call) -> Value:
-    """What SPACE_TO_BATCH_ND does, backwards; borders are cut away."""
+    """The inverse of SPACE_TO_BATCH_ND; borders are cropped."""
     _same_scales(call)
     x, (height, width), border = call.tensor(0), call.ints(1), call.array(2)
     n, h, w, c = x.type.sizes

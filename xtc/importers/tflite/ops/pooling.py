@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Poolings of images."""
+"""Pooling of images."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def l2_pool_2d(call: Call) -> Tensor:
 
 
 def _mean_of_unsigned(x: Tensor, slides: list[Window]) -> Tensor:
-    """Means of uint8, whose halves go up, while those of int8 go away from zero."""
+    """Means of uint8, which round halves up, while those of int8 round halves away from zero."""
     taps, stride = _pair(slides, "taps"), _pair(slides, "stride")
     channels = x.type.sizes[3]
     ones = np.ones((*taps, 1, channels), np.int8)
@@ -74,7 +74,7 @@ def _mean_of_unsigned(x: Tensor, slides: list[Window]) -> Tensor:
 
 
 def _counted(slide: Window) -> Array:
-    """How many elements of the image each window has."""
+    """Number of image elements in each window."""
     starts = np.arange(slide.output) * slide.stride - slide.border[0]
     inside: Array = np.minimum(starts + slide.taps, slide.size) - np.maximum(starts, 0)
     return inside

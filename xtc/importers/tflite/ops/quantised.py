@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between real numbers and integers, and between the scales of integers."""
+"""Quantisation, dequantisation and requantisation."""
 
 from __future__ import annotations
 

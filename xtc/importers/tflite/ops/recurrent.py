@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers that remember what they have seen, in a tensor that they change."""
+"""Layers that keep a state tensor between calls."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _FEATURES, _TIME, _BIAS, _STATE = 1, 2, 3, 4  # operands of SVDF
 
 @reads("SVDF")
 def svdf(call: Call) -> Tensor:
-    """Features of each frame, remembered for some frames, and summed by weights over time.
+    """SVDF: features of each frame, kept for a window of frames, and their weighted sums over time.
 
-    In integers, features are int16, as reference/svdf.h of TensorFlow Lite has them.
+    In int8, features are int16, as in TensorFlow Lite's reference/svdf.h.
     """
     options, x, state = call.options("SVDFOptions"), call.tensor(0), call.tensor(_STATE)
     batch = x.type.sizes[0]
@@ -73,7 +73,7 @@ def _quantised_sums(call: Call, window: Tensor, rank: int) -> Tensor:
 
 
 def _ranked(products: Tensor, rank: int) -> Tensor:
-    """Sums over time, and of the `rank` filters of each unit."""
+    """Sums over time and over the `rank` filters of each unit."""
     batch, filters, frames = products.type.sizes
     split = O.reshape(products, (batch, filters // rank, rank * frames))
     return O.reduce_sum(split, axes=(2,))

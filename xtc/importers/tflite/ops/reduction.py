@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions along dimensions."""
+"""Reductions along axes."""
 
 from __future__ import annotations
 

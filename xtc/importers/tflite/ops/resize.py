@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images of another height and width."""
+"""Resizing of images."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from xtc.importers.tflite.table import reads
 from xtc.importers.tflite.windows import images
 from xtc.importers.values import Array, Unsupported
 
-_POINT = 10  # bits behind the point, in positions of integers
+_POINT = 10  # fraction bits of fixed-point positions
 
 
 def _positions(size: int, wanted: int, options: object, *, nearest: bool) -> Array:
-    """Where in an image of `size` each of the `wanted` elements is, in float32 as kernels do it."""
+    """The position of each output element in the image, in float32 as in the kernels."""
     if wanted < 1 or wanted > 1 << 16:
         raise Unsupported(f"a size of {wanted}")
     align = bool(options.AlignCorners())  # type: ignore[attr-defined]
@@ -66,7 +66,7 @@ def resize_bilinear(call: Call) -> Tensor:
 
 
 def _bilinear_integers(call: Call, x: Tensor, options: object) -> Tensor:
-    """In integers with 10 bits behind the point; means are rounded, halves away from zero."""
+    """Fixed-point interpolation with 10 fraction bits; means round halves away from zero."""
     if call.scale(0) != call.result_scale:
         raise Unsupported("operand and result of different scales")
     if call.operand(0).is_unsigned:
@@ -91,7 +91,7 @@ def _bilinear_integers(call: Call, x: Tensor, options: object) -> Tensor:
 
 
 def _fixed_positions(size: int, wanted: int, options: object) -> Array:
-    """As ComputeInterpolationValuesInteger of TensorFlow Lite's reference kernel has them."""
+    """As in ComputeInterpolationValuesInteger of TensorFlow Lite's reference kernel."""
     if wanted < 1 or wanted > 1 << 16:
         raise Unsupported(f"a size of {wanted}")
     scale = ((size << _POINT) + wanted // 2) // wanted

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of the table, by family; importing this package fills the table."""
+"""The operator table's functions, by family; importing this package fills the table."""
 
 from xtc.importers.torch.ops import (
     arithmetic,

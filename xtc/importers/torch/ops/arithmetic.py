@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elementwise operators; operands are converted to the type of the result, as PyTorch promotes."""
+"""Elementwise operators, with PyTorch's type promotion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from xtc.importers.values import Unsupported
 
 
 def result_type() -> str:
-    """The element type of the result."""
+    """The element type of the result of the current node."""
     dtype = RESULT.get()
     if dtype is None:
         raise Unsupported("a result of unknown type")
@@ -28,14 +28,14 @@ def result_type() -> str:
 
 
 def operand(x: Any, dtype: str) -> Tensor:
-    """A tensor or number as a tensor of that element type."""
+    """A tensor or number as a tensor of the given element type."""
     if isinstance(x, Tensor):
         return x if x.dtype == dtype else O.cast(x, dtype)
     return constant(np.asarray(x).astype(ELEMENT_TYPES[dtype].numpy))
 
 
 def common_type(*operands: Any) -> str:
-    """The type that PyTorch promotes operands to."""
+    """PyTorch's promoted type of the operands."""
     examples = [
         torch.empty((1,) * x.type.rank, dtype=getattr(torch, x.dtype))
         if isinstance(x, Tensor)
@@ -293,7 +293,7 @@ def fmin(a: Any, b: Any) -> Tensor:
 
 
 def _without_nan(write: Callable[..., Tensor], a: Any, b: Any) -> Tensor:
-    """Of two operands the other one where one is NaN."""
+    """The other operand if one is NaN, otherwise the result of `write`."""
     x, y = operand(a, result_type()), operand(b, result_type())
     if not x.element.is_float:
         return write(x, y)
@@ -329,7 +329,7 @@ def copy(x: Tensor, *_: Any, **__: Any) -> Tensor:
 
 @writes("copy")
 def copied(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
-    """`source` in the type and shape of `x`."""
+    """`source` converted to the type and shape of `x`."""
     return expanded(operand(source, result_type()), x.type.sizes)
 
 
@@ -344,7 +344,7 @@ def ones_like(x: Tensor, **_: Any) -> Tensor:
 
 
 def filled(shape: Any, value: Any) -> Tensor:
-    """A constant tensor of one value."""
+    """A constant tensor filled with one value."""
     dtype = ELEMENT_TYPES[result_type()].numpy
     return constant(np.full(tuple(shape), value).astype(dtype))
 
@@ -366,7 +366,7 @@ def arange(start: Any, end: Any, step: Any = 1, **_: Any) -> Tensor:
 
 @writes("atan2")
 def atan2(y: Tensor, x: Tensor) -> Tensor:
-    """The angle of (x, y): that of the shorter side over the longer one, moved to its octant."""
+    """The angle of (x, y): atan of the smaller over the larger magnitude, mapped to its octant."""
     y, x = (operand(value, result_type()) for value in (y, x))
     width, height = O.abs(x), O.abs(y)
     longer = O.maximum(width, height)
@@ -379,7 +379,7 @@ def atan2(y: Tensor, x: Tensor) -> Tensor:
 
 @writes("_cdist_forward")
 def distances(a: Tensor, b: Tensor, p: float, mode: int | None) -> Tensor:
-    """The distance of each row of `a` to each row of `b`."""
+    """Pairwise distances between the rows of `a` and of `b`."""
     if p not in (1.0, 2.0):
         raise Unsupported(f"distances of norm {p}")
     left = O.reshape(a, (*a.type.sizes[:-1], 1, a.type.sizes[-1]))

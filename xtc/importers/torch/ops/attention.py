@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention, whole as PyTorch's function is, and its gradient."""
+"""PyTorch's fused attention and its gradient."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def attention(
 @writes("_safe_softmax")
 def softmax(x: Tensor, dim: int, dtype: Any = None) -> Tensor:
     if dim % x.type.rank != x.type.rank - 1:
-        raise Unsupported(f"a softmax of guarded rows along dimension {dim}")
+        raise Unsupported(f"a safe softmax along dimension {dim}")
     return safe_softmax(operand(x, result_type()))
 
 
@@ -49,7 +49,7 @@ def attention_and_sums(
     attn_mask: Tensor | None = None,
     scale: float | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The result, and for each query the logarithm of the sum of its powers of e."""
+    """The result, and the log-sum-exp of the scores of each query."""
     scores = _scores(q, k, attn_mask, is_causal, scale)
     axis = (scores.type.rank - 1,)
     largest = O.reduce_max(scores, axes=axis, keepdims=True)
@@ -96,12 +96,12 @@ def _scale(q: Tensor, scale: float | None) -> float:
 
 
 def _of_each_head(x: Tensor, q: Tensor) -> Tensor:
-    """Keys or values as often as there are queries, where heads share them."""
+    """Repeat keys or values for the query heads that share them."""
     return x if q.type.rank != 4 else repeated_heads(x, q.type.sizes[1] // x.type.sizes[1])
 
 
 def _of_shared_head(gradient: Tensor, like: Tensor) -> Tensor:
-    """The sum of the gradients of the heads that share keys or values."""
+    """Sum the gradients of the heads that share keys or values."""
     if gradient.shape == like.shape:
         return gradient
     batch, heads, *rest = like.type.sizes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums, means and maxima of rows of a table, for bags of indices."""
+"""Embedding bags: sums, means and maxima of table rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> list[Any]:
-    """`offsets` says where among `indices` a bag begins; `mode` 0 is sums, 1 means, 2 maxima."""
+    """`offsets` are the starts of the bags in `indices`; `mode` 0 is sum, 1 mean, 2 maximum."""
     count = offsets.type.sizes[0]
     bags = _bags(indices, offsets)
     rows = O.gather(weight, indices, axis=0)
@@ -51,12 +51,12 @@ def embedding_bag(
 
 
 def _bags_of(rows: Tensor, include_last_offset: bool) -> list[Any]:
-    """The last offset may be the end of the last bag, not the start of another."""
+    """Drop the last row if the last offset is only the end of the last bag."""
     return OnlyFirst([part(rows, 0, 0, rows.type.sizes[0] - 1) if include_last_offset else rows])
 
 
 def _bags(indices: Tensor, offsets: Tensor) -> Tensor:
-    """The number of the bag of each index, (indices, 1)."""
+    """The bag of each index, (indices, 1)."""
     positions = constant(np.arange(indices.type.sizes[0], dtype=offsets.element.numpy)[:, None])
     begun = O.cast(O.less_equal(O.reshape(offsets, (1, -1)), positions), "int64")
     return O.sub(O.reduce_sum(begun, axes=(1,), keepdims=True), 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic of complex numbers, and Fourier transforms."""
+"""Complex arithmetic and Fourier transforms."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def copied(x: Any, source: Any, non_blocking: bool = False) -> Complex:
 
 @writes_complex("abs")
 def absolute(x: Complex) -> Tensor:
-    """Scaled by the larger part, whose square may be no finite number."""
+    """The magnitude, scaled by the larger part, whose square may overflow."""
     parts = (O.abs(x.re), O.abs(x.im))
     large, small = O.maximum(*parts), O.minimum(*parts)
     ratio = O.div(small, O.where(O.equal(large, 0.0), 1.0, large))
@@ -173,7 +173,7 @@ def fft_to_real(x: Complex, dim: Sequence[int], normalization: int, last_dim_siz
 
 
 def _scale(lengths: Sequence[int], normalization: int) -> float:
-    """PyTorch's numbers: 0 for none, 1 for the root of the points, 2 for the points."""
+    """The factor of PyTorch's normalisation mode: 0 none, 1 by the square root, 2 by the points."""
     if normalization not in (0, 1, 2):
         raise Unsupported(f"a transform with normalisation {normalization}")
     points = math.prod(lengths)
@@ -181,7 +181,7 @@ def _scale(lengths: Sequence[int], normalization: int) -> float:
 
 
 def _along(x: Tensor, dim: Sequence[int], *, inverse: bool) -> Tensor:
-    """(..., 2) transformed along several dimensions."""
+    """Transform (..., 2) along several dimensions."""
     rank = x.type.rank - 1
     for d in dim:
         axis = d % rank
@@ -200,7 +200,7 @@ def _pair(x: Any, y: Any) -> tuple[Complex, Complex]:
 
 
 def _split(x: Tensor) -> Complex:
-    """The parts of (..., 2)."""
+    """Split (..., 2) into real and imaginary parts."""
     *shape, _ = x.type.sizes
     last = x.type.rank - 1
     re, im = (O.reshape(part(x, last, n, n + 1), tuple(shape)) for n in (0, 1))
@@ -208,6 +208,6 @@ def _split(x: Tensor) -> Complex:
 
 
 def _joined(x: Complex) -> Tensor:
-    """The parts side by side, as (..., 2)."""
+    """Stack the parts as (..., 2)."""
     rank = x.re.type.rank
     return O.concat(unsqueeze(x.re, rank), unsqueeze(x.im, rank), axis=rank)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fused layers that PyTorch's transformer modules use where no gradient is needed."""
+"""The fused layers that PyTorch's transformer modules use for inference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xtc.importers.compositions.movement import part
 from xtc.importers.torch.ops.layers import linear
 from xtc.importers.torch.table import writes
 
-_OF_POSITIONS, _OF_KEYS = 0, 1  # what a mask's dimensions are; 2 has all of them
+_OF_POSITIONS, _OF_KEYS = 0, 1  # the layout of a mask; 2 has all dimensions
 
 
 @writes("_native_multi_head_attention")
@@ -31,7 +31,7 @@ def multi_head_attention(
     average_attn_weights: bool = True,
     mask_type: int | None = None,
 ) -> tuple[Tensor, Tensor | None]:
-    """The result (batch, positions, size), and the weights of heads or their means."""
+    """The result (batch, positions, size), and the weights, per head or averaged."""
     heads = [
         split_heads(linear(x, *_third(qkv_weight, qkv_bias, n)), num_head)
         for n, x in enumerate((query, key, value))
@@ -102,9 +102,9 @@ def _scale(size: int, heads: int) -> float:
 
 
 def _to_scores(mask: Tensor, kind: int | None) -> Tensor:
-    """A mask to be broadcast to (batch, heads, queries, keys); true for what is not looked at.
+    """A mask that broadcasts to (batch, heads, queries, keys); true for masked keys.
 
-    PyTorch takes any number but 0 for true.
+    PyTorch treats any nonzero number as true.
     """
     sizes = mask.type.sizes
     mask = mask if mask.element.kind == "bool" else O.not_equal(mask, 0.0)

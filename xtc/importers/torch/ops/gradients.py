@@ -18,7 +18,7 @@ from xtc.importers.values import Unsupported
 
 @dataclass(frozen=True)
 class _Windows:
-    """How the windows of a convolution lie, by dimension, and its groups."""
+    """Window geometry of a convolution by dimension, and the number of groups."""
 
     stride: Sequence[int]
     padding: Sequence[int]
@@ -54,7 +54,7 @@ def convolution_backward(
 
 
 def _of_image(gradient: Tensor, x: Tensor, weight: Tensor, windows: _Windows) -> Tensor:
-    """A transposed convolution; what the last step of a window left over is padded."""
+    """A transposed convolution, padded by the elements that no window reached."""
     sizes = zip(x.type.sizes[2:], gradient.type.sizes[2:], weight.type.sizes[2:], strict=True)
     missing = [
         size - ((count - 1) * step - 2 * pad + apart * (taps - 1) + 1)
@@ -67,7 +67,7 @@ def _of_image(gradient: Tensor, x: Tensor, weight: Tensor, windows: _Windows) ->
 
 
 def _of_weight(gradient: Tensor, x: Tensor, weight: Tensor, windows: _Windows) -> Tensor:
-    """For each tap one product: of the gradient with what that tap has read."""
+    """One matmul per tap: of the gradient and the elements that the tap read."""
     border = [(0, 0), (0, 0), *((pad, pad) for pad in windows.padding)]
     image = O.pad(x, border) if any(windows.padding) else x
     counts, taps = gradient.type.sizes[2:], weight.type.sizes[2:]
@@ -88,7 +88,7 @@ def _of_weight(gradient: Tensor, x: Tensor, weight: Tensor, windows: _Windows) -
 
 
 def _by_group(x: Tensor, groups: int) -> Tensor:
-    """(images, channels, ...) as (groups, channels of a group, positions of all images)."""
+    """Reorder (images, channels, ...) to (groups, channels per group, positions of all images)."""
     channels = x.type.sizes[1]
     axes = (1, 0, *range(2, x.type.rank))
     return O.reshape(O.transpose(x, axes=axes), (groups, channels // groups, -1))

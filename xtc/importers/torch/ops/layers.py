@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products, convolutions, poolings."""
+"""Matmuls, convolutions, pooling."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
-    """A matrix product; the transpose of a weight is read as it lies, and not written out."""
+    """A matmul; a transposed weight is read in place instead of being copied."""
     node = b.producer
     if node is not None and isinstance(node.op, Transpose) and node.inputs[0].const is not None:
         swapped = (*range(b.type.rank - 2), b.type.rank - 1, b.type.rank - 2)
@@ -160,7 +160,7 @@ def max_pool(
     lowest = -math.inf if x.element.is_float else x.element.limits[0]
     frame = framed(channels_last(image), slides, lowest)
     values = channels_first(pooled(frame, slides, O.max_pool2d))
-    # In each plane; dropped if unused.
+    # Indices within each plane; unused ones are removed.
     _, indices = max_with_indices(image, slides)
     indices = O.remainder(indices, math.prod(image.type.sizes[2:]))
     if single:
@@ -192,7 +192,7 @@ def avg_pool(
 
 @writes("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_avg_pool1d")
 def adaptive_avg_pool(x: Tensor, sizes: Sequence[int]) -> Tensor:
-    """Means over parts of equal, or nearly equal, size: a product with a matrix for each axis."""
+    """Means of (nearly) equal parts, as a weighted sum along each axis."""
     first = x.type.rank - len(sizes)
     if all(size == 1 for size in sizes):
         return O.reduce_mean(x, axes=tuple(range(first, x.type.rank)), keepdims=True)
@@ -202,7 +202,7 @@ def adaptive_avg_pool(x: Tensor, sizes: Sequence[int]) -> Tensor:
 
 
 def adaptive_bounds(size: int, wanted: int) -> list[tuple[int, int]]:
-    """Where the parts of an axis start and stop."""
+    """The start and end of each part of an axis."""
     return [(n * size // wanted, -(-(n + 1) * size // wanted)) for n in range(wanted)]
 
 
@@ -222,7 +222,7 @@ def _averaged(x: Tensor, d: int, wanted: int) -> Tensor:
 
 @writes("adaptive_max_pool2d", "adaptive_max_pool3d")
 def adaptive_max_pool(x: Tensor, sizes: Sequence[int]) -> list[Any]:
-    """Maxima over parts of equal, or nearly equal, size, axis by axis; a NaN wins."""
+    """Maxima of (nearly) equal parts, axis by axis; NaN propagates."""
     for d, wanted in enumerate(sizes, start=x.type.rank - len(sizes)):
         bounds = adaptive_bounds(x.type.sizes[d], wanted)
         parts = [

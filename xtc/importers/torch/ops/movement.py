@@ -41,7 +41,7 @@ def permute(x: Tensor, dims: Sequence[int]) -> Tensor:
 
 @writes("unfold")
 def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows along one dimension; where a window lies is in the last."""
+    """Windows along one dimension; positions within a window become the last dimension."""
     axis = dimension % x.type.rank
     count = (x.type.sizes[axis] - size) // step + 1
     numbers = step * np.arange(count)[:, None] + np.arange(size)
@@ -201,7 +201,7 @@ def scatter_add(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 
 @writes("index.Tensor")
 def index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
-    """NumPy's indexing by arrays of integers: dimensions side by side stay in place."""
+    """NumPy's indexing by integer arrays: adjacent indexed dimensions stay in place."""
     rows, positions, shape = _rows(x, indices)
     if len(positions) == 1:
         return O.gather(x, rows[0], axis=positions[0])
@@ -232,10 +232,10 @@ def index_put(
 
 
 def _masked(x: Tensor, indices: Sequence[Tensor | None], values: Tensor) -> Tensor:
-    """`x` with one value where a mask over some dimensions, side by side, is true."""
+    """`x` with one value where a mask over adjacent dimensions is true."""
     mask = indices[-1]
     if mask is None or any(given is not None for given in indices[:-1]):
-        raise Unsupported("indices of which some are masks")
+        raise Unsupported("a mix of masks and other indices")
     shape = [1] * x.type.rank
     first = len(indices) - 1
     shape[first : first + mask.type.rank] = mask.type.sizes
@@ -243,12 +243,12 @@ def _masked(x: Tensor, indices: Sequence[Tensor | None], values: Tensor) -> Tens
 
 
 def _in_front(x: Tensor, positions: Sequence[int]) -> tuple[int, ...]:
-    """All dimensions, those at `positions` first."""
+    """All dimensions, those in `positions` first."""
     return (*positions, *(d for d in range(x.type.rank) if d not in positions))
 
 
 def _first(positions: Sequence[int]) -> int:
-    """Where the indexed dimensions of a result begin: in front unless they stand side by side."""
+    """The first indexed dimension of a result: 0 unless the indexed dimensions are adjacent."""
     first = positions[0]
     return first if list(positions) == list(range(first, first + len(positions))) else 0
 
@@ -256,18 +256,18 @@ def _first(positions: Sequence[int]) -> int:
 def _rows(
     x: Tensor, indices: Sequence[Tensor | None]
 ) -> tuple[list[Tensor], list[int], tuple[int, ...]]:
-    """The given indices as int64, their dimensions, and the shape that they broadcast to."""
+    """The given indices as int64, their dimensions, and their broadcast shape."""
     positions = [d for d, given in enumerate(indices) if given is not None]
     rows = [given for given in indices if given is not None]
     if any(row.element.kind == "bool" for row in rows):
-        raise Unsupported("indices that are masks, which give results of unknown sizes")
+        raise Unsupported("masks as indices, whose results have unknown sizes")
     shape = np.broadcast_shapes(*(row.type.sizes for row in rows))
     sizes = [x.type.sizes[d] for d in positions]
     return [_from_start(row, size) for row, size in zip(rows, sizes, strict=True)], positions, shape
 
 
 def _from_start(row: Tensor, size: int) -> Tensor:
-    """Indices as int64; those below zero count from the end."""
+    """Indices as int64; negative ones count from the end."""
     if row.const is not None:
         numbers = row.const.astype(np.int64)
         return constant(np.where(numbers < 0, numbers + size, numbers))
@@ -276,7 +276,7 @@ def _from_start(row: Tensor, size: int) -> Tensor:
 
 
 def _spelled(rows: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
-    """Positions in a last dimension."""
+    """Stack the indices in a last dimension."""
     return stacked([expanded(row, shape) for row in rows], len(shape))
 
 
@@ -297,7 +297,7 @@ def replication_pad(x: Tensor, pads: Sequence[int]) -> Tensor:
 
 
 def _border(x: Tensor, pads: Sequence[int]) -> list[tuple[int, int]]:
-    """Pairs are of the last dimension first."""
+    """Convert PyTorch's pads, last dimension first."""
     border = [(0, 0)] * x.type.rank
     for n in range(len(pads) // 2):
         border[-1 - n] = (pads[2 * n], pads[2 * n + 1])
@@ -332,7 +332,7 @@ def roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
 def as_strided(
     x: Tensor, shape: Sequence[int], strides: Sequence[int], offset: int | None = None
 ) -> Tensor:
-    """The elements at regular positions of the operand, which is dense."""
+    """Strided elements of a dense operand."""
     grid = np.indices(tuple(shape), sparse=True)
     positions = sum((g * s for g, s in zip(grid, strides, strict=True)), np.asarray(offset or 0))
     numbers = np.broadcast_to(positions, tuple(shape))
@@ -349,17 +349,17 @@ def sym_size(x: Tensor, dim: int) -> int:
 
 @writes("copy_")
 def copy_(x: Tensor, source: Tensor) -> Tensor:
-    raise Unsupported("a change in place that was not made functional")
+    raise Unsupported("an in-place update that was not functionalised")
 
 
 @writes("_assert_tensor_metadata", "_assert_async.msg", "_assert_scalar")
 def assertion(*_: Any, **__: Any) -> None:
-    """What PyTorch checked when it traced the program."""
+    """A check that PyTorch has already made while tracing."""
 
 
 @writes("diagonal")
 def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The elements of two dimensions whose numbers differ by `offset`, as the last dimension."""
+    """The diagonal of two dimensions at `offset`, as the last dimension."""
     rank = x.type.rank
     first, second = dim1 % rank, dim2 % rank
     rest = [d for d in range(rank) if d not in (first, second)]
@@ -379,7 +379,7 @@ _REDUCTIONS = {"sum": "add", "mean": "add", "prod": "mul", "amax": "max", "amin"
 def scatter_reduce(
     x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """Where `include_self` is false, elements that anything is written to do not count."""
+    """If `include_self` is false, elements that are written to do not contribute."""
     if reduce == "mean" and not x.element.is_float:
         raise Unsupported("means of integers")
     dim = dim % x.type.rank
@@ -396,7 +396,7 @@ def scatter_reduce(
 
 
 def _neutral(reduce: str, like: Tensor) -> Tensor:
-    """What changes no result of a reduction, in the shape of a tensor."""
+    """The neutral element of a reduction, in the shape of a tensor."""
     kind = like.element.numpy
     least, most = (-np.inf, np.inf) if like.element.is_float else _limits(kind)
     value = {"prod": 1, "amax": least, "amin": most}.get(reduce, 0)
@@ -410,7 +410,7 @@ def _limits(kind: Any) -> tuple[int, int]:
 
 @writes("empty_permuted")
 def empty_permuted(shape: Sequence[int], _: Sequence[int], **__: Any) -> Tensor:
-    """A tensor of any values."""
+    """A tensor of arbitrary values."""
     return constant(np.zeros(tuple(shape), ELEMENT_TYPES[result_type()].numpy))
 
 
@@ -432,7 +432,7 @@ def triu_indices(rows: int, columns: int, offset: int = 0, **_: Any) -> Tensor:
 def diagonal_scatter(
     x: Tensor, source: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:
-    """`x` with other elements in a diagonal of a matrix."""
+    """`x` with a diagonal of a matrix replaced."""
     if x.type.rank != 2 or (dim1 % 2, dim2 % 2) != (0, 1):
         raise Unsupported("diagonals of more dimensions than two")
     start, count = (max(-offset, 0), max(offset, 0)), source.type.sizes[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Normalisations of batches, layers and groups."""
+"""Batch, layer and group normalisation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def batch_norm(
     factor = factor if weight is None else O.mul(factor, weight)
     shift = O.neg(O.mul(mean, factor))
     shift = shift if bias is None else O.add(shift, bias)
-    wide = operand(x, factor.dtype)  # parameters may have more bits than what they scale
+    wide = operand(x, factor.dtype)  # parameters may have a wider type than the data
     result = O.add(O.mul(wide, _by_channel(factor, x)), _by_channel(shift, x))
     return operand(result, x.dtype), None, None
 
@@ -39,7 +39,7 @@ def batch_norm_of_batch(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The result, the means, and one over the roots of the variances."""
+    """The result, the means, and the reciprocal standard deviations."""
     result, mean, _, scale = _of_batch(x, weight, bias, eps)
     return result, mean, scale
 
@@ -55,7 +55,7 @@ def batch_norm_in_training(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """As `batch_norm_of_batch`, then the running means and variances after this batch."""
+    """The results of `batch_norm_of_batch`, then the updated running means and variances."""
     result, mean, variance, scale = _of_batch(x, weight, bias, eps)
     count = x.type.size // mean.type.size
     unbiased = O.mul(variance, count / max(count - 1, 1))
@@ -66,7 +66,7 @@ def batch_norm_in_training(
 def _of_batch(
     x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The result; for each channel mean, variance, and one over the root of the variance."""
+    """The result and, per channel, mean, variance and reciprocal standard deviation."""
     axes = tuple(d for d in range(x.type.rank) if d != 1)
     wide = operand(x, "float32") if x.element.bits < 32 else x
     mean = O.reduce_mean(wide, axes=axes, keepdims=True)
@@ -87,7 +87,7 @@ def _blended(old: Tensor, new: Tensor, momentum: float) -> Tensor:
 
 
 def _by_channel(value: Tensor, x: Tensor) -> Tensor:
-    """One number for each channel of (batch, channels, ...), to be broadcast."""
+    """Reshape one number per channel to broadcast over (batch, channels, ...)."""
     return O.reshape(value, (1, x.type.sizes[1], *[1] * (x.type.rank - 2)))
 
 
@@ -97,7 +97,7 @@ def layer_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     axis = x.type.rank - len(shape)
     axes = tuple(range(axis, x.type.rank))
-    # Mean and scale are for the backward pass; dropped if unused.
+    # Mean and scale are for the backward pass; unused ones are removed.
     mean = O.reduce_mean(x, axes=axes, keepdims=True)
     centred = O.sub(x, mean)
     variance = O.reduce_mean(O.mul(centred, centred), axes=axes, keepdims=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions, sorted positions, sums up to an element."""
+"""Reductions, positions of extrema, cumulative sums."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xtc.importers.torch.table import writes
 
 
 def axes_of(x: Tensor, dim: Any) -> tuple[int, ...]:
-    """The dimensions that an operator names, all of them for none."""
+    """An operator's dimensions, non-negative; all of them if it names none."""
     rank = x.type.rank
     given = [dim] if isinstance(dim, int) else list(dim or [])
     return tuple(sorted(d % rank for d in given)) if given and rank else tuple(range(rank))
@@ -37,7 +37,7 @@ def trilinear(
     dims: Sequence[int],
     unroll_dim: int = 1,
 ) -> Tensor:
-    """The sum over some dimensions of a product of three tensors, which get dimensions of 1."""
+    """The product of three tensors with dimensions of 1 inserted, summed over some dimensions."""
     shaped = []
     for x, places in ((a, expand_a), (b, expand_b), (c, expand_c)):
         shape = list(x.type.sizes)

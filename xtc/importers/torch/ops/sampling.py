@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images read between their elements, and put together from columns."""
+"""Interpolated reads from images, antialiased resizing, and col2im."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _antialiased(
     reach: int,
     kernel: Callable[[Array], Array],
 ) -> Tensor:
-    """Each axis shrunk with a kernel as wide as the elements that become one."""
+    """Resize each axis with a kernel stretched by the reduction factor."""
     for n, wanted in enumerate(sizes):
         d, scale = n + 2, scales[n] if n < len(scales) else None
         size = x.type.sizes[d]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sorted values, and positions among them."""
+"""Sorting and searching."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """How many numbers of each row lie below; a NaN lies above all. Each is compared with all."""
+    """The number of elements of each row below a value, by comparing all; NaN is the largest."""
     if sorter is not None:
         raise Unsupported("a sorter")
     dtype = common_type(ordered, x)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of the domain com.microsoft; importing this package puts them into the table."""
+"""Operators of the domain com.microsoft; importing this package adds them to the table."""
 
 from xtc.importers.onnx.ops.contributed import (
     attention,

@@ -21,7 +21,7 @@ from xtc.importers.values import Unsupported
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, scale: float, biases: Sequence[Tensor]) -> Tensor:
-    """softmax(q k^T * scale + biases) v of operands (batch, heads, positions, size)."""
+    """softmax(q k^T * scale + biases) v for operands (batch, heads, positions, size)."""
     scores = O.matmul(O.mul(q, scale), k, transpose_b=True)
     for bias in biases:
         scores = O.add(scores, bias)
@@ -29,25 +29,25 @@ def attend(q: Tensor, k: Tensor, v: Tensor, scale: float, biases: Sequence[Tenso
 
 
 def scale_of(call: Call, size: int) -> float:
-    """The node's factor of the scores, 1 / sqrt(size) where it names none."""
+    """The node's scale of the scores; 1 / sqrt(size) by default."""
     return float(call.attribute("scale", 0.0)) or 1 / math.sqrt(size)
 
 
 def causal(q: Tensor, k: Tensor) -> Tensor:
-    """What hides the keys behind each query; the last query is as late as the last key."""
+    """The bias that masks later keys; the last query is aligned with the last key."""
     rows, columns = q.type.sizes[2], k.type.sizes[2]
     later = np.arange(columns)[None, :] > np.arange(rows)[:, None] + (columns - rows)
     return hidden(later, q)
 
 
 def hidden(keys: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], like: Tensor) -> Tensor:
-    """The lowest number where keys are to be hidden, 0 elsewhere."""
+    """A bias: the lowest number for masked keys, 0 elsewhere."""
     lowest = -65504.0 if like.dtype == "float16" else -3e38
     return constant(np.where(keys, lowest, 0.0).astype(like.element.numpy))
 
 
 def key_mask(mask: Tensor, q: Tensor, k: Tensor, filter_value: float) -> Tensor:
-    """A mask of any of the shapes that nodes have, as what is added to the scores.
+    """The bias of a mask, which may have any of the supported shapes.
 
     (batch): lengths; (2 * batch): ends, then starts; (3 * batch + 2): lengths first; (batch, keys);
     (batch, queries, keys); (batch, 1, most, most).
@@ -68,7 +68,7 @@ def key_mask(mask: Tensor, q: Tensor, k: Tensor, filter_value: float) -> Tensor:
 
 
 def _seen(mask: Tensor, batch: int, columns: int) -> Tensor:
-    """Which keys lie between the starts and ends that a vector has."""
+    """Mask of the keys between the starts and ends in a vector."""
     numbers = constant(np.arange(columns, dtype=np.int32).reshape(1, 1, 1, columns))
     ends = O.reshape(O.cast(part(mask, 0, 0, batch), "int32"), (batch, 1, 1, 1))
     seen = O.less(numbers, ends)
@@ -79,7 +79,7 @@ def _seen(mask: Tensor, batch: int, columns: int) -> Tensor:
 
 
 def _biases(call: Call, q: Tensor, k: Tensor, mask: int, bias: int) -> list[Tensor]:
-    """All that is added to the scores: padding, positions after a query, the node's own bias."""
+    """All biases of the scores: padding mask, causal mask, and the node's own bias."""
     low = float(call.attribute("mask_filter_value", -10000.0))
     found = [key_mask(call.tensor(mask), q, k, low)] if call.has(mask) else []
     if call.attribute("unidirectional", 0) and q.type.sizes[2] > 1:
@@ -90,7 +90,7 @@ def _biases(call: Call, q: Tensor, k: Tensor, mask: int, bias: int) -> list[Tens
 @contributed("Attention", 1)
 def attention(call: Call) -> Result:
     if call.attribute("do_rotary", 0) or call.has(6):
-        raise Unsupported("rotated keys, or caches that outputs share")
+        raise Unsupported("rotated keys, or caches shared with outputs")
     projected = O.matmul(call.tensor(0), call.tensor(1))
     if call.has(2):
         projected = O.add(projected, call.tensor(2))
@@ -98,7 +98,7 @@ def attention(call: Call) -> Result:
 
 
 def projected_attention(call: Call, x: Tensor, *, mask: int, past: int, bias: int) -> Result:
-    """Attention of queries, keys and values side by side; operands by their positions."""
+    """Attention of packed queries, keys and values; the keywords are positions of operands."""
     heads, width = int(call.required("num_heads")), x.type.sizes[-1]
     sizes = [int(n) for n in call.attribute("qkv_hidden_sizes", [width // 3] * 3)]
     starts = (0, sizes[0], sizes[0] + sizes[1], width)
@@ -119,7 +119,7 @@ def projected_attention(call: Call, x: Tensor, *, mask: int, past: int, bias: in
 @contributed("MultiHeadAttention", 1)
 def multi_head_attention(call: Call) -> Result:
     if call.has(8) or call.has(9) or call.wants(3):
-        raise Unsupported("caches that outputs share, or the scores as an output")
+        raise Unsupported("caches shared with outputs, or the scores as an output")
     q, k, v = _heads(call, int(call.required("num_heads")))
     if call.has(6) and call.has(7):
         k, v = O.concat(call.tensor(6), k, axis=2), O.concat(call.tensor(7), v, axis=2)
@@ -128,7 +128,7 @@ def multi_head_attention(call: Call) -> Result:
 
 
 def _heads(call: Call, heads: int) -> list[Tensor]:
-    """Queries, keys and values as (batch, heads, positions, size), biases included."""
+    """Queries, keys and values as (batch, heads, positions, size), with biases added."""
     given = _unpacked(call)
     if call.has(3):
         bias, start = call.tensor(3), 0
@@ -141,7 +141,7 @@ def _heads(call: Call, heads: int) -> list[Tensor]:
 
 
 def _unpacked(call: Call) -> list[Tensor]:
-    """Queries, keys and values, whether they come packed or apart."""
+    """Queries, keys and values from packed or separate operands."""
     first = call.tensor(0)
     if first.type.rank == 5:
         return _apart(first)
@@ -154,7 +154,7 @@ def _unpacked(call: Call) -> list[Tensor]:
 
 
 def _apart(x: Tensor) -> list[Tensor]:
-    """(batch, positions, heads, n, size) as n of (batch, positions, heads * size)."""
+    """Split (batch, positions, heads, n, size) into n tensors (batch, positions, heads * size)."""
     batch, positions, heads, count, size = x.type.sizes
     shape = (batch, positions, heads * size)
     return [O.reshape(part(x, 3, n, n + 1), shape) for n in range(count)]
@@ -180,7 +180,7 @@ def rotary_embedding(call: Call) -> Result:
 def rotated(
     x: Tensor, positions: Tensor, cos: Tensor, sin: Tensor, width: int, interleaved: bool
 ) -> Tensor:
-    """(batch, heads, positions, size), its first `width` elements (0: all) turned in pairs."""
+    """Apply rotary embedding to the first `width` elements (0: all) of the last dimension."""
     batch, heads, length, size = x.type.sizes
     width, half = width or size, (width or size) // 2
     rows = [part(O.gather(table, positions, axis=0), 2, 0, half) for table in (cos, sin)]
@@ -201,11 +201,11 @@ def rotated(
 
 
 def expanded_heads(x: Tensor, heads: int) -> Tensor:
-    """Keys or values of fewer heads, each repeated for the queries that share it."""
+    """Repeat keys or values for the query heads that share them."""
     return repeated_heads(x, heads // x.type.sizes[1])
 
 
 def rows_of(lengths: Tensor, batch: int) -> Tensor:
-    """A number for each sequence of a batch, so that it broadcasts over (batch, 1, 1, 1)."""
+    """One number per sequence of a batch, shaped (batch, 1, 1, 1) for broadcasting."""
     whole = O.reshape(O.cast(lengths, "int64"), (lengths.type.size, 1, 1, 1))
     return whole if lengths.type.size == batch else expanded(whole, (batch, 1, 1, 1))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The domain com.microsoft, whose operators ONNX Runtime's tools write into files.
 
-Each means what ONNX Runtime's list of contributed operators says: docs/ContribOperators.md there.
+ONNX Runtime specifies the operators in its docs/ContribOperators.md.
 """
 
 from __future__ import annotations

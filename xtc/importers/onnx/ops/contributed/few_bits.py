@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights of 4 or 8 bits with a scale for each block, as language models are stored."""
+"""Block-quantised weights of 4 or 8 bits, the usual storage format of language models."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from xtc.importers.values import Array, Unsupported
 
 @contributed("MatMulNBits", 1)
 def matmul_of_few_bits(call: Call) -> Result:
-    """Weights of 4 or 8 bits with a scale for each block of rows, kept as they are."""
+    """A matmul with block-quantised weights, which remain quantised."""
     if call.has(4):
-        raise Unsupported("weights in another order")
+        raise Unsupported("reordered weights")
     bits, columns = int(call.attribute("bits", 4)), int(call.required("N"))
     depth, size = int(call.required("K")), int(call.required("block_size"))
     if bits not in (4, 8):
@@ -24,7 +24,7 @@ def matmul_of_few_bits(call: Call) -> Result:
     blocks = -(-depth // size)
     x = call.tensor(0)
     wide = O.cast(x, "float32")
-    rest = blocks * size - depth  # the last block may be filled up
+    rest = blocks * size - depth  # the last block may be padded
     padded = O.pad(wide, ((0, 0),) * (x.type.rank - 1) + ((0, rest),)) if rest else wide
     codes = _unpacked(call.static(1).reshape(columns, -1), bits)
     scales = call.static(2).astype(np.float32).reshape(columns, blocks)
@@ -35,7 +35,7 @@ def matmul_of_few_bits(call: Call) -> Result:
 
 
 def _zero_points(call: Call, columns: int, blocks: int, bits: int) -> Array:
-    """One for each block of a column: numbers as scales are, or codes."""
+    """A zero point for each block of a column: a number like the scales, or a code."""
     given = call.static(3)
     if given.dtype != np.uint8:
         return given.reshape(columns, blocks)
@@ -43,7 +43,7 @@ def _zero_points(call: Call, columns: int, blocks: int, bits: int) -> Array:
 
 
 def _unpacked(rows: Array, bits: int) -> Array:
-    """Bytes as the unsigned numbers that they hold."""
+    """Unpack bytes into unsigned codes."""
     if bits == 8:
         return rows
     return np.stack([rows & 15, rows >> 4], axis=-1).reshape(len(rows), -1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention of language models: heads share keys, which a cache keeps from call to call."""
+"""Grouped-query attention with a key-value cache, as in language models."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def group_query_attention(call: Call) -> Result:
     q, k, v = _heads(call)
     batch, _, length, size = q.type.sizes
     total = int(call.static(6).reshape(-1)[0])
-    # How many positions the cache of each sequence holds; a prompt begins with none.
+    # Cached positions of each sequence; a prompt starts with none.
     first = total == length
     after = O.add(rows_of(call.tensor(5), batch), 1)
     held = constant(np.zeros((batch, 1, 1, 1), np.int64)) if first else O.sub(after, length)
@@ -54,7 +54,7 @@ def group_query_attention(call: Call) -> Result:
 
 
 def _heads(call: Call) -> list[Tensor]:
-    """Queries, keys and values as (batch, heads, positions, size), normalised where asked."""
+    """Queries, keys and values as (batch, heads, positions, size), normalised if requested."""
     queries, shared = int(call.required("num_heads")), int(call.required("kv_num_heads"))
     x = call.tensor(0)
     if call.has(1):
@@ -85,7 +85,7 @@ def _turned(call: Call, x: Tensor, held: Tensor) -> Tensor:
 
 
 def _cached(call: Call, new: Tensor, past: int, held: Tensor, total: int) -> Tensor:
-    """The cache with the new rows behind those that each sequence has; zeros after them."""
+    """The cache with the new rows appended to each sequence, then zeros."""
     if not call.has(past) or 0 in call.shape(past):
         return new
     old = call.tensor(past)
@@ -102,7 +102,7 @@ def _cached(call: Call, new: Tensor, past: int, held: Tensor, total: int) -> Ten
 
 
 def _visible(call: Call, held: Tensor, length: int, columns: int) -> Tensor:
-    """Which keys each query sees: up to its own position, in a window where there is one."""
+    """Mask of the keys that each query attends to: up to its own position, within the window."""
     apart = np.arange(columns)[None, :] - np.arange(length)[:, None]
     ahead = O.sub(constant(apart.reshape(1, 1, length, columns)), held)
     window = int(call.attribute("local_window_size", -1))
@@ -114,7 +114,7 @@ def _visible(call: Call, held: Tensor, length: int, columns: int) -> Tensor:
 
 
 def _weights(call: Call, scores: Tensor) -> Tensor:
-    """The softmax; where there is a sink, it takes its part of each row."""
+    """The softmax; an attention sink, if present, takes a share of each row."""
     if not (call.has(11) or int(call.attribute("smooth_softmax", 0)) == 1):
         return softmax_of(scores, 3)
     batch, heads, rows, columns = scores.type.sizes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Activations and fused products that ONNX Runtime's optimiser finds."""
+"""Activations and fused operators that ONNX Runtime's optimiser emits."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def fused_gemm(call: Call) -> Result:
 
 
 def _activated(call: Call, x: Tensor, numbers: Sequence[float]) -> Tensor:
-    """The activation that the node names, with its numbers or those that ONNX has for it."""
+    """Apply the node's activation, with its parameters or ONNX's defaults."""
     name = str(call.attribute("activation", ""))
     if name == "Clip" and len(numbers) == 2:
         return O.minimum(O.maximum(x, numbers[0]), numbers[1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Normalisations of sums, of embeddings and of groups of channels."""
+"""Normalisation of sums, embeddings and channel groups."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def _epsilon(call: Call, default: float = 1e-5) -> float:
 
 
 def rms_norm_of(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
-    """Rows divided by the root of their mean square, times `gamma`."""
+    """RMS normalisation of rows, scaled by `gamma`."""
     squares = O.reduce_mean(O.mul(x, x), axes=(-1,), keepdims=True)
     return O.mul(O.mul(x, O.rsqrt(O.add(squares, eps))), gamma)
 
 
 @contributed("EmbedLayerNormalization", 1)
 def embed_layer_norm(call: Call) -> Result:
-    """The rows of words, positions and segments, added and normalised; lengths of masks."""
+    """The normalised sum of word, position and segment embeddings, and the lengths by the mask."""
     ids = call.tensor(0)
     batch, length = ids.type.sizes
     total = O.gather(call.tensor(2), ids, axis=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers on integers with a scale and a zero point, as ONNX Runtime's quantiser writes them."""
+"""Quantised layers, as ONNX Runtime's quantiser writes them."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ contributed("DequantizeLinear", 1)(dequantize_linear)
 
 
 def _number(x: Tensor) -> Tensor:
-    """A vector of one element as a number."""
+    """A one-element vector as a scalar."""
     return O.reshape(x, ()) if x.type.size == 1 else x
 
 
 def real(call: Call, position: int, scale: int | None = None) -> Tensor:
-    """An operand as float32; its scale follows it, or stands at `scale`, then its zero point."""
+    """Dequantise an operand; its scale and zero point follow it, or begin at `scale`."""
     at = position + 1 if scale is None else scale
     zero = _number(call.tensor(at + 1)) if call.has(at + 1) else None
     return dequantized(call.tensor(position), _number(call.tensor(at)), zero)
 
 
 def rounded(call: Call, x: Tensor, position: int, dtype: str) -> Tensor:
-    """float32 as integers of the scale at `position` and the zero point behind it."""
+    """Quantise float32 by the scale at `position` and the zero point after it."""
     zero = _number(call.tensor(position + 1)) if call.has(position + 1) else None
     return quantized(x, _number(call.tensor(position)), zero, dtype)
 
@@ -127,7 +127,7 @@ def matmul_integer_to_float(call: Call) -> Result:
 
 
 def _columns(call: Call, position: int) -> bool:
-    """Whether the zero points at a position may be others than 0."""
+    """Whether the zero points at a position may be nonzero."""
     value = call.inputs[position] if call.has(position) else np.zeros(1)
     return isinstance(value, Tensor) or bool(np.any(value))
 

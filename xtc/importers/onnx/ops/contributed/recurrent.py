@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LSTM layers with integer weights, whose inputs are quantised as they come."""
+"""LSTM layers with integer weights and dynamically quantised inputs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from xtc.importers.onnx.table import Result
 
 @dataclass(frozen=True)
 class Weights:
-    """A matrix (input, gates * hidden) of integers.
+    """An integer matrix (input, gates * hidden).
 
     Attributes:
         values: int8 or uint8.
-        scale: one number, or one for each column.
-        zero: as the scale; None for zeros.
+        scale: one number, or one per column.
+        zero: like the scale; None for zeros.
     """
 
     values: Tensor
@@ -30,7 +30,7 @@ class Weights:
     zero: Tensor | None
 
     def times(self, x: Tensor) -> Tensor:
-        """x @ weights in float32, x rounded to uint8 by its own least and greatest element."""
+        """x @ weights in float32, with x dynamically quantised to uint8."""
         rounded, scale, shift = dynamically_quantized(x)
         total = integer_matmul(rounded, shift, self.values, self.zero, self.zero is not None)
         return O.mul(O.cast(total, "float32"), O.mul(scale, self.scale))
@@ -38,7 +38,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class QuantisedLayer(Layer):
-    """One direction of a layer, its matrices as integers."""
+    """One direction of a layer with integer matrices."""
 
     input_weights: Weights
     state_weights: Weights

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of the domain ai.onnx.ml; importing this package puts them into the table."""
+"""Operators of the domain ai.onnx.ml; importing this package adds them to the table."""
 
 from xtc.importers.onnx.ops.ml import features, linear, trees
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Features before a model looks at them: scaled, filled in, encoded."""
+"""Feature preprocessing: scaling, imputation, encoding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xtc.importers.onnx.ops.ml.scores import learned
 from xtc.importers.onnx.table import Result
 from xtc.importers.values import Array, Unsupported
 
-MOST_KEYS = 4096  # of a table, all of which are compared with each element
+MOST_KEYS = 4096  # of a table; each element is compared with every key
 
 
 def _single(x: Tensor) -> Tensor:
@@ -82,14 +82,14 @@ def feature_vectorizer(call: Call) -> Result:
 def one_hot_encoder(call: Call) -> Result:
     keys = call.attribute("cats_int64s", [])
     if not keys:
-        raise Unsupported("categories that are texts")
+        raise Unsupported("string categories")
     if not int(call.attribute("zeros", 1)):
         raise Unsupported("an error for unknown categories")
     return O.cast(_hits(call.tensor(0), np.asarray(keys, np.int64)), "float32")
 
 
 def _hits(x: Tensor, keys: Array) -> Tensor:
-    """Which of the keys each element is, along a new last dimension."""
+    """Which key each element equals, along a new last dimension."""
     if len(keys) > MOST_KEYS:
         raise Unsupported(f"a table of {len(keys)} keys")
     wide = O.reshape(x, (*x.type.sizes, 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linear models and support vectors."""
+"""Linear models and support vector machines."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def linear_regressor(call: Call) -> Result:
 def linear_classifier(call: Call) -> Result:
     labels = labels_of(call, "classlabels_ints")
     if labels is None:
-        raise Unsupported("labels that are texts")
+        raise Unsupported("string labels")
     scores = _linear(call, _samples(call))
     result = transformed(scores, str(call.attribute("post_transform", "NONE")))
     if scores.type.sizes[1] == 1 and len(labels) == 2:
@@ -65,7 +65,7 @@ def svm_regressor(call: Call) -> Result:
 
 
 def _kernel(call: Call, x: Tensor, vectors: Array) -> Tensor:
-    """How near each sample is to each vector."""
+    """The kernel function of each sample and each support vector."""
     kind = call.choice("kernel_type", "LINEAR", "LINEAR", "POLY", "RBF", "SIGMOID")
     gamma, offset, degree = (*_floats(call, "kernel_params").tolist(), 0.0, 0.0, 0.0)[:3]
     if kind == "RBF":

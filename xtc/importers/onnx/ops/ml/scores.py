@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the models of ai.onnx.ml share: transforms of scores, and labels."""
+"""Score transforms and labels, shared by the models of ai.onnx.ml."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ learned = functools.partial(reads, domain=DOMAIN)
 
 
 def floats(x: Tensor) -> Tensor:
-    """Features as numbers that models compute with: float64 as it is, all others in float32."""
+    """Features in a type of the model: float64 unchanged, all others as float32."""
     return x if x.dtype in ("float32", "float64") else O.cast(x, "float32")
 
 
@@ -29,7 +29,7 @@ def rows(x: Tensor) -> Tensor:
 
 
 def transformed(scores: Tensor, how: str) -> Tensor:
-    """(samples, classes) after the node's `post_transform`. Raises Unsupported."""
+    """Apply the node's `post_transform` to (samples, classes). Raises Unsupported."""
     if how == "NONE":
         return scores
     if how == "LOGISTIC":
@@ -40,11 +40,11 @@ def transformed(scores: Tensor, how: str) -> Tensor:
 
 
 def labels_of(call: Call, name: str) -> Array | None:
-    """The integer labels of the classes; None if they are texts, which no graph holds."""
+    """The integer labels of the classes; None if they are strings, which graphs lack."""
     given = call.attribute(name, [])
     return np.asarray(given, np.int64) if given else None
 
 
 def labelled(chosen: Tensor, labels: Array) -> Tensor:
-    """The labels of classes by their numbers."""
+    """The labels of classes by index."""
     return O.gather(constant(labels), chosen, axis=0)

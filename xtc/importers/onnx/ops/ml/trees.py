@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forests: all trees step down one level at a time, by tables of nodes."""
+"""Forests: all trees descend one level at a time, by lookups in node tables."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 @dataclass
 class Forest:
-    """Trees as arrays by node; a leaf is its own child on both sides.
+    """Trees as arrays over nodes; a leaf is its own child on both sides.
 
     Attributes:
-        roots: the first node of each tree.
-        features: the feature that a node looks at.
-        splits: what it compares with.
-        equal: whether it asks for equality, not for "at most".
-        missing: whether it takes what is not a number to be a yes.
-        children: for no and for yes, (nodes, 2).
-        weights: of a leaf for each target, (nodes, targets); zeros for other nodes.
-        named: whether a leaf names the target at all, (nodes, targets).
+        roots: the root of each tree.
+        features: the feature that a node tests.
+        splits: the value that it is compared with.
+        equal: whether the test is for equality instead of "at most".
+        missing: whether NaN passes the test.
+        children: for a failed and a passed test, (nodes, 2).
+        weights: weights of the leaves by target, (nodes, targets); zeros for inner nodes.
+        named: whether a leaf lists the target at all, (nodes, targets).
     """
 
     roots: Array
@@ -49,19 +49,19 @@ class Forest:
 
     @property
     def depth(self) -> int:
-        """The most steps from a root to a leaf. Raises Unsupported if there is a circle."""
+        """The maximum depth of a leaf. Raises Unsupported if there is a cycle."""
         level, count = set(self.roots.tolist()), 0
         while True:
             inner = [n for n in level if (self.children[n] != n).any()]
             if not inner:
                 return count
             if count > len(self.splits):
-                raise Unsupported("a tree with a circle")
+                raise Unsupported("a tree with a cycle")
             level = set(self.children[inner].reshape(-1).tolist())
             count += 1
 
     def leaves(self, x: Tensor) -> Tensor:
-        """The node at which each sample ends in each tree, (samples, trees)."""
+        """The leaf of each sample in each tree, (samples, trees)."""
         samples, features = x.type.sizes
         if len(self.features) and self.features.max() >= features:
             raise Unsupported(f"feature {self.features.max()} of {features}")
@@ -85,7 +85,7 @@ class Forest:
         return O.gather(constant(np.ascontiguousarray(array)), at, axis=0)
 
     def named_targets(self, leaves: Tensor) -> Tensor | None:
-        """Which targets any leaf of a sample names; None if each leaf names all."""
+        """Which targets the leaves of a sample list; None if every leaf lists all."""
         inner = (self.children != np.arange(len(self.splits))[:, None]).any(axis=1)
         if self.named[~inner].all():
             return None
@@ -93,7 +93,7 @@ class Forest:
         return O.greater(O.reduce_max(found, axes=(1,)), 0.0)
 
     def sums(self, x: Tensor, leaves: Tensor, how: str) -> Tensor:
-        """What the leaves of a sample say together of each target, (samples, targets)."""
+        """The aggregated weights of a sample's leaves by target, (samples, targets)."""
         found = self._table(self.weights.astype(x.element.numpy), leaves)
         if how in ("SUM", "AVERAGE"):
             total = O.reduce_sum(found, axes=(1,))
@@ -113,20 +113,20 @@ def forest(
     weights: Array,
     named: Array,
 ) -> Forest:
-    """A forest whose nodes ask in any of the schema's ways, written as "at most" or "equal"."""
+    """A forest from nodes with any of the schema's tests, reduced to "at most" and "equal"."""
     known = {*_MODES, "LEAF"}
     strange = sorted(set(modes) - known)
     if strange:
         raise Unsupported(f"nodes of mode {strange[0]}")
     turned = np.array([mode in _TURNED for mode in modes], bool)
-    other = np.array([mode == "BRANCH_NEQ" for mode in modes], bool)  # as no number is equal
+    other = np.array([mode == "BRANCH_NEQ" for mode in modes], bool)  # NaN equals no number
     plain = [_TURNED.get(mode, mode) for mode in modes]
     below = np.array([mode == "BRANCH_LT" for mode in plain], bool)
     lower = np.nextafter(splits, np.asarray(-np.inf, splits.dtype))
     return Forest(
         roots,
         features,
-        np.where(below, lower, splits),  # x < t is x <= the number before t
+        np.where(below, lower, splits),  # x < t is x <= the next number below t
         np.array([mode == "BRANCH_EQ" for mode in plain], bool),
         (missing != turned) & ~other,
         np.where(turned[:, None], children[:, ::-1], children),
@@ -136,7 +136,7 @@ def forest(
 
 
 def _numbers(call: Call, name: str) -> Array:
-    """An attribute that is floats, or a tensor of them under another name."""
+    """An attribute of floats, or its tensor variant."""
     tensor = call.attribute(f"{name}_as_tensor")
     given = call.attribute(name, [])
     return np.asarray(given, np.float32) if tensor is None else np.asarray(tensor)
@@ -147,7 +147,7 @@ def _ints(call: Call, name: str) -> Array:
 
 
 def _by_ids(call: Call, kind: str, targets: int) -> Forest:
-    """The forest of a node that names tree and number of each node; leaves' weights by `kind`."""
+    """The forest of a node that lists tree and node ids; weights of the leaves come from `kind`."""
     trees, numbers = _ints(call, "nodes_treeids"), _ints(call, "nodes_nodeids")
     index = {pair: n for n, pair in enumerate(zip(trees.tolist(), numbers.tolist(), strict=True))}
     modes = [str(mode) for mode in call.attribute("nodes_modes", [])]
@@ -203,14 +203,14 @@ def tree_ensemble_classifier(call: Call) -> Result:
     x = rows(floats(call.tensor(0)))
     labels = labels_of(call, "classlabels_int64s")
     if labels is None:
-        raise Unsupported("labels that are texts")
+        raise Unsupported("string labels")
     ids, how = set(_ints(call, "class_ids").tolist()), str(call.attribute("post_transform", "NONE"))
     trees = _by_ids(call, "class", len(labels))
     leaves = trees.leaves(x)
     scores = _based(call, trees.sums(x, leaves, "SUM"))
     if len(labels) == 2 and len(ids) == 1:
         return _binary(call, scores, ids.pop(), labels, how)
-    named = trees.named_targets(leaves)  # as in ONNX Runtime, other targets are not candidates
+    named = trees.named_targets(leaves)  # as in ONNX Runtime, only listed targets are candidates
     lowest = constant(np.asarray(-np.inf, x.element.numpy))
     chosen = O.argmax(scores if named is None else O.where(named, scores, lowest), axis=1)
     return [labelled(chosen, labels), _single(transformed(scores, how))]
@@ -221,7 +221,7 @@ def _single(x: Tensor) -> Tensor:
 
 
 def _binary(call: Call, scores: Tensor, used: int, labels: Array, how: str) -> Result:
-    """Two classes of which trees weigh one: ONNX Runtime's rules for the other."""
+    """Two classes of which only one has weights: ONNX Runtime's rules for the other."""
     samples = scores.type.sizes[0]
     score = O.slice(scores, (0, used), (samples, used + 1))
     positive = bool((_numbers(call, "class_weights") >= 0).all())
@@ -249,11 +249,11 @@ def tree_ensemble(call: Call) -> Result:
 
 
 def _by_numbers(call: Call, targets: int) -> Forest:
-    """The forest of a node whose children are numbers of nodes, or of leaves in other arrays."""
+    """The forest of a node whose children are indices of nodes or of separate leaf arrays."""
     kinds: Any = call.required("nodes_modes")
     codes = [int(code) for code in np.asarray(kinds).reshape(-1)]
     if any(code >= len(_MODES) for code in codes):
-        raise Unsupported("nodes that ask for a member of a set")
+        raise Unsupported("nodes that test set membership")
     inner, leaves = len(codes), len(_ints(call, "leaf_targetids"))
     children = np.tile(np.arange(inner + leaves)[:, None], (1, 2))
     for side, word in enumerate(("false", "true")):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of the vendor's SDK, for programs that were written for it."""
+"""The names of the vendor's SDK, for programs that use it."""

@@ -11,10 +11,10 @@ _REFUSED = ("SdkLayout", "SdkTarget", "SimfabConfig", "Edge", "Route", "RoutingP
 
 
 def __getattr__(name: str) -> object:
-    """Refuse other names of the vendor's module with an error."""
+    """Reject other names of the vendor's module with an error."""
     if name in _REFUSED:
         raise UserError(
             f"'{name}' is not supported",
-            notes=["layouts are programs of CSL here, not of Python"],
+            notes=["layouts are CSL programs here, not Python"],
         )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

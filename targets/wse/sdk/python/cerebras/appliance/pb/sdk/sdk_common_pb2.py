@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Orders and types of copies under another of the vendor's names."""
+"""Memory orders and data types of copies, under another of the vendor's names."""
 
 from xtc_targets.wse.sdk.runtime import MemcpyDataType, MemcpyOrder
 
