@@ -22,6 +22,9 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.passes import Pass
 
+_UNTYPED = ("affine.", "arith.", "math.", "scf.", "vector.")
+"""Dialects whose operations have no types in attributes."""
+
 
 @dataclass(frozen=True)
 class Bf16ToBits(Pass):
@@ -66,18 +69,19 @@ class _Types:
 
 
 def _rewrite(op: Operation, types: _Types) -> None:
-    if op.name == "arith.constant" and types.new(op.results[0].type) is not None:
+    kind = op.name
+    if kind == "arith.constant" and types.new(op.results[0].type) is not None:
         op.attributes["value"] = _bits(op.attributes["value"], types)
-    elif op.name == "memref.global" and _has_new_content(op, types):
+    elif kind == "memref.global" and _has_new_content(op, types):
         op.attributes["initial_value"] = _bits(op.attributes["initial_value"], types)
-    for result in op.results:
-        if op.name != "llvm.bitcast":  # to the operand type of a bfloat16 instruction
+    if kind != "llvm.bitcast":  # to the operand type of a bfloat16 instruction
+        for result in op.results:
             types.change(result)
-    for region in op.regions:
+    for region in op.regions if len(op.regions) else ():
         for block in region.blocks:
             for argument in block.arguments:
                 types.change(argument)
-    for name in op.attributes:
+    for name in () if kind.startswith(_UNTYPED) else op.attributes:
         attribute = op.attributes[name]
         if isinstance(attribute, TypeAttr):
             new = types.new(attribute.value)

@@ -51,21 +51,23 @@ class ExpandBf16(Pass):
 
     def run(self, module: Operation) -> None:
         with module.context:
-            for op in all_operations(module):
-                _divide(op)
-            for op in all_operations(module):
+            ops = all_operations(module)
+            divided = [op for op in ops if _divide(op)]
+            if divided:
+                ops = all_operations(module)
+            for op in ops:
                 if _is_widening(op):
                     _replace(op, _widened)
                 elif self.roundings and _is_rounding(op):
                     _replace(op, _rounded)
 
 
-def _divide(op: Operation) -> None:
-    """Split a conversion between bfloat16 and float64 in two, through float32."""
+def _divide(op: Operation) -> bool:
+    """Split a conversion between bfloat16 and float64 in two, through float32; False for others."""
     if op.name not in ("arith.extf", "arith.truncf"):
-        return
+        return False
     if _elements(op) not in ((BF16Type, F64Type), (F64Type, BF16Type)):
-        return
+        return False
     convert = arith.extf if op.name == "arith.extf" else arith.truncf
     with op.location, InsertionPoint(op):
         whole = op.results[0].type
@@ -74,6 +76,7 @@ def _divide(op: Operation) -> None:
             single = VectorType.get(whole.shape, single)
         op.results[0].replace_all_uses_with(convert(whole, convert(single, op.operands[0])))
     op.erase()
+    return True
 
 
 def _is_widening(op: Operation) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
 from xtc.core.errors import CompileError
+from xtc.ir.analysis.linalg_ops import dict_of
 from xtc.ir.analysis.views import root
 from xtc.ir.builders import vector_pieces
 from xtc.ir.builders.rebuild import rebuilt
@@ -19,6 +20,7 @@ from xtc.ir.mlir import (
     DenseElementsAttr,
     InsertionPoint,
     Operation,
+    Type,
     Value,
     VectorType,
     all_operations,
@@ -154,17 +156,24 @@ def _shapes(
     parent: dict[Value, Value] = {}
 
     def first_of(value: Value) -> Value:
-        while parent.setdefault(value, value) != value:
-            value = parent[value]
-        return value
+        first = value
+        while (before := parent.setdefault(first, first)) is not first:
+            first = before
+        if first is not value:
+            parent[value] = first  # the next search is short
+        return first
 
     for first, *others in vectors.values():
-        for other in (first, *others):
-            parent[first_of(other)] = first_of(first)
+        head = first_of(first)
+        for other in others:
+            parent[first_of(other)] = head
     groups: dict[Value, _Group] = {}
+    widths: dict[Type, int] = {}
     for value in parent:
-        width = vector_pieces.element_bits(VectorType(value.type).element_type)
-        groups.setdefault(first_of(value), _Group()).widths |= {width} - {0}
+        element = VectorType(value.type).element_type
+        if element not in widths:
+            widths[element] = vector_pieces.element_bits(element)
+        groups.setdefault(first_of(value), _Group()).widths |= {widths[element]} - {0}
     for op, (first, *_) in vectors.items():
         groups[first_of(first)].add(op)
     accumulated = {rows for group in groups.values() for rows in group.accumulated}
@@ -193,9 +202,10 @@ class _Splitter:
             raise _refusal(op, "is not known to split-vectors")
         rule(self, op)
 
-    def cuts(self, value: Value) -> list[Cut]:
+    def cuts(self, value: Value) -> tuple[Cut, ...]:
         shape = self.shapes[value]
-        return vector_pieces.cuts(VectorType(value.type).shape, shape.lanes, masks=shape.masks)
+        sizes = tuple(VectorType(value.type).shape)
+        return vector_pieces.cuts(sizes, shape.lanes, masks=shape.masks)
 
 
 def _refusal(op: Operation, why: str) -> CompileError:
@@ -211,15 +221,17 @@ def _elementwise(splitter: _Splitter, op: Operation) -> None:
     """The operation on each piece; a scalar operand, such as the condition of a select, is kept."""
     (result,) = op.results
     element = VectorType(result.type).element_type
-    operands = [splitter.pieces.get(operand) for operand in op.operands]
+    values, attributes = list(op.operands), dict_of(op)
+    operands = [splitter.pieces.get(operand) for operand in values]
     splitter.pieces[result] = [
         rebuilt(
             op,
             [
                 value if pieces is None else pieces[number]
-                for value, pieces in zip(op.operands, operands, strict=True)
+                for value, pieces in zip(values, operands, strict=True)
             ],
             [vector_pieces.piece_type(element, cut.lanes)],
+            attributes,
         ).results[0]
         for number, cut in enumerate(splitter.cuts(result))
     ]

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
+from xtc.ir.analysis.loop_nesting import outer_loops
 from xtc.ir.attributes import LOOP_PATH
 from xtc.ir.builders.numbers import known_trips
 from xtc.ir.mlir import Attribute, Operation, all_operations
@@ -46,7 +47,7 @@ class KeepLoops(Pass):
 
     def run(self, module: Operation) -> None:
         loops = [op for op in all_operations(module) if op.name == "scf.for"]
-        outer = {around for loop in loops if (around := _loop_around(loop)) is not None}
+        outer = outer_loops(loops)
         copies = Counter(loop.block for loop in loops)
         with module.context:
             keep = Attribute.parse("#llvm.loop_annotation<unroll = <disable = true>>")
@@ -55,13 +56,6 @@ class KeepLoops(Pass):
             is_kept = not is_given and (loop in outer or _writes_neighbours(loop))
             if is_kept or copies[loop.block] > _MANY_COPIES:
                 loop.attributes["loop_annotation"] = keep
-
-
-def _loop_around(loop: Operation) -> Operation | None:
-    around = loop.parent
-    while around is not None and around.name != "scf.for":
-        around = around.parent
-    return around
 
 
 def _writes_neighbours(loop: Operation) -> bool:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fibers that leave and go on in rotation keep their variables, in registers too, and reuse stacks. The
 // arguments are "pool", "own" for stacks that this program gives, "many" for 16,384 fibers at once,
-// "overflow" for one that uses up its stack, and "endless" for more stacks than there is room for.
+// "replaced" for fibers that follow each other, "overflow" for one that uses up its stack, and "endless" for more stacks than there is room for.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +96,31 @@ static int many(void)
     return 0;
 }
 
+// Fibers 0 and 1 have one stack after each other; then fiber 2 continues, which has begun before.
+static void follow(void)
+{
+    for (;;) {
+        int own = running;
+        if (own == 2)
+            sim_fiber_leave(&fibers[own]);
+        printf("fiber %d\n", own);
+        if (own == 2)
+            sim_fiber_end(&fibers[own], &pool);
+        running = own + 1;
+        sim_fiber_replace(&fibers[own], &fibers[own + 1], &pool);
+    }
+}
+
+static int replaced(void)
+{
+    running = 2;
+    sim_fiber_enter(&fibers[2], &pool, follow);
+    running = 0;
+    sim_fiber_enter(&fibers[0], &pool, follow);
+    printf("%u stacks\n", pool.made);
+    return fibers[0].pointer || fibers[1].pointer || fibers[2].pointer;
+}
+
 static void overflow(void)
 {
     volatile char frame[1024];
@@ -116,6 +141,8 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "pool";
     if (strcmp(what, "many") == 0)
         return many();
+    if (strcmp(what, "replaced") == 0)
+        return replaced();
     if (strcmp(what, "overflow") == 0)
         sim_fiber_enter(&fibers[0], &pool, overflow);
     if (strcmp(what, "endless") == 0) {

@@ -40,6 +40,22 @@ static void rounds(uint64_t kind, volatile int *shared, uint32_t self)
     }
 }
 
+// A number that all lanes of a warp read is written, with and without a warp's barrier before; and a
+// warp's barrier, after another warp has read it, too.
+static void written_after_all_have_read(uint64_t kind, volatile int *shared, uint32_t self)
+{
+    int got;
+    volatile int *number = &shared[kind == 18 ? 0 : self / 32];
+    if (self % 32 == 0 && (kind != 18 || !self))
+        store(number, 1);
+    cuda_barrier();
+    load(number, &got);
+    if (kind != 17)
+        cuda_warp_sync(CUDA_ALL_LANES);
+    if (self % 32 == 5)
+        store(number, 2);
+}
+
 static void between_blocks(uint64_t kind, int *global, uint32_t block, uint32_t self)
 {
     int got;
@@ -76,6 +92,18 @@ static void divergent(uint64_t kind, uint32_t self)
     (void)value;
 }
 
+// Thread 0 writes 16 bytes or, of kind 14, one of them; thread 32 writes the byte in front of them or, of kind
+// 13, the fourteenth one.
+static void widths(uint64_t kind, const char *shared, uint32_t self)
+{
+    if (self == 0)
+        cuda_write(shared + (kind == 14 ? 21 : 16), kind == 14 ? 1 : 16);
+    if (self == 32)
+        cuda_write(shared + (kind == 13 ? 29 : 15), 1);
+    if (self == 32 && kind == 14)
+        cuda_read(shared + 16, 16);
+}
+
 static void thread(const uint64_t *arguments)
 {
     uint32_t self = cuda_thread_id(0);
@@ -84,14 +112,18 @@ static void thread(const uint64_t *arguments)
         exchange(arguments[1], global, cuda_shared(), self);
     else if (arguments[1] < 5)
         rounds(arguments[1], cuda_shared(), self);
+    else if (arguments[1] >= 16)
+        written_after_all_have_read(arguments[1], cuda_shared(), self);
     else if (arguments[1] < 9)
         between_blocks(arguments[1], global, cuda_block_id(0), self);
+    else if (arguments[1] > 12)
+        widths(arguments[1], cuda_shared(), self);
     else
         divergent(arguments[1], self);
 }
 
 void races(const uint64_t *arguments)
 {
-    uint32_t blocks = arguments[1] < 5 ? 1 : 3;
+    uint32_t blocks = arguments[1] < 5 || arguments[1] >= 13 ? 1 : 3;
     cuda_launch(thread, arguments, &(cuda_shape){{blocks, 1, 1}, {64, 1, 1}, 256, {1, 1, 1}, 0});
 }

@@ -15,7 +15,6 @@ from xtc.cli import opt
 from xtc.core import errors
 from xtc.core.knobs import KNOBS
 from xtc.tile import layout
-from xtc.tile.drawing import drawn
 from xtc_targets.nvgpu.toolkit import find
 
 ROOT = Path(__file__).parents[2]
@@ -70,7 +69,7 @@ def test_the_examples_of_the_page_of_tile_kernels_run(tmp_path: Path) -> None:
 
 def test_the_picture_of_a_layout_is_what_is_drawn() -> None:
     picture, _ = blocks("docs/tile.md", "text")
-    assert picture.rstrip() == drawn(layout.spatial(8, 4) * layout.local(1, 2)).rstrip()
+    assert picture.rstrip() == (layout.spatial(8, 4) * layout.local(1, 2)).visualize().rstrip()
 
 
 @pytest.mark.parametrize("stage", ["source", "scheduled", "bufferized", "offloaded", "lowered"])

@@ -34,6 +34,12 @@ def test_fibers_keep_their_variables(program: Path, stacks: str) -> None:
 
 
 @pytest.mark.slow
+def test_a_fiber_that_ends_hands_its_stack_to_the_next_one(program: Path) -> None:
+    done = run(program, "replaced")
+    assert (done.returncode, done.stdout) == (0, "fiber 0\nfiber 1\nfiber 2\n2 stacks\n")
+
+
+@pytest.mark.slow
 def test_sixteen_thousand_fit_one_process(program: Path) -> None:
     done = run(program, "many")
     assert (done.stdout, done.stderr) == ("16384 fibers ended\n", "")

@@ -55,10 +55,10 @@ def kernels() -> Iterator[Kernels]:
         (32, r"call of abort \(SIGABRT\)", 0),
         (33, "it ended the process", 0),
         (34, "cuda_launch called by a thread", 0),
-        (35, "barrier 16: there are 16", 0),
-        (36, "barrier 1 for 33 threads, which is no multiple of 32 up to 1024", 0),
+        (35, "barrier 16: a block has barriers 0 to 15", 0),
+        (36, "barrier 1 for 33 threads, which is not a multiple of 32 up to 1024", 0),
         (37, "cuda_barrier_arrive needs the number of threads", 0),
-        (38, "cuda_warp_sync with the lane mask 0x1, without its own lane", 0),
+        (38, "cuda_warp_sync with the lane mask 0x1, which lacks its own lane", 0),
         (39, "cuda_shuffle of the unknown mode 4", 0),
         (40, "cuda_mma of the unknown kind 99", 0),
     ],
@@ -95,17 +95,17 @@ def test_an_index_behind_the_last_element_is_found_with_its_thread(kernels: Kern
 @pytest.mark.parametrize(
     ("kind", "place", "what"),
     [
-        (0, 0, "deadlock: barrier 0 waits for 64 threads, of which 32 have come; 32 threads of"),
+        (0, 0, "deadlock: barrier 0 waits for 64 threads, of which 32 have arrived; 32 threads of"),
         (1, 16, "divergence at barrier 2: lane 0 of the warp is at barrier 1"),
-        (2, 16, "divergence: it ended, and lane 0 of the warp is at cuda_load_matrix"),
+        (2, 16, "divergence: this lane ended, and lane 0 of the warp is at cuda_load_matrix"),
         (3, 16, "divergence at a barrier: lane 0 of the warp is at cuda_load_matrix"),
-        (4, 16, "divergence at cuda_load_matrix: lane 0 of the warp is at another kind of it"),
+        (4, 16, "divergence at cuda_load_matrix: lane 0 of the warp is at another variant of it"),
         (5, 16, "divergence at cuda_ballot: lane 0 of the warp is at cuda_warp_sync"),
         (6, 16, "cuda_warp_sync with the lane mask 0xffffffff, at which lane 0 waits with 0x1ffff"),
         (7, 32, "barrier 1 for 32 threads, at which others wait for 64"),
         (8, 16, "divergence at a barrier: lane 0 of the warp is at cuda_warp_sync"),
         (9, 31, "divergence at cuda_load_matrix: lane 0 of the warp has ended"),
-        (10, 0, "deadlock: barrier 1 waits for 64 threads, of which 32 have come; 0 threads of"),
+        (10, 0, "deadlock: barrier 1 waits for 64 threads, of which 32 have arrived; 0 threads of"),
     ],
 )
 def test_threads_that_do_not_meet_are_told(
@@ -137,10 +137,10 @@ def test_threads_are_needed_for_what_threads_do(kernels: Kernels) -> None:
 @pytest.mark.parametrize(
     ("shape", "what"),
     [
-        ((0, 1, 1, 1, 1, 1, 0), "a grid of 0 in x, which may be 1 to 2147483647"),
-        ((1, 65536, 1, 1, 1, 1, 0), "a grid of 65536 in y, which may be 1 to 65535"),
-        ((1, 1, 1, 1, 1, 65, 0), "a block of 65 in z, which may be 1 to 64"),
-        ((1, 1, 1, 1025, 1, 1, 0), "a block of 1025 in x, which may be 1 to 1024"),
+        ((0, 1, 1, 1, 1, 1, 0), "a grid of size 0 in x: 1 to 2147483647 are allowed"),
+        ((1, 65536, 1, 1, 1, 1, 0), "a grid of size 65536 in y: 1 to 65535 are allowed"),
+        ((1, 1, 1, 1, 1, 65, 0), "a block of size 65 in z: 1 to 64 are allowed"),
+        ((1, 1, 1, 1025, 1, 1, 0), "a block of size 1025 in x: 1 to 1024 are allowed"),
         ((1, 1, 1, 64, 32, 1, 0), "a block of 2048 threads: 1024 are the limit"),
         (
             (1, 1, 1, 1, 1, 1, A100.shared_bytes_block + 1),

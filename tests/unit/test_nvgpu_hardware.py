@@ -217,7 +217,7 @@ def test_code_that_the_driver_refuses_comes_with_its_words(device: NvgpuDevice) 
     with pytest.raises(ArtifactError, match="CUDA_ERROR_INVALID_IMAGE") as error:
         device.load_module(b"\x50\xed\x55\xba" + bytes(60))
     assert error.value.notes[-1] == (
-        "the driver may be too old for its machine code: cubins='none' leaves that to the driver"
+        "the driver may be too old for this code: with cubins='none' it assembles PTX itself"
     )
 
 

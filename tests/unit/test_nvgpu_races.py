@@ -14,10 +14,11 @@ from tests.unit.nvgpu_support import image, opened
 from xtc.core.errors import DeviceFault
 from xtc.runtime import DeviceArray
 from xtc_targets.nvgpu import NvgpuDevice
+from xtc_targets.nvgpu.description import H100
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
-FINE = (0, 2, 3, 5, 8, 9, 12)
+FINE = (0, 2, 3, 5, 8, 9, 12, 15, 16)
 _RACE = "race in shared memory: no barrier is between this (read and a write|write and a read) by"
 WRONG = {
     1: _RACE,
@@ -25,7 +26,10 @@ WRONG = {
     6: "race in global memory: a write of what another block of the launch wrote",
     7: "race in global memory: a (read of what another block of the launch wrote"
     "|write of what another block of the launch read)",
-    10: "divergence at barrier 0: lane [0-9]+ of the warp is at another place of the code",
+    10: "divergence at barrier 0: lane [0-9]+ of the warp is at another location in the code",
+    13: f"race in shared memory: .* at {H100.shared_address + 29:#x}",
+    14: f"race in shared memory: .* at {H100.shared_address + 21:#x}",
+    **dict.fromkeys((17, 18), "no barrier is between this (write and reads|read and a write) by"),
     11: "cuda_shuffle: lane 0 reads from lane 16, which has ended",
 }
 

@@ -69,16 +69,16 @@ def test_a_warpgroup_waits_for_what_another_one_gives_up(schedule: str) -> None:
         (
             "hand_on",
             [24, 176, 128, 0],
-            "deadlock: a warpgroup waits for 176 registers a thread, and of the block's 24576 only",
+            "deadlock: a warpgroup waits for 176 registers per thread, and of the block's 24576 ",
         ),
-        ("hand_on", [0, 104, 128, 0], "a warpgroup waits for 104 registers a thread"),
+        ("hand_on", [0, 104, 128, 0], "a warpgroup waits for 104 registers per thread"),
         (
             "hand_on",
             [24, 120, 96, 0],
-            "deadlock: setmaxnreg waits for all threads of a warpgroup, of which 96 have come",
+            "deadlock: setmaxnreg waits for all threads of a warpgroup, of which 96 have arrived",
         ),
         ("hand_on", [24, 112, 96, 1], "to 120 registers, and to 112 by another thread"),
-        ("untold", [24, 0, 0, 0], "does not say how many registers threads begin with"),
+        ("untold", [24, 0, 0, 0], "does not set the registers of a thread"),
         ("odd", [24, 120, 172, 0], "setmaxnreg.inc by the last 44 threads of a block"),
     ],
 )

@@ -97,8 +97,8 @@ def test_streams_of_others_are_used_and_follow_each_other(kernels: Kernels, libr
     [
         ("launch", "cuLaunchKernel=701", LaunchError, "kernel 'scale' or a kernel before it: CUDA"),
         ("launch", "cuLaunchKernel=700", DeviceFault, "kernel 'scale' or a kernel before it: CUDA"),
-        ("seconds", "cuEventQuery=700", DeviceFault, "what was measured: CUDA_ERROR_ILLEGAL_ADDR"),
-        ("seconds", "cuEventElapsedTime=700", DeviceFault, "what was measured: CUDA_ERROR_ILLEG"),
+        ("seconds", "cuEventQuery=700", DeviceFault, "the measured work: CUDA_ERROR_ILLEGAL_ADDR"),
+        ("seconds", "cuEventElapsedTime=700", DeviceFault, "the measured work: CUDA_ERROR_ILLEG"),
     ],
 )
 def test_what_goes_wrong_in_a_stream_is_an_error(

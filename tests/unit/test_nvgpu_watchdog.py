@@ -40,9 +40,7 @@ def run_into_the_limit(device: NvgpuDevice, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("STAND_IN_FAILS", ENDLESS)
     with pytest.raises(DeviceTimeout) as error:
         device.launch(scale, [values, 4, 2])
-    assert str(error.value) == (
-        f"{SAID}\n  note: the GPU runs it until it ends, or this process does"
-    )
+    assert str(error.value) == (f"{SAID}\n  note: the GPU runs it until it or this process ends")
 
 
 def test_a_kernel_that_does_not_end_is_a_lost_device(
@@ -56,7 +54,8 @@ def test_a_kernel_that_does_not_end_is_a_lost_device(
     with pytest.raises(DeviceNotFound) as error:
         device.init_device()
     assert error.value.what == (
-        "the GPU still runs what did not end: kernel 'scale': it ran for more than 0.05 s"
+        "the GPU still runs a kernel over its time limit: "
+        "kernel 'scale': it ran for more than 0.05 s"
     )
     assert not any(line.startswith("release") for line in log(library))
     monkeypatch.delenv("STAND_IN_FAILS")
@@ -80,7 +79,7 @@ def test_a_device_that_was_left_is_cleared_away_by_the_next_one(
     with NvgpuDevice(config) as device:
         run_into_the_limit(device, monkeypatch)
     assert not any(line.startswith("release") for line in log(library))
-    with pytest.raises(DeviceNotFound, match="the GPU still runs what did not end"):
+    with pytest.raises(DeviceNotFound, match="the GPU still runs a kernel over its time limit"):
         NvgpuDevice(config).init_device()
     monkeypatch.delenv("STAND_IN_FAILS")
     with NvgpuDevice(config) as device:

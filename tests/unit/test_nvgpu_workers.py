@@ -147,7 +147,7 @@ def test_of_two_deadlocks_one_report_is_left(
 
 
 def test_a_process_that_is_killed_loses_the_device() -> None:
-    text = r"kernel 'breaks': the process \d+, which ran blocks of it, was ended by signal 9"
+    text = r"kernel 'breaks': process \d+, which ran some of its blocks, was killed by signal 9"
     with independent(2) as (found, memory), pytest.raises(DeviceLost, match=text):
         found.device.launch(found.breaks, [memory, KILLED])
 

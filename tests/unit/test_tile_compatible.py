@@ -163,6 +163,47 @@ def test_functions_have_the_same_bits_in_interpreter_and_simulator(dtype: tile.D
     np.testing.assert_array_equal(found[0], found[1])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [tile.float16, tile.float32, tile.float64], ids=str)
+def test_functions_of_python_take_run_time_numbers(dtype: tile.DataType) -> None:
+    x, y = float(dtype.numpy.type(-0.6)), 1.75
+    for a in (x, -x):
+        expected = [_of_python(name, a) for name in tile_compatible.PythonsFunctions.OF_ONE]
+        expected += [_of_python(name, a, y) for name in tile_compatible.PythonsFunctions.OF_TWO]
+        expected += [math.acosh(y), 1]
+        program = tile_compatible.PythonsFunctions(dtype)
+        found = []
+        for run in (program.check, program):
+            z = np.zeros(25, dtype.numpy)
+            run(a, y, z)
+            found.append(z)
+        precision = float(
+            np.finfo(np.float32).eps if dtype == tile.float64 else np.finfo(z.dtype).eps
+        )
+        np.testing.assert_allclose(found[0], expected, rtol=2 * precision)
+        np.testing.assert_array_equal(found[0], found[1])
+
+
+def _of_python(name: str, *arguments: float) -> float:
+    try:
+        return float(getattr(math, name)(*arguments))
+    except ValueError:
+        return math.nan
+
+
+@pytest.mark.slow
+def test_run_time_numbers_may_be_narrow() -> None:
+    program = tile_compatible.NarrowNumbers()
+    for run in (program.check, program):
+        y = np.zeros(6, np.float32)
+        run(0.1, 0.1, -128, 65535, True, y)
+        expected = [np.float16(0.1), ml_dtypes.bfloat16(0.1), -128, 65535, 1, 0]
+        np.testing.assert_array_equal(y, np.array(expected, np.float32))
+    for wrong in ((0.1, 0.1, 128, 0, True), (0.1, 0.1, 0, -1, True), (0.1, 0.1, 0, 0, 2)):
+        with pytest.raises(UserError, match="does not fit in"):
+            program(*wrong, y)
+
+
 def _integer(value: float, least: int, most: int) -> int:
     """A float towards zero, at the next limit where it is beyond, 0 for what is no number."""
     if math.isnan(value):

@@ -12,6 +12,7 @@ import pytest
 from tests.unit.nvgpu_code import needs_ptxas
 from tests.unit.tile_instructions import (
     BrainFunctions,
+    Debugged,
     Elements,
     Histogram,
     Narrow,
@@ -221,6 +222,31 @@ def test_printing(capsys: pytest.CaptureFixture[str]) -> None:
             "r = float16[2, 3]\n 0.00  1.00  2.00\n 3.00  4.00  5.00\n"
             "boolean[2]\n0 1\n"
         )
+
+
+def test_one_block_prints_what_its_instructions_compute(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    program = Debugged()
+    for run in (program, program.check):
+        x = np.arange(6, dtype=np.int32)
+        run(6, x)
+        np.testing.assert_array_equal(x, 2 * np.arange(6) + 8192)
+        assert capsys.readouterr().out == (
+            "register_tensor: int32[64, 128], too large to print\n"
+            "load_global: int32[4]\n    4     5     0     0\n"
+            "store_shared: int32[4]\n    8    10     0     0\n"
+            "load_shared: int32[4]\n    8    10     0     0\n"
+            "store_global: int32[4]\n 8200  8202  8192  8192\n"
+        )
+
+
+def test_a_block_that_prints_has_three_indices() -> None:
+    class Wrong(Debugged):
+        debug_block = (0, 0)  # type: ignore[assignment]
+
+    with pytest.raises(UserError, match=r"Wrong.debug_block is \(0, 0\)"):
+        Wrong()
 
 
 @needs_ptxas

@@ -15,6 +15,7 @@ from tests.unit.tile_kernels import (
     Control,
     Copy,
     EarlyReturns,
+    MadeAnew,
     Matmul,
     RowSoftmax,
     Shapes,
@@ -128,6 +129,12 @@ def test_methods_return_values_early(kind: str) -> None:
         expected = EarlyReturns.changed(python, EarlyReturns.changed(python, x, n), n)
         program.check(n, x)
         np.testing.assert_array_equal(x, expected)
+
+
+def test_loops_make_the_same_name_one_after_another() -> None:
+    x = np.zeros(40, np.int32)
+    for found in both(MadeAnew(), [40, x], x):
+        np.testing.assert_array_equal(found, np.full(40, 3))
 
 
 def test_shapes_and_reductions() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import logging
 from collections.abc import Callable
@@ -71,12 +72,19 @@ def test_shapes_of_layouts() -> None:
     assert layouts.reduce is ops.reduce
     assert ops.reshape(made, [16]).shape == (16,)
     assert ops.auto_local_spatial(8, [4, 8]) == (ops.local(4, 1) * ops.spatial(1, 8)).merged()
+    assert ops.spatial(2).spatial(3) == ops.spatial(6)
+    assert made / ops.local(1, 2) == ops.spatial(2, 4)
+    assert made.reduce_to([8]) == ops.reduce(made, [0])
+    assert made.visualize() == layouts.visualize_layout(made)
+    assert layouts.canonicalize_layout(made) == made
     with_one = ops.register_layout([4, 1], [2, 1, 2], [0, 1], [2])
     assert _same(with_one, ops.spatial(2, 1).local(2, 1))
     wrong: list[Callable[[], RegisterLayout]] = [
         lambda: ops.squeeze(made, [0]),
         lambda: ops.permute(made, [0, 0]),
         lambda: ops.reshape(made, [5]),
+        lambda: made.reduce_to([3]),
+        lambda: made / ops.spatial(3),
         lambda: ops.unsqueeze(made, [7]),
         lambda: ops.auto_local_spatial(3, [4]),
         lambda: ops.register_layout([4], [4], [1], []),
@@ -86,14 +94,79 @@ def test_shapes_of_layouts() -> None:
             call()
 
 
-def test_layouts_of_shared_and_global_tensors() -> None:
-    assert ops.shared_row_major(2, 8).shape == ops.shared_row_major_swizzle([2, 8], 2).shape
-    assert ops.shared_permute(ops.shared_row_major(2, 8), [1, 0]).shape == (8, 2)
-    assert ops.shared_compose(ops.shared_row_major(2, 1), ops.shared_row_major(3, 4)).size == 24
-    assert ops.global_row_major(2, 3, 4).strides == (12, 4, 1)
+SHARED = [
+    ops.shared_row_major(4, 6),
+    ops.shared_column_major(4, 6),
+    ops.shared_compose(ops.shared_row_major(2, 3), ops.shared_column_major(2, 2)),
+    ops.shared_row_major_swizzle([8, 64], 2),
+    ops.shared_row_major(2, 4, 5),
+]
+
+
+@pytest.mark.parametrize("layout", SHARED, ids=str)
+def test_shared_layouts_keep_each_element_at_its_offset(layout: layouts.SharedLayout) -> None:
+    grid = layout.as_numpy_grid()
+    assert sorted(grid.flat) == list(range(layout.size))
+    assert layout(*(size - 1 for size in layout.shape)) == grid.flat[-1]
+    dims = list(range(len(layout.shape)))[::-1]
+    np.testing.assert_array_equal(layout.permute(dims).as_numpy_grid(), grid.T)
+    np.testing.assert_array_equal(layout.unsqueeze([0]).as_numpy_grid(), grid[None])
+    first = grid.reshape(layout.shape[0], -1)[:, 0]
+    np.testing.assert_array_equal(layout.slice([0]).as_numpy_grid(), first)
+    halves = [layout.shape[0] // 2, 2, *layout.shape[1:]]
+    np.testing.assert_array_equal(layout.reshape(halves).as_numpy_grid(), grid.reshape(halves))
+    several = layout.prepend_dim(3).as_numpy_grid()
+    np.testing.assert_array_equal(several[0], grid)
+    assert len(np.unique(several)) == 3 * layout.size
+    indices = np.indices(layout.shape)
+    np.testing.assert_array_equal(layout.byte_offset(*indices, nbytes=2), 2 * grid)
+
+
+def test_functions_stand_beside_modules_of_their_name() -> None:
+    for name in ("register_layout", "shared_layout"):
+        module = importlib.import_module(f"xtc.tile.ir.layout.{name}")
+        assert getattr(layouts, name) is getattr(module, name)
+
+
+def test_canonical_shared_layouts() -> None:
+    made = layouts.SharedLayout.create([4, 8], [2, 2, 4, 2], [16, 8, 2, 1])
+    assert layouts.canonicalize_shared_layout(made) == ops.shared_row_major(4, 8)
+    assert ops.shared_layout([4, 1], [2, 1, 2], [1, 9, 2]).mode_shape == (2, 2)
+    assert made.count_size() == 32
+    rows = ops.shared_row_major_swizzle([8, 64], 2)
+    assert rows.swizzle == layouts.Swizzle(3, 3, 3)
+    assert [int(rows(row, 0)) // 8 % 8 for row in range(8)] == list(range(8))
+    assert "9 13" in ops.shared_row_major(4, 4).transpose().visualize()
+    wrong: list[Callable[[], object]] = [
+        lambda: ops.shared_layout([4], [2], [1]),
+        lambda: ops.shared_row_major_swizzle([2, 8], 2),
+        lambda: ops.shared_compose(rows, ops.shared_row_major(2, 2)),
+        lambda: rows.apply_swizzle(rows.swizzle),
+        lambda: made.swizzle,
+        lambda: made(1),
+        lambda: made.slice([2]),
+        lambda: made.unsqueeze([7]),
+        lambda: ops.shared_row_major(2, 3, 4).visualize(),
+    ]
+    for call in wrong:
+        with pytest.raises(UserError):
+            call()
+    with pytest.raises(ops.LayoutOperationError, match="keeps the elements"):
+        ops.shared_column_major(3, 4).reshape([4, 3])
+    assert issubclass(ops.LayoutOperationError, RuntimeError)
+
+
+def test_layouts_of_global_tensors() -> None:
+    rows = ops.global_row_major(2, 3, 4)
+    assert (rows.strides, rows.size, rows(1, 2, 3)) == ((12, 4, 1), 24, 23)
     assert ops.global_column_major(2, 3, 4).strides == (1, 2, 6)
-    with pytest.raises(UserError, match="2 sizes and 1 strides"):
-        ops.global_strides([2, 3], [1])
+    part = ops.global_slice(rows, [0, 1, 0], [0, 2], [2, 4])
+    assert (part.shape, part.strides) == ((2, 4), (12, 1))
+    for call in (lambda: ops.global_strides([2, 3], [1]), lambda: rows(1)):
+        with pytest.raises(UserError):
+            call()
+    with pytest.raises(UserError, match="1 offsets, 1 dimensions and 2 sizes"):
+        ops.global_slice(rows, [0], [0], [1, 2])
 
 
 def test_types_by_module() -> None:
@@ -103,6 +176,9 @@ def test_types_by_module() -> None:
     assert (tile.int4b.is_integer_subbyte(), tile.uint8.is_subbyte()) == (True, False)
     assert (dtypes.bfloat16, dtypes.int4b, dtypes.f32) == (tile.bfloat16, tile.int4b, tile.f32)
     assert tile.hidet.u8 == tile.uint8
+    floats = (tile.float16, tile.bfloat16, tile.float6_e3m2)
+    assert [(t.exponent_nbits, t.mantissa_nbits) for t in floats] == [(5, 10), (8, 7), (3, 2)]
+    assert [t.signedness() for t in (tile.int4b, tile.uint4b)] == [True, False]
     assert (type.void_p, type.DataType) == (tile.void_p, tile.DataType)
     assert expr.Expr is expr.Var
     with pytest.raises(AttributeError, match="'int99'"):
@@ -128,6 +204,41 @@ def test_machines() -> None:
     assert properties.warpSize == 32
     assert properties.multiProcessorCount > 1
     assert properties.sharedMemPerBlockOptin == current.properties.shared_memory_per_block
+
+
+@pytest.mark.parametrize(
+    ("machine", "code", "runs"),
+    [
+        ("sm90", "sm80", True),
+        ("sm80", "sm90", False),
+        ("sm90a", "sm90", True),
+        ("sm90a", "sm90f", True),
+        ("sm90", "sm90f", False),
+        ("sm90", "sm90a", False),
+        ("sm100a", "sm90a", False),
+        ("sm103f", "sm100f", True),
+        ("sm103a", "sm100f", True),
+        ("sm100f", "sm103f", False),
+        ("sm110f", "sm100f", False),
+        ("sm100f", "sm100a", False),
+    ],
+)
+def test_code_of_a_family_and_of_one_machine(machine: str, code: str, runs: bool) -> None:
+    found = getattr(target, f"nvgpu_{machine}")
+    assert found.supports(getattr(target, f"nvgpu_{code}")) is runs
+    assert found.supports(target.gpgpu_any)
+    assert (found.is_nvgpu(), found.is_amdgpu()) == (True, False)
+    properties = target.TargetProperties(compute_capability=(11, 0))
+    other = target.Target("amdgpu", "gfx1100", properties)
+    assert not other.supports(found)
+    assert other.is_amdgpu()
+
+
+def test_a_machine_for_a_block() -> None:
+    before = target.get_current_target()
+    with target.scope(target.nvgpu_sm80) as machine:
+        assert target.get_current_target().arch == machine.arch == "sm80"
+    assert target.get_current_target() == before
 
 
 def test_another_machine() -> None:

@@ -22,7 +22,7 @@ class Shared(tile.Script):
         y = self.global_view(y_ptr, dtype=float16, shape=[self.blocks, m, 64])
         parts = self.shared_tensor(dtype=float16, shape=[self.blocks, 16, 64])
         full = self.mbarrier.alloc(1)
-        empty = self.mbarrier.alloc(self.blocks)
+        empty = self.mbarrier.alloc([self.blocks])
         rank = self.cluster.blockRank
         everybody = (1 << self.blocks) - 1
         self.cluster.sync()  # begun

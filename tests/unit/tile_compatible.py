@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import math
+
 from xtc import tile
-from xtc.tile import float16, float32, int32, uint32, void_p
+from xtc.tile import bfloat16, boolean, float16, float32, int8, int32, uint16, uint32, void_p
 
 
 class Elected(tile.Script):
@@ -169,3 +171,39 @@ class Told(tile.Script):
         with self.single_warp(1):
             pipe.consumer_acquire()
             self.mbarrier.arrive(pipe.consumer_release_barrier())
+
+
+class NarrowNumbers(tile.Script):
+    """Run-time numbers of less than 32 bits, and a sum of two of them."""
+
+    def __call__(self, a: float16, b: bfloat16, i: int8, j: uint16, flag: boolean, y_ptr: ~float32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        y = self.global_view(y_ptr, dtype=float32, shape=[6])
+        for at, number in enumerate([a, b, i, j, flag, i + i]):
+            self.store_global(y, self.cast(number, float32), offsets=[at], dims=[])
+
+
+class PythonsFunctions(tile.Script):
+    """Functions of Python's `math` of a run-time number."""
+
+    OF_ONE = (
+        *("exp", "log", "log10", "sqrt", "erf", "floor", "ceil", "trunc", "fabs"),
+        *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "atanh"),
+    )
+    OF_TWO = ("pow", "atan2", "fmod")
+
+    def __init__(self, dtype: tile.DataType):
+        super().__init__()
+        self.dtype = dtype
+
+    def __call__(self, x: float32, y: float32, z_ptr: void_p):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        z = self.global_view(z_ptr, dtype=self.dtype, shape=[25])
+        a, b = self.cast(x, self.dtype), self.cast(y, self.dtype)
+        made = [getattr(math, name)(a) for name in self.OF_ONE]
+        made += [getattr(math, name)(a, b) for name in self.OF_TWO]
+        made += [math.acosh(b), math.isfinite(a)]
+        for at, number in enumerate(made):
+            self.store_global(z, self.cast(number, self.dtype), offsets=[at], dims=[])

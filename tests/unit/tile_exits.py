@@ -202,4 +202,4 @@ class NoFunction(tile.Script):
     def __call__(self, x: float32):
         self.attrs.blocks = 1
         self.attrs.warps = 1
-        self.printf("%f", math.acos(x))
+        self.printf("%f", math.expm1(x))

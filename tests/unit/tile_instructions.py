@@ -160,6 +160,25 @@ class Prints(tile.Script):
         self.print_tensor("", self.register_tensor(dtype=boolean, shape=[2], init=lambda i: i > 0))
 
 
+class Debugged(tile.Script):
+    """Sums of two warps, of which one block prints what instructions compute."""
+
+    debug_block = (1, 0, 0)
+
+    def __call__(self, n: int32, x_ptr: ~int32) -> None:
+        self.attrs.blocks = self.utils.cdiv(n, 4)
+        self.attrs.warps = 2
+        x = self.global_view(x_ptr, dtype=int32, shape=[n])
+        s = self.shared_tensor(dtype=int32, shape=[4])
+        large = self.register_tensor(dtype=int32, shape=[64, 128], init=1)
+        for at in self.range(4 * self.blockIdx.x, n, 8):
+            with self.single_warp(1):
+                self.store_shared(s, self.load_global(x, offsets=[at], shape=[4]) * 2)
+            self.sync()
+            self.store_global(x, src=self.load_shared(s) + self.sum(large), offsets=[at])
+            self.sync()
+
+
 class Packed(tile.Script):
     """Tiles of 4-bit weights as the bytes that each thread holds of them, one after another."""
 

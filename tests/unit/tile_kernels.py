@@ -166,3 +166,24 @@ class EarlyReturns(tile.Script):
         if n == 8:
             return u
         return u + 3
+
+
+class MadeAnew(tile.Script):
+    """x += 3 by loops that each make a name and an attribute which no loop had before it."""
+
+    def __call__(self, n: int32, x_ptr: ~int32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        x = self.global_view(x_ptr, dtype=int32, shape=[n])
+        for at in range(0, n, 32):
+            loaded = self.load_global(x, offsets=[at], shape=[32])
+            self.more = loaded + 1
+            self.store_global(x, self.more, offsets=[at])
+        for at in range(0, n, 32):
+            loaded = self.load_global(x, offsets=[at], shape=[32])
+            self.more = loaded + 1
+            self.store_global(x, self.more, offsets=[at])
+        for at in range(0, n, 32):
+            loaded = self.load_global(x, offsets=[at], shape=[32])
+            self.more = loaded + 1
+            self.store_global(x, self.more, offsets=[at])

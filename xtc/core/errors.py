@@ -50,6 +50,10 @@ class UserError(XtcError):
     """A mistake in the user's program or command; no partial result is left behind."""
 
 
+class LayoutOperationError(UserError, RuntimeError):
+    """No layout is what an operation on layouts asks for."""
+
+
 class ToolError(XtcError):
     """An external program is missing or failed; quotes the program's own message."""
 

@@ -18,9 +18,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from xtc.core.errors import UserError
+from xtc.core.errors import LayoutOperationError, UserError
+from xtc.core.layout_division import divided
+from xtc.core.layout_drawing import drawn
 
 _TEXT = re.compile(r"shape\(([\d,]*)\) modes\(([\d,]*)\) spatial\(([-\d,]*)\) local\(([\d,]*)\)")
+
+
+def mode_groups(shape: Sequence[int], modes: Sequence[int]) -> list[list[int]] | None:
+    """The modes of each dimension, outermost first; None if they do not make up the shape.
+
+    Modes are above 1.
+    """
+    groups, at = [], 0
+    for size in shape:
+        group, product = [], 1
+        while product < size and at < len(modes):
+            product *= modes[at]
+            group.append(at)
+            at += 1
+        if product != size:
+            return None
+        groups.append(group)
+    return groups if at == len(modes) else None
 
 
 @dataclass(frozen=True)
@@ -47,23 +67,17 @@ class RegisterLayout:
 
     @cached_property
     def _groups(self) -> list[list[int]] | None:
-        """The modes of each dimension; None if they do not make up the shape."""
-        groups, at = [], 0
-        for size in self.shape:
-            group, product = [], 1
-            while product < size and at < len(self.modes):
-                product *= self.modes[at]
-                group.append(at)
-                at += 1
-            if product != size:
-                return None
-            groups.append(group)
-        return groups if at == len(self.modes) else None
+        return mode_groups(self.shape, self.modes)
 
     @property
     def groups(self) -> list[list[int]]:
         """The modes of each dimension, outermost first."""
         return self._groups or [[] for _ in self.shape]
+
+    @property
+    def grouped_modes(self) -> list[list[int]]:
+        """The same as `groups`."""
+        return self.groups
 
     @property
     def spatial_shape(self) -> list[int]:
@@ -196,7 +210,11 @@ class RegisterLayout:
                 for mode in both[which].spatial_modes
             ),
             tuple(rank_of[which, mode] for which in (0, 1) for mode in both[which].local_modes),
-        )
+        ).merged()
+
+    def __truediv__(self, inner: RegisterLayout) -> RegisterLayout:
+        """The layout whose product with `inner` is this one. Raises LayoutOperationError."""
+        return divided(self, inner)
 
     def of_rank(self, rank: int) -> RegisterLayout:
         """The layout with leading dimensions of size 1, up to `rank` dimensions."""
@@ -250,10 +268,29 @@ class RegisterLayout:
             tuple(rank_of[mode] for mode in self.local_modes if mode in rank_of),
         ).merged()
 
+    def reduce_to(self, shape: Sequence[int]) -> RegisterLayout:
+        """The layout of a tile that broadcasts to this one: threads along what it lacks replicate.
+
+        Raises LayoutOperationError for a shape that does not broadcast.
+        """
+        lead = len(self.shape) - len(shape)
+        sizes = (1,) * lead + tuple(shape)
+        if lead < 0 or any(n not in (1, m) for n, m in zip(sizes, self.shape, strict=True)):
+            raise LayoutOperationError(
+                f"reduce_to: {list(shape)} does not broadcast to {list(self.shape)}"
+            )
+        dims = [d for d, (n, m) in enumerate(zip(sizes, self.shape, strict=True)) if n != m]
+        left = self.reduced(dims)
+        return RegisterLayout(left.shape[lead:], left.modes, left.spatial_modes, left.local_modes)
+
+    def visualize(self) -> str:
+        """A picture of the layout: the thread and the position of each element."""
+        return drawn(self)
+
     def with_shape(self, shape: Sequence[int]) -> RegisterLayout | None:
         """The layout for a tile of another shape with the same elements in order; None if a mode
         would span two dimensions."""
-        split = _split(self.modes, shape)
+        split = split_modes(self.modes, shape)
         if split is None:
             return None
         modes = [size for parts in split for size in parts]
@@ -389,8 +426,8 @@ def _whole(shape: Sequence[int], *, spatial: bool) -> RegisterLayout:
     )
 
 
-def _split(modes: Sequence[int], shape: Sequence[int]) -> list[list[int]] | None:
-    """Each mode in factors such that dimensions of `shape` begin between factors."""
+def split_modes(modes: Sequence[int], shape: Sequence[int]) -> list[list[int]] | None:
+    """Each mode in factors such that dimensions of `shape` begin between factors; or None."""
     sizes = [size for size in shape if size != 1]
     split: list[list[int]] = []
     left = sizes.pop() if sizes else 1

@@ -132,6 +132,7 @@ __all__ = [
     "apply_named_sequence",
     "arith",
     "bufferization",
+    "capturing_operations",
     "cf",
     "copied",
     "func",
@@ -148,6 +149,19 @@ __all__ = [
     "vector",
 ]
 
+
+_CLOSED = (
+    "linalg.batch_matmul",
+    "linalg.broadcast",
+    "linalg.conv_",
+    "linalg.copy",
+    "linalg.depthwise_conv_",
+    "linalg.matmul",
+    "linalg.pooling_",
+    "linalg.transpose",
+)
+"""How linalg operations begin whose bodies use their arguments alone. Others have bodies of users,
+or a constant in them, which canonicalization moves out."""
 
 _CHECKED = 256
 """The largest script, in operations, for which the interpreter checks the use of handles."""
@@ -191,6 +205,23 @@ def outer_operations(op: Operation) -> list[Operation]:
     def visit(inner: Operation) -> WalkResult:
         add(inner)
         return skip if inner.name.startswith("linalg.") else advance
+
+    with delayed_interrupts():
+        op.walk(visit, WalkOrder.PRE_ORDER)
+    return found
+
+
+def capturing_operations(op: Operation) -> list[Operation]:
+    """The same as `all_operations`, without those in bodies that use no values from outside.
+
+    These are the bodies of named linalg operations, such as a matmul.
+    """
+    found: list[Operation] = []
+    add, advance, skip = found.append, WalkResult.ADVANCE, WalkResult.SKIP
+
+    def visit(inner: Operation) -> WalkResult:
+        add(inner)
+        return skip if inner.name.startswith(_CLOSED) else advance
 
     with delayed_interrupts():
         op.walk(visit, WalkOrder.PRE_ORDER)

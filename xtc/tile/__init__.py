@@ -23,12 +23,12 @@ from xtc.tile.host_tensors import (
     zeros,
 )
 from xtc.tile.instructions import Dim3
+from xtc.tile.ir.layout.shared_layout import SharedLayout
 from xtc.tile.layout import RegisterLayout
 from xtc.tile.pipeline import Pipeline
 from xtc.tile.program import Program
 from xtc.tile.program import Program as InstantiatedScript
 from xtc.tile.script import Script, autotune
-from xtc.tile.shared_layouts import SharedLayout
 from xtc.tile.target import get_current_target
 from xtc.tile.types import (
     TYPES,

@@ -39,10 +39,11 @@ def bound(
 
 def constructed(cls: type, args: Sequence[Any], kwargs: Mapping[str, Any], tuned: str) -> None:
     """Raise UserError unless a kernel's `__init__` takes these arguments, with those `tuned`."""
+    init: Any = _nothing if cls.__init__ is object.__init__ else cls.__init__  # type: ignore[misc]
     try:
-        inspect.signature(cls.__init__).bind(None, *args, **kwargs)  # type: ignore[misc]
+        inspect.signature(init).bind(None, *args, **kwargs)
     except TypeError as error:
-        names = [name for name in inspect.signature(cls).parameters if name != "self"]
+        names = [name for name in inspect.signature(init).parameters if name != "self"]
         unknown = [name for name in kwargs if name not in names]
         hints = did_you_mean(unknown[0], names) if unknown else []
         raise UserError(
@@ -51,6 +52,10 @@ def constructed(cls: type, args: Sequence[Any], kwargs: Mapping[str, Any], tuned
             notes=[tuned] if tuned else (),
             hints=hints or [f"it takes {', '.join(names) or 'nothing'}"],
         ) from None
+
+
+def _nothing(self: Any) -> None:
+    """The parameters of a kernel that has no `__init__`."""
 
 
 @contextmanager
@@ -109,7 +114,11 @@ def checked(parameter: Parameter, value: Any, arrays: bool) -> Any:
     if isinstance(kind, PointerType):
         return _array(name, kind, value) if arrays or value is not None else None
     if isinstance(kind, DataType):
+        if kind.is_boolean() and isinstance(value, bool | np.bool_):
+            return int(value)
         if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+            raise _no_number(name, kind, value)
+        if not kind.is_float() and not np.isfinite(value):
             raise _no_number(name, kind, value)
         if not kind.is_float() and not kind.least <= int(value) <= kind.greatest:
             raise UserError(
@@ -118,7 +127,7 @@ def checked(parameter: Parameter, value: Any, arrays: bool) -> Any:
             )
         if not kind.is_float() and int(value) != value:
             raise _no_number(name, kind, value)
-        return float(value) if kind.is_float() else int(value)
+        return float(kind.numpy.type(value)) if kind.is_float() else int(value)
     if isinstance(value, np.generic):
         value = value.item()
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
@@ -153,7 +162,10 @@ def _array(name: str, kind: PointerType, value: Any) -> Any:
     if not hasattr(value, "__dlpack__") and (dtype is None or not hasattr(value, "shape")):
         raise UserError(
             f"'{name}' is an array, not {_brief(value)}",
-            hints=["pass the tensor itself, not its address"]
+            notes=["an address does not say how much memory is behind it"]
+            if isinstance(value, int)
+            else (),
+            hints=["pass the tensor itself, or for an offset a part of it: tensor.view(-1)[64:]"]
             if isinstance(value, int)
             else ["NumPy arrays, device arrays, and tensors of libraries that speak DLPack"],
         )

@@ -9,6 +9,7 @@ as NumPy does.
 from __future__ import annotations
 
 import math as numbers
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ from xtc.ir.mlir import (
 from xtc.ir.mlir_math import math
 from xtc.tile.methods import method
 from xtc.tile.small_floats import decoded, encoded, refuse_codes
-from xtc.tile.types import TYPES, DataType, boolean, float32, int8, int32, int64, uint8
+from xtc.tile.types import DataType, boolean, float32, int8, int32, int64, require_type, uint8
 from xtc.tile.values import Data, RegisterTensor, Scalar
 
 Number = int | float | bool
@@ -41,6 +42,7 @@ _FLOAT: dict[str, Callable[..., Value]] = {
     "max": arith.maximumf,
     "min": arith.minimumf,
     "pow": math.powf,
+    "atan2": math.atan2,
 }
 _SIGNED: dict[str, Callable[..., Value]] = {
     "add": arith.addi,
@@ -87,6 +89,16 @@ _UNARY: dict[str, Callable[..., Value]] = {
     "sin": math.sin,
     "cos": math.cos,
     "erf": math.erf,
+    "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "sinh": math.sinh,
+    "cosh": math.cosh,
+    "asinh": math.asinh,
+    "acosh": math.acosh,
+    "atanh": math.atanh,
+    "log10": math.log10,
 }
 
 
@@ -129,7 +141,7 @@ def unary(name: str, a: Any) -> Data:
     if name == "not":
         return binary("eq", value, 0)
     if name == "invert":
-        return binary("xor", value, 1 if value.dtype.kind == "bool" else -1)
+        return binary("xor", value, True if value.dtype.kind == "bool" else -1)
     if not value.dtype.is_float():
         raise UserError(
             f"{name} does not take values of type {value.dtype}", hints=["cast to float32 first"]
@@ -153,17 +165,10 @@ def select(condition: Any, a: Any, b: Any) -> Data:
     return _like(left, arith.select(chosen.value, left.value, right.value))
 
 
-def _dtype_hints(given: Any) -> list[str]:
-    """Hints for a name, or a type of NumPy or PyTorch, in place of an element type."""
-    name = given.__name__ if isinstance(given, type) else str(given).removeprefix("torch.")
-    return [f"tile.{name}" if any(each.name == name for each in TYPES) else "tile.float16, ..."]
-
-
 @method("cast")
 def cast(a: Any, dtype: DataType) -> Any:
     """The value in another type, as C converts; a constant for a number."""
-    if not isinstance(dtype, DataType):
-        raise UserError(f"{dtype!r} is not an element type", hints=_dtype_hints(dtype))
+    require_type(dtype)
     if not isinstance(a, Data):
         if dtype.is_coded or dtype.is_packed or dtype.name == "tfloat32":
             plain = float32 if dtype.is_float() else int32
@@ -319,9 +324,13 @@ def _constant(number: Any, dtype: DataType) -> Value:
         raise UserError(f"{number!r} is no number of type {dtype}")
     type = Type.parse(dtype.mlir)
     if dtype.is_float():
+        if isinstance(number, int) and abs(number) > sys.float_info.max:
+            raise UserError(f"{number:.3e} does not fit in {dtype}")
         return arith.constant(type, FloatAttr.get(type, float(number)))
-    if float(number) != int(number):
-        raise UserError(f"{number} is no number of type {dtype}")
+    if not numbers.isfinite(number) or number != int(number):
+        raise UserError(
+            f"{number} is no number of type {dtype}", hints=["round it, or use a type of floats"]
+        )
     value = int(bool(number)) if dtype.kind == "bool" else int(number)
     if not -(1 << (dtype.bits - 1)) <= value < 1 << dtype.bits:
         raise UserError(f"{number} does not fit in {dtype}")

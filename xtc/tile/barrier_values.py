@@ -28,17 +28,17 @@ class Barrier:
 
 
 class Barriers:
-    """Several barriers, of which an index of run time names each."""
+    """Several barriers, of which an index of run time names each; `rank` as in `Barrier`."""
 
-    def __init__(self, memory: Value, count: int) -> None:
-        self.memory, self.count = memory, count
+    def __init__(self, memory: Value, count: int, rank: Any = None) -> None:
+        self.memory, self.count, self.rank = memory, count, rank
 
     def __getitem__(self, index: Any) -> Barrier:
         if isinstance(index, tuple | slice) or not isinstance(index, int | Data):
             raise UserError(f"{index!r} is no index of {self!r}")
         if isinstance(index, int) and not 0 <= index < self.count:
             raise UserError(f"index {index} is outside of {self!r}")
-        return Barrier(self.memory, index)
+        return Barrier(self.memory, index, self.rank)
 
     def __len__(self) -> int:
         return self.count

@@ -10,7 +10,7 @@ from xtc.core.errors import UserError
 from xtc.ir.builders import tile
 from xtc.ir.mlir import InsertionPoint, Location, Value
 from xtc.tile import arithmetic, memory
-from xtc.tile.global_layouts import GlobalLayout
+from xtc.tile.ir.layout.global_layout import GlobalLayout
 from xtc.tile.types import DataType, int32
 from xtc.tile.values import GlobalTensor, Pointer
 

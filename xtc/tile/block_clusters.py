@@ -9,7 +9,8 @@ from typing import Any
 from xtc.core.errors import UserError
 from xtc.ir.builders import tile
 from xtc.tile.arithmetic import binary, cast, data
-from xtc.tile.barrier_values import Barrier, barrier_of
+from xtc.tile.barrier_values import Barrier, Barriers, barrier_of
+from xtc.tile.idioms import not_in_group
 from xtc.tile.types import int32
 from xtc.tile.values import Data, Scalar
 
@@ -112,10 +113,13 @@ class Cluster:
         return x + sizes[0] * (y + sizes[1] * z)
 
     def map_shared_addr(self, addr: Any, target_rank: Any) -> Any:
-        """The barrier of another block at the same address, for arrivals."""
+        """The barrier, or barriers, of another block at the same address, for arrivals."""
+        if isinstance(addr, Barriers):
+            mask_of_rank(target_rank, "cluster.map_shared_addr")
+            return Barriers(addr.memory, addr.count, target_rank)
         found = barrier_of(addr, "cluster.map_shared_addr")
         mask_of_rank(target_rank, "cluster.map_shared_addr")
         return Barrier(found.memory, found.index, target_rank)
 
     def __getattr__(self, name: str) -> Any:
-        raise UserError(f"'cluster.{name}' is not supported")
+        raise not_in_group("cluster", name)

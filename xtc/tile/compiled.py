@@ -31,10 +31,10 @@ from xtc.ir.pipeline import Pipeline
 from xtc.runtime.device_array import DeviceArray
 from xtc.tile.code import IMAGE, Compiler, run_stages, through
 from xtc.tile.config import support_of
-from xtc.tile.drawing import drawn, layouts_in
 from xtc.tile.host_numbers import Scalars
 from xtc.tile.interpreter.values import numpy_type
 from xtc.tile.kept import Files, found_or_made, key_of
+from xtc.tile.kernel_layouts import layouts_in
 from xtc.tile.launches import launch
 from xtc.tile.maps import BULK_COPIES, tensor_maps
 from xtc.tile.pass_checks import checked_passes, copies
@@ -218,7 +218,7 @@ class Kernel:
     def layouts(self) -> tuple[str, ...]:
         """Drawings of the layouts of the kernel's tiles, each once."""
         kernel = self._scheduled.body.operations[0].operation
-        return tuple(map(drawn, layouts_in(kernel)))
+        return tuple(layout.visualize() for layout in layouts_in(kernel))
 
     def words(self, values: Mapping[str, Any]) -> list[Any]:
         """What the function's arguments are, arrays among them."""
@@ -398,7 +398,7 @@ def _key(word: Any) -> Any:
 
 def _number(kind: DataType, value: Any) -> Any:
     """A number as the interpreter holds it: the bits of an integer, with a sign."""
-    found = np.asarray(value, kind.numpy)
+    found = np.asarray(value, kind.argument.numpy)
     return (found.view(f"i{found.itemsize}") if found.dtype.kind == "u" else found)[()]
 
 

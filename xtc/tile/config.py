@@ -39,6 +39,17 @@ def use_device(device: AcceleratorDevice | None) -> None:
 
 
 @contextmanager
+def device_kept() -> Iterator[None]:
+    """Restore the choice of `use_device` at the end of the block."""
+    global _used
+    before = _used
+    try:
+        yield
+    finally:
+        _used = before
+
+
+@contextmanager
 def use_stream(stream: int = 0) -> Iterator[None]:
     """Launch kernels in this stream of a GPU, and wait for them only at the end.
 

@@ -16,8 +16,9 @@ from xtc.core.tile_layout import (
     spatial,
 )
 from xtc.tile.gpu_properties import runtime as runtime
-from xtc.tile.shared_layouts import SharedLayout
-from xtc.tile.shared_layouts import shared_layout as shared_layout
+from xtc.tile.ir.layout.ops.shared_ops import shared_row_major_swizzle
+from xtc.tile.ir.layout.shared_layout import SharedLayout
+from xtc.tile.ir.layout.shared_layout import shared_layout as shared_layout
 from xtc.tile.types import DataType, bfloat16, float16, float32
 
 _M, _N, _K = 16, 8, 16
@@ -88,8 +89,8 @@ class atomic_mma_configs:  # noqa: N801
 
 
 def swizzled_shared_layout(dtype: DataType, shape: Sequence[int]) -> SharedLayout:
-    """A layout of a shared tensor without bank conflicts."""
-    return SharedLayout(tuple(shape))
+    """A layout of a shared tensor in which rows and columns are free of bank conflicts."""
+    return shared_row_major_swizzle(shape, dtype.nbytes)
 
 
 def mma_dot_config(

@@ -74,7 +74,8 @@ def register_part(x: RegisterTensor, location: Any) -> Data:
     if not dims:
         return RegisterTensor(x.value, x.dtype, x.shape)
     value: Any = x if x.dtype.kind != "bool" else cast(x, int32)
-    value = select(_chosen(x, indices), value, cast(0, value.dtype))
+    nothing = -0.0 if value.dtype.is_float() else 0  # which changes no sum, not of -0.0 either
+    value = select(_chosen(x, indices), value, cast(nothing, value.dtype))
     found = reduced(value, dims, True, "sum")
     if x.dtype.kind == "bool":
         found = cast(found, boolean)

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ast
+import linecache
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +22,18 @@ class KernelError(UserError):
 
     def __str__(self) -> str:
         first, *rest = super().__str__().split("\n")
-        return "\n".join([first, *([self.excerpt] if self.excerpt else []), *rest])
+        excerpt = self.excerpt or _excerpt_at(str(self.where))
+        return "\n".join([first, *([excerpt] if excerpt else []), *rest])
+
+
+def _excerpt_at(where: str) -> str:
+    """The line of `file:line:column`, with a caret under the column; "" where it is not known."""
+    found = _PLACE.fullmatch(where)
+    line = linecache.getline(found["file"], int(found["line"])).rstrip() if found else ""
+    return f"  {line}\n  {' ' * (int(found['column']) - 1)}^" if found and line else ""
+
+
+_PLACE = re.compile(r"(?P<file>.+):(?P<line>\d+):(?P<column>\d+)")
 
 
 @dataclass(frozen=True)
@@ -51,16 +64,9 @@ def shown_at(source: Source, node: ast.AST) -> Iterator[None]:
         raise
     except XtcError as error:
         raise _kernel_error(source, node, error.what, error) from None
-    except (
-        TypeError,
-        ValueError,
-        IndexError,
-        KeyError,
-        ZeroDivisionError,
-        AttributeError,
-        OSError,
-    ) as error:
-        found = _kernel_error(source, node, f"{error}", None)
+    except Exception as error:  # of Python's own, MLIR's, or of a function of the user
+        text = f"there is no key {error}" if isinstance(error, KeyError) else f"{error}"
+        found = _kernel_error(source, node, text or type(error).__name__, None)
         found.hints = tuple(error_hints(error))
         raise found from error
 

@@ -39,6 +39,7 @@ class Frame:
 
     def __init__(self, function: FunctionType, source: Source, names: Names) -> None:
         self.function, self.source, self.names = function, source, names
+        self.read: set[tuple[str, int]] = set()  # names that were read, and what they stood for
         outer = inspect.getclosurevars(function)
         self.outer = {**vars(builtins), **function.__globals__, **outer.nonlocals}
 
@@ -55,6 +56,10 @@ class Expressions:
 
     def call_function(self, function: FunctionType, arguments: tuple[Any, ...], named: Any) -> Any:
         """Transcribe an external function where it is called."""
+        raise NotImplementedError
+
+    def called(self, function: Any, given: Sequence[Any], made: Any) -> None:
+        """React to the call of a function that is not transcribed, with its result."""
         raise NotImplementedError
 
     def require_going(self) -> None:
@@ -95,6 +100,7 @@ class Expressions:
                     f"'{node.id}' is set in only one branch of run time above",
                     hints=[f"give '{node.id}' a value before the branch or loop"],
                 )
+            self.frame.read.add((node.id, id(found)))
             return found
         if node.id in outer:
             return outer[node.id]
@@ -193,7 +199,11 @@ class Expressions:
         return "".join(str(self.evaluate(part)) for part in node.values)
 
     def _FormattedValue(self, node: ast.FormattedValue) -> Any:  # noqa: N802
-        return format(self.evaluate(node.value))
+        value = self.evaluate(node.value)
+        by_code: dict[int, Callable[[Any], str]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
+        how = by_code.get(node.conversion)
+        spec = "" if node.format_spec is None else self.evaluate(node.format_spec)
+        return format(value if how is None else how(value), spec)
 
     def _NamedExpr(self, node: ast.NamedExpr) -> Any:  # noqa: N802
         value = self.evaluate(node.value)
@@ -284,13 +294,19 @@ class Expressions:
             if isinstance(function.__init__, FunctionType):
                 self.call_function(function.__init__, (made, *arguments), named)
             return made
-        if function in (min, max) and any(isinstance(value, Data) for value in arguments):
-            return _folded("min" if function is min else "max", arguments)
+        if function in (min, max):
+            values = arguments if len(arguments) > 1 else _listed(arguments)
+            if any(isinstance(value, Data) for value in values):
+                return _folded("min" if function is min else "max", values)
         if getattr(function, "__module__", "") == "math" and any(
             isinstance(value, Data) for value in arguments
         ):
             return math_function(function.__name__, arguments)
         if function is range:
+            if named:
+                raise UserError(
+                    f"range takes no '{next(iter(named))}'", hints=["self.range takes unroll="]
+                )
             return Range.of(*arguments)
         if function is print and any(isinstance(value, Data) for value in arguments):
             raise UserError(
@@ -298,6 +314,7 @@ class Expressions:
                 hints=["self.printf for numbers, self.print_tensor for tensors"],
             )
         made = _result(function, arguments, named)
+        self.called(function, [*arguments, *named.values()], made)
         given = (getattr(function, "__self__", None), *arguments)
         if isinstance(made, RegisterTensor) and any(made is each for each in given):
             return RegisterTensor(made.value, made.dtype, made.shape)  # not the operand itself
@@ -382,11 +399,18 @@ def constant_items(items: Any) -> list[Any]:
     return list(items)
 
 
-def _folded(name: str, arguments: tuple[Any, ...]) -> Any:
-    return arguments[0] if len(arguments) == 1 else _two(name, arguments)
+def _listed(arguments: Sequence[Any]) -> Sequence[Any]:
+    """The elements of the only argument. Raises UserError for a tile, or a number of run time."""
+    (only,) = arguments or ((),)
+    if isinstance(only, Data):
+        raise UserError(
+            f"min and max of Python take several values, not {only!r}",
+            hints=["self.max(tile) and self.min(tile) reduce a tile"],
+        )
+    return only if isinstance(only, list | tuple) else ()
 
 
-def _two(name: str, arguments: tuple[Any, ...]) -> Any:
+def _folded(name: str, arguments: Sequence[Any]) -> Any:
     take = partial(arithmetic.binary, name)
     found = arguments[0]
     for value in arguments[1:]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from xtc.core.errors import close_match
+from xtc.core.errors import UserError, close_match
 
 _OF_TILES = frozenset(
     (
@@ -31,6 +31,23 @@ _NAMES: Mapping[str, str] = MappingProxyType(
         "load": "self.load_global or self.load_shared",
         "store": "self.store_global or self.store_shared",
         **dict.fromkeys(("arange", "zeros", "ones", "full", "empty"), _TILE),
+        # Names of earlier versions of Tilus.
+        "load_global_generic": "self.load_global(tensor, offsets=[...], shape=[...])",
+        "store_global_generic": "self.store_global(tensor, tile, offsets=[...])",
+        "mma_dot": "self.dot(a, b, c)",
+        **dict.fromkeys(("init_barrier", "init"), "self.mbarrier.alloc(counts)"),
+        "arrive_barrier": "self.mbarrier.arrive(barrier)",
+        "wait_barrier": "self.mbarrier.wait(barrier, phase)",
+        "fence_proxy_copy_async": "self.fence.proxy_async()",
+        **dict.fromkeys(
+            ("copy_async_bulk_global_to_shared", "copy_async_tensor_global_to_shared"),
+            "self.tma.global_to_shared(src=, dst=, offsets=, mbarrier=)",
+        ),
+        **dict.fromkeys(
+            ("copy_async_bulk_shared_to_global", "copy_async_tensor_shared_to_global"),
+            "self.tma.shared_to_global(src, dst, offsets)",
+        ),
+        **dict.fromkeys(("block_rank", "block_rank_in_cluster"), "self.cluster.blockRank"),
     }
 )
 _MODULES = frozenset(("tl", "T", "triton", "tilelang", "ct", "cute", "gl"))
@@ -79,6 +96,13 @@ def of_python(node: ast.AST) -> tuple[str, list[str]]:
 def argument_hints(name: str) -> list[str]:
     """Hints for an argument that an instruction does not take."""
     return [_ARGUMENTS[name]] if name in _ARGUMENTS else []
+
+
+def not_in_group(group: str, name: str) -> UserError:
+    """The error for a name that a group of instructions lacks."""
+    return UserError(
+        f"'{group}.{name}' is not supported", hints=[_NAMES[name]] if name in _NAMES else []
+    )
 
 
 def name_hints(name: str) -> list[str]:

@@ -19,11 +19,11 @@ from xtc.tile.between_blocks import BetweenBlocks
 from xtc.tile.block_clusters import Cluster
 from xtc.tile.dot_operands import dot_result
 from xtc.tile.groups import ThreadGroups
+from xtc.tile.ir.layout.shared_layout import SharedLayout
 from xtc.tile.mbarriers import Fence, MBarrier
 from xtc.tile.printing import Printing
 from xtc.tile.random_numbers import RandomNumbers
 from xtc.tile.ranges import Range
-from xtc.tile.shared_layouts import SharedLayout
 from xtc.tile.tma import Tma
 from xtc.tile.types import DataType, boolean, int32
 from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
@@ -103,6 +103,11 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
     def assume(self, cond: Any) -> None:
         """State a fact for the compiler, such as `m % 8 == 0`, which may allow wider accesses."""
         if isinstance(cond, Data):
+            if cond.shape:
+                raise UserError(
+                    f"assume takes a condition of numbers, not {cond!r}",
+                    hints=["self.assume(self.all(condition))"],
+                )
             tile.assume(arithmetic.cast(cond, boolean).value)
         elif not cond:
             raise UserError("assume: what is assumed is known to be false")
@@ -288,7 +293,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
 
     def copy_async_wait_group(self, n: int) -> None:
         """Wait until at most the last `n` groups are in flight."""
-        if not isinstance(n, int) or n < 0:
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise UserError(f"copy_async_wait_group takes a constant number of groups, not {n!r}")
         tile.wait_group(n)
 
@@ -343,10 +348,10 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         """Exchange the two dimensions of a tile."""
         return shapes.transposed(x)
 
-    def reshape(self, x: Any, shape: Sequence[int], *, out: Any = None) -> Any:
+    def reshape(self, tensor: Any, shape: Sequence[int], *, out: Any = None) -> Any:
         """The elements, in order, in another shape."""
         sizes = memory.sizes_of(shape, "reshape")
-        return _out(arithmetic.reshaped(shapes.tensor_of(x, "reshape"), sizes), out)
+        return _out(arithmetic.reshaped(shapes.tensor_of(tensor, "reshape"), sizes), out)
 
     def flatten(self, x: Any, start_dim: int = 0, end_dim: int = -1, *, out: Any = None) -> Any:
         """Merge the dimensions from `start_dim` to `end_dim`."""

@@ -29,7 +29,7 @@ WORDS: dict[str, Any] = {
     "int64": int,
     "uint64": int,
 }
-"""Numbers as the runtime takes them."""
+"""Numbers of the types of arguments, as the runtime takes them."""
 
 
 def launch(kernel: Kernel, device: Any, values: Mapping[str, Any]) -> None:
@@ -110,7 +110,7 @@ class _Launch:
 
     def _argument(self, word: Any, kind: Any, written: bool) -> Any:
         if isinstance(kind, DataType):
-            return WORDS[kind.name](word)
+            return WORDS[kind.argument.name](word)
         if isinstance(word, np.ndarray):
             return self._copied(word, written)
         stream = self._streams[0] if self._streams else None

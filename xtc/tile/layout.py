@@ -14,8 +14,8 @@ from xtc.core.layout_algebra import (
     squeeze,
     unsqueeze,
 )
-from xtc.core.layout_algebra import divided as divide
-from xtc.core.layout_algebra import left_divided as left_divide
+from xtc.core.layout_division import divided as divide
+from xtc.core.layout_division import left_divided as left_divide
 from xtc.core.tile_layout import (
     RegisterLayout,
     column_local,
@@ -26,11 +26,11 @@ from xtc.core.tile_layout import (
     replicated,
     spatial,
 )
-from xtc.tile.drawing import drawn
 
 __all__ = [
     "RegisterLayout",
     "auto_local_spatial",
+    "canonicalize_layout",
     "column_local",
     "column_spatial",
     "compose",
@@ -58,7 +58,7 @@ def register_layout(
     spatial_modes: Sequence[int],
     local_modes: Sequence[int],
 ) -> RegisterLayout:
-    """A layout from its modes. Raises UserError where they do not make up the shape.
+    """The canonical layout with these modes. Raises UserError unless they make up the shape.
 
     Args:
         shape: of the tile.
@@ -75,9 +75,14 @@ def register_layout(
         tuple(mode_shape[mode] for mode in kept),
         tuple(rank_of.get(mode, mode) for mode in spatial_modes if mode < 0 or mode in rank_of),
         tuple(rank_of[mode] for mode in local_modes if mode in rank_of),
-    )
+    ).merged()
+
+
+def canonicalize_layout(layout: RegisterLayout) -> RegisterLayout:
+    """The equivalent layout with the fewest modes."""
+    return layout.merged()
 
 
 def visualize_layout(layout: RegisterLayout) -> str:
     """A picture of the layout: the thread and the position of each element."""
-    return drawn(layout)
+    return layout.visualize()

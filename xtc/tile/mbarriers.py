@@ -12,6 +12,7 @@ from xtc.ir.mlir import MemRefType, Type, Value
 from xtc.tile.arithmetic import cast, data
 from xtc.tile.barrier_values import Barrier, Barriers, barrier_of
 from xtc.tile.block_clusters import mask_of, mask_of_rank
+from xtc.tile.idioms import not_in_group
 from xtc.tile.memory import space
 from xtc.tile.types import int32
 from xtc.tile.values import Data
@@ -64,12 +65,13 @@ class MBarrier:
         What it did before is visible to the threads that wait.
         """
         _require_order(sem, scope, "arrive", "release")
-        if isinstance(barrier, Barrier) and barrier.rank is not None:
-            mask = mask_of_rank(barrier.rank, "mbarrier.arrive")
+        found = barrier_of(barrier, "mbarrier.arrive")
+        if found.rank is not None:
+            mask = mask_of_rank(found.rank, "mbarrier.arrive")
             nothing = _number(0, "arrive")
-            tile.cluster_arrive(barrier.operands, mask, _number(count, "arrive"), nothing)
+            tile.cluster_arrive(found.operands, mask, _number(count, "arrive"), nothing)
             return
-        tile.mbarrier_arrive(*_barrier(barrier, "arrive"), _number(count, "arrive"))
+        tile.mbarrier_arrive(*found.operands, _number(count, "arrive"))
 
     def arrive_and_expect_tx(
         self, barrier: Barrier, transaction_bytes: Any, sem: str = "release", scope: str = "cta"
@@ -124,7 +126,7 @@ class MBarrier:
         tile.mbarrier_wait(*_barrier(barrier, "wait"), _number(phase, "wait"))
 
     def __getattr__(self, name: str) -> Any:
-        raise UserError(f"'mbarrier.{name}' is not supported")
+        raise not_in_group("mbarrier", name)
 
 
 class Fence:
@@ -145,7 +147,7 @@ class Fence:
         tile.fence_proxy("shared")
 
     def __getattr__(self, name: str) -> Any:
-        raise UserError(f"'fence.{name}' is not supported")
+        raise not_in_group("fence", name)
 
 
 def _require_count(number: Any) -> None:

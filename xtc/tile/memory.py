@@ -25,7 +25,7 @@ from xtc.ir.mlir import (
 from xtc.tile.arithmetic import cast, data
 from xtc.tile.indexing import indexed
 from xtc.tile.methods import method
-from xtc.tile.types import DataType, int32
+from xtc.tile.types import DataType, int32, require_type
 from xtc.tile.values import GlobalTensor, Pointer, Scalar, SharedTensor
 
 GLOBAL, SHARED = 1, 2
@@ -58,7 +58,8 @@ def pointer_type(dtype: DataType | None) -> MemRefType:
 
 
 def stored_type(dtype: DataType) -> Type:
-    """How memory holds a type: a bool, and what shares bytes, as bytes."""
+    """How memory holds a type: a bool, and what shares bytes, as bytes. Raises UserError."""
+    require_type(dtype)
     return Type.parse("i8" if dtype.kind == "bool" else dtype.mlir)
 
 
@@ -70,12 +71,19 @@ def stored_size(size: Any, dtype: DataType) -> Any:
 def stored_shape(shape: Sequence[Any], dtype: DataType, name: str) -> list[Any]:
     """A shape in elements of `stored_type`. Raises UserError where a row ends within a byte."""
     last = shape[-1]
-    if dtype.is_packed and isinstance(last, int) and last * dtype.bits % 8:
+    if require_type(dtype).is_packed and isinstance(last, int) and last * dtype.bits % 8:
         raise UserError(
             f"{name}: a row of {last} elements of {dtype} is not a whole number of bytes",
             notes=[f"it has {last * dtype.bits} bits"],
         )
     return [*shape[:-1], stored_size(last, dtype)]
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is an integer, known when compiling or at run time."""
+    if isinstance(value, Scalar):
+        return value.dtype.is_integer()
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def index(value: Any) -> Value:
@@ -93,8 +101,11 @@ def offset_values(offsets: Sequence[Any], rank: int, name: str) -> list[Value]:
             notes=[f"it has {offsets!r}"],
         )
     for offset in offsets:
-        if isinstance(offset, float) and not offset.is_integer():
-            raise UserError(f"{name}: the offset {offset!r} is no integer")
+        if not is_whole(offset) and not (isinstance(offset, float) and offset.is_integer()):
+            raise UserError(
+                f"{name}: the offset {offset!r} is no integer",
+                hints=["an offset is a number of elements, the same for all threads"],
+            )
     return [cast(data(offset, int32), int32).value for offset in offsets]
 
 
@@ -111,12 +122,17 @@ def global_view(
         )
     if not isinstance(shape, list | tuple) or not shape:
         raise UserError(f"global_view takes a shape, not {shape!r}")
+    if not isinstance(strides, list | tuple | None):
+        raise UserError(f"global_view takes a stride for each size, not {strides!r}")
     given = _dense(shape) if strides is None else list(strides)
     if len(given) != len(shape):
         raise UserError(f"global_view: {len(shape)} sizes and {len(given)} strides")
     for number in (*shape, *given, pointer.offset):
-        if not isinstance(number, int | Scalar) or isinstance(number, bool):
+        if not is_whole(number):
             raise UserError(f"global_view: {number!r} is no size or stride")
+    for size in shape:
+        if isinstance(size, int) and size < 0:
+            raise UserError(f"global_view: {size} is no size", notes=["a size is 0 or more"])
     if dtype.is_packed and given[-1] != 1:
         raise UserError(f"global_view: elements of {dtype} share bytes: the last stride is 1")
     made = _strided(
@@ -195,11 +211,15 @@ def shared_slice(
     tensor: SharedTensor, offsets: Sequence[Any], dims: Sequence[int], shape: Sequence[int]
 ) -> SharedTensor:
     """A part that begins at `offsets` and has the extent `shape[i]` along dimension `dims[i]`."""
-    rank, kept = len(tensor.shape), list(shape)
+    rank, kept = len(tensor.shape), list(sizes_of(shape, "slice"))
+    if not all(isinstance(each, list | tuple) for each in (offsets, dims)):
+        raise UserError(
+            f"slice takes lists of offsets and of dimensions, not {offsets!r}, {dims!r}"
+        )
     if len(offsets) != rank or sorted(dims) != list(dims) or len(dims) != len(kept):
         raise UserError(f"{tensor!r} has no part at {offsets!r} along {list(dims)}")
     for number in offsets:
-        if not isinstance(number, int | Scalar) or isinstance(number, bool):
+        if not is_whole(number):
             raise UserError(f"{number!r} is no index of a shared tensor")
     bounds = [1] * rank
     for dim, size in zip(dims, kept, strict=True):
@@ -232,7 +252,7 @@ def shared_slice(
 @method("permuted")
 def permuted(tensor: SharedTensor, dims: Sequence[int]) -> SharedTensor:
     """A view with dimensions in another order."""
-    if sorted(dims) != list(range(len(tensor.shape))):
+    if not isinstance(dims, list | tuple) or set(dims) != set(range(len(tensor.shape))):
         raise UserError(f"permute takes the dimensions of {tensor!r} in an order, not {dims!r}")
     whole = MemRefType(tensor.value.type)
     if tensor.dtype.is_packed:

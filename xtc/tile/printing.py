@@ -18,7 +18,8 @@ from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTe
 
 _FIELD = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l)?([diouxXeEfFgGcs%])")
 _FORMATS = {"float16": "%5.2f", "bool": "%1d", "float": "%6.3f", "int": "%5d"}
-_MOST_ELEMENTS = 4096
+MOST_ELEMENTS = 4096
+"""Of a tensor that is printed."""
 
 
 class Printing:
@@ -37,8 +38,8 @@ class Printing:
         if any(not isinstance(size, int) for size in shape):
             raise UserError(f"print_tensor: {tensor!r} has sizes that are known only at run time")
         locations = positions(shape)
-        if len(locations) > _MOST_ELEMENTS:
-            raise UserError(f"print_tensor: {tensor!r} has more than {_MOST_ELEMENTS} elements")
+        if len(locations) > MOST_ELEMENTS:
+            raise UserError(f"print_tensor: {tensor!r} has more than {MOST_ELEMENTS} elements")
         field = fmt or _FORMATS.get(tensor.dtype.name, _FORMATS[tensor.dtype.kind])
         sizes = ", ".join(map(str, shape))
         self.printf(f"{msg.replace('%', '%%')}{tensor.dtype}[{sizes}]\n")
@@ -47,6 +48,9 @@ class Printing:
             end = "\n" if location[-1] == shape[-1] - 1 else " "
             element = source[location].item()
             self.printf(field + end, element)
+        if source is not tensor:  # what is allocated next may get its memory
+            tile.sync()
+            memory.free_shared(source, str(tile.current_location()))
 
 
 def prepared(fstring: str, args: Sequence[Any]) -> tuple[str, list[Data]]:

@@ -11,6 +11,7 @@ from typing import Any
 from xtc.core.errors import UserError, XtcError, shown
 from xtc.tile import config
 from xtc.tile.arguments import bound, constructed
+from xtc.tile.block_prints import block_of
 from xtc.tile.compiled import Kernel
 from xtc.tile.methods import method
 from xtc.tile.script import Script
@@ -28,11 +29,7 @@ class Program:
     """
 
     def __init__(self, cls: type[Script], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        if getattr(cls, "debug_block", None) is not None:
-            raise UserError(
-                f"{cls.__name__}.debug_block is not supported",
-                hints=["print what a block computes by self.print_tensor, or run kernel.check"],
-            )
+        block_of(cls)
         self._cls, self._args, self._kwargs = cls, tuple(args), dict(kwargs)
         self._compiled: dict[Any, Kernel] = {}
         self._chosen: dict[Any, Kernel] = {}
@@ -154,8 +151,12 @@ class Program:
         return tuple((p.name, values[p.name]) for p in self.parameters if p.is_constant)
 
     def _magnitudes(self, values: dict[str, Any]) -> int:
-        """The order of magnitude of run-time numbers, for which a schedule is chosen anew."""
-        numbers = [values[p.name] for p in self.parameters if isinstance(p.kind, DataType)]
+        """The order of magnitude of run-time integers, for which a schedule is chosen anew."""
+        numbers = [
+            values[p.name]
+            for p in self.parameters
+            if isinstance(p.kind, DataType) and p.kind.is_integer()
+        ]
         return sum(int(abs(number)).bit_length() << (6 * at) for at, number in enumerate(numbers))
 
 

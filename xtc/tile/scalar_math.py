@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -12,7 +13,12 @@ from xtc.tile.arithmetic import binary, cast, select, unary
 from xtc.tile.types import float32
 from xtc.tile.values import Data
 
-_SAME = ("exp", "exp2", "log", "log2", "sqrt", "floor", "ceil", "tanh", "sin", "cos", "erf")
+_SAME = (
+    *("exp", "exp2", "log", "log2", "log10", "sqrt", "floor", "ceil", "erf"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh"),
+    "atanh",
+)
+_OF_TWO = ("pow", "atan2")
 
 
 def math_function(name: str, arguments: Sequence[Any]) -> Any:
@@ -23,7 +29,7 @@ def math_function(name: str, arguments: Sequence[Any]) -> Any:
             f"a kernel has no math.{name} of a number of run time",
             hints=[f"it has {', '.join(sorted(_FUNCTIONS))}"],
         )
-    count = 2 if name == "pow" else 1
+    count = 2 if name in (*_OF_TWO, "fmod") else 1
     if len(arguments) != count:
         raise UserError(f"math.{name} takes {count} numbers, not {len(arguments)}")
     return _FUNCTIONS[name](*map(_float, arguments))
@@ -38,18 +44,15 @@ def _trunc(x: Any) -> Any:
     return select(binary("lt", x, 0.0), unary("ceil", x), unary("floor", x))
 
 
-def _plain(name: str) -> Callable[[Any], Any]:
-    return lambda x: unary(name, x)
-
-
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
-        **{name: _plain(name) for name in _SAME},
-        "fabs": _plain("abs"),
+        **{name: partial(unary, name) for name in _SAME},
+        "fabs": partial(unary, "abs"),
         "isinf": lambda x: binary("eq", unary("abs", x), float("inf")),
         "isnan": lambda x: binary("ne", x, x),
-        "pow": lambda x, y: binary("pow", x, y),
-        "tan": lambda x: binary("truediv", unary("sin", x), unary("cos", x)),
+        "isfinite": lambda x: binary("lt", unary("abs", x), float("inf")),
+        "fmod": lambda x, y: binary("mod", x, y),
+        **{name: partial(binary, name) for name in _OF_TWO},
         "trunc": _trunc,
     }
 )

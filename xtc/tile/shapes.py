@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from xtc.core.errors import UserError
 from xtc.ir.builders import tile
 from xtc.tile.arithmetic import binary, broadcast_shape, cast, reshaped, spread
+from xtc.tile.memory import sizes_of
 from xtc.tile.methods import method
 from xtc.tile.small_floats import refuse_codes
 from xtc.tile.types import boolean, int32
@@ -58,7 +58,7 @@ def squeezed(x: RegisterTensor, dim: int | Sequence[int]) -> Data:
 @method("unsqueezed")
 def unsqueezed(x: Data, dim: int | Sequence[int]) -> Data:
     """The tile with dimensions of size 1 more, at these numbers of the result."""
-    count = 1 if isinstance(dim, int) else len(dim)
+    count = len(dim) if isinstance(dim, list | tuple) else 1
     if isinstance(x, Scalar):
         return spread(x, (1,) * len(dimensions(dim, count)))
     tensor_of(x, "unsqueeze")
@@ -71,6 +71,7 @@ def unsqueezed(x: Data, dim: int | Sequence[int]) -> Data:
 def repeated(x: RegisterTensor, repeats: Sequence[int], *, interleaved: bool) -> Data:
     """The tile several times along each dimension, as `numpy.tile` or `numpy.repeat` do."""
     tensor_of(x, "repeat")
+    repeats = sizes_of(repeats, "repeat")
     rank = max(len(repeats), len(x.shape))
     repeats = (1,) * (rank - len(repeats)) + tuple(repeats)
     x = _as_tile(reshaped(x, (1,) * (rank - len(x.shape)) + x.shape))
@@ -132,6 +133,9 @@ def reduced(x: RegisterTensor, dim: int | Sequence[int] | None, keepdim: bool, k
     refuse_codes(tensor_of(x, kind).dtype, kind)
     if x.dtype.is_packed:
         return cast(reduced(cast(x, int32), dim, keepdim, kind), x.dtype)  # type: ignore[no-any-return]
+    if x.dtype == boolean:  # whose single bit has neither a sum nor an order
+        kind = {"max": "any", "min": "all"}.get(kind, kind)
+        x = cast(x, int32) if kind == "sum" else x
     if kind in ("any", "all"):
         bits = cast(binary("ne", x, 0) if x.dtype != boolean else x, int32)
         found = reduced(bits, dim, keepdim, "max" if kind == "any" else "min")
@@ -151,7 +155,12 @@ def reduced(x: RegisterTensor, dim: int | Sequence[int] | None, keepdim: bool, k
 
 def dimensions(dim: int | Sequence[int], rank: int) -> list[int]:
     """Numbers of dimensions, negative ones counted from the end. Raises UserError."""
-    given = [dim] if isinstance(dim, int) else [operator.index(number) for number in dim]
+    given: list[Any] = list(dim) if isinstance(dim, list | tuple) else [dim]
+    if not all(isinstance(number, int) for number in given):
+        raise UserError(
+            f"{dim!r} names no dimensions",
+            hints=["dimensions are known when compiling: 0, -1, ..."],
+        )
     if any(not -rank <= number < rank for number in given):
         raise UserError(f"there are no dimensions {given} in a tile of {rank}")
     found = [number % rank for number in given]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -155,7 +155,7 @@ def require_same(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
     hold run-time data of the same type."""
     for value, parts in before.values():
         now = dict(_items(value))
-        made = set(now) - set(parts) if isinstance(value, Instructions) else set()
+        made = made_since(parts, now) if isinstance(value, Instructions) else set()
         changed = [key for key in {**parts, **now} if not _is_kept(parts, now, key)]
         changed = [key for key in changed if key not in made]
         if changed:
@@ -168,11 +168,38 @@ def require_same(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
             )
 
 
+def forget_set(names: Names, before: Mapping[str, Any], read: Set[tuple[str, int]]) -> None:
+    """Let the names that an iteration has set stand for nothing behind the loop, but for those
+    that the loop carries.
+
+    Raises UserError for a name that stands for something else than numbers or tiles, and that the
+    iteration has read (`read` has the name and what it stood for) before it set it.
+    """
+    for name, value in list(names.items()):
+        old = before.get(name, names)
+        if old is value or isinstance(old, Data) or _is_constant(old, value):
+            continue
+        if (name, id(old)) in read:
+            raise UserError(
+                f"'{name}' is {old!r} before an iteration, and {value!r} after it",
+                notes=["from one iteration to the next, only numbers and tiles may change"],
+                hints=[
+                    "let a number choose, as slots[number % 2], or self.range(..., unroll='all')"
+                ],
+            )
+        names[name] = Unset()
+
+
+def _is_constant(old: Any, new: Any) -> bool:
+    """Whether a name stands for the same constant as before."""
+    return type(old) is type(new) and isinstance(old, str | int | float | None) and old == new
+
+
 def forget_made(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
     """Let the attributes that an iteration made stand for nothing behind the loop."""
     for value, parts in before.values():
         if isinstance(value, Instructions):
-            vars(value).update({key: Unset() for key in set(vars(value)) - set(parts)})
+            vars(value).update({key: Unset() for key in made_since(parts, vars(value))})
 
 
 def _is_kept(before: dict[Any, Any], now: dict[Any, Any], key: Any) -> bool:
@@ -216,3 +243,12 @@ def changed(frames: Sequence[Names]) -> Iterator[tuple[Any, Any, Any]]:
     for value in seen.values():
         if isinstance(value, _HOLDERS):
             yield from ((_held(value), key, part) for key, part in _items(value))
+
+
+def made_since(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> set[Any]:
+    """The names that stand for something now, and stood for nothing before."""
+    return {
+        name
+        for name, value in now.items()
+        if name not in before or (isinstance(before[name], Unset) and value is not before[name])
+    }

@@ -26,6 +26,7 @@ from xtc.ir.mlir import (
     func,
 )
 from xtc.ir.tile_dialect import load_tile_dialect
+from xtc.tile.arithmetic import cast
 from xtc.tile.errors import shown_at
 from xtc.tile.groups import WARP
 from xtc.tile.memory import pointer_type
@@ -36,7 +37,10 @@ from xtc.tile.types import DataType, PointerType
 from xtc.tile.values import Pointer, Scalar
 
 _CONSTANTS = (int, float, bool, str)
-_WORDS = ("int32", "int64", "uint32", "uint64", "float32", "float64")
+_NUMBERS = (
+    *("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64"),
+    *("uint8", "uint16", "uint32", "uint64", "boolean"),
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ class Parameter:
 def parameters(cls: type[Script]) -> tuple[Parameter, ...]:
     """The parameters of a kernel's `__call__`. Raises UserError for an annotation that is none."""
     function = _call_of(cls)
+    _require_named(function)
     node, source = syntax_of(function)
     try:
         signature = inspect.signature(function, eval_str=True)
@@ -89,6 +94,17 @@ def _call_of(cls: type[Script]) -> PythonFunction:
     return function
 
 
+def _require_named(function: PythonFunction) -> None:
+    """Raise UserError for `*args` and `**kwargs`."""
+    node, source = syntax_of(function)
+    for more, stars in ((node.args.vararg, "*"), (node.args.kwarg, "**")):
+        if more is not None:
+            with shown_at(source, more):
+                raise UserError(
+                    f"a kernel takes no '{stars}{more.arg}'", hints=["name each of its parameters"]
+                )
+
+
 def _parameter(parameter: inspect.Parameter) -> Parameter:
     kind = parameter.annotation
     if kind is inspect.Parameter.empty:
@@ -97,13 +113,13 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
             hints=["int: known when compiling; int32: of run time; ~float16: a pointer"],
         )
     known = isinstance(kind, PointerType) or kind in _CONSTANTS
-    if not known and not (isinstance(kind, DataType) and kind.name in _WORDS):
+    if not known and not (isinstance(kind, DataType) and kind.name in _NUMBERS):
         raise UserError(
             f"parameter '{parameter.name}' cannot be "
             f"{kind.__name__ if isinstance(kind, type) else kind}",
             notes=[
                 "constants are int, float, bool or str, numbers of run time "
-                f"{', '.join(_WORDS)}, pointers ~float16, ... or void_p"
+                f"{', '.join(_NUMBERS)}, pointers ~float16, ... or void_p"
             ],
         )
     default = parameter.default
@@ -127,9 +143,11 @@ def transcribed(
             function = func.FuncOp(f"{cls.__name__}.tile", (types, []))
         block = function.add_entry_block()
         values = iter(block.arguments)
-        arguments = [constants[p.name] if p.is_constant else _value(p, next(values)) for p in given]
         made = Script.instance.__func__(cls, *schedule)  # type: ignore[attr-defined]
         with InsertionPoint(block):
+            arguments = [
+                constants[p.name] if p.is_constant else _value(p, next(values)) for p in given
+            ]
             call = _call_of(cls)
             Transcriber().call_function(call, (made, *arguments), {})
             func.ReturnOp([])
@@ -176,13 +194,14 @@ def _mlir_type(parameter: Parameter) -> Type:
     if isinstance(parameter.kind, PointerType):
         return pointer_type(parameter.kind.element)
     assert isinstance(parameter.kind, DataType)  # noqa: S101
-    return Type.parse(parameter.kind.mlir)
+    return Type.parse(parameter.kind.argument.mlir)
 
 
 def _value(parameter: Parameter, value: Any) -> Any:
     if isinstance(parameter.kind, PointerType):
         return Pointer(value, parameter.kind.element)
-    return Scalar(value, parameter.kind)  # type: ignore[arg-type]
+    assert isinstance(parameter.kind, DataType)  # noqa: S101
+    return cast(Scalar(value, parameter.kind.argument), parameter.kind)
 
 
 __all__ = ["Parameter", "parameters", "transcribed"]

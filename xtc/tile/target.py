@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xtc.core.errors import UserError
-from xtc.tile.config import device_for, opened, support_of, tile_target, use_device
+from xtc.tile.config import device_for, device_kept, opened, support_of, tile_target, use_device
 
 _CHIP = re.compile(r"(\w+)_sm(\d+)(\d)([af]?)")
 
@@ -19,11 +20,12 @@ class TargetProperties:
 
     Attributes:
         compute_capability: its major and minor number.
-        feature_suffix: "a" for code that runs on this machine only, else None.
+        feature_suffix: "a" for code that runs on this machine only, "f" for code that runs on
+            this one and later ones of its major number, else None.
         shared_memory_per_block: in bytes; 0 if unknown.
     """
 
-    compute_capability: tuple[int, int]
+    compute_capability: tuple[int, int] = (0, 0)
     feature_suffix: str | None = None
     shared_memory_per_block: int = 0
 
@@ -39,14 +41,32 @@ class Target:
     def __str__(self) -> str:
         return f"{self.kind}/{self.arch}"
 
+    def __getattr__(self, name: str) -> Callable[[], bool]:
+        """`is_nvgpu` and the like: whether it is a machine of this kind."""
+        if not name.startswith("is_"):
+            what = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(what, name=name, obj=self)
+        return lambda: self.kind == name.removeprefix("is_")
+
     def supports(self, target: Target) -> bool:
         """Whether code for `target` runs on this machine."""
         own, other = self.properties, target.properties
+        if target == gpgpu_any:
+            return True
         if self.kind != target.kind:
             return False
+        is_later = own.compute_capability >= other.compute_capability
+        if other.feature_suffix is None:
+            return is_later
+        if own.feature_suffix is None or (own.feature_suffix, other.feature_suffix) == ("f", "a"):
+            return False
         if other.feature_suffix == "a":
-            return own.feature_suffix == "a" and own.compute_capability == other.compute_capability
-        return own.compute_capability >= other.compute_capability
+            return own.compute_capability == other.compute_capability
+        return is_later and own.compute_capability[0] == other.compute_capability[0]
+
+
+gpgpu_any = Target("gpgpu", "any", TargetProperties())
+"""Any GPU."""
 
 
 def get_current_target() -> Target:
@@ -75,6 +95,14 @@ def set_current_target(target: Target) -> None:
     if target.kind != machine.name:
         raise UserError(f"set_current_target: there is no machine {target}")
     use_device(opened(machine, machine.options(arch=target.arch.replace("sm", "sm_"))))
+
+
+@contextmanager
+def scope(target: Target) -> Iterator[Target]:
+    """Compile kernels for a machine until the end of the block, as `set_current_target` does."""
+    with device_kept():
+        set_current_target(target)
+        yield target
 
 
 def match_target(target: Target, target_templates: Sequence[Target]) -> Target | None:

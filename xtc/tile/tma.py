@@ -10,6 +10,7 @@ from xtc.core.errors import UserError
 from xtc.ir.builders import tile
 from xtc.tile.barrier_values import barrier_of
 from xtc.tile.block_clusters import mask_of
+from xtc.tile.idioms import not_in_group
 from xtc.tile.memory import require_live
 from xtc.tile.moves import located
 from xtc.tile.values import GlobalTensor, Memory, SharedTensor
@@ -95,7 +96,7 @@ class Tma:
             tile.tma_wait(n, bool(read))
 
     def __getattr__(self, name: str) -> Any:
-        raise UserError(f"'tma.{name}' is not supported")
+        raise not_in_group("tma", name)
 
 
 def _refuse(name: str, **given: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from xtc.core.errors import UserError
 from xtc.ir.mlir import Value
 from xtc.tile import arithmetic, branches
+from xtc.tile.block_prints import block_of, print_result
 from xtc.tile.elements import with_part
 from xtc.tile.evaluation import Expressions, Frame, bound_to, computed, constant_items
 from xtc.tile.exits import (
@@ -32,7 +33,7 @@ from xtc.tile.groups import ThreadGroup, group_left
 from xtc.tile.idioms import of_python
 from xtc.tile.kernel_ends import ENDED, Ends, ended_in
 from xtc.tile.ranges import Range
-from xtc.tile.slots import Ended, Unset
+from xtc.tile.slots import Ended, Unset, forget_set
 from xtc.tile.syntax import loaded, stored, syntax_of
 from xtc.tile.types import DataType, int32
 from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
@@ -74,6 +75,11 @@ class Transcriber(Expressions):
             return self.frame.names.get(VALUE)
         finally:
             self.frames.pop()
+
+    def called(self, function: Any, given: Sequence[Any], made: Any) -> None:
+        block = block_of(type(self.frames[0].names.get("self")))
+        if block is not None:
+            print_result(self._names(), block, function, given, made)
 
     def _function(self, node: ast.FunctionDef) -> None:
         body = node.body
@@ -164,11 +170,13 @@ class Transcriber(Expressions):
             if isinstance(target, ast.Name):
                 self._bind_name(target.id, value)
             elif isinstance(target, ast.Tuple | ast.List):
-                parts = list(value)
+                if isinstance(value, Data):
+                    raise UserError(f"{value!r} cannot be unpacked", hints=["index it: t[0], t[1]"])
+                parts = _in_parts(target.elts, list(value))
                 if len(parts) != len(target.elts):
                     raise UserError(f"{len(target.elts)} names for {len(parts)} values")
                 for inner, part in zip(target.elts, parts, strict=True):
-                    self.bind(inner, part)
+                    self.bind(inner.value if isinstance(inner, ast.Starred) else inner, part)
             elif isinstance(target, ast.Attribute):
                 setattr(self.evaluate(target.value), target.attr, value)
             elif isinstance(target, ast.Subscript):
@@ -334,14 +342,15 @@ class Transcriber(Expressions):
 
     def _body(self, body: list[ast.stmt], flags: set[str]) -> None:
         """An iteration of a loop of run time."""
+        outside = dict(self.frame.names)
         if SKIPPED in flags:
             self.frame.names[SKIPPED] = False
-        outside = set(self.frame.names)
+        read, self.frame.read = self.frame.read, set()
         self._going_on(partial(self.block, body))
         if ENDED not in flags and ended_in(self._names()) is not False:
             raise UserError("a loop has a method that ends the kernel and that is not known before")
-        for name in set(self.frame.names) - outside:
-            self.frame.names[name] = Unset()
+        forget_set(self.frame.names, outside, self.frame.read)
+        self.frame.read |= read
 
     def _for_statement(self, node: ast.For) -> None:
         if node.orelse:
@@ -444,6 +453,15 @@ class Transcriber(Expressions):
 
     def _names(self) -> list[dict[str, Any]]:
         return [frame.names for frame in self.frames]  # type: ignore[misc]
+
+
+def _in_parts(names: Sequence[ast.expr], values: list[Any]) -> list[Any]:
+    """Values for names, of which a starred one gets a list of those that are left."""
+    starred = [at for at, name in enumerate(names) if isinstance(name, ast.Starred)]
+    if not starred or len(values) < len(names) - 1:
+        return values
+    first, last = starred[0], len(values) - (len(names) - 1 - starred[0])
+    return [*values[:first], values[first:last], *values[last:]]
 
 
 def _truth(condition: Any) -> Value:

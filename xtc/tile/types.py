@@ -70,6 +70,27 @@ class DataType:
         return self.bits - 1 - self.exponent_bits
 
     @property
+    def exponent_nbits(self) -> int:
+        """Bits of the exponent of a float."""
+        return self.exponent_bits or int(ml_dtypes.finfo(self.numpy).nexp)
+
+    @property
+    def mantissa_nbits(self) -> int:
+        """Bits of the mantissa of a float in memory."""
+        return self.bits - 1 - self.exponent_nbits
+
+    def signedness(self) -> bool:
+        """Whether an integer has a sign, the same as `signed`."""
+        return self.signed
+
+    @property
+    def argument(self) -> DataType:
+        """The type in which a kernel takes a number of this type: it has at least 32 bits."""
+        if self.bits >= int32.bits:
+            return self
+        return float32 if self.is_float() else int32 if self.signed else uint32
+
+    @property
     def bias(self) -> int:
         """Of the exponent of a float of at most 8 bits."""
         return int((1 << (self.exponent_bits - 1)) - 1)
@@ -253,6 +274,18 @@ TYPES = (
     *(int8, int16, int32, int64, uint8, uint16, uint32, uint64, boolean),
     *_SMALL.values(),
 )
+
+
+def require_type(given: Any) -> DataType:
+    """An element type. Raises UserError for anything else."""
+    if isinstance(given, DataType):
+        return given
+    name = given.__name__ if isinstance(given, type) else str(given).removeprefix("torch.")
+    is_known = any(each.name == name for each in TYPES)
+    raise UserError(
+        f"{given!r} is not an element type",
+        hints=[f"tile.{name}" if is_known else "tile.float16, ..."],
+    )
 
 
 def type_named(name: str, module: str) -> DataType:

@@ -46,7 +46,10 @@ class Data:
     def __index__(self) -> int:
         raise UserError(
             f"{self!r} is known only at run time, where a constant is needed",
-            hints=["annotate the parameter with int to have it known when compiling"],
+            hints=[
+                "annotate a parameter with int to have it known when compiling; a loop over "
+                "self.range(..., unroll='all') has constants",
+            ],
         )
 
     __hash__ = object.__hash__
@@ -246,6 +249,14 @@ class SharedTensor(Memory):
     def item(self) -> Any:
         """The only element, as a number."""
         return call("shared_item", self)
+
+    def item_ptr(self) -> Any:
+        """Raises UserError: shared memory has no addresses in kernels."""
+        raise UserError(
+            f"item_ptr of {self!r} is not supported: kernels see no addresses of shared memory",
+            notes=["barriers are what mbarrier.alloc returns; cluster.map_shared_addr maps them"],
+            hints=["s[i].item() and store_shared access an element"],
+        )
 
     def slice(
         self, offsets: Sequence[Any], slice_dims: Sequence[int], slice_shape: Sequence[int]

@@ -7,6 +7,7 @@ from typing import Any
 
 from xtc.core.errors import UserError
 from xtc.ir.builders import tile
+from xtc.tile.idioms import not_in_group
 from xtc.tile.memory import require_live
 from xtc.tile.types import float16, float32, int32
 from xtc.tile.values import RegisterTensor, SharedTensor
@@ -70,7 +71,7 @@ class Wgmma:
         d.value = tile.wgmma(a.value, b.value, d.value, codes)
 
     def __getattr__(self, name: str) -> Any:
-        raise UserError(f"'wgmma.{name}' is not supported")
+        raise not_in_group("wgmma", name)
 
 
 def _require_shapes(a: Any, b: Any, d: Any) -> None:

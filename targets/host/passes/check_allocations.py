@@ -68,13 +68,17 @@ class CheckAllocations(Pass):
 
 def _fallible(functions: Mapping[str, Operation]) -> frozenset[str]:
     """Names of the functions that allocate, or call one that does."""
-    inside = {name: all_operations(function) for name, function in functions.items()}
     found = {name for name, function in functions.items() if MAY_FAIL in function.attributes}
-    found |= {name for name, ops in inside.items() if any(op.name == "memref.alloc" for op in ops)}
+    called: dict[str, set[str]] = {}
+    for name, function in functions.items():
+        calls = [op for op in all_operations(function) if op.name in ("memref.alloc", "func.call")]
+        called[name] = {_callee(op) for op in calls} - {""}
+        if any(op.name == "memref.alloc" for op in calls):
+            found.add(name)
     size = -1
     while size != len(found):
         size = len(found)
-        found |= {name for name, ops in inside.items() if any(_callee(op) in found for op in ops)}
+        found |= {name for name, callees in called.items() if callees & found}
     return frozenset(found)
 
 

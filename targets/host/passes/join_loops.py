@@ -19,8 +19,8 @@ from xtc.ir.mlir import (
     Operation,
     StridedLayoutAttr,
     Value,
-    all_operations,
     memref,
+    outer_operations,
 )
 from xtc.ir.passes import Pass
 
@@ -44,7 +44,7 @@ class JoinLoops(Pass):
     name: ClassVar[str] = "join-loops"
 
     def run(self, module: Operation) -> None:
-        found = [op for op in all_operations(module) if op.name.startswith("linalg.")]
+        found = [op for op in outer_operations(module) if op.name.startswith("linalg.")]
         with module.context:
             for op in found:
                 nest = structured(op)

@@ -37,7 +37,8 @@ class KeepArenas(Pass):
 
     def run(self, module: Operation) -> None:
         for function in [op.operation for op in module.regions[0].blocks[0].operations]:
-            arenas = [op for op in all_operations(function) if ARENA in op.attributes]
+            allocations = [op for op in all_operations(function) if op.name == "memref.alloc"]
+            arenas = [op for op in allocations if ARENA in op.attributes]
             for arena in arenas:
                 with module.context, arena.location:
                     _keep(arena, function)

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from xtc.ir.analysis.accesses import Access
 from xtc.ir.analysis.constant_sizes import constant_bytes, type_bytes
+from xtc.ir.analysis.loop_nesting import outer_loops
 from xtc.ir.analysis.structured import element_bits
 from xtc.ir.builders import numbers
 from xtc.ir.builders.control import new_loop
@@ -133,12 +134,11 @@ class _Panel:
 
 def _panels(module: Operation) -> Iterator[_Panel]:
     """Panels that vectors in innermost loops read, once per array and loop."""
-    for loop in [op for op in all_operations(module) if op.name == "scf.for"]:
-        inside = [op for op in all_operations(loop) if op != loop]
-        if any(op.name == "scf.for" for op in inside):
-            continue
+    loops = [op for op in all_operations(module) if op.name == "scf.for"]
+    outer = outer_loops(loops)
+    for loop in [loop for loop in loops if loop not in outer]:
         seen: list[Value] = []
-        for op in inside:
+        for op in all_operations(loop)[1:]:
             access = Access.of(op) if op.name == "vector.load" else None
             if access is None or access.memref in seen:
                 continue

@@ -124,7 +124,7 @@ static _Noreturn void tell(const sim_race *race, const char *what)
     if (is_of_another_cluster(race))
         sim_fault(race->address, "race in %s: a %s of what another cluster of the launch %s", memory,
                   what, wrote ? "wrote" : "read");
-    if (race->other.agent == SIM_SEVERAL)
+    if (sim_is_several(race->other.agent))
         sim_fault(race->address, "race in %s: nothing orders this %s and reads by other PEs", memory,
                   what);
     sim_fault(race->address, "race in %s: nothing orders this %s and a %s by PE %u", memory, what,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulated GPU, as its driver starts it.
+// The host's side of a simulated GPU: its configuration and its counters.
 #include <stdlib.h>
 #include <string.h>
 

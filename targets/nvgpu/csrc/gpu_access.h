@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of accesses by the running thread, which every access comes by.
+// The checks of each memory access of the running thread.
 #ifndef GPU_ACCESS_H
 #define GPU_ACCESS_H
 
@@ -34,7 +34,7 @@ static inline void gpu_check_shared(const void *address, uint32_t nbytes, const 
 
 // gpu_races.c
 extern bool gpu_watches_races;
-extern uint32_t gpu_phase; // how many barriers have opened and phases ended
+extern uint32_t gpu_phase; // the epoch in which a barrier opened last
 void gpu_races_touch(const void *address, uint32_t nbytes, bool writes);
 
 // The running thread reads or writes these bytes; stops where that is a race.
@@ -44,22 +44,22 @@ static inline void gpu_touch(const void *address, uint32_t nbytes, bool writes)
         gpu_races_touch(address, nbytes, writes);
 }
 
-// gpu_proxy.c: what threads have written to shared memory, 16 bytes at a time.
+// gpu_proxy.c: the last write to each 16 bytes of shared memory.
 typedef struct {
-    uint32_t writer; // thread + 1, 0: nobody
-    uint32_t fences; // that the writer had made
+    uint32_t writer; // the thread's number + 1; 0: none
+    uint32_t fences; // proxy fences of the writer before the write
     uint32_t phase;
 } gpu_written;
 
 extern gpu_written gpu_proxy_chunks[];
-extern uint32_t gpu_proxy_used; // chunks before this may have writers
+extern uint32_t gpu_proxy_used; // no chunk from this one on has a writer
 
 static inline uint32_t gpu_proxy_chunk(const void *shared)
 {
     return (uint32_t)(((uintptr_t)shared - (uintptr_t)gpu_shared) / 16);
 }
 
-// The running thread has written to 16 bytes, or fewer, that lie in one chunk.
+// The running thread has written up to 16 bytes, which lie in one chunk.
 static inline void gpu_proxy_written(const void *shared)
 {
     uint32_t chunk = gpu_proxy_chunk(shared);
@@ -73,7 +73,7 @@ extern bool gpu_counts_banks;
 void gpu_banks_note(const void *shared, uint32_t nbytes, enum gpu_event event, const void *code);
 void gpu_banks_note_rows(const char *const *rows, uint32_t matrices, enum gpu_event event);
 
-// The running thread accesses shared memory at a location in the code; conflicts are counted as an event.
+// The running thread accesses shared memory at a location in the code; bank conflicts count as this event.
 static inline void gpu_access_banks(const void *shared, uint32_t nbytes, enum gpu_event event,
                                     const void *code)
 {
@@ -81,7 +81,7 @@ static inline void gpu_access_banks(const void *shared, uint32_t nbytes, enum gp
         gpu_banks_note(shared, nbytes, event, code);
 }
 
-// A warp accesses rows of matrices, 8 rows of 16 bytes at a time.
+// A warp accesses rows of matrices of 8 rows of 16 bytes.
 static inline void gpu_access_rows(const char *const *rows, uint32_t matrices, enum gpu_event event)
 {
     if (__builtin_expect(gpu_counts_banks, false))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conflicts of banks of shared memory. 32 banks have 4 bytes each; in a phase of an access each bank gives
-// one word, to any number of lanes. Lanes with 8 bytes take phases of a half of the warp, those with 16
-// of a quarter (NVIDIA, "CUDA C++ Programming Guide", on shared memory). A phase takes as long as
-// the bank with most words in it, and has one conflict less than that.
+// Bank conflicts in shared memory, which has 32 banks of 4 bytes. In a phase of an access each bank delivers
+// one word, to any number of lanes. Accesses of 8 bytes take one phase per half warp, those of 16 bytes one
+// per quarter warp (NVIDIA, "CUDA C++ Programming Guide", on shared memory). The conflicts of a phase are the
+// number of different words in the busiest bank, minus one.
 //
-// Lanes run one after another: the nth access of each lane at the same location in the code, since the
-// warp was together last, is one instruction of the warp. That is so where its lanes do not diverge.
+// Lanes run one after another. The nth access of each lane at a location in the code, counted from the last
+// synchronization of the warp, is taken for one instruction of the warp, which is exact if lanes do not diverge.
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,28 +14,28 @@
 
 #define BANKS 32
 #define WORD 4
-#define MOST_PENDING (1 << 16) // instructions of a location for which lanes are missing
+#define MOST_PENDING (1 << 16) // the most instructions of a location that some lanes have not executed yet
 
 typedef struct {
-    uint32_t lanes; // that have come
+    uint32_t lanes; // that have executed it
     uint32_t offsets[CUDA_WARP];
 } instruction;
 
-// A location in the code, as a warp runs it. Instructions have numbers, those from `first` to `end` are
+// A location in the code, for one warp. Its instructions are numbered; those from `first` to `end` are
 // pending, and `kept` is the number of the first one in memory.
 typedef struct location location;
 struct location {
-    location *next; // of those of the warp with pending instructions
+    location *next; // of the warp's locations with pending instructions
     bool listed;    // among them
     const void *code;
     enum gpu_event event;
-    uint32_t nbytes, counts[CUDA_WARP]; // how many instructions each lane has come to
+    uint32_t nbytes, counts[CUDA_WARP]; // instructions that each lane has executed
     uint32_t kept, first, end, room;
-    uint32_t limit; // instructions behind it are not counted: there are too many
+    uint32_t limit; // instructions from this one on are not counted, because too many are pending
     instruction *pending;
 };
 
-// Of a warp; a table with open addresses whose size is a power of two.
+// The locations of a warp: a hash table with open addressing, whose size is a power of two.
 typedef struct {
     location **entries, *listed;
     uint32_t count, room;
@@ -43,7 +43,7 @@ typedef struct {
 
 static locations warps[GPU_MAX_WARPS];
 
-// Words, or groups of them as wide as an access, that a bank, or a group of banks, has to give.
+// The different words, or groups of words as wide as the access, in the busiest bank or group of banks.
 static uint32_t most_of_a_bank(const uint32_t *offsets, uint32_t lanes, uint32_t nbytes)
 {
     uint32_t width = nbytes < WORD ? WORD : nbytes, groups = BANKS * WORD / width, most = 0;
@@ -53,7 +53,7 @@ static uint32_t most_of_a_bank(const uint32_t *offsets, uint32_t lanes, uint32_t
         while (i < counts[group] && found[group][i] != word)
             i++;
         if (i < counts[group])
-            continue; // a word that another lane has too
+            continue; // another lane accesses the same word
         found[group][counts[group]++] = word;
         most = most < counts[group] ? counts[group] : most;
     }
@@ -118,7 +118,7 @@ static location *found(locations *all, const void *code, uint32_t nbytes, enum g
     return *known;
 }
 
-// Count the first pending instructions, as far as these lanes have come to them.
+// Count the first pending instructions that all of these lanes have executed.
 static void count_until(location *at, uint32_t lanes)
 {
     for (; at->first != at->end; at->first++) {
@@ -185,7 +185,7 @@ void gpu_banks_note_rows(const char *const *rows, uint32_t matrices, enum gpu_ev
     gpu_count(event, conflicts_of(offsets, CUDA_ALL_LANES >> (CUDA_WARP - count), 16));
 }
 
-// All that is left has come as far as it will.
+// Count the pending instructions: no further lane will execute them.
 static void settle(location *at)
 {
     count_until(at, 0);
@@ -211,7 +211,7 @@ void gpu_banks_settle(void)
         gpu_banks_settle_warp(warp);
 }
 
-// Other code may be where these locations were.
+// Forget all locations: a launch may load other code at their addresses.
 void gpu_banks_launch(void)
 {
     for (uint32_t warp = 0; warp < GPU_MAX_WARPS; warp++) {

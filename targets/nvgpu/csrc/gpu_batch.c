@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches of ldmatrix and mma.sync: the last lane to come reads the matrices of all loads from shared memory,
-// once, and puts fragments together from them, and from registers that lanes give.
+// Batches of ldmatrix and mma.sync. The last lane of the warp to arrive reads the matrices of all loads from
+// shared memory once, and assembles fragments from them and from the registers that lanes provide.
 #include "gpu_batch.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define ROW_BYTES 16
 #define ROWS 8
-#define MATRICES 4 // of a load at most
+#define MATRICES 4 // the most of a load
 #define A_WORDS 4
 #define B_WORDS 2
 #define C_WORDS 4
@@ -25,12 +25,7 @@ typedef struct {
 
 typedef gpu_halves matrix[ROWS];
 
-typedef struct {
-    const cuda_matrix_batch *batch;
-    uint32_t *words;
-} given;
-
-// The parts of a batch's table, and where a lane's words are.
+// The parts of a batch's table, and the positions of a lane's words.
 typedef struct {
     const load *loads;
     const uint32_t (*a)[A_WORDS], (*b)[B_WORDS];
@@ -49,7 +44,7 @@ static const struct {
 };
 
 static gpu_fragments fragments;
-static matrix matrices[CUDA_BATCH * MATRICES]; // as they lie in memory
+static matrix matrices[CUDA_BATCH * MATRICES]; // their rows, as in shared memory
 
 static layout layout_of(const cuda_matrix_batch *batch)
 {
@@ -89,7 +84,7 @@ INLINE void read_matrices(const cuda_matrix_batch *batch, const layout *all, uin
     }
 }
 
-// A matrix as lanes have it: lane l has a word of row l / 4. Or its columns as rows.
+// A matrix in the layout of lanes, in which lane l holds a word of row l / 4; with `columns`, its transpose.
 INLINE void take(const layout *all, uint32_t number, bool columns, matrix taken)
 {
     memcpy(taken, matrices[number], sizeof(matrix));
@@ -97,7 +92,7 @@ INLINE void take(const layout *all, uint32_t number, bool columns, matrix taken)
         gpu_transpose_halves(taken);
 }
 
-// The registers of a load, for lanes that want them: those of matrices that there are not become 0.
+// Store the registers of a load for the lanes that need them; registers without a matrix become 0.
 INLINE void give_registers(const layout *all, uint32_t number, uint32_t *const *lanes, uint32_t word)
 {
     matrix each[MATRICES];
@@ -116,7 +111,7 @@ INLINE void give_registers(const layout *all, uint32_t number, uint32_t *const *
     }
 }
 
-// The matrix of the words that lanes have at a position.
+// Assemble a matrix from the words of all lanes at a position.
 INLINE void gather(uint32_t *const *lanes, uint32_t word, matrix to)
 {
     for (uint32_t row = 0; row < ROWS; row++)
@@ -124,7 +119,7 @@ INLINE void gather(uint32_t *const *lanes, uint32_t word, matrix to)
             memcpy((char *)&to[row] + 4 * i, lanes[row * 4 + i] + word, 4);
 }
 
-// Registers alternate between rows g and g + 8, then go on in the second half of rows.
+// Registers alternate between rows g and g + 8, first in the left half of the rows, then in the right half.
 INLINE void place_a(const matrix *parts, char to[GPU_ROWS][GPU_FRAGMENT_BYTES])
 {
     for (uint32_t i = 0; i < A_WORDS; i++)
@@ -188,17 +183,17 @@ INLINE void write_sums(uint32_t count, uint32_t *const *lanes)
         }
 }
 
-static gpu_factor factor_of(uint32_t kind)
+static gpu_operand operand_of(uint32_t kind)
 {
-    gpu_factor factor = GPU_F16;
-    while (factor < GPU_S8 && kinds[factor].kind != kind)
-        factor++;
-    return factor;
+    gpu_operand operand = GPU_F16;
+    while (operand < GPU_S8 && kinds[operand].kind != kind)
+        operand++;
+    return operand;
 }
 
 static void require_known(const cuda_matrix_batch *batch)
 {
-    if (batch->kind != kinds[factor_of(batch->kind)].kind)
+    if (batch->kind != kinds[operand_of(batch->kind)].kind)
         sim_fault(0, "cuda_mma of the unknown kind %u", batch->kind);
     if (batch->loads > CUDA_BATCH || batch->a > CUDA_BATCH || batch->b > CUDA_BATCH || batch->c > CUDA_BATCH)
         sim_fault(0, "a batch of more than %u loads or fragments of an operand", CUDA_BATCH);
@@ -207,16 +202,15 @@ static void require_known(const cuda_matrix_batch *batch)
             sim_fault(0, "cuda_load_matrix of more than %u matrices", MATRICES);
 }
 
-__attribute__((optimize("O3"))) static void run(void *const *arguments, uint32_t unused)
+__attribute__((optimize("O3"))) void gpu_batch_run(void *const *given)
 {
-    const cuda_matrix_batch *batch = ((const given *)arguments[0])->batch;
+    const cuda_matrix_batch *batch = ((const gpu_lane_batch *)given[0])->batch;
     require_known(batch);
-    gpu_factor factor = factor_of(batch->kind);
+    gpu_operand operand = operand_of(batch->kind);
     layout all = layout_of(batch);
     uint32_t *lanes[CUDA_WARP], word = all.registers;
-    (void)unused;
     for (uint32_t lane = 0; lane < CUDA_WARP; lane++)
-        lanes[lane] = ((const given *)arguments[lane])->words;
+        lanes[lane] = ((const gpu_lane_batch *)given[lane])->words;
     read_matrices(batch, &all, lanes);
     for (uint32_t i = 0; i < batch->loads; i++)
         if (all.loads[i].wanted) {
@@ -226,29 +220,35 @@ __attribute__((optimize("O3"))) static void run(void *const *arguments, uint32_t
     if (!batch->steps)
         return;
     read_a(batch, &all, lanes);
-    read_b(batch, &all, lanes, factor == GPU_F16 || factor == GPU_BF16);
+    read_b(batch, &all, lanes, operand == GPU_F16 || operand == GPU_BF16);
     read_sums(batch->c, lanes);
-    gpu_multiply(factor, &fragments, batch, all.steps);
+    gpu_multiply(operand, &fragments, batch, all.steps);
     write_sums(batch->c, lanes);
-    gpu_count(kinds[factor].event, batch->steps);
-    gpu_count(kinds[factor].event + (GPU_MMA_F16_MACS - GPU_MMA_F16),
-              (uint64_t)GPU_ROWS * GPU_COLUMNS * gpu_inner(factor) * batch->steps);
+    gpu_count(kinds[operand].event, batch->steps);
+    gpu_count(kinds[operand].event + (GPU_MMA_F16_MACS - GPU_MMA_F16),
+              (uint64_t)GPU_ROWS * GPU_COLUMNS * gpu_inner(operand) * batch->steps);
 }
 
-// Of the running lane.
-static inline void check_rows(const cuda_matrix_batch *batch, const uint32_t *words)
+void gpu_batch_check(const gpu_lane_batch *own)
 {
     static const char what[] = "cuda_load_matrix";
+    const cuda_matrix_batch *batch = own->batch;
     const load *loads = (const load *)batch->table;
     uint32_t lane = gpu_running->number % CUDA_WARP;
     for (uint32_t number = 0; number < batch->loads; number++) {
         if (lane >= ROWS * loads[number].matrices)
             continue;
-        const void *row = row_of(batch, words, number);
+        const void *row = row_of(batch, own->words, number);
         gpu_check_alignment(row, ROW_BYTES, what);
         gpu_check_shared(row, ROW_BYTES, what);
         gpu_touch(row, ROW_BYTES, false);
     }
+}
+
+static void run(void *const *arguments, uint32_t lanes)
+{
+    (void)lanes;
+    gpu_batch_run(arguments);
 }
 
 void cuda_run_batch(const cuda_matrix_batch *batch, uint32_t *words)
@@ -256,8 +256,8 @@ void cuda_run_batch(const cuda_matrix_batch *batch, uint32_t *words)
     static const gpu_collective loading = {"cuda_load_matrix", true, run};
     static const gpu_collective multiplying = {"cuda_mma", true, run};
     const gpu_collective *collective = batch->loads ? &loading : &multiplying;
-    given own = {batch, words};
+    gpu_lane_batch own = {batch, words};
     gpu_require_thread(collective->name);
-    check_rows(batch, words);
+    gpu_batch_check(&own);
     gpu_run_collective(collective, (uint32_t)(uintptr_t)batch, CUDA_ALL_LANES, &own);
 }

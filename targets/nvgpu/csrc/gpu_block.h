@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver and the simulator of a GPU have in common: the machine, and its counters.
+// The memory that the driver and the simulator of a GPU share: machine parameters and counters.
 #ifndef GPU_BLOCK_H
 #define GPU_BLOCK_H
 
@@ -8,27 +8,27 @@
 #define GPU_MAX_THREADS 1024 // of a block
 #define GPU_MAX_WORKERS 64   // processes that run blocks of a launch
 
-// The machine, as its description says; the runtime fills it in.
+// The machine parameters, which the runtime takes from the machine's description and the options.
 typedef struct {
     uint32_t max_block_threads;
     uint32_t max_block[3], max_grid[3];
-    uint64_t shared_address; // where a block finds its shared memory
-    uint32_t shared_bytes;   // that a block may have
+    uint64_t shared_address; // of the shared memory of a block
+    uint32_t shared_bytes;   // the most shared memory of a block
     uint32_t shuffled;       // whether the order of blocks and threads is random
-    uint32_t races;          // whether accesses whose order nothing settles are faults
-    uint32_t banks;          // whether conflicts of banks of shared memory are counted
+    uint32_t races;          // whether unordered conflicting accesses are faults
+    uint32_t banks;          // whether bank conflicts in shared memory are counted
     uint64_t seed;
-    uint32_t cores;          // on which blocks of a launch run at the same time
-    uint64_t alone_ns;       // that a launch runs on one core before others join
+    uint32_t cores;          // the number of cores that run blocks of a launch
+    uint64_t alone_ns;       // the time that a launch runs on one core before it uses all
 } gpu_machine;
 
-// Of machines that count conflicts of banks; the last ones of all.
+// Counters of machines that count bank conflicts; they come last.
 #define GPU_BANK_EVENTS(X)                                                                        \
     X(SHARED_READ_CONFLICTS) X(SHARED_WRITE_CONFLICTS) X(ASYNC_COPY_CONFLICTS)                     \
     X(LOADED_MATRIX_CONFLICTS) X(STORED_MATRIX_CONFLICTS) X(UNGROUPED_ACCESSES)
 
-// Exact, for the whole device. Warp instructions are counted once for a warp, barriers once for
-// all threads that meet.
+// Exact counts for the whole device. An instruction of a warp counts once, a barrier once for all its
+// threads.
 #define GPU_EVENTS(X)                                                                             \
     X(LAUNCHES) X(BLOCKS) X(THREADS) X(BARRIERS) X(WARP_SYNCS) X(SHUFFLES) X(BALLOTS)              \
     X(GLOBAL_READS) X(GLOBAL_READ_BYTES) X(GLOBAL_WRITES) X(GLOBAL_WRITE_BYTES)                    \

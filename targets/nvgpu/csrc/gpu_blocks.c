@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks of a grid: one runs until it ends or pauses. What a block that pauses has is kept aside.
+// The blocks of a grid. A block runs until it ends or is suspended; the state of suspended blocks is kept here.
 #include <stdlib.h>
 #include <string.h>
 
 #include "gpu_cluster.h"
 #include "sim_device.h"
 
-#define RESIDENT_BLOCKS 256 // that have begun and not ended; others wait for their end
+#define RESIDENT_BLOCKS 256 // the most blocks that have begun and not ended
 
 typedef struct kept kept;
 
@@ -38,7 +38,7 @@ static kept *put_aside(uint64_t number, gpu_cluster *cluster, uint32_t live)
     *block = (kept){.number = number, .cluster = cluster, .live = live};
     block->threads = memory(threads);
     memcpy(block->threads, gpu_threads, threads);
-    for (uint32_t i = 0; i < gpu_thread_count; i++) { // stacks and copies go with the block
+    for (uint32_t i = 0; i < gpu_thread_count; i++) { // the block keeps its stacks and copies
         gpu_threads[i].fiber = (sim_fiber){0};
         gpu_threads[i].copies = NULL;
         gpu_threads[i].copy_room = gpu_threads[i].copy_count = 0;
@@ -76,7 +76,7 @@ static void bring_back(kept *block)
 static kept *waiting, **last = &waiting;
 static uint32_t waiting_count;
 
-// Run the block that is there until it ends or pauses; whether it did more than to pause again.
+// Run the current block until it ends or is suspended. Returns whether it made progress.
 static bool run(uint64_t number, gpu_cluster *cluster, uint32_t live)
 {
     bool worked = false, ended = gpu_run_block(&live, &worked);
@@ -105,7 +105,7 @@ static bool resume_first(void)
     return run(number, cluster, live);
 }
 
-// Let each block that waits look again; whether one of them went on.
+// Resume each suspended block. Returns whether one of them made progress.
 static bool resume_all(void)
 {
     bool worked = false;

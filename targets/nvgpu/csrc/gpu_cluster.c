@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clusters: blocks that are resident together, wait for each other, and reach each other's barriers
-// and shared memory. What a block does to another one is sent, and done when that one runs again.
+// Clusters: blocks that are resident together, wait for each other, and access each other's mbarriers and
+// shared memory. An access to another block is sent as a letter, and performed when that block runs next.
 #include <stdlib.h>
 
 #include "gpu_access.h"
@@ -8,7 +8,7 @@
 #include "sim_device.h"
 #include "sim_poison.h"
 
-#define WINDOW (1ull << 32) // of addresses, for the shared memory of each block of a cluster
+#define WINDOW (1ull << 32) // address range for the shared memory of each block of a cluster
 
 typedef struct letter letter;
 
@@ -19,7 +19,7 @@ struct letter {
     uint32_t arrivals, nbytes;
     bool is_copy;
     gpu_load copy;
-    gpu_order seen; // by who sent it
+    gpu_order seen; // by the sender
 };
 
 static gpu_cluster *current;
@@ -114,7 +114,7 @@ void cuda_cluster_sync(void)
     if (++cluster->came == gpu_cluster_size() * gpu_thread_count) {
         cluster->came = 0;
         cluster->generation++;
-        gpu_order_forget(&cluster->seen[cluster->generation % 2]); // which all have left
+        gpu_order_forget(&cluster->seen[cluster->generation % 2]); // all have left that generation
         gpu_count(GPU_CLUSTER_SYNCS, 1);
     }
     while (cluster->generation == generation)
@@ -154,7 +154,7 @@ static letter *sent(uint32_t rank, void *barrier, const char *what)
         sim_fault((uintptr_t)barrier, "%s: block %u of the cluster has ended", what, rank);
     letter *made = calloc(1, sizeof *made);
     if (!made)
-        sim_give_up("no memory for what blocks of a cluster do to each other");
+        sim_give_up("no memory for accesses between the blocks of a cluster");
     made->block = gpu_cluster_block(current->number, rank);
     made->barrier = barrier;
     *last = made;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What blocks of a cluster do to each other.
+// Clusters, and accesses between their blocks.
 #ifndef GPU_CLUSTER_H
 #define GPU_CLUSTER_H
 
@@ -7,9 +7,9 @@
 
 typedef struct {
     uint64_t number, generation;
-    uint32_t came;         // threads that wait for the generation's end
+    uint32_t came;         // threads that wait for the end of the generation
     uint32_t begun, ended; // blocks, a bit for each rank
-    gpu_order seen[2];     // by those that came, in an even generation and in an odd one
+    gpu_order seen[2];     // by threads that wait, in even and in odd generations
 } gpu_cluster;
 
 uint32_t gpu_cluster_size(void);  // of the launch, in blocks
@@ -17,19 +17,19 @@ uint64_t gpu_cluster_count(void); // of the launch
 uint64_t gpu_cluster_block(uint64_t cluster, uint32_t rank); // the number of a block
 
 gpu_cluster *gpu_cluster_begin(uint64_t number);
-void gpu_cluster_enter(gpu_cluster *cluster); // the block that runs now is of it
-void gpu_cluster_leave(uint64_t block);       // it has ended
+void gpu_cluster_enter(gpu_cluster *cluster); // the running block belongs to it
+void gpu_cluster_leave(uint64_t block);       // the running block has ended
 void gpu_cluster_abandon(void);               // forget the current one
 
-// Set where a block did more than to wait again.
+// Set when a suspended block makes progress.
 extern bool gpu_went_on;
 
-// Whether an address in shared memory is the running block's; it becomes the address in the block of
-// this rank.
+// Whether an address in shared memory belongs to the running block. The address becomes the one that the
+// block of this rank uses.
 bool gpu_cluster_local(void **address, uint32_t *rank);
-// Arrive at a barrier of another block.
+// Arrive at an mbarrier of another block.
 void gpu_cluster_arrive(uint32_t rank, void *barrier, uint32_t arrivals, uint32_t nbytes);
-// Do what others have sent to the block that runs now.
+// Perform the accesses that other blocks have sent to the running block.
 void gpu_cluster_deliver(uint64_t block);
 
 // gpu_tma.c
@@ -45,7 +45,7 @@ typedef struct {
 } gpu_load;
 
 gpu_load gpu_tma_checked(void *shared, const void *map, void *barrier, const int32_t *coordinates);
-void gpu_tma_take(const gpu_load *bulk); // it is in flight
+void gpu_tma_take(const gpu_load *bulk); // from now on it is in flight
 
 // gpu_mbarrier.c
 void gpu_mbarrier_arrived(void *barrier, uint32_t arrivals, uint32_t nbytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What opening a simulated GPU takes; the runtime fills it in.
+// The configuration of a simulated GPU, which the runtime passes when it opens one.
 #ifndef GPU_CONFIG_H
 #define GPU_CONFIG_H
 
@@ -10,9 +10,9 @@ typedef struct {
     uint64_t nbytes;        // of this structure
     const char *executable; // the simulator
     uint64_t memory_address, memory_bytes;
-    double timeout_s; // for one kernel
+    double timeout_s; // of a kernel
     gpu_machine machine;
-    sim_print *print; // takes what a launch has printed; NULL: it goes to the standard output
+    sim_print *print; // receives the output of a launch; NULL: the standard output does
 } gpu_config;
 
 #endif

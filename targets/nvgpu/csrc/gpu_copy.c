@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asynchronous copies to shared memory, done as late as the rules allow.
+// Asynchronous copies to shared memory, performed as late as the rules allow.
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static inline void poison(void *to, uint32_t nbytes)
 {
     static const uint16_t pattern[] = {SIM_POISON, SIM_POISON, SIM_POISON, SIM_POISON,
                                        SIM_POISON, SIM_POISON, SIM_POISON, SIM_POISON};
-    if (nbytes == sizeof pattern) // as most are
+    if (nbytes == sizeof pattern) // the most common size
         memcpy(to, pattern, sizeof pattern);
     else
         sim_poison(to, nbytes);
@@ -51,7 +51,7 @@ void cuda_copy_async(void *to, const void *from, uint32_t nbytes, uint32_t sourc
     gpu_check_shared(to, nbytes, what);
     if (source_bytes)
         gpu_check_global(from, source_bytes, what);
-    __builtin_prefetch(from); // for when it is waited for
+    __builtin_prefetch(from); // read when the thread waits
     poison(to, nbytes);
     remember(gpu_running, (gpu_copy){to, from, nbytes, source_bytes, gpu_running->copy_group});
     gpu_access_banks(to, nbytes, GPU_ASYNC_COPY_CONFLICTS, __builtin_return_address(0));
@@ -69,7 +69,7 @@ void cuda_copy_async_commit(void)
 
 static inline void move(const gpu_copy *copy)
 {
-    if (copy->source_bytes == 16) { // as most are
+    if (copy->source_bytes == 16) { // the most common size
         memcpy(copy->to, copy->from, 16);
         return;
     }
@@ -77,22 +77,19 @@ static inline void move(const gpu_copy *copy)
     memset((char *)copy->to + copy->source_bytes, 0, copy->nbytes - copy->source_bytes);
 }
 
-// Do the copies of groups before `group`.
+// Perform the copies of groups before `group`.
 static void finish(gpu_thread *thread, uint64_t group)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < thread->copy_count; i++) {
-        const gpu_copy *copy = &thread->copies[i];
-        if (copy->group >= group) {
-            thread->copies[kept++] = *copy;
-            continue;
-        }
+    const gpu_copy *copy = thread->copies, *end = copy + thread->copy_count;
+    for (; copy < end && copy->group < group; copy++) {
         gpu_touch(copy->from, copy->source_bytes, false);
         gpu_touch(copy->to, copy->nbytes, true);
         gpu_proxy_written(copy->to);
         move(copy);
     }
-    thread->copy_count = kept;
+    thread->copy_count = (uint32_t)(end - copy);
+    if (thread->copy_count)
+        memmove(thread->copies, copy, thread->copy_count * sizeof *copy);
 }
 
 void cuda_copy_async_wait(uint32_t groups)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid: its blocks one after another, and each block's threads in rotation.
+// A launch: blocks run one after another, the threads of a block in rotation.
 #include "sim_device.h"
 #include "sim_order.h"
 
@@ -32,18 +32,19 @@ void gpu_require_order(const char *call)
         sim_fault(0, "%s in a launch whose blocks are independent", call);
 }
 
-// In a random order of threads one warp lags: it runs only where no other can, so that the others are
-// as far ahead of it as barriers allow.
+// If the order of threads is random, one warp lags: it runs only if no other warp can, so that the others
+// are as far ahead of it as barriers allow.
 #define NO_WARP GPU_MAX_WARPS
 static uint32_t lagging;
 
 static uint32_t order[GPU_MAX_THREADS]; // of threads, in a round
-static uint32_t turn, last_turn;        // of those that have theirs before the scheduler runs again
+static uint32_t turn, last_turn; // positions in the order: the next thread, and the end of its warp
 static uint32_t ended_in_round;
+static bool ran_deferred; // in a round
 
-#define LINES_AHEAD 6 // of a stack, that a thread uses first
+#define LINES_AHEAD 6 // cache lines of a stack that a thread uses first
 
-// Bring what the threads behind the next one need into the cache: a switch would wait for it.
+// Prefetch the state of the threads after the next one, so that switches to them do not wait for it.
 static inline void fetch_later(void)
 {
     if (turn + 1 < last_turn)
@@ -58,12 +59,18 @@ static inline void fetch_later(void)
         __builtin_prefetch(stack + line * GPU_LINE, 1);
 }
 
-// The next thread that can run, NULL where the scheduler is next.
+// The next thread that can run, NULL if the scheduler is next.
 static gpu_thread *next_ready(void)
 {
     while (turn < last_turn) {
         gpu_thread *thread = &gpu_threads[order[turn++]];
-        if (thread->state == GPU_READY && thread->number / CUDA_WARP != lagging) {
+        if (thread->state != GPU_READY || thread->number / CUDA_WARP == lagging)
+            continue;
+        if (thread->deferred) {
+            gpu_run_deferred(thread);
+            ran_deferred = true;
+        }
+        if (thread->state == GPU_READY) {
             fetch_later();
             return thread;
         }
@@ -71,14 +78,22 @@ static gpu_thread *next_ready(void)
     return NULL;
 }
 
+// Threads that have not begun follow each other on one stack, without a switch.
 static void run_thread(void)
 {
-    code(code_arguments);
-    gpu_stores_require_none(gpu_running);
-    gpu_running->state = GPU_ENDED;
-    ended_in_round++;
-    gpu_warp_lane_ended();
-    sim_fiber_end(&gpu_running->fiber, &stacks);
+    for (;;) {
+        code(code_arguments);
+        gpu_thread *ended = gpu_running, *next;
+        gpu_stores_require_none(ended);
+        ended->state = GPU_ENDED;
+        ended_in_round++;
+        gpu_warp_lane_ended();
+        next = next_ready();
+        if (!next)
+            sim_fiber_end(&ended->fiber, &stacks);
+        gpu_running = next;
+        sim_fiber_replace(&ended->fiber, &next->fiber, &stacks);
+    }
 }
 
 void gpu_wait(gpu_state state)
@@ -105,6 +120,7 @@ static void begin_block(void)
         gpu_threads[i].state = GPU_READY;
         gpu_threads[i].barrier_site = 0;
         gpu_threads[i].looked_at = NULL;
+        gpu_threads[i].deferred = NULL;
         gpu_copies_begin(&gpu_threads[i]);
         gpu_stores_begin(&gpu_threads[i]);
     }
@@ -125,7 +141,7 @@ static _Noreturn void deadlock(void)
     gpu_thread *thread = gpu_threads;
     while (thread->state == GPU_ENDED)
         thread++;
-    gpu_running = thread; // whose place the fault tells
+    gpu_running = thread; // the fault reports its position
     if (thread->state == GPU_AT_BARRIER)
         gpu_barrier_deadlock(thread);
     if (thread->state == GPU_AT_MBARRIER)
@@ -157,13 +173,14 @@ static void choose_lagging(void)
     lagging = order[0];
 }
 
-// Each thread that can runs until it waits, but those of the warp that lags; whether any did. Adds up
-// those that ended.
+// Run each ready thread until it waits, except those of the lagging warp. Returns whether any ran; adds the
+// number of threads that ended.
 static bool run_ready(uint32_t *ended)
 {
     bool ran = false;
     sim_order(order, gpu_thread_count);
     ended_in_round = 0;
+    ran_deferred = false;
     for (turn = 0; turn < gpu_thread_count;) {
         gpu_workers_join();
         last_turn = turn + CUDA_WARP < gpu_thread_count ? turn + CUDA_WARP : gpu_thread_count;
@@ -175,7 +192,7 @@ static bool run_ready(uint32_t *ended)
         }
     }
     *ended += ended_in_round;
-    return ran;
+    return ran || ran_deferred;
 }
 
 static uint32_t paused_threads(void)
@@ -186,8 +203,8 @@ static uint32_t paused_threads(void)
     return count;
 }
 
-// All that can run until they wait; adds up how many of them ended. Where none can, a load that is in
-// flight lands. Whether anything could.
+// Run all ready threads until they wait, and add the number of those that ended. If none is ready, the oldest
+// bulk load in flight lands. Returns false if there was nothing to do.
 static bool take_turns(uint32_t *ended)
 {
     if (gpu->machine.shuffled && lagging == NO_WARP && several_warps_ready())
@@ -209,7 +226,7 @@ bool gpu_run_block(uint32_t *live, bool *worked)
         bool ran = take_turns(&ended);
         *live -= ended;
         uint32_t still = paused_threads();
-        // Those that had paused do so again in the first round, and nothing else goes on.
+        // No progress: in the first round, the paused threads pause again, and no other thread runs.
         *worked |= gpu_went_on || (ran && (rounds || ended || still != paused));
         if (!*live) {
             gpu_tma_require_none();
@@ -219,7 +236,7 @@ bool gpu_run_block(uint32_t *live, bool *worked)
             continue;
         if (!still && gpu_cluster_size() == 1)
             deadlock();
-        return false; // another block may let it go on
+        return false; // it may continue after another block has run
     }
     return true;
 }
@@ -265,12 +282,12 @@ void gpu_pause_deadlock(void)
         thread++;
     if (thread == gpu_threads + gpu_thread_count)
         deadlock();
-    gpu_running = thread; // whose place the fault tells
+    gpu_running = thread; // the fault reports its position
     sim_fault_with_report(gpu_thread_report(),
-                          "deadlock: every block that has begun waits for what others write");
+                          "deadlock: all blocks that have begun wait for writes of other blocks");
 }
 
-// The clusters by their numbers, or in an order that is random within runs of this many.
+// Clusters run in the order of their numbers, or in an order that is random within runs of this length.
 #define SHUFFLED 1024
 
 static uint64_t cluster_count, clusters_taken;
@@ -306,11 +323,11 @@ static void require_dimensions(const char *what, const uint32_t *sizes, const ui
 {
     for (int dimension = 0; dimension < 3; dimension++)
         if (sizes[dimension] < 1 || sizes[dimension] > limits[dimension])
-            sim_fault(0, "a %s of %u in %c, which may be 1 to %u", what, sizes[dimension],
+            sim_fault(0, "a %s of size %u in %c: 1 to %u are allowed", what, sizes[dimension],
                       "xyz"[dimension], limits[dimension]);
 }
 
-#define CLUSTER_BLOCKS 8 // that every GPU with clusters allows
+#define CLUSTER_BLOCKS 8 // the limit of every GPU with clusters
 
 static void require_shape(const cuda_shape *shape)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps of tensors that a launch makes of its arguments.
+// Tensor maps that a launch creates from its arguments.
 #include <string.h>
 
 #include "gpu_sim.h"

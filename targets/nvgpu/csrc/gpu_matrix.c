@@ -8,9 +8,9 @@
 
 #define ROW_BYTES 16
 #define ROWS 8
-#define MATRICES 4 // at most, of an instruction
+#define MATRICES 4 // the most of an instruction
 
-// What a lane gives: the row of lane 8 * m + r is row r of matrix m.
+// The operands of a lane. Lane 8 * m + r gives row r of matrix m.
 typedef struct {
     uint32_t *registers;
     char *row;
@@ -26,8 +26,8 @@ static void transpose(tile matrices, uint32_t count)
         gpu_transpose_halves(matrices[matrix]);
 }
 
-// The word of a lane: lane l has elements 2 (l % 4) and the next one of row l / 4, or of that column where
-// the matrix is transposed.
+// The word of a lane. Lane l holds elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4, or of that column if the
+// matrix is transposed.
 static char *word_of(tile matrices, uint32_t matrix, uint32_t lane)
 {
     return (char *)&matrices[matrix][lane / 4] + lane % 4 * 4;

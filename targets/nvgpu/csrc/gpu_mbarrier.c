@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Barriers in shared memory, which count arrivals and the bytes of copies.
+// Barriers in shared memory, which count arrivals and bytes of bulk copies.
 #include <string.h>
 
 #include "gpu_access.h"
@@ -8,7 +8,7 @@
 
 #define MOST_ARRIVALS ((1 << 20) - 1)
 #define MOST_BYTES ((1 << 20) - 1)
-#define IS_BARRIER 0x2 // what no poison has there
+#define IS_BARRIER 0x2 // differs from these bits of poison
 
 typedef struct {
     uint64_t phase : 1, arrivals : 20, pending : 20;
@@ -22,7 +22,7 @@ static mbarrier *at(const void *address, const char *what)
 {
     gpu_check_shared(address, sizeof(mbarrier), what);
     if ((uintptr_t)address % sizeof(mbarrier))
-        sim_fault((uintptr_t)address, "%s at an address that is no multiple of 8", what);
+        sim_fault((uintptr_t)address, "%s at an address that is not a multiple of 8", what);
     return (mbarrier *)(uintptr_t)address;
 }
 
@@ -30,7 +30,7 @@ static mbarrier *found(const void *address, const char *what)
 {
     mbarrier *state = at(address, what);
     if (state->mark != IS_BARRIER || !state->arrivals || state->pending > state->arrivals)
-        sim_fault((uintptr_t)address, "%s: no mbarrier was initialised there", what);
+        sim_fault((uintptr_t)address, "%s: no mbarrier was initialized there", what);
     return state;
 }
 
@@ -52,7 +52,7 @@ static void wake(const void *barrier)
 {
     for (uint32_t i = 0; i < gpu_thread_count; i++)
         if (gpu_threads[i].state == GPU_AT_MBARRIER && gpu_threads[i].mbarrier == barrier)
-            gpu_threads[i].state = GPU_READY; // it looks again
+            gpu_threads[i].state = GPU_READY; // it checks the phase again
 }
 
 static void end_phase(mbarrier *state)
@@ -69,7 +69,7 @@ void gpu_mbarrier_brought(void *barrier, uint32_t nbytes)
 {
     mbarrier *state = found(barrier, "a bulk copy's mbarrier");
     if (state->bytes - (int64_t)nbytes < -MOST_BYTES)
-        sim_fault((uintptr_t)barrier, "more bytes come to an mbarrier than it can count");
+        sim_fault((uintptr_t)barrier, "more bytes arrive at an mbarrier than it can count");
     state->bytes -= nbytes;
     end_phase(state);
 }
@@ -142,7 +142,7 @@ void gpu_mbarrier_deadlock(const gpu_thread *thread)
 {
     const mbarrier *state = thread->mbarrier;
     sim_fault_with_report(gpu_thread_report(),
-                          "deadlock: an mbarrier's phase of parity %u waits for %u arrivals of %u and "
+                          "deadlock: an mbarrier's phase of parity %u waits for %u of %u arrivals and "
                           "for %lld bytes",
                           thread->parity, (uint32_t)state->pending, (uint32_t)state->arrivals,
                           (long long)state->bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared memory, and the rules of accesses.
+// Shared memory, and the announcements of accesses.
 #define _GNU_SOURCE
 #include <sys/mman.h>
 
@@ -7,7 +7,7 @@
 #include "sim_device.h"
 #include "sim_poison.h"
 
-#define PAGE (64ull << 10) // no smaller than the system's
+#define PAGE (64ull << 10) // at least the system's page size
 
 char *gpu_shared;
 
@@ -99,9 +99,9 @@ void cuda_write(const void *address, uint32_t nbytes)
     gpu_count(in_shared ? GPU_SHARED_WRITE_BYTES : GPU_GLOBAL_WRITE_BYTES, nbytes);
 }
 
-#define LOOKS 32 // at the same value, before others run
+#define LOOKS 32 // the atomic accesses that find the same value before other threads run
 
-// A thread that waits for others in a loop finds what it has found before.
+// A thread that polls memory in a loop finds the same value again and again.
 static void let_others_run(const void *address)
 {
     gpu_thread *thread = gpu_running;

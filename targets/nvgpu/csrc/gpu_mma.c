@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix multiply-adds of a warp. Fragments are laid out as the PTX ISA says for mma.sync: in a
-// fragment, a lane has registers of 32 bits with neighbouring elements of a row of A and C, and of a
-// column of B; 64-bit elements have a register each. Sums are computed in float64 and rounded
-// once, where hardware rounds in between.
+// Matrix multiply-adds of a warp. Fragments have the layout that the PTX ISA defines for mma.sync: a lane has
+// 32-bit registers with neighbouring elements of a row of A and C, and of a column of B; 64-bit elements have
+// a register each. Sums are computed in float64 and rounded once, whereas hardware rounds more often.
 #include <string.h>
 
 #include "gpu_numbers.h"
@@ -13,7 +12,7 @@ typedef enum { F16, BF16, TF32, S8, F64, F32, S32 } type;
 
 static const struct {
     uint32_t rows, inner; // M and K; N is 8
-    type factor, sum;
+    type operand, sum; // of A and B, and of C and D
     enum gpu_event event;
 } kinds[] = {
     [CUDA_M16N8K16_F32_F16] = {16, 16, F16, F32, GPU_MMA_F16},
@@ -37,7 +36,7 @@ static const uint32_t type_bytes[] = {
     [F16] = 2, [BF16] = 2, [TF32] = 4, [S8] = 1, [F64] = 8, [F32] = 4, [S32] = 4,
 };
 
-// To the nearest whole number, to the even one of two; for numbers that are not negative.
+// Round a number that is not negative to the nearest integer, ties to even.
 static uint16_t rounded(double value)
 {
     uint16_t whole = (uint16_t)value;
@@ -45,7 +44,7 @@ static uint16_t rounded(double value)
     return whole + (rest > 0.5 || (rest == 0.5 && whole % 2));
 }
 
-// Rounded once, unlike by way of float.
+// Round once; a conversion by way of float would round twice.
 static uint16_t half_of_double(double value)
 {
     uint64_t bits;
@@ -54,7 +53,7 @@ static uint16_t half_of_double(double value)
     double size = value < 0 ? -value : value;
     if (value != value)
         return 0x7e00;
-    if (size >= 65520) // what would be rounded to more than the largest one
+    if (size >= 65520) // rounds to infinity
         return sign | 0x7c00;
     if (size < 0x1p-14)
         return sign | rounded(size * 0x1p24);
@@ -76,7 +75,7 @@ static double load(type kind, const char *position)
     case BF16:
         memcpy(&half, position, sizeof half);
         return gpu_float_of_bits((uint32_t)half << 16);
-    case TF32: // the last 13 bits are not looked at
+    case TF32: // the last 13 bits are ignored
         memcpy(&word, position, sizeof word);
         return gpu_float_of_bits(word & 0xffffe000u);
     case S8:
@@ -122,36 +121,36 @@ typedef struct {
     cuda_mma_kind kind;
 } fragments;
 
-// Elements of a factor that share a register.
-static uint32_t packed_of(type factor)
+// The elements of A or B in a register.
+static uint32_t packed_of(type operand)
 {
-    return type_bytes[factor] < 4 ? 4 / type_bytes[factor] : 1;
+    return type_bytes[operand] < 4 ? 4 / type_bytes[operand] : 1;
 }
 
-// Registers alternate between rows g and g + 8 of A, then go on 4 registers' elements to the right.
+// Registers alternate between rows g and g + 8 of A, then continue to the right by the elements of 4 registers.
 static void gather_a(void *const *arguments, cuda_mma_kind kind, double a[MAX_ROWS][MAX_INNER])
 {
-    type factor = kinds[kind].factor;
-    uint32_t packed = packed_of(factor), halves = kinds[kind].rows / 8;
+    type operand = kinds[kind].operand;
+    uint32_t packed = packed_of(operand), halves = kinds[kind].rows / 8;
     uint32_t count = kinds[kind].rows * kinds[kind].inner / CUDA_WARP;
     for (uint32_t lane = 0; lane < CUDA_WARP; lane++)
         for (uint32_t i = 0; i < count; i++) {
             uint32_t word = i / packed, row = lane / 4 + word % halves * 8;
             uint32_t column = lane % 4 * packed + i % packed + word / halves * 4 * packed;
-            const char *position = ((const fragments *)arguments[lane])->a + i * type_bytes[factor];
-            a[row][column] = load(factor, position);
+            const char *position = ((const fragments *)arguments[lane])->a + i * type_bytes[operand];
+            a[row][column] = load(operand, position);
         }
 }
 
 static void gather_b(void *const *arguments, cuda_mma_kind kind, double b[MAX_INNER][COLUMNS])
 {
-    type factor = kinds[kind].factor;
-    uint32_t packed = packed_of(factor), count = kinds[kind].inner * COLUMNS / CUDA_WARP;
+    type operand = kinds[kind].operand;
+    uint32_t packed = packed_of(operand), count = kinds[kind].inner * COLUMNS / CUDA_WARP;
     for (uint32_t lane = 0; lane < CUDA_WARP; lane++)
         for (uint32_t i = 0; i < count; i++) {
             uint32_t row = lane % 4 * packed + i % packed + i / packed * 4 * packed;
-            const char *position = ((const fragments *)arguments[lane])->b + i * type_bytes[factor];
-            b[row][lane / 4] = load(factor, position);
+            const char *position = ((const fragments *)arguments[lane])->b + i * type_bytes[operand];
+            b[row][lane / 4] = load(operand, position);
         }
 }
 
@@ -187,7 +186,7 @@ uint32_t cuda_to_tf32(float value)
     memcpy(&bits, &value, sizeof bits);
     if (value != value)
         return 0x7fffffffu;
-    return (bits + 0x1000u) & 0xffffe000u; // carries go into the exponent, and up to infinity
+    return (bits + 0x1000u) & 0xffffe000u; // a carry increments the exponent, up to infinity
 }
 
 void cuda_mma(cuda_mma_kind kind, void *d, const void *a, const void *b, const void *c)

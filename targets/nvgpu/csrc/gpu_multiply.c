@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The multiply-adds of a batch: fragments become rows of float64 once, for all steps that multiply them.
-// Products are exact in float64, in which a step's are summed in order, and rounded once.
+// The multiply-adds of a batch. A fragment is converted to float64 once for all steps that multiply it. A step
+// adds its products, which are exact, in order in float64, and rounds once.
 #include <string.h>
 
 #include "gpu_batch.h"
@@ -8,7 +8,7 @@
 
 #define MAX_INNER 32
 
-// A row of B, or of sums, in as many vectors as machines take for it.
+// A row of B or of the accumulators, as vectors of each machine's width.
 typedef double eight __attribute__((vector_size(64)));
 typedef double four __attribute__((vector_size(32)));
 typedef double two __attribute__((vector_size(16)));
@@ -18,57 +18,57 @@ static eight b[CUDA_BATCH][MAX_INNER];
 
 static const uint32_t inner_of[] = {[GPU_F16] = 16, [GPU_BF16] = 16, [GPU_TF32] = 8, [GPU_S8] = 32};
 
-uint32_t gpu_inner(gpu_factor factor)
+uint32_t gpu_inner(gpu_operand operand)
 {
-    return inner_of[factor];
+    return inner_of[operand];
 }
 
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE void widen(gpu_factor factor, const char *from, double *to, uint32_t count)
+INLINE void widen(gpu_operand operand, const char *from, double *to, uint32_t count)
 {
     uint16_t half;
     uint32_t word;
     for (uint32_t i = 0; i < count; i++)
-        if (factor == GPU_BF16) {
+        if (operand == GPU_BF16) {
             memcpy(&half, from + 2 * i, sizeof half);
             to[i] = gpu_float_of_bits((uint32_t)half << 16);
-        } else if (factor == GPU_TF32) { // the last 13 bits are not looked at
+        } else if (operand == GPU_TF32) { // the last 13 bits are ignored
             memcpy(&word, from + 4 * i, sizeof word);
             to[i] = gpu_float_of_bits(word & 0xffffe000u);
         } else
             to[i] = ((const signed char *)from)[i];
 }
 
-// Numbers of float16, a multiple of 8 of them.
+// Convert float16 numbers; their count is a multiple of 8.
 typedef void widen_halves(const char *from, double *to, uint32_t count);
 
-INLINE void widen_all(gpu_factor factor, const char *from, double *to, uint32_t count, widen_halves *halves)
+INLINE void widen_all(gpu_operand operand, const char *from, double *to, uint32_t count, widen_halves *halves)
 {
-    if (factor == GPU_F16)
+    if (operand == GPU_F16)
         halves(from, to, count);
     else
-        widen(factor, from, to, count);
+        widen(operand, from, to, count);
 }
 
-INLINE void read_b(gpu_factor factor, const char *from, double *to, widen_halves *halves)
+INLINE void read_b(gpu_operand operand, const char *from, double *to, widen_halves *halves)
 {
-    uint32_t inner = inner_of[factor];
+    uint32_t inner = inner_of[operand];
     double wide[GPU_COLUMNS * MAX_INNER];
-    if (factor == GPU_F16 || factor == GPU_BF16) {
-        widen_all(factor, from, to, GPU_COLUMNS * inner, halves);
+    if (operand == GPU_F16 || operand == GPU_BF16) {
+        widen_all(operand, from, to, GPU_COLUMNS * inner, halves);
         return;
     }
-    widen(factor, from, wide, GPU_COLUMNS * inner);
+    widen(operand, from, wide, GPU_COLUMNS * inner);
     for (uint32_t k = 0; k < inner; k++)
         for (uint32_t column = 0; column < GPU_COLUMNS; column++)
             to[k * GPU_COLUMNS + column] = wide[column * inner + k];
 }
 
-INLINE void add(gpu_factor factor, uint32_t *to, const double *products)
+INLINE void add(gpu_operand operand, uint32_t *to, const double *products)
 {
     float sums[GPU_COLUMNS];
-    if (factor == GPU_S8) { // the upper bits of sums are lost
+    if (operand == GPU_S8) { // accumulators wrap around
         for (uint32_t j = 0; j < GPU_COLUMNS; j++)
             to[j] += (uint32_t)(int32_t)products[j];
         return;
@@ -79,16 +79,16 @@ INLINE void add(gpu_factor factor, uint32_t *to, const double *products)
     memcpy(to, sums, sizeof sums);
 }
 
-typedef void multiply_step(gpu_factor factor, const double *left, const double *right,
+typedef void multiply_step(gpu_operand operand, const double *left, const double *right,
                            uint32_t to[GPU_ROWS][GPU_COLUMNS], uint32_t at_once);
 
-// `at_once` rows at a time, whose sums stay in registers.
+// Multiply `at_once` rows at a time, whose accumulators stay in registers.
 #define MULTIPLY(name, vector)                                                                     \
-    INLINE void name(gpu_factor factor, const double *left, const double *right,                   \
+    INLINE void name(gpu_operand operand, const double *left, const double *right,                   \
                      uint32_t to[GPU_ROWS][GPU_COLUMNS], uint32_t at_once)                         \
     {                                                                                              \
         enum { parts = sizeof(eight) / sizeof(vector) };                                           \
-        uint32_t inner = inner_of[factor];                                                         \
+        uint32_t inner = inner_of[operand];                                                         \
         for (uint32_t i = 0; i < GPU_ROWS; i += at_once) {                                         \
             vector sums[GPU_ROWS][parts];                                                          \
             for (uint32_t r = 0; r < at_once; r++)                                                 \
@@ -101,7 +101,7 @@ typedef void multiply_step(gpu_factor factor, const double *left, const double *
                         sums[r][part] += row[part] * left[(i + r) * inner + k];                    \
             }                                                                                      \
             for (uint32_t r = 0; r < at_once; r++)                                                 \
-                add(factor, to[i + r], (const double *)sums[r]);                                   \
+                add(operand, to[i + r], (const double *)sums[r]);                                   \
         }                                                                                          \
     }
 
@@ -109,23 +109,23 @@ MULTIPLY(multiply_by_eights, eight)
 MULTIPLY(multiply_by_fours, four)
 MULTIPLY(multiply_by_twos, two)
 
-INLINE void run_kind(gpu_factor factor, gpu_fragments *all, const cuda_matrix_batch *batch,
+INLINE void run_kind(gpu_operand operand, gpu_fragments *all, const cuda_matrix_batch *batch,
                      const gpu_step *steps, uint32_t at_once, multiply_step *multiply,
                      widen_halves *halves)
 {
     for (uint32_t i = 0; i < batch->a; i++)
-        widen_all(factor, all->a[i][0], a[i], GPU_ROWS * inner_of[factor], halves);
+        widen_all(operand, all->a[i][0], a[i], GPU_ROWS * inner_of[operand], halves);
     for (uint32_t i = 0; i < batch->b; i++)
-        read_b(factor, all->b[i], (double *)b[i], halves);
+        read_b(operand, all->b[i], (double *)b[i], halves);
     for (uint32_t i = 0; i < batch->steps; i++)
-        multiply(factor, a[steps[i].a], (const double *)b[steps[i].b], all->c[steps[i].c], at_once);
+        multiply(operand, a[steps[i].a], (const double *)b[steps[i].b], all->c[steps[i].c], at_once);
 }
 
-INLINE void run(gpu_factor factor, gpu_fragments *all, const cuda_matrix_batch *batch,
+INLINE void run(gpu_operand operand, gpu_fragments *all, const cuda_matrix_batch *batch,
                 const gpu_step *steps, uint32_t at_once, multiply_step *multiply,
                 widen_halves *halves)
 {
-    switch (factor) { // the loops of each are code of its own
+    switch (operand) { // the compiler specializes the loops for each type
     case GPU_F16:
         run_kind(GPU_F16, all, batch, steps, at_once, multiply, halves);
         break;
@@ -152,14 +152,14 @@ INLINE void widen_singly(const char *from, double *to, uint32_t count)
     }
 }
 
-typedef void run_batch(gpu_factor factor, gpu_fragments *all, const cuda_matrix_batch *batch,
+typedef void run_batch(gpu_operand operand, gpu_fragments *all, const cuda_matrix_batch *batch,
                        const gpu_step *steps);
 
 __attribute__((optimize("O3"))) static void
-run_anywhere(gpu_factor factor, gpu_fragments *all, const cuda_matrix_batch *batch,
+run_anywhere(gpu_operand operand, gpu_fragments *all, const cuda_matrix_batch *batch,
              const gpu_step *steps)
 {
-    run(factor, all, batch, steps, 2, multiply_by_twos, widen_singly);
+    run(operand, all, batch, steps, 2, multiply_by_twos, widen_singly);
 }
 
 #ifdef __x86_64__
@@ -178,16 +178,16 @@ WITH(AVX2) inline void widen_by_eights(const char *from, double *to, uint32_t co
     }
 }
 
-WITH(AVX2) void run_with_avx2(gpu_factor factor, gpu_fragments *all, const cuda_matrix_batch *batch,
+WITH(AVX2) void run_with_avx2(gpu_operand operand, gpu_fragments *all, const cuda_matrix_batch *batch,
                               const gpu_step *steps)
 {
-    run(factor, all, batch, steps, 4, multiply_by_fours, widen_by_eights);
+    run(operand, all, batch, steps, 4, multiply_by_fours, widen_by_eights);
 }
 
-WITH(AVX512) void run_with_avx512(gpu_factor factor, gpu_fragments *all, const cuda_matrix_batch *batch,
+WITH(AVX512) void run_with_avx512(gpu_operand operand, gpu_fragments *all, const cuda_matrix_batch *batch,
                                   const gpu_step *steps)
 {
-    run(factor, all, batch, steps, GPU_ROWS, multiply_by_eights, widen_by_eights);
+    run(operand, all, batch, steps, GPU_ROWS, multiply_by_eights, widen_by_eights);
 }
 
 static run_batch *fastest(void)
@@ -206,11 +206,11 @@ static run_batch *fastest(void)
 }
 #endif
 
-void gpu_multiply(gpu_factor factor, gpu_fragments *all, const cuda_matrix_batch *batch,
+void gpu_multiply(gpu_operand operand, gpu_fragments *all, const cuda_matrix_batch *batch,
                   const gpu_step *steps)
 {
     static run_batch *chosen;
     if (!chosen)
         chosen = fastest();
-    chosen(factor, all, batch, steps);
+    chosen(operand, all, batch, steps);
 }

@@ -16,8 +16,8 @@ void gpu_order_forget(gpu_order *order)
 static bool is_visible(const gpu_seen *seen, uint16_t agent)
 {
     if (seen->reader == GPU_ALL || agent == GPU_ALL)
-        return seen->reader != GPU_NOBODY_YET;
-    return seen->reader / CUDA_WARP == agent / CUDA_WARP && seen->reader != GPU_NOBODY_YET;
+        return seen->reader != GPU_AT_NEXT_BARRIER;
+    return seen->reader / CUDA_WARP == agent / CUDA_WARP && seen->reader != GPU_AT_NEXT_BARRIER;
 }
 
 static bool is_less(const gpu_seen *a, const gpu_seen *b)
@@ -54,7 +54,7 @@ void gpu_order_add(gpu_order *order, gpu_seen seen)
         order->room = order->room ? 2 * order->room : 8;
         order->entries = realloc(order->entries, order->room * sizeof seen);
         if (!order->entries)
-            sim_give_up("no memory for what blocks have seen of each other");
+            sim_give_up("no memory for the vector clocks of blocks");
         entry = order->entries + at;
     }
     memmove(entry + 1, entry, (order->count - at) * sizeof seen);

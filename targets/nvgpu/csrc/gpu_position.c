@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of cuda_sim.h that tell a thread where it is.
+// The functions of cuda_sim.h that return a thread's position.
 #include "gpu_sim.h"
 
 uint32_t cuda_thread_id(uint32_t dimension)

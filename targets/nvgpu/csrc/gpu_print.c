@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What threads print: the host gets it when the launch ends.
+// The output of threads, which the host receives when the launch ends.
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 #define LONGEST_FIELD 64
 
-static char text[SIM_OUTPUT_TEXT]; // of one call
+static char text[SIM_OUTPUT_TEXT]; // of the current call
 static uint32_t used;
 
 static void require_room(uint64_t nbytes)
@@ -24,7 +24,7 @@ static void append(const char *plain, size_t nbytes)
     used += (uint32_t)nbytes;
 }
 
-// Append the number behind `argument` as `field` says, which ends with its conversion.
+// Append the number at `argument` in the format `field`, which ends with its conversion character.
 static void append_number(const char *field, const char *argument)
 {
     double number;
@@ -37,7 +37,7 @@ static void append_number(const char *field, const char *argument)
     else
         length = snprintf(text + used, sizeof text - used, field, integer);
     if (length < 0)
-        sim_fault(0, "cuda_print of the format %s, which cannot be printed", field);
+        sim_fault(0, "cuda_print with the format %s, which cannot be printed", field);
     require_room((uint64_t)length);
     used += (uint32_t)length;
 }
@@ -62,7 +62,7 @@ int cuda_print(const char *format, const void *given)
         size_t length = strcspn(format, "diouxXeEfFgGc") + 1;
         char field[LONGEST_FIELD];
         if (length >= sizeof field || !format[length - 1])
-            sim_fault(0, "cuda_print of the unknown format %s", format);
+            sim_fault(0, "cuda_print with the unknown format %s", format);
         memcpy(field, format, length);
         field[length] = 0;
         append_number(field, arguments + 8 * count++);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads' writes to shared memory that asynchronous accesses need not see yet, 16 bytes at a time.
+// Writes of threads to shared memory that are not visible to asynchronous accesses yet, by chunks of 16 bytes.
 #include <string.h>
 
 #include "gpu_access.h"
 #include "sim_device.h"
 
-#define CHUNKS (256 << 10 >> 4) // of the shared memory of any block
+#define CHUNKS (256 << 10 >> 4) // of the largest shared memory
 
 gpu_written gpu_proxy_chunks[CHUNKS];
 uint32_t gpu_proxy_used;
-static uint32_t fenced_phase; // what was written in earlier ones is seen
+static uint32_t fenced_phase; // writes of earlier phases are visible
 
 void gpu_proxy_begin(void)
 {
@@ -33,7 +33,7 @@ void gpu_proxy_require(const void *shared, uint32_t nbytes, const char *what)
         uint32_t writer = chunk->writer;
         if (writer && chunk->phase >= fenced_phase && chunk->fences == gpu_threads[writer - 1].fences)
             sim_fault((uintptr_t)shared,
-                      "%s reads what thread %u has written, without a fence.proxy.async after it",
+                      "%s reads a write of thread %u without a fence.proxy.async between them",
                       what, writer - 1);
     }
 }

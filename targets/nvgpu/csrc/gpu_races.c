@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses whose order nothing settles: between threads of a block, and between blocks.
+// Races: unordered accesses of threads of a block, or of different blocks.
 //
-// A block has epochs: one begins when a barrier opens, or a thread releases what it has seen.
+// The time of a block is divided into epochs. An epoch begins when a barrier opens or a thread releases.
 #include <stdlib.h>
 
 #include "gpu_access.h"
@@ -13,12 +13,12 @@ static struct {
     uint32_t epoch; // the current one
     gpu_order known;
 } self;
-static bool unshared; // threads know what the block does not yet
+static bool unshared; // some entries are visible to some threads only
 
 bool gpu_watches_races;
 uint32_t gpu_phase; // the epoch in which a barrier opened last
 
-// What was released at an address.
+// The releases at an address.
 typedef struct released released;
 
 struct released {
@@ -38,7 +38,7 @@ static released *released_at(const void *address)
     if (!*found) {
         *found = calloc(1, sizeof **found);
         if (!*found)
-            sim_give_up("no memory for what blocks release");
+            sim_give_up("no memory for the releases of blocks");
         (*found)->address = (uintptr_t)address;
     }
     return *found;
@@ -81,7 +81,7 @@ void gpu_races_block(void)
     unshared = false;
     gpu_order_forget(&self.known);
     if (gpu_watches_races)
-        sim_shadow_forget(&shared); // of a block alone
+        sim_shadow_forget(&shared); // each block has its own
 }
 
 gpu_kept_races gpu_races_keep(void)
@@ -105,7 +105,7 @@ static gpu_seen own(uint32_t barrier, uint16_t agent)
     return (gpu_seen){(uint32_t)gpu_block_number() + 1, barrier, self.epoch, agent, GPU_ALL};
 }
 
-// What the running thread has seen and done, after which an epoch begins.
+// Add everything that the running thread has seen and done; then an epoch begins.
 static void release_to(gpu_order *order)
 {
     uint16_t agent = (uint16_t)gpu_running->number;
@@ -144,7 +144,7 @@ void gpu_races_send(gpu_order *order)
 
 void gpu_races_deliver(const gpu_order *order)
 {
-    gpu_order_merge(&self.known, order, GPU_ALL, GPU_NOBODY_YET);
+    gpu_order_merge(&self.known, order, GPU_ALL, GPU_AT_NEXT_BARRIER);
     unshared = true;
 }
 
@@ -175,7 +175,7 @@ static _Noreturn void tell(const sim_race *race, sim_access access, const char *
     if (race->other.team != team)
         sim_fault(race->address, "race in %s memory: a %s of what another block of the launch %s",
                   memory, what[access], did[race->kind]);
-    if (race->other.agent == SIM_SEVERAL)
+    if (sim_is_several(race->other.agent))
         sim_fault(race->address, "race in %s memory: no barrier is between this %s and %s by "
                   "other threads", memory, what[access], several[race->kind]);
     sim_fault(race->address,
@@ -186,7 +186,8 @@ static _Noreturn void tell(const sim_race *race, sim_access access, const char *
 static bool sees(const sim_touch *other)
 {
     uint16_t agent = (uint16_t)gpu_running->number;
-    return gpu_order_sees(&self.known, agent, other->team, other->epoch, other->agent);
+    uint16_t who = sim_is_several(other->agent) ? SIM_SEVERAL : other->agent;
+    return gpu_order_sees(&self.known, agent, other->team, other->epoch, who);
 }
 
 static void touch(const void *address, uint32_t nbytes, sim_access access)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers that warpgroups hand on: those that one gives up, another one may have.
+// Registers that warpgroups reallocate: one may take those that another has released.
 #include "gpu_sim.h"
 #include "sim_device.h"
 
@@ -21,7 +21,7 @@ static gpu_thread *group_of(const gpu_thread *thread)
     return &gpu_threads[thread->number / GROUP * GROUP];
 }
 
-// Of the block's, those that no thread has.
+// The registers of the block that no thread has.
 static uint32_t left(void)
 {
     uint32_t taken = 0;
@@ -30,7 +30,7 @@ static uint32_t left(void)
     return gpu_shape.registers * gpu_thread_count - taken;
 }
 
-static uint32_t came(const gpu_thread *group)
+static uint32_t arrived(const gpu_thread *group)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < GROUP; i++)
@@ -38,7 +38,7 @@ static uint32_t came(const gpu_thread *group)
     return count;
 }
 
-// Give a warpgroup, all threads of which have come, what it wants, if it is there.
+// Give a warpgroup, all threads of which wait, the registers that it requests, if they are free.
 static bool give(gpu_thread *group)
 {
     uint32_t wanted = group->wanted_registers, has = group->registers;
@@ -58,7 +58,7 @@ static void require_legal(uint32_t count, bool increase)
     const gpu_thread *thread = gpu_running;
     const char *what = increase ? "setmaxnreg.inc" : "setmaxnreg.dec";
     if (!gpu_shape.registers)
-        sim_fault(0, "%s in a kernel that does not say how many registers threads begin with", what);
+        sim_fault(0, "%s in a kernel that does not set the registers of a thread", what);
     if (count % STEP || count < LEAST || count > MOST)
         sim_fault(0, "%s to %u registers: a multiple of %d from %d to %d is allowed", what, count, STEP,
                   LEAST, MOST);
@@ -81,25 +81,25 @@ void cuda_set_registers(uint32_t count, bool increase)
     require_legal(count, increase);
     gpu_thread *thread = gpu_running, *group = group_of(thread);
     thread->wanted_registers = count;
-    if (came(group) < GROUP || !give(group)) {
+    if (arrived(group) < GROUP || !give(group)) {
         gpu_wait(GPU_AT_REGISTERS);
         return;
     }
     for (uint32_t first = 0; first + GROUP <= gpu_thread_count; first += GROUP)
-        if (came(&gpu_threads[first]) == GROUP)
+        if (arrived(&gpu_threads[first]) == GROUP)
             give(&gpu_threads[first]);
 }
 
 void gpu_registers_deadlock(const gpu_thread *thread)
 {
-    uint32_t count = came(group_of(thread));
+    uint32_t count = arrived(group_of(thread));
     if (count < GROUP)
         sim_fault_with_report(gpu_thread_report(),
                               "deadlock: setmaxnreg waits for all threads of a warpgroup, of which %u have "
-                              "come",
+                              "arrived",
                               count);
     sim_fault_with_report(gpu_thread_report(),
-                          "deadlock: a warpgroup waits for %u registers a thread, and of the block's %u only "
-                          "%u are left",
+                          "deadlock: a warpgroup waits for %u registers per thread, and of the block's %u "
+                          "only %u are free",
                           thread->wanted_registers, gpu_shape.registers * gpu_thread_count, left());
 }

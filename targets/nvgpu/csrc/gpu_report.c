@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report of a deadlock: every thread of the block, and what it waits for.
+// The report of a deadlock: each thread of the block and the cause of its wait.
 #include <stdio.h>
 
 #include "gpu_sim.h"
@@ -16,7 +16,7 @@ static int append_thread(char *text, size_t nbytes, const gpu_thread *thread)
     case GPU_AT_BARRIER:
         return length + snprintf(text, nbytes, "waits at barrier %u\n", thread->barrier);
     case GPU_AT_MBARRIER:
-        return length + snprintf(text, nbytes, "waits at the mbarrier 0x%llx for the parity %u\n",
+        return length + snprintf(text, nbytes, "waits at the mbarrier 0x%llx for parity %u\n",
                                  (unsigned long long)(uintptr_t)thread->mbarrier, thread->parity);
     case GPU_IN_WARPGROUP:
         return length + snprintf(text, nbytes, "waits in cuda_wgmma for its warpgroup\n");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator of a GPU: a process that its driver starts.
+// The main program of the simulator of a GPU, which the driver starts.
 #include "gpu_sim.h"
 
 #include "sim_device.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bulk copies of boxes of tensors, done as late as the rules allow.
+// Bulk copies of boxes of tensors, performed as late as the rules allow.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define RANKS 5
 #define ALIGNMENT 128 // of boxes in shared memory
-#define LOADS 4096    // of a block in flight
+#define LOADS 4096    // the most in flight of a block
 
 struct gpu_store {
     gpu_box what;
@@ -41,7 +41,7 @@ static gpu_box checked(const void *map, const void *shared, const int32_t *coord
         gpu_check_global(map, sizeof bulk.map, "a tensor map");
     memcpy(&bulk.map, map, sizeof bulk.map);
     if (bulk.map.magic != CUDA_TENSOR_MAP_MAGIC || !bulk.map.rank || bulk.map.rank > RANKS)
-        sim_fault((uintptr_t)map, "%s: no tensor map is there", what);
+        sim_fault((uintptr_t)map, "%s: there is no tensor map at this address", what);
     memcpy(bulk.coordinates, coordinates, bulk.map.rank * sizeof *coordinates);
     if ((uintptr_t)shared % ALIGNMENT)
         sim_fault((uintptr_t)shared, "%s: shared memory is not aligned to %u bytes", what, ALIGNMENT);
@@ -49,14 +49,14 @@ static gpu_box checked(const void *map, const void *shared, const int32_t *coord
     return bulk;
 }
 
-// The address after the exclusive or of bits that choose a chunk of 16 bytes with bits of the row.
+// The swizzled address: the bits that choose a chunk of 16 bytes, exclusive or bits of the row.
 static char *swizzled(char *address, uint32_t swizzle_bytes)
 {
     uintptr_t mask = swizzle_bytes ? swizzle_bytes / 16 - 1 : 0;
     return (char *)((uintptr_t)address ^ ((uintptr_t)address >> 7 & mask) << 4);
 }
 
-// Copy `nbytes`, at most a chunk, whose elements begin with an element of this index.
+// Copy up to a chunk, whose first element has this index along the contiguous dimension.
 static void move_chunk(const cuda_tensor_map *map, char *position, char *global, int64_t index,
                        uint32_t nbytes, bool store)
 {
@@ -76,7 +76,7 @@ static void move_chunk(const cuda_tensor_map *map, char *position, char *global,
     }
 }
 
-// Copy a row of the box, the part of it that is inside of the tensor.
+// Copy the part of a row of the box that is inside of the tensor.
 static void move_row(const gpu_box *bulk, char *row, char *global, bool store)
 {
     const cuda_tensor_map *map = &bulk->map;
@@ -88,7 +88,7 @@ static void move_row(const gpu_box *bulk, char *row, char *global, bool store)
                    store);
 }
 
-// The first byte in global memory of a row, NULL where it lies outside of the tensor.
+// The address of a row in global memory, NULL if it lies outside of the tensor.
 static char *global_row(const gpu_box *bulk, const uint32_t *digits)
 {
     const cuda_tensor_map *map = &bulk->map;
@@ -102,7 +102,7 @@ static char *global_row(const gpu_box *bulk, const uint32_t *digits)
     return global;
 }
 
-// How many bytes of a row are inside of the tensor; `*global` becomes the first of them.
+// The number of bytes of a row inside of the tensor; `*global` becomes the address of the first.
 static uint32_t inside_of(const gpu_box *bulk, char **global)
 {
     int64_t first = bulk->coordinates[0], last = first + bulk->map.box[0];
@@ -172,7 +172,7 @@ gpu_load gpu_tma_checked(void *shared, const void *map, void *barrier, const int
     gpu_load bulk = {checked(map, shared, coordinates, "a bulk load"), barrier};
     gpu_mbarrier_require(barrier, "a bulk load");
     if (gpu->machine.races)
-        each_row(&bulk.what, note_row); // it reads from now on
+        each_row(&bulk.what, note_row); // it may read from now on
     return bulk;
 }
 
@@ -211,7 +211,7 @@ void gpu_tma_require_none(void)
 {
     if (load_count)
         sim_fault((uintptr_t)loads[first_load].what.shared,
-                  "the block has ended, and a bulk load to its shared memory is in flight");
+                  "the block has ended while a bulk load to its shared memory is in flight");
 }
 
 void gpu_stores_begin(gpu_thread *thread)
@@ -262,5 +262,5 @@ void gpu_stores_require_none(const gpu_thread *thread)
 {
     if (thread->store_count)
         sim_fault((uintptr_t)thread->stores[0].what.shared,
-                  "a thread has ended, and its bulk store reads shared memory");
+                  "a thread has ended before its bulk store has read shared memory");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small transpositions in vector registers, between rows of matrices and what lanes hold of them.
+// Small transpositions in vector registers, between the rows of a matrix and the registers of lanes.
 #ifndef GPU_TRANSPOSE_H
 #define GPU_TRANSPOSE_H
 
@@ -15,7 +15,7 @@ typedef uint64_t gpu_pairs __attribute__((vector_size(16)));
 #define GPU_SHUFFLE(type, a, b, ...) __builtin_shuffle(a, b, (type){__VA_ARGS__})
 #endif
 
-// Rows of 4 words become columns.
+// Transpose 4 rows of 4 words.
 static inline __attribute__((always_inline)) void gpu_transpose_words(gpu_words rows[4])
 {
     gpu_words a = GPU_SHUFFLE(gpu_words, rows[0], rows[1], 0, 4, 1, 5);
@@ -28,7 +28,7 @@ static inline __attribute__((always_inline)) void gpu_transpose_words(gpu_words 
     rows[3] = (gpu_words)GPU_SHUFFLE(gpu_pairs, (gpu_pairs)c, (gpu_pairs)d, 1, 3);
 }
 
-// Rows of 8 halves become columns: the pairs of each two rows, then words as above.
+// Transpose 8 rows of 8 halves: pairs of rows are interleaved, then words are transposed as above.
 static inline __attribute__((always_inline)) void gpu_transpose_halves(gpu_halves rows[8])
 {
     gpu_words low[4], high[4];

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lanes of a warp do together: the last one to come does it for all.
+// Warp collectives: the last lane to arrive executes them for all lanes.
+#include <string.h>
+
 #include "gpu_access.h"
 #include "sim_device.h"
 #include "sim_poison.h"
@@ -51,13 +53,13 @@ static void require_same_collective(const gpu_warp *warp, const gpu_collective *
     const gpu_thread *other = lane_of(warp, lane);
     if (other->collective != collective || other->variant != variant)
         sim_fault(0, "divergence at %s: lane %u of the warp is at %s", collective->name, lane,
-                  other->collective == collective ? "another kind of it" : other->collective->name);
+                  other->collective == collective ? "another variant of it" : other->collective->name);
     if (other->mask != mask)
         sim_fault(0, "%s with the lane mask 0x%x, at which lane %u waits with 0x%x", collective->name,
                   mask, lane, other->mask);
 }
 
-// Whether the lane that came last, with which those before it agreed, waits for the same.
+// Whether the last lane to arrive, which agreed with those before it, waits for the same collective.
 static inline bool is_same_as_last(const gpu_warp *warp, const gpu_collective *collective, uint32_t variant,
                                    uint32_t mask)
 {
@@ -74,7 +76,7 @@ void gpu_run_collective(const gpu_collective *collective, uint32_t variant, uint
     if (collective->aligned)
         require_whole_warp(warp, collective);
     if (!(mask & bit))
-        sim_fault(0, "%s with the lane mask 0x%x, without its own lane", collective->name, mask);
+        sim_fault(0, "%s with the lane mask 0x%x, which lacks its own lane", collective->name, mask);
     if (!is_same_as_last(warp, collective, variant, mask))
         require_same_collective(warp, collective, variant, mask);
     warp->last = bit;
@@ -100,7 +102,7 @@ void gpu_require_apart(const gpu_warp *warp, const char *name)
     }
 }
 
-// Others of the warp may have waited for this lane alone.
+// Other lanes of the warp may have waited for this lane only.
 void gpu_warp_lane_ended(void)
 {
     gpu_warp *warp = gpu_warp_of(gpu_running);
@@ -111,7 +113,7 @@ void gpu_warp_lane_ended(void)
         if (other->state != GPU_IN_MEETING || !(other->mask & bit))
             continue;
         if (other->collective->aligned)
-            sim_fault(0, "divergence: it ended, and lane %u of the warp is at %s", first_of(left),
+            sim_fault(0, "divergence: this lane ended, and lane %u of the warp is at %s", first_of(left),
                       other->collective->name);
         uint32_t lanes = other->mask & warp->all & ~warp->ended;
         if ((warp->in_collective & other->mask) == lanes)
@@ -141,25 +143,36 @@ void cuda_warp_sync(uint32_t mask)
 }
 
 typedef struct {
-    uint32_t value, from, result;
+    uint32_t *words, from, count;
 } shuffled;
+
+static void require_source(const gpu_warp *warp, uint32_t lane, uint32_t from)
+{
+    if (warp->ended & lane_of(warp, lane)->mask & 1u << from)
+        sim_fault(0, "cuda_shuffle: lane %u reads from lane %u, which has ended", lane, from);
+}
 
 static void shuffle_lanes(void *const *arguments, uint32_t lanes)
 {
     const uint32_t poison = (uint32_t)SIM_POISON << 16 | SIM_POISON;
+    uint32_t values[CUDA_WARP][CUDA_SHUFFLES], count = 0;
     for (uint32_t left = lanes; left; left &= left - 1) {
-        shuffled *given = arguments[first_of(left)];
-        const shuffled *from = arguments[given->from];
-        const gpu_warp *warp = gpu_warp_of(gpu_running);
-        if (warp->ended & lane_of(warp, first_of(left))->mask & 1u << given->from)
-            sim_fault(0, "cuda_shuffle: lane %u reads from lane %u, which has ended",
-                      first_of(left), given->from);
-        given->result = from ? from->value : poison;
+        const shuffled *given = arguments[first_of(left)];
+        count = given->count;
+        memcpy(values[first_of(left)], given->words, count * sizeof(uint32_t));
     }
-    gpu_count(GPU_SHUFFLES, 1);
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const shuffled *given = arguments[first_of(left)];
+        bool known = arguments[given->from];
+        if (!known)
+            require_source(gpu_warp_of(gpu_running), first_of(left), given->from);
+        for (uint32_t i = 0; i < count; i++)
+            given->words[i] = known ? values[given->from][i] : poison;
+    }
+    gpu_count(GPU_SHUFFLES, count);
 }
 
-// The PTX ISA's definition of shfl.sync: the lane to read, or -1 where it is out of range.
+// The source lane by the PTX ISA's definition of shfl.sync, or -1 if it is out of range.
 static int source_lane(cuda_shuffle_mode mode, int own, int operand, uint32_t clamp)
 {
     int segment = clamp >> 8 & 31, last = (own & segment) | (int)(clamp & 31 & (uint32_t)~segment);
@@ -178,17 +191,33 @@ static int source_lane(cuda_shuffle_mode mode, int own, int operand, uint32_t cl
     sim_fault(0, "cuda_shuffle of the unknown mode %d", (int)mode);
 }
 
-uint32_t cuda_shuffle(uint32_t mask, cuda_shuffle_mode mode, uint32_t value, uint32_t lane,
-                      uint32_t clamp, bool *in_range)
+// Returns whether the source lane is in range.
+static bool shuffle(uint32_t mask, cuda_shuffle_mode mode, uint32_t *words, uint32_t count, uint32_t lane,
+                    uint32_t clamp)
 {
     static const gpu_collective collective = {"cuda_shuffle", false, shuffle_lanes};
     uint32_t own = cuda_lane_id();
     int from = source_lane(mode, (int)own, (int)lane, clamp);
-    shuffled given = {value, from < 0 ? own : (uint32_t)from, 0};
-    gpu_run_collective(&collective, mode, mask, &given);
+    shuffled given = {words, from < 0 ? own : (uint32_t)from, count};
+    gpu_run_collective(&collective, mode + (count << 8), mask, &given);
+    return from >= 0;
+}
+
+uint32_t cuda_shuffle(uint32_t mask, cuda_shuffle_mode mode, uint32_t value, uint32_t lane,
+                      uint32_t clamp, bool *in_range)
+{
+    bool known = shuffle(mask, mode, &value, 1, lane, clamp);
     if (in_range)
-        *in_range = from >= 0;
-    return given.result;
+        *in_range = known;
+    return value;
+}
+
+void cuda_shuffle_words(uint32_t mask, cuda_shuffle_mode mode, uint32_t *words, uint32_t count,
+                        uint32_t lane, uint32_t clamp)
+{
+    if (!count || count > CUDA_SHUFFLES)
+        sim_fault(0, "cuda_shuffle of %u words: 1 to %u are allowed", count, CUDA_SHUFFLES);
+    shuffle(mask, mode, words, count, lane, clamp);
 }
 
 typedef struct {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multiply-adds of a warpgroup, from shared memory. Products are exact in float32, in which they are
-// summed: those of 16-bit and 8-bit numbers, and of TF32, of which the hardware reads the upper 19
-// bits of a float32. The hardware keeps fewer bits of sums of 8-bit numbers. Matrix descriptors are
-// taken apart as the PTX ISA says for wgmma: start, leading and stride byte offsets in units of 16
-// bytes, and the swizzle in the last two bits.
+// Multiply-adds of a warpgroup from shared memory. The products of 16-bit, 8-bit and TF32 numbers are exact in
+// float32, in which they are added. Of a TF32 operand the hardware reads the upper 19 bits of a float32, and of
+// sums of 8-bit floats it keeps fewer bits. Matrix descriptors have the fields that the PTX ISA defines for
+// wgmma: start address, leading and stride byte offsets in units of 16 bytes, and the swizzle in the last two
+// bits.
 #include <math.h>
 #include <string.h>
 
@@ -14,26 +14,26 @@
 #define GROUP 128 // threads
 #define GROUPS (GPU_MAX_THREADS / GROUP)
 #define ROWS 64
-#define STEP_BYTES 32 // of a row of A, and of a column of B, that a step multiplies
-#define COLUMNS 256 // at most
-#define STEPS 8     // at most, of a call
-#define INNER (STEPS * STEP_BYTES) // elements at most
-#define READINGS 1024 // tiles that a warpgroup has read and not waited for
+#define STEP_BYTES 32 // of a row of A, and of a column of B, in a step
+#define COLUMNS 256   // the most
+#define STEPS 8       // the most of a call
+#define INNER (STEPS * STEP_BYTES) // the largest K extent of a call
+#define READINGS 1024 // the most matrices that a warpgroup has read and not waited for
 #define CHUNK_BYTES 16
 #define CHUNK 8 // elements of 16 bits
-#define TF32_UNREAD 13 // bits of a float32
+#define TF32_UNREAD 13 // bits of a float32 that TF32 ignores
 
 enum { F16, BF16, E4M3, E5M2, TF32, S8, U8, KINDS }; // of operands
 
-// A matrix that was read: `outer` rows of A, or columns of B.
+// A matrix that a multiplication has read: `outer` rows of A, or columns of B.
 typedef struct {
     uint64_t descriptor, sum;
     uint32_t outer, group, nbytes; // of an element
-    bool transposed;               // the outer dimension is dense in memory
+    bool transposed;               // the outer dimension is contiguous in memory
 } reading;
 
 typedef struct {
-    uint32_t came, waited;
+    uint32_t arrived, waited;
     const cuda_wgmma_operands *operands[GROUP];
     float *sums[GROUP];
     reading readings[READINGS];
@@ -46,7 +46,7 @@ static float a[ROWS][INNER], b[INNER][COLUMNS], c[ROWS][COLUMNS];
 void gpu_warpgroups_begin(void)
 {
     for (uint32_t i = 0; i < GROUPS; i++)
-        warpgroups[i].came = warpgroups[i].waited = warpgroups[i].reading_count = 0;
+        warpgroups[i].arrived = warpgroups[i].waited = warpgroups[i].reading_count = 0;
     for (uint32_t i = 0; i < gpu_thread_count; i++)
         gpu_threads[i].multiply_group = gpu_threads[i].multiply_waits = 0;
 }
@@ -66,13 +66,13 @@ static inline uint64_t field(uint64_t descriptor, uint32_t bit)
     return (descriptor >> bit & 0x3fff) << 4;
 }
 
-// Bytes of a row of the pattern in which chunks are swizzled.
+// The row length, in bytes, of the swizzle pattern.
 static inline uint32_t row_bytes(uint64_t descriptor)
 {
     static const uint32_t rows[] = {0, 128, 64, 32};
     uint32_t found = rows[descriptor >> 62];
     if (!found)
-        sim_fault(0, "cuda_wgmma of matrices that are not swizzled");
+        sim_fault(0, "cuda_wgmma of a matrix that is not swizzled");
     return found;
 }
 
@@ -94,7 +94,7 @@ static inline const void *chunk(uint64_t descriptor, bool transposed, uint32_t n
     return (const void *)address;
 }
 
-// Stop unless the matrix lies in shared memory, and what threads wrote there is seen.
+// Stop unless the matrix lies in shared memory and the writes of threads there are visible.
 static void require_readable(const reading *matrix)
 {
     uint32_t outer_step = matrix->transposed ? CHUNK : 1;
@@ -123,7 +123,7 @@ static uint64_t sum_of(const reading *matrix)
 static void remember(warpgroup *group, uint64_t descriptor, uint32_t outer, uint32_t nbytes, bool transposed)
 {
     if (group->reading_count == READINGS)
-        sim_fault(0, "a warpgroup has more than %u matrices to wait for", READINGS);
+        sim_fault(0, "a warpgroup reads more than %u matrices before it waits", READINGS);
     reading matrix = {descriptor, 0, outer, gpu_running->multiply_group, nbytes, transposed};
     require_readable(&matrix);
     matrix.sum = sum_of(&matrix);
@@ -135,7 +135,7 @@ static inline uint32_t element_bytes(const cuda_wgmma_operands *given)
     return given->kind == TF32 ? 4 : given->kind >= E4M3 ? 1 : 2;
 }
 
-// A float of 8 bits, `mantissa` of them for its mantissa (OCP "8-bit Floating Point Specification").
+// Decode an 8-bit float with this number of mantissa bits (OCP "8-bit Floating Point Specification").
 static float small_float(uint8_t code, uint32_t mantissa)
 {
     int32_t bias = (1 << (6 - mantissa)) - 1, exponent = (code & 0x7f) >> mantissa;
@@ -168,7 +168,7 @@ static void widen(uint32_t kind, const void *from, float *to, uint32_t count)
         return;
     }
     float *known = values[kind - E4M3];
-    if (known[1] == 0) // the smallest number
+    if (known[1] == 0) // the table is not filled yet
         for (uint32_t code = 0; code < 256; code++)
             known[code] = small_float((uint8_t)code, kind == E4M3 ? 3 : 2);
     for (uint32_t i = 0; i < count; i++)
@@ -192,7 +192,7 @@ static void read_a(const cuda_wgmma_operands *given, uint32_t step)
         }
 }
 
-// A lane has the neighbours in a register of rows g and g + 8, then those half a step further.
+// A lane holds neighbouring elements of rows g and g + 8, then those half a step to the right.
 static void read_a_registers(const warpgroup *group, uint32_t step)
 {
     uint32_t nbytes = element_bytes(group->operands[0]), packed = sizeof(uint32_t) / nbytes;
@@ -230,7 +230,7 @@ typedef float octet __attribute__((vector_size(32), aligned(4)));
 
 #define ROWS_AT_ONCE 6
 
-// `ROWS_AT_ONCE` rows and 16 columns at a time, whose sums stay in registers.
+// Multiply `ROWS_AT_ONCE` rows and 16 columns at a time, whose accumulators stay in registers.
 static inline __attribute__((always_inline)) void multiply(uint32_t columns, uint32_t inner)
 {
     for (uint32_t j = 0; j < columns; j += 16)
@@ -280,7 +280,8 @@ static inline bool is_integer(const cuda_wgmma_operands *given)
     return given->kind == S8 || given->kind == U8;
 }
 
-// Sums of a call, of 256 products at most, are exact in float32; those of a thread are int32.
+// The sums of a call, of at most 256 products each, are exact in float32; the accumulators of a thread are
+// int32.
 static void add_integers(float *mine, const float *added, bool back)
 {
     for (uint32_t i = 0; back && i < 2; i++) {
@@ -336,7 +337,7 @@ static void run(warpgroup *group)
         remember(group, given->a_tiles[step], ROWS, nbytes, given->transposed_a);
         read_a(given, step);
     }
-    uint32_t columns = (given->columns + 15) / 16 * 16; // more than there are: nobody looks at them
+    uint32_t columns = (given->columns + 15) / 16 * 16; // the results of padding columns are not read
     (has_vectors() ? multiply_by_vectors : multiply)(columns, given->steps * step_columns);
     move_sums(group, given->columns, true);
     enum gpu_event event = GPU_WGMMA_F16 + given->kind;
@@ -359,11 +360,11 @@ void cuda_wgmma(const cuda_wgmma_operands *operands, float *d)
     memory = gpu_shared_memory();
     group->operands[mine] = operands;
     group->sums[mine] = d;
-    if (++group->came < GROUP) {
+    if (++group->arrived < GROUP) {
         gpu_wait(GPU_IN_WARPGROUP);
         return;
     }
-    group->came = 0;
+    group->arrived = 0;
     run(group);
     for (uint32_t i = 0; i < GROUP; i++) {
         gpu_thread *thread = &gpu_threads[gpu_running->number / GROUP * GROUP + i];
@@ -383,7 +384,7 @@ void cuda_wgmma_commit(void)
     gpu_running->multiply_group++;
 }
 
-// What was read must still be there when the first thread has waited for it.
+// The matrices must be unchanged when the first thread waits for the multiplications that read them.
 void cuda_wgmma_wait(uint32_t groups)
 {
     warpgroup *group = own("wgmma.wait_group");
@@ -404,6 +405,6 @@ void cuda_wgmma_wait(uint32_t groups)
 void gpu_warpgroup_deadlock(const gpu_thread *thread)
 {
     sim_fault_with_report(gpu_thread_report(),
-                          "deadlock: cuda_wgmma waits for all threads of a warpgroup, of which %u have come",
-                          warpgroups[thread->number / GROUP].came);
+                          "deadlock: cuda_wgmma waits for all threads of a warpgroup, of which %u have arrived",
+                          warpgroups[thread->number / GROUP].arrived);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers: processes, forked for one launch, that each take the next block until none is left. They
-// have the device's memory in common. The first one goes on with the block that runs where they are
-// forked. Blocks are taken by their numbers, so that of several that fail the first one is told, as
-// where one process runs them all.
+// Workers: processes, forked for one launch, that each take the next block until none is left. They share the
+// device's memory. The first one continues the block that runs at the time of the fork. Blocks are taken in
+// order of their numbers, so that the first block that fails is reported, as if one process ran them all.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <setjmp.h>
@@ -20,26 +19,26 @@
 #define NO_BLOCK UINT64_MAX
 
 typedef struct {
-    _Atomic uint64_t block; // that it began last
+    _Atomic uint64_t block; // the last one that it began
     uint64_t counters[GPU_EVENT_COUNT];
     sim_failure failure;
     sim_output output;
 } worker;
 
 typedef struct {
-    _Atomic uint64_t next; // block that nobody has taken
+    _Atomic uint64_t next; // the first block that no worker has taken
     worker workers[];
 } team;
 
-static team *common; // memory of all processes
+static team *common; // memory that all processes share
 static worker *self;
 static volatile pid_t processes[GPU_MAX_WORKERS]; // 0: it has ended
-static bool dismissed[GPU_MAX_WORKERS];            // for a block that comes after one that failed
+static bool dismissed[GPU_MAX_WORKERS]; // its block comes after one that failed
 static uint32_t started, running;
-static volatile sig_atomic_t warnings; // that time is over
+static volatile sig_atomic_t warnings; // the number of times that the timeout was signalled
 
 static uint64_t blocks, taken; // of the launch
-static bool alone;             // whether one process runs it, and there are blocks for others
+static bool alone;             // whether one process runs it and there are blocks for others
 static uint64_t alone_until;
 static jmp_buf all_done;
 
@@ -79,7 +78,7 @@ static _Noreturn void run_others(void)
     _exit(0);
 }
 
-static volatile sig_atomic_t asked; // to end
+static volatile sig_atomic_t asked; // by the host, to end
 
 static void signal_all(int number)
 {
@@ -88,14 +87,14 @@ static void signal_all(int number)
             kill(processes[i], number);
 }
 
-// A worker that gets the alarm tells where it is, and ends; one that cannot is ended.
+// A worker that receives the alarm reports its position and ends; one that does not is killed.
 static void time_is_over(void)
 {
     signal_all(warnings++ ? SIGKILL : SIGALRM);
     alarm(1);
 }
 
-// The host wants this process to end: it leaves no other behind, and what they printed.
+// The host ends this process, which ends its workers but keeps their output.
 static void end_is_asked(int number)
 {
     (void)number;
@@ -109,7 +108,7 @@ static void heed(void (*handler)(int))
     sigaction(SIGTERM, &action, NULL);
 }
 
-// Whether this process goes on with the block: the first worker, or the parent where none was started.
+// Returns whether this process continues the block: the first worker, or the parent if none was started.
 static bool start(uint32_t count)
 {
     sigset_t ends, before;
@@ -129,7 +128,7 @@ static bool start(uint32_t count)
             return true;
         }
         if (process < 0)
-            break; // fewer do the same
+            break; // fewer workers give the same result
         dismissed[started] = false;
         processes[started++] = process;
         running++;
@@ -150,7 +149,7 @@ static uint32_t number_of(pid_t process)
     return i;
 }
 
-// Nothing of what comes after the block is wanted.
+// Stop all blocks after this one.
 static void dismiss_after(uint64_t block)
 {
     common->next = blocks;
@@ -170,7 +169,7 @@ static void describe_end(worker *ended, const siginfo_t *how)
         sim_fault_describe(&ended->failure, XTC_TIMEOUT, NULL);
         return;
     }
-    snprintf(text, sizeof text, "the process %d, which ran blocks of it, was ended by signal %d",
+    snprintf(text, sizeof text, "process %d, which ran some of its blocks, was killed by signal %d",
              (int)how->si_pid, how->si_status);
     sim_fault_describe(&ended->failure, XTC_LOST, text);
 }
@@ -186,7 +185,7 @@ static void note_end(uint32_t number, const siginfo_t *how)
         dismiss_after(ended->block);
 }
 
-// Until all have ended. A number of a process is forgotten before it may be another's.
+// Wait until all workers have ended. A process id is forgotten before the system may reuse it.
 static void wait_for_all(void)
 {
     while (running) {
@@ -194,7 +193,7 @@ static void wait_for_all(void)
         if (waitid(P_ALL, 0, &how, WEXITED | WNOWAIT)) {
             if (errno == EINTR)
                 continue;
-            sim_give_up("the processes that run blocks cannot be waited for");
+            sim_give_up("cannot wait for the processes that run blocks");
         }
         uint32_t number = number_of(how.si_pid);
         if (number < started) {
@@ -208,7 +207,7 @@ static void wait_for_all(void)
     sim_fault_supervise(NULL);
 }
 
-// That of the first block, NULL where none failed. The reports of others are removed.
+// The worker whose failed block comes first, NULL if none failed. The reports of the others are removed.
 static const worker *first_failed(void)
 {
     const worker *first = NULL;
@@ -230,7 +229,7 @@ static void add_counters(void)
             gpu_counters[event] += common->workers[i].counters[event];
 }
 
-// What blocks printed, up to the one that failed.
+// Add the output of blocks up to the one that failed.
 static void add_output(const worker *failed)
 {
     sim_output *outputs[GPU_MAX_WORKERS];
@@ -276,7 +275,7 @@ void gpu_workers_join(void)
     if (!alone || nanoseconds() < alone_until)
         return;
     alone = false;
-    uint64_t left = blocks - taken + 1; // with the one that runs
+    uint64_t left = blocks - taken + 1; // including the one that runs
     uint32_t cores = gpu->machine.cores, count = left < cores ? (uint32_t)left : cores;
     size_t nbytes = open_team(count);
     bool goes_on = start(count);

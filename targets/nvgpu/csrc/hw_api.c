@@ -17,7 +17,7 @@ static const entry later_entries[] = {HW_LATER_FUNCTIONS(ENTRY)};
 
 int32_t hw_api_load(hw_api *api, const char *library)
 {
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL); // stays: its threads may go on
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL); // never closed: its threads may still run
     if (!handle)
         return xtc_fail(XTC_NOT_FOUND, "NVIDIA's driver cannot be loaded: %s", dlerror());
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
@@ -34,7 +34,7 @@ int32_t hw_api_load(hw_api *api, const char *library)
     return XTC_OK;
 }
 
-// CUresult, where it says more than that a call did not work.
+// The values of CUresult that imply a status.
 static const struct {
     hw_result result;
     int32_t status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's driver: the functions of libcuda that are used, found when a device is opened.
+// NVIDIA's driver: the functions of libcuda that this driver calls, which it looks up when it opens a device.
 #ifndef HW_API_H
 #define HW_API_H
 
@@ -9,7 +9,7 @@
 typedef int hw_result; // CUresult
 typedef void *hw_handle; // a context, stream, event, module or function
 
-// CUlaunchAttribute of a cluster's size, and CUlaunchConfig.
+// CUlaunchAttribute with a cluster size, and CUlaunchConfig.
 typedef struct {
     int id;
     char rest[4];
@@ -77,7 +77,7 @@ typedef struct {
        unsigned block_y, unsigned block_z, unsigned shared_bytes, hw_handle stream,                \
        void **parameters, void **extra))
 
-// Functions of later versions, NULL where the driver has none.
+// Functions of later versions, NULL if the driver lacks them.
 #define HW_LATER_FUNCTIONS(X)                                                                      \
     X(encode_map, "cuTensorMapEncodeTiled",                                                        \
       (void *map, int type, uint32_t rank, void *address, const uint64_t *sizes,                   \
@@ -102,17 +102,17 @@ enum {
     HW_MAX_SHARED_BYTES_BLOCK = 97,
     HW_POINTER_DEVICE_ORDINAL = 9,
     HW_FUNCTION_MAX_THREADS = 0,
-    HW_FUNCTION_SHARED_BYTES = 1, // without the dynamic ones
+    HW_FUNCTION_SHARED_BYTES = 1, // static only
     HW_FUNCTION_MAX_DYNAMIC_SHARED_BYTES = 8,
     HW_LAUNCH_CLUSTER = 4, // the id of an attribute
     HW_JIT_ERROR_LOG_BUFFER = 5,
     HW_JIT_ERROR_LOG_BUFFER_BYTES = 6,
 };
 
-// Find all functions. XTC_NOT_FOUND, naming the library, where one is missing.
+// Look up all functions. XTC_NOT_FOUND, with the library's name, if one is missing.
 int32_t hw_api_load(hw_api *api, const char *library);
-// What a result that is not 0 means: its own status, or `otherwise` for what has none. The message
-// begins with `what` and the error's name.
+// The status of a result other than 0, `otherwise` if it does not imply one. The message begins with `what`
+// and the name of the error.
 int32_t hw_api_failed(const hw_api *api, hw_result result, int32_t otherwise, const char *what);
 
 #endif

@@ -57,7 +57,7 @@ static const uint32_t *grid_of(const xtc_launch *given, const hw_shape *shape)
     return given->grid[0] ? given->grid : shape->grid;
 }
 
-// In clusters of as many blocks as the launch says.
+// Launch with the cluster size of the launch.
 static hw_result launch_clusters(const hw_api *api, const hw_function *function,
                                  const xtc_launch *given, hw_handle stream, void **parameters)
 {
@@ -127,7 +127,7 @@ int32_t hw_check_launch(const xtc_device *device, const hw_function *function,
                         function->shape.parameters, given->count);
     const uint32_t *grid = grid_of(given, &function->shape), *cluster = given->cluster;
     if (!grid[0])
-        return xtc_fail(XTC_LAUNCH, "kernel '%s' needs a grid, and the launch gives none",
+        return xtc_fail(XTC_LAUNCH, "kernel '%s' needs a grid, which the launch does not set",
                         function->name);
     if (cluster[0] && !device->api.launch_with)
         return xtc_fail(XTC_LAUNCH, "the driver has no cuLaunchKernelEx: CUDA 11.8 is needed");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What opening a GPU takes; the runtime fills it in.
+// The configuration of a GPU, which the runtime passes when it opens one.
 #ifndef HW_CONFIG_H
 #define HW_CONFIG_H
 
@@ -7,11 +7,11 @@
 
 typedef struct {
     uint64_t nbytes;     // of this structure
-    const char *library; // NVIDIA's driver, as dlopen finds it
-    const char *arch;    // what code is compiled for
-    uint32_t number;     // of the GPU
-    uint32_t major, minor; // compute capability that the code needs
-    uint32_t exact;        // whether no other one will do
+    const char *library;   // of NVIDIA's driver, for dlopen
+    const char *arch;      // for which code is compiled
+    uint32_t number;       // of the GPU
+    uint32_t major, minor; // compute capability that the code requires
+    uint32_t exact;        // whether later ones do not run the code
     double timeout_s;      // of a kernel
 } hw_config;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The context is the device's primary one, so that memory can be shared with other libraries of the
-// process. After a fault it is of no use to any of them until all have released it.
+// This driver uses the device's primary context, so that memory can be shared with other libraries of the
+// process. After a fault the context is unusable until all of them have released it.
 #include "hw_device.h"
 #include "xtc_error.h"
 
@@ -81,7 +81,7 @@ static void destroy_streams(xtc_device *device)
         api->stream_destroy(device->kernels);
 }
 
-// After a fault the calls fail, which changes nothing.
+// After a fault these calls fail, which is harmless.
 void hw_context_close(xtc_device *device)
 {
     if (device->api.context_push(device->context) == 0) {

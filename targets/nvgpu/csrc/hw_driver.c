@@ -95,7 +95,7 @@ static int32_t free_memory(xtc_device *device, xtc_address address)
         status = hw_enter(device);
     if (status)
         return status;
-    status = hw_status(device, device->api.free(address), XTC_MEMORY, "giving memory back");
+    status = hw_status(device, device->api.free(address), XTC_MEMORY, "freeing memory");
     hw_leave(device);
     return status;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that other libraries of the process have on this GPU: they use the same context.
+// Memory of other libraries of the process on this GPU, which use the same context.
 #include "hw_device.h"
 #include "xtc_error.h"
 

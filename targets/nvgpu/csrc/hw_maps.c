@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps of tensors, by NVIDIA's driver.
+// Tensor maps, which NVIDIA's driver encodes.
 #include "hw_device.h"
 #include "xtc_error.h"
 
 enum {
     NO_INTERLEAVE = 0,
-    PROMOTE_TO_256_BYTES = 3, // of what is read, in the second-level cache
+    PROMOTE_TO_256_BYTES = 3, // the granularity of reads in the second-level cache
     ZEROS_OUTSIDE = 0,
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocations made through this driver; others of the process are not ours to know.
+// The allocations of this driver; hw_foreign.c looks up those of other libraries.
 #ifndef HW_MEMORY_H
 #define HW_MEMORY_H
 
@@ -19,7 +19,7 @@ typedef struct {
 int32_t hw_memory_add(hw_memory *memory, hw_span span);
 // Forget the allocation that begins at `address`.
 int32_t hw_memory_remove(hw_memory *memory, uint64_t address);
-// The allocation in which all these bytes are.
+// The allocation that contains all these bytes.
 int32_t hw_memory_find(hw_memory *memory, uint64_t address, uint64_t nbytes, hw_span *found);
 
 #endif

@@ -12,7 +12,7 @@ static bool is_fat(const char *image)
     return strncmp(image, "\x50\xed\x55\xba", 4) == 0;
 }
 
-// What the driver's assembler says of PTX goes into the message.
+// The message includes the output of the driver's assembler.
 static int32_t load_text(xtc_device *device, const char *image, hw_handle *handle)
 {
     static const char what[] = "loading device code";
@@ -26,8 +26,8 @@ static int32_t load_text(xtc_device *device, const char *image, hw_handle *handl
         xtc_fail(status, "%s\n%s", xtc_message(), log);
     if (status == XTC_IMAGE && is_fat(image))
         xtc_fail(status,
-                 "%s\nthe driver may be too old for its machine code: cubins='none' leaves that to "
-                 "the driver",
+                 "%s\nthe driver may be too old for this code: with cubins='none' it assembles PTX "
+                 "itself",
                  xtc_message());
     return status;
 }
@@ -41,7 +41,7 @@ int32_t hw_load(xtc_device *device, const void *image, uint64_t nbytes, xtc_modu
         status = xtc_fail(XTC_IMAGE, "out of host memory");
     if (!status) {
         memcpy(text, image, nbytes);
-        text[nbytes] = '\0'; // PTX is a text
+        text[nbytes] = '\0'; // PTX is text
         status = hw_enter(device);
     }
     if (!status) {
@@ -146,7 +146,7 @@ static int32_t read_shape(xtc_device *device, hw_handle module, hw_function *fun
     return read_constant(device, module, function, "_maps", function->maps, nbytes, nbytes);
 }
 
-// What the GPU would refuse without a word that helps.
+// Errors that the driver would report without their cause.
 static int32_t check_fits(xtc_device *device, const hw_function *function, const char *what)
 {
     const hw_api *api = &device->api;

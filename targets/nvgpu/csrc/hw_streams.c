@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of CUDA: this device's, and those that other libraries made in the same context.
+// CUDA streams, of this device and of other libraries in the same context.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ static hw_handle stream_of(const xtc_device *device, xtc_native_stream stream)
     return stream ? (hw_handle)(uintptr_t)stream : device->kernels;
 }
 
-// Call a function inside the context when all commands before are done.
+// Call a function when all earlier commands are done, unless the device has failed.
 static int32_t call(int32_t (*function)(void *), request *given)
 {
     int32_t status = hw_check(given->device);
@@ -63,7 +63,7 @@ static hw_result give_copy(const hw_api *api, const request *given)
     return api->copy_within(given->address, given->source, given->nbytes, given->stream);
 }
 
-// Write memory that is there, from memory that is there where there is a source.
+// Check that the written memory, and the source of a copy, are allocated, and write.
 static int32_t do_write(void *data)
 {
     const request *given = data;
@@ -178,7 +178,7 @@ static int32_t do_unmark(void *data)
     hw_mark **link = &device->marks;
     while (*link && *link != given->mark)
         link = &(*link)->next;
-    int32_t status = *link ? hw_enter(device) : xtc_fail(XTC_USAGE, "the mark is not there");
+    int32_t status = *link ? hw_enter(device) : xtc_fail(XTC_USAGE, "the mark does not exist");
     if (status)
         return status;
     remove_mark(device, link);
@@ -201,7 +201,7 @@ static int32_t elapsed(xtc_device *device, xtc_mark first, xtc_mark second, doub
 {
     const hw_mark *begin = (const hw_mark *)(uintptr_t)first;
     const hw_mark *end = (const hw_mark *)(uintptr_t)second;
-    static const char what[] = "what was measured";
+    static const char what[] = "the measured work";
     float milliseconds = 0;
     int32_t status = hw_check(device);
     if (!status)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that do not end. NVIDIA's driver cannot stop one: its context is of no use until the
-// process ends, and most calls would wait for it. So a device that runs one is left as it is, and
-// cleared away when the kernel turns out to have ended after all.
+// Kernels that exceed the timeout. NVIDIA's driver cannot stop a kernel: its context is unusable until the
+// process ends, and most calls would wait for it. A device that runs such a kernel is therefore left open, and
+// closed when the kernel is found to have ended.
 #include <stdlib.h>
 #include <time.h>
 
 #include "hw_device.h"
 #include "xtc_error.h"
 
-#define SPIN_NS 2000000u  // a sleep would be long beside a kernel that ends before
-#define SLEEP_NS 1000000u // the longest
+#define SPIN_NS 2000000u  // spin first: a sleep would add much to the time of a short kernel
+#define SLEEP_NS 1000000u // the longest sleep
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static xtc_device *left; // devices that run one
+static xtc_device *left; // devices that run such a kernel
 
 uint64_t hw_now(void)
 {
@@ -38,7 +38,7 @@ int32_t hw_wait_for_event(xtc_device *device, hw_handle event, uint64_t begin, c
             device->endless = event;
             return hw_lose(device, xtc_fail(XTC_TIMEOUT,
                                             "%s: it ran for more than %g s\nthe GPU runs it until "
-                                            "it ends, or this process does",
+                                            "it or this process ends",
                                             what, device->timeout_s));
         }
         pause_after(waited);
@@ -96,7 +96,7 @@ int32_t hw_clear_left(int number)
         if (device->number != number) {
             link = &device->next_left;
         } else if (still_runs(device)) {
-            status = xtc_fail(XTC_NOT_FOUND, "the GPU still runs what did not end: %.900s",
+            status = xtc_fail(XTC_NOT_FOUND, "the GPU still runs a kernel over its time limit: %.900s",
                               device->failure);
             link = &device->next_left;
         } else {

@@ -24,7 +24,9 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.mlir_llvm import llvm
 from xtc_targets.nvgpu.passes._batch_calls import MMA, WORDS, Tables
+from xtc_targets.nvgpu.passes._joined_barriers import BARRIER_AT, join_barriers
 from xtc_targets.nvgpu.passes._kernels import BARRIER, SHUFFLE
+from xtc_targets.nvgpu.passes._shuffle_groups import shuffle_groups, shuffle_together
 from xtc_targets.nvgpu.passes._warp_batches import MOST, batch
 from xtc_targets.nvgpu.passes._warpgroup_calls import WGMMA, replace_multiplications
 
@@ -33,9 +35,11 @@ llvm.func @cuda_copy_async(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_copy_async_commit()
 llvm.func @cuda_copy_async_wait(i32)
 llvm.func @cuda_run_batch(!llvm.ptr, !llvm.ptr)
+llvm.func @cuda_run_batch_between(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_store_matrix(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_to_tf32(f32) -> i32
 llvm.func @cuda_shuffle(i32, i32, i32, i32, i32, !llvm.ptr) -> i32
+llvm.func @cuda_shuffle_words(i32, i32, !llvm.ptr, i32, i32, i32)
 llvm.func @cuda_barrier_sync(i32, i32)
 llvm.func @cuda_warp_sync(i32)
 llvm.func @cuda_pause()
@@ -71,7 +75,7 @@ _KIND = re.compile(r"shfl_kind (\w+)")
 _MODES = MappingProxyType({"up": 0, "down": 1, "bfly": 2, "idx": 3})
 """Kinds of `shfl.sync`: their numbers in `cuda_shuffle_mode`."""
 
-_BARRIER_AT, _NEXT_BARRIER = "cuda_barrier_at", "cuda_next_barrier"
+_NEXT_BARRIER = "cuda_next_barrier"
 _SCRATCH_WORDS = 16
 _ALIGNMENT = 16
 
@@ -96,14 +100,18 @@ def replace(kernel: Operation) -> None:
         with op.location:
             ip = InsertionPoint(op)
             alone = _is_block_barrier(op)
-            call(_BARRIER_AT if alone else _NEXT_BARRIER, [constant(number + 1, ip)], [], ip)
+            call(BARRIER_AT if alone else _NEXT_BARRIER, [constant(number + 1, ip)], [], ip)
         if alone:
             found.remove(op)
             op.erase()
+    join_barriers(kernel)
     if not found:
         return
     with kernel.location:
         memory = _scratch(InsertionPoint.at_block_begin(kernel.regions[0].blocks[0]))
+    for group in shuffle_groups(kernel):
+        found = [op for op in found if op not in group]
+        shuffle_together(group, _shuffle_mode(group[0]), memory)
     for op in found:
         with op.location:
             made = _CALLS[op.name](op, InsertionPoint(op), memory)
@@ -227,14 +235,19 @@ def _to_tf32(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
     return made.results[0]
 
 
-def _shuffle(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
+def _shuffle_mode(op: Operation) -> int:
+    """The number of a shuffle's kind. Raises CompileError for a form without a call."""
     _refuse(op, "return_value_and_is_valid")
     mode = _KIND.search(str(op.attributes["kind"]))
+    return _MODES[mode[1] if mode else ""]
+
+
+def _shuffle(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
     mask, value, lane, clamp = op.operands
     word, type = mask.type, value.type
     if type != word:
         value = llvm.bitcast(word, value, ip=ip)
-    number = constant(_MODES[mode[1] if mode else ""], ip)
+    number = constant(_shuffle_mode(op), ip)
     operands = [mask, number, value, lane, clamp, memory]
     made = call("cuda_shuffle", operands, [word], ip).results[0]
     if type != word:

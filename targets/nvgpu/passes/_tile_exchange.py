@@ -59,7 +59,7 @@ def reduced_digits(op: Operation) -> list[tuple[int, int]]:
 
 def in_warp(size: int, step: int) -> bool:
     """Whether a digit of a thread's number is made of bits of its lane."""
-    return size * step <= WARP and size & (size - 1) == 0
+    return size * step <= WARP and size & (size - 1) == 0 and step & (step - 1) == 0
 
 
 def crosses_warps(op: Operation) -> bool:

@@ -38,12 +38,13 @@ _DELAYED = (
 
 _TAKES_APART = "llvm.extractvalue", "llvm.bitcast"
 _ENDS = ("llvm.return", "llvm.br", "llvm.cond_br", "llvm.switch", "llvm.unreachable")
-_WITHOUT_EFFECTS = (
+WITHOUT_EFFECTS = (
     *("llvm.getelementptr", "llvm.addrspacecast", "llvm.ptrtoint", "llvm.inttoptr", "llvm.icmp"),
     *("llvm.add", "llvm.sub", "llvm.mul", "llvm.and", "llvm.or", "llvm.xor", "llvm.shl"),
     *("llvm.lshr", "llvm.ashr", "llvm.udiv", "llvm.urem", "llvm.sext", "llvm.zext", "llvm.trunc"),
     *("llvm.select", "llvm.mlir.addressof", *_DELAYED),
 )
+"""Operations that neither read nor write memory."""
 
 
 @dataclass
@@ -113,7 +114,7 @@ def batch(
                 found.add(op, kind)
             elif waits and op.name in _DELAYED:
                 found.wait(op)
-            elif waits or op.name in _ENDS or (found.loads and op.name not in _WITHOUT_EFFECTS):
+            elif waits or op.name in _ENDS or (found.loads and op.name not in WITHOUT_EFFECTS):
                 _flush(found, op, memory, tables)
                 found = _Batch()
 

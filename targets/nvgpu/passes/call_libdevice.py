@@ -25,20 +25,18 @@ from xtc.ir.passes import Pass
 
 _FUNCTIONS = MappingProxyType(
     {
-        "math.cos": "cos",
-        "math.erf": "erf",
-        "math.erfc": "erfc",
-        "math.exp": "exp",
-        "math.exp2": "exp2",
-        "math.expm1": "expm1",
-        "math.log": "log",
-        "math.log1p": "log1p",
-        "math.log2": "log2",
+        **{
+            f"math.{name}": name
+            for name in (
+                *("exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "erf", "erfc", "atan2"),
+                *("sin", "cos", "tan", "sinh", "cosh", "tanh"),
+                *("asin", "acos", "atan", "asinh", "acosh", "atanh"),
+            )
+        },
         "math.powf": "pow",
-        "math.sin": "sin",
-        "math.tanh": "tanh",
     }
 )
+_OF_TWO = ("math.powf", "math.atan2")
 
 
 @dataclass(frozen=True)
@@ -109,6 +107,6 @@ def _declare(name: str, element: Type, module: Operation, declared: set[str]) ->
     if function in declared:
         return
     declared.add(function)
-    count = 2 if name == "math.powf" else 1
+    count = 2 if name in _OF_TWO else 1
     text = f"func.func private @{function}({', '.join([str(wide)] * count)}) -> {wide}"
     declare(module, text)

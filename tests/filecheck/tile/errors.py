@@ -106,6 +106,8 @@ for kernel in (Shapes, Types, RunTime, Statement, Freed, Absent, Large, Layouts,
 # CHECK:      Large: {{.*}}:63:13: the kernel needs 262144 bytes of shared memory, and a block has 232448
 # CHECK:        note:   262144 bytes at {{.*}}errors.py:63:13: shared tensor 256x256 of f32
 # CHECK:      Layouts: {{.*}}:74:9: annotate_layout: the tile has another layout already
+# CHECK-NEXT:   {{^ +}}self.annotate_layout(u, {{.*}}
+# CHECK-NEXT:   {{^ +\^$}}
 # CHECK-NEXT:   note: given at {{.*}}errors.py:72:9: shape(16,16) modes(16,8,2) spatial(0,1) local(2)
 # CHECK:      Changes: {{.*}}:81:9: 't' is a register tensor float32[16] before the loop, and a register tensor float16[16] after an iteration
 # CHECK:        hint: cast it, or annotate the variable: x: float32 = 0

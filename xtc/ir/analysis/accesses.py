@@ -50,13 +50,15 @@ class Access:
         operand = _BUFFERS.get(op.name)
         if operand is None:
             return None
-        memref = op.operands[operand]
-        if not isinstance(memref.type, MemRefType):
+        operands = op.operands
+        memref = operands[operand]
+        type = memref.type
+        if not isinstance(type, MemRefType):
             return None
-        last = operand + 1 + MemRefType(memref.type).rank
+        last = operand + 1 + type.rank
         if "transfer" in op.name and not _is_plain(op, last):
             return None
-        return Access(op, memref, tuple(op.operands)[operand + 1 : last])
+        return Access(op, memref, tuple(operands[operand + 1 : last]))
 
     @property
     def value(self) -> Value:
@@ -109,9 +111,10 @@ class Access:
         if self.memref != other.memref:
             return are_distinct(self.memref, other.memref)
         lanes = max(self.lanes, other.lanes)
+        walked = self.walked
         for dim, (a, b) in enumerate(zip(self.subscripts, other.subscripts, strict=True)):
-            distance = _distance(a, b) if dim <= self.walked else 0
-            if distance and (dim < self.walked or abs(distance) >= lanes):
+            distance = _distance(a, b) if dim <= walked else 0
+            if distance and (dim < walked or abs(distance) >= lanes):
                 return True
         return False
 

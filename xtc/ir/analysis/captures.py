@@ -18,7 +18,7 @@ from xtc.ir.mlir import (
     OpResult,
     UnitAttr,
     Value,
-    all_operations,
+    capturing_operations,
 )
 
 # Cheap to clone into the function, where their types and values are then known.
@@ -73,13 +73,13 @@ def argument_attributes(
 def _outer_uses(body: Operation) -> Iterator[tuple[Operation, int, Value]]:
     """The inner operations, with the numbers and values of operands defined outside."""
     inside: dict[Value, bool] = {}
-    for op in all_operations(body):
-        if op != body:
-            for position, value in enumerate(op.operands):
-                if value not in inside:
-                    inside[value] = _is_inside(value, body)
-                if not inside[value]:
-                    yield op, position, value
+    for op in capturing_operations(body)[1:]:
+        for position, value in enumerate(op.operands):
+            is_inside = inside.get(value)
+            if is_inside is None:
+                is_inside = inside[value] = _is_inside(value, body)
+            if not is_inside:
+                yield op, position, value
 
 
 def _is_inside(value: Value, body: Operation) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from xtc.ir.analysis.structured import Structured, body_operations, structured
 from xtc.ir.attributes import EXTERNAL, KERNEL, LOOP_PATH, LOOP_SCHEDULE
-from xtc.ir.mlir import Operation, Value, all_operations, outer_operations
+from xtc.ir.mlir import Operation, Value, capturing_operations, outer_operations
 
 _SETTLED = (LOOP_SCHEDULE, EXTERNAL)
 
@@ -20,7 +20,7 @@ class FunctionView:
     Attributes:
         ops: the operations of the block in order, without those in nested regions.
         uses: for each value, the operations that read it, nested ones included, with the operand
-            numbers.
+            numbers; not for values inside named linalg operations.
         positions: the position of each operation in `ops`.
         producers: for each value, the operation of `ops` that computes it.
         nests: the operations of `ops` on tensors that may be rewritten as loop nests. Operations
@@ -46,10 +46,21 @@ class FunctionView:
 
 def functions(module: Operation) -> Iterator[FunctionView]:
     """A view of each function of `module` with a single block."""
-    found = [op for op in outer_operations(module) if op.name == "func.func"]
-    for function in found:
+    for function in _functions_in(module):
         if len(function.regions[0].blocks) == 1:
             yield _view(function)
+
+
+def _functions_in(module: Operation) -> list[Operation]:
+    """The functions of a module and of the modules inside it, in the order of the text."""
+    found = []
+    for op in (op.operation for op in module.regions[0].blocks[0].operations):
+        name = op.name
+        if name == "func.func":
+            found.append(op)
+        elif name.endswith(".module"):
+            found += _functions_in(op)
+    return found
 
 
 def functions_and_loops(module: Operation) -> Iterator[FunctionView]:
@@ -104,12 +115,16 @@ def _is_scheduled(op: Operation | None) -> bool:
 def _view(around: Operation) -> FunctionView:
     view = FunctionView()
     counted = set()
-    for op in all_operations(around):
+    uses = view.uses
+    for op in capturing_operations(around):
         for number, operand in enumerate(op.operands):
-            view.uses.setdefault(operand, []).append((op, number))
+            if (found := uses.get(operand)) is None:
+                uses[operand] = [(op, number)]
+            else:
+                found.append((op, number))
         if op.name == "linalg.index":
             counted.add(op.parent)
-        elif op != around and op.parent == around:
+        elif op.parent == around and op != around:
             _add(view, op)
     for op in counted:
         view.nests.pop(op, None)

@@ -47,8 +47,10 @@ def marked(module: Operation, prefix: str) -> dict[str, Operation]:
 def remove_attributes(module: Operation, *prefixes: str) -> None:
     """Remove every attribute whose name has one of these prefixes."""
     for op in outer_operations(module):
-        for name in [key for key in op.attributes if key.startswith(prefixes)]:
-            del op.attributes[name]
+        attributes = op.attributes
+        for name in attributes.keys():  # noqa: SIM118  a list, faster than the iterator
+            if name.startswith(prefixes):
+                del attributes[name]
 
 
 def owner(value: Value) -> Operation | None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -163,12 +163,14 @@ def structured(op: Operation, destinations: int = 1) -> Structured | None:
     """
     if not op.name.startswith("linalg.") or _destinations(op) > destinations:
         return None
-    maps = get_indexing_maps(op)
-    if maps is None or len(maps) != len(op.operands):
+    maps, operands = get_indexing_maps(op), list(op.operands)
+    if maps is None or len(maps) != len(operands):
         return None
     indices = tuple(tuple(map(index_of, index_map.value.results)) for index_map in maps)
-    extents = _extents(op, indices, maps[0].value.n_dims)
-    if extents is None or any(index is None for row in indices for index in row):
+    if any(index is None for row in indices for index in row):
+        return None
+    extents = _extents(operands, indices, maps[0].value.n_dims)  # type: ignore[arg-type]
+    if extents is None:
         return None
     found = Structured(op, indices, extents)  # type: ignore[arg-type]
     return found if len(set(found.out)) == len(indices[-1]) else None
@@ -209,11 +211,12 @@ def is_shaped(value: Value) -> bool:
     return isinstance(value.type, RankedTensorType | MemRefType)
 
 
-def _has_known_sizes(value: Value) -> bool:
-    """Whether a value is shaped, of static shape, and has numbers as elements."""
-    if not is_shaped(value) or not value.type.has_static_shape:
-        return False
-    return isinstance(value.type.element_type, IntegerType | FloatType | IndexType)
+def _known_shape(type: Type) -> Sequence[int] | None:
+    """The shape of a tensor or buffer with static sizes and numbers as elements, or None."""
+    if not isinstance(type, RankedTensorType | MemRefType) or not type.has_static_shape:
+        return None
+    is_number = isinstance(type.element_type, IntegerType | FloatType | IndexType)
+    return type.shape if is_number else None
 
 
 def is_used(value: Value) -> bool:
@@ -244,15 +247,18 @@ def type_bits(type: Type) -> int:
 
 
 def _extents(
-    op: Operation, indices: tuple[tuple[Index | None, ...], ...], loops: int
+    operands: Sequence[Value], indices: Sequence[Sequence[Index]], loops: int
 ) -> tuple[int, ...] | None:
+    """The iterations of each loop; None unless the shapes of the operands are known."""
     extents: dict[int, int] = {}
-    for value, row in zip(op.operands, indices, strict=True):
+    for value, row in zip(operands, indices, strict=True):
         if not row:
             continue
-        if not _has_known_sizes(value):
+        shape = _known_shape(value.type)
+        if shape is None:
             return None
-        for size, index in zip(value.type.shape, row, strict=True):
-            if index is not None and index.loop is not None:
-                extents[index.loop] = size
+        for size, index in zip(shape, row, strict=True):
+            loop = index.loop
+            if loop is not None:
+                extents[loop] = size
     return tuple(extents[loop] for loop in range(loops)) if len(extents) == loops else None

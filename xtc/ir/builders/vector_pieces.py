@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from xtc.ir.builders.affine import shifted
 from xtc.ir.mlir import (
@@ -48,15 +49,17 @@ class Cut:
         return self.used < self.lanes
 
 
-def cuts(shape: Sequence[int], lanes: int, *, masks: bool = False) -> list[Cut]:
+@lru_cache(maxsize=1024)
+def cuts(shape: tuple[int, ...], lanes: int, *, masks: bool = False) -> tuple[Cut, ...]:
     """The pieces of a vector in row-major order, with a power of two of at most `lanes` lanes.
 
     With `masks`, a remainder that needs several pieces becomes one piece with masked lanes.
     """
     if not shape:
-        return [Cut((), 0, 1, 1)]
+        return (Cut((), 0, 1, 1),)
     outer = itertools.product(*(range(size) for size in shape[:-1]))
-    return [Cut(offset, *part) for offset in outer for part in _parts(shape[-1], lanes, masks)]
+    parts = list(_parts(shape[-1], lanes, masks))
+    return tuple(Cut(offset, *part) for offset in outer for part in parts)
 
 
 def _parts(size: int, lanes: int, masks: bool) -> Iterator[tuple[int, int, int]]:
@@ -116,7 +119,12 @@ class Access:
         )
         return Access(buffer, tuple(indices), dims)
 
-    @property
+    @cached_property
+    def element(self) -> Type:
+        """The type of the buffer's elements."""
+        return MemRefType(self.memref.type).element_type
+
+    @cached_property
     def is_contiguous(self) -> bool:
         """Whether the vector's last dimension is contiguous in memory."""
         type = MemRefType(self.memref.type)
@@ -143,7 +151,7 @@ class Access:
 
 def read(access: Access, cut: Cut) -> Value:
     """Load a piece from memory."""
-    element = MemRefType(access.memref.type).element_type
+    element = access.element
     if cut.lanes == 1 or access.is_uniform:
         return broadcast(_load(access, cut, 0), cut.lanes)
     type = piece_type(element, cut.lanes)

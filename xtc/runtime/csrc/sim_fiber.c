@@ -170,10 +170,23 @@ void sim_fiber_abandon(sim_fiber *fiber, sim_stack_pool *pool)
     *fiber = (sim_fiber){NULL, NULL};
 }
 
-void sim_fiber_end(sim_fiber *fiber, sim_stack_pool *pool)
+static _Noreturn void end_for(sim_fiber *fiber, void *next, sim_stack_pool *pool)
 {
     void *left;
     sim_fiber_abandon(fiber, pool); // this fiber leaves the stack before it can be reused
-    sim_fiber_switch(&left, outside);
+    sim_fiber_switch(&left, next);
     abort();
+}
+
+void sim_fiber_replace(sim_fiber *fiber, sim_fiber *next, sim_stack_pool *pool)
+{
+    if (next->pointer)
+        end_for(fiber, next->pointer, pool);
+    *next = *fiber;
+    *fiber = (sim_fiber){NULL, NULL};
+}
+
+void sim_fiber_end(sim_fiber *fiber, sim_stack_pool *pool)
+{
+    end_for(fiber, outside, pool);
 }

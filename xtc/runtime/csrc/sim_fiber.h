@@ -37,6 +37,9 @@ void sim_fiber_leave(sim_fiber *fiber);
 void sim_fiber_pass(sim_fiber *fiber, sim_fiber *next, sim_stack_pool *pool, void (*function)(void));
 // Discard a suspended fiber; return its stack to the pool.
 void sim_fiber_abandon(sim_fiber *fiber, sim_stack_pool *pool);
+// End the running fiber and continue with another of the same pool. If that has not started, it takes
+// over the stack, and the call returns: the caller runs its function. Otherwise it resumes.
+void sim_fiber_replace(sim_fiber *fiber, sim_fiber *next, sim_stack_pool *pool);
 // End the running fiber; return its stack to the pool.
 _Noreturn void sim_fiber_end(sim_fiber *fiber, sim_stack_pool *pool);
 

@@ -65,9 +65,14 @@ void sim_shadow_forget(sim_shadow *shadow)
     }
 }
 
+static uint16_t group_of(uint16_t agent, const sim_agent *self)
+{
+    return sim_is_several(agent) ? agent - SIM_SEVERAL_OF_GROUP : agent / self->group;
+}
+
 static bool same_group(const sim_touch *touch, const sim_agent *self)
 {
-    return touch->agent != SIM_SEVERAL && touch->agent / self->group == self->agent / self->group;
+    return touch->agent != SIM_SEVERAL && group_of(touch->agent, self) == group_of(self->agent, self);
 }
 
 // Whether the access happens before the agent's current access.
@@ -112,7 +117,9 @@ static void note(sim_shadow *shadow, uint64_t byte, sim_access kind, const sim_a
         *others = with(shadow->has_others[kind] ? *others : 0, last);
         shadow->has_others[kind] = true;
     }
-    uint16_t agent = !alone && same_team ? SIM_SEVERAL : self->agent;
+    uint16_t agent = self->agent;
+    if (!alone && same_team) // in the same step, if of the same group
+        agent = same_group(last, self) ? SIM_SEVERAL_OF_GROUP + group_of(agent, self) : SIM_SEVERAL;
     *last = (sim_touch){self->team, self->epoch, agent, self->step};
 }
 
@@ -129,19 +136,66 @@ static void note_write(sim_shadow *shadow, uint64_t byte, const sim_agent *self)
     }
 }
 
+static bool touch_byte(sim_shadow *shadow, uint64_t byte, sim_access access, const sim_agent *self,
+                       sim_race *race)
+{
+    if (met(shadow, byte, SIM_WRITES, self, race) ||
+        (access != SIM_COMBINES && met(shadow, byte, SIM_COMBINES, self, race)) ||
+        (access != SIM_READS && met(shadow, byte, SIM_READS, self, race)))
+        return true;
+    if (access == SIM_WRITES)
+        note_write(shadow, byte, self);
+    else
+        note(shadow, byte, access, self);
+    return false;
+}
+
+// Whether all bytes of a range have the same history.
+static bool is_uniform(const sim_shadow *shadow, uint64_t first, uint64_t nbytes)
+{
+    for (int kind = 0; kind < 3; kind++) {
+        const sim_touch *last = shadow->last[kind] + first;
+        const uint32_t *others = shadow->others[kind] + first;
+        if (shadow->has[kind] && memcmp(last, last + 1, (nbytes - 1) * sizeof *last))
+            return false;
+        if (shadow->has_others[kind] && memcmp(others, others + 1, (nbytes - 1) * sizeof *others))
+            return false;
+    }
+    return true;
+}
+
+// Give the history of the first byte to the whole range. An access changes the history of one kind; a write
+// changes all.
+static void spread(sim_shadow *shadow, uint64_t first, uint64_t nbytes, sim_access access)
+{
+    for (int kind = 0; kind < 3; kind++) {
+        if (kind != (int)access && access != SIM_WRITES)
+            continue;
+        sim_touch *last = shadow->last[kind] + first;
+        uint32_t *others = shadow->others[kind] + first;
+        for (uint64_t i = 1; i < nbytes && (kind == (int)access || shadow->has[kind]); i++)
+            last[i] = last[0];
+        for (uint64_t i = 1; i < nbytes && shadow->has_others[kind]; i++)
+            others[i] = others[0];
+    }
+}
+
+#define CHUNK 16 // bytes, the most of an instruction
+
 bool sim_shadow_touch(sim_shadow *shadow, uint64_t address, uint64_t nbytes, sim_access access,
                       const sim_agent *self, sim_race *race)
 {
     uint64_t first = address - shadow->address;
-    for (uint64_t byte = first; byte < first + nbytes && byte < shadow->nbytes; byte++) {
-        if (met(shadow, byte, SIM_WRITES, self, race) ||
-            (access != SIM_COMBINES && met(shadow, byte, SIM_COMBINES, self, race)) ||
-            (access != SIM_READS && met(shadow, byte, SIM_READS, self, race)))
+    uint64_t end = first + nbytes < shadow->nbytes ? first + nbytes : shadow->nbytes;
+    while (first < end) {
+        uint64_t count = end - first < CHUNK ? end - first : CHUNK;
+        if (count > 1 && !is_uniform(shadow, first, count))
+            count = 1;
+        if (touch_byte(shadow, first, access, self, race))
             return true;
-        if (access == SIM_WRITES)
-            note_write(shadow, byte, self);
-        else
-            note(shadow, byte, access, self);
+        if (count > 1)
+            spread(shadow, first, count, access);
+        first += count;
     }
     shadow->has[access] = true;
     return false;

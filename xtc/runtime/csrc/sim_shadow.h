@@ -21,13 +21,20 @@ typedef struct {
 typedef struct {
     uint32_t team, epoch;
     uint32_t barrier; // the epoch in which the team's last barrier completed
-    uint16_t agent;   // its number in the team, below SIM_SEVERAL
+    uint16_t agent;   // its number in the team, below SIM_SEVERAL_OF_GROUP
     uint16_t group;   // the size of groups, whose agents have consecutive numbers
     uint16_t step;    // of its group, incremented at each synchronization of the group
     bool (*sees)(const sim_touch *other); // whether another team's access happens before it
 } sim_agent;
 
 #define SIM_SEVERAL UINT16_MAX // several agents of a team
+// Several agents of one group, in the same step: this and the group's number.
+#define SIM_SEVERAL_OF_GROUP 0x8000
+
+static inline bool sim_is_several(uint16_t agent)
+{
+    return agent >= SIM_SEVERAL_OF_GROUP;
+}
 
 typedef enum { SIM_READS, SIM_WRITES, SIM_COMBINES } sim_access;
 

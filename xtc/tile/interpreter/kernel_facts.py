@@ -16,11 +16,16 @@ def grains(arguments: Sequence[Value], ops: Sequence[Operation]) -> list[int]:
     for op in ops:
         if op.name in ("memref.reinterpret_cast", "builtin.unrealized_conversion_cast"):
             root = op.operands[0]
-            while root not in found and not isinstance(root, BlockArgument):
+            while root not in found and not _is_root(root):
                 root = root.owner.operands[0]
             if root in found:
                 found[root] = min(found[root], _element_bytes(op.results[0]))
     return [found[argument] for argument in arguments]
+
+
+def _is_root(value: Value) -> bool:
+    """Whether a value is memory itself, and not a view of some."""
+    return isinstance(value, BlockArgument) or not len(value.owner.operands)
 
 
 def _element_bytes(value: Value) -> int:

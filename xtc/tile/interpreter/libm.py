@@ -15,8 +15,11 @@ import numpy as np
 
 _ELSEWHERE = MappingProxyType(
     {
+        **{name: getattr(np, name) for name in ("exp", "exp2", "log", "log2", "log10")},
+        **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
         **{
-            name: getattr(np, name) for name in ("exp", "exp2", "log", "log2", "tanh", "sin", "cos")
+            name: getattr(np, f"arc{name[1:]}")
+            for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh", "atan2")
         },
         "erf": np.vectorize(math.erf, otypes=[np.float64]),
         "pow": np.power,

@@ -333,7 +333,11 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         carried = [self.values[value] for value in list(op.operands)[3:]]
         body = op.regions[0].blocks[0]
         if step <= 0:
-            raise UserError(f"a loop has the step {step}")
+            raise UserError(
+                f"a loop has the step {step}",
+                notes=["a step that is known only at run time is 1 or more"],
+                hints=["count upwards, and compute the number: stop - 1 - i"],
+            )
         for number in range(int(lower), int(upper), int(step)):
             arguments = [np.asarray(number, np.asarray(lower).dtype)[()], *carried]
             self.values.update(zip(body.arguments, arguments, strict=True))

@@ -109,10 +109,14 @@ def _in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
     return computed
 
 
-def _shifted(function: Callable[..., Any]) -> Callable[..., Any]:
+def _shifted(function: Callable[..., Any], keeps_sign: bool = False) -> Callable[..., Any]:
+    """A shift whose amount has no sign, and that moves out all bits from the width on."""
+
     def shift(a: Any, b: Any) -> Any:
         width = np.asarray(a).dtype.itemsize * 8
-        return np.where(np.less(b, width), function(a, np.minimum(b, width - 1)), 0)
+        fits = np.less(b, width) & np.greater_equal(b, 0)
+        found = function(a, np.where(fits, b, width - 1).astype(np.asarray(b).dtype))
+        return found if keeps_sign else np.where(fits, found, np.zeros_like(found))
 
     return shift
 
@@ -137,25 +141,25 @@ _OPERATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "arith.ori": np.bitwise_or,
         "arith.xori": np.bitwise_xor,
         "arith.shli": _shifted(np.left_shift),
-        "arith.shrsi": _shifted(np.right_shift),
+        "arith.shrsi": _shifted(np.right_shift, keeps_sign=True),
         "arith.shrui": _unsigned(_shifted(np.right_shift)),
         "arith.select": np.where,
         "math.absf": np.abs,
         "math.absi": np.abs,
-        "math.exp": elementwise("exp"),
-        "math.exp2": elementwise("exp2"),
-        "math.log": elementwise("log"),
-        "math.log2": elementwise("log2"),
+        **{
+            f"math.{name}": elementwise(name)
+            for name in (
+                *("exp", "exp2", "log", "log2", "log10", "erf", "atan2"),
+                *("sin", "cos", "tan", "sinh", "cosh", "tanh"),
+                *("asin", "acos", "atan", "asinh", "acosh", "atanh"),
+            )
+        },
         "math.sqrt": _in_float32(np.sqrt),
         "math.rsqrt": _in_float32(lambda x: 1 / np.sqrt(x)),
         "math.roundeven": np.rint,
         "math.fma": fused,
         "math.floor": np.floor,
         "math.ceil": np.ceil,
-        "math.tanh": elementwise("tanh"),
-        "math.sin": elementwise("sin"),
-        "math.cos": elementwise("cos"),
-        "math.erf": elementwise("erf"),
         "math.powf": elementwise("pow"),
     }
 )

@@ -1,9 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layouts of register, shared and global tensors."""
 
-from xtc.tile.global_layouts import GlobalLayout
-from xtc.tile.layout import (
+from xtc.core.errors import LayoutOperationError
+from xtc.tile.ir.layout.global_layout import (
+    GlobalLayout,
+    global_column_major,
+    global_row_major,
+    global_slice,
+    global_strides,
+)
+from xtc.tile.ir.layout.ops.shared_ops import (
+    shared_column_major,
+    shared_compose,
+    shared_permute,
+    shared_reshape,
+    shared_row_major,
+    shared_row_major_swizzle,
+    shared_slice,
+    shared_unsqueeze,
+)
+from xtc.tile.ir.layout.register_layout import (
     RegisterLayout,
+    canonicalize_layout,
+    register_layout,
+    visualize_layout,
+)
+from xtc.tile.ir.layout.shared_layout import (
+    SharedLayout,
+    Swizzle,
+    canonicalize_shared_layout,
+    shared_layout,
+)
+from xtc.tile.layout import (
     auto_local_spatial,
     column_local,
     column_spatial,
@@ -15,35 +43,50 @@ from xtc.tile.layout import (
     local,
     permute,
     reduce,
-    register_layout,
+    reduce_to,
     replicated,
     reshape,
     spatial,
     squeeze,
     unsqueeze,
-    visualize_layout,
 )
-from xtc.tile.shared_layouts import SharedLayout, shared_layout
 
 __all__ = [
     "GlobalLayout",
+    "LayoutOperationError",
     "RegisterLayout",
     "SharedLayout",
+    "Swizzle",
     "auto_local_spatial",
+    "canonicalize_layout",
+    "canonicalize_shared_layout",
     "column_local",
     "column_spatial",
     "compose",
     "concat",
     "divide",
     "flatten",
+    "global_column_major",
+    "global_row_major",
+    "global_slice",
+    "global_strides",
     "left_divide",
     "local",
     "permute",
     "reduce",
+    "reduce_to",
     "register_layout",
     "replicated",
     "reshape",
+    "shared_column_major",
+    "shared_compose",
     "shared_layout",
+    "shared_permute",
+    "shared_reshape",
+    "shared_row_major",
+    "shared_row_major_swizzle",
+    "shared_slice",
+    "shared_unsqueeze",
     "spatial",
     "squeeze",
     "unsqueeze",

@@ -16,6 +16,15 @@ func.func @scalars(%x: f32, %y: f64) -> (f32, f64, f32) {
   return %a, %b, %c : f32, f64, f32
 }
 
+// CHECK-LABEL: func.func @of_two
+// CHECK:       call @__nv_acosh(%{{.*}}) : (f64) -> f64
+// CHECK:       call @__nv_atan2(%{{.*}}, %{{.*}}) : (f64, f64) -> f64
+func.func @of_two(%x: f64, %y: f64) -> f64 {
+  %a = math.acosh %x : f64
+  %b = math.atan2 %a, %y : f64
+  return %b : f64
+}
+
 // The library has no functions of narrow floats.
 // CHECK-LABEL: func.func @half
 // CHECK:       %[[X:.*]] = arith.extf %arg0 : f16 to f32

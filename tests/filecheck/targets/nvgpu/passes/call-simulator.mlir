@@ -18,7 +18,7 @@ llvm.func @exchanges.nvgpu0.3(%x: f32, %y: i32)
   %distance = llvm.mlir.constant(16 : i32) : i32
   %last = llvm.mlir.constant(31 : i32) : i32
   %a = nvvm.shfl.sync bfly %all, %x, %distance, %last : f32 -> f32
-  %b = nvvm.shfl.sync bfly %all, %y, %distance, %last : i32 -> i32
+  %b = nvvm.shfl.sync bfly %all, %y, %last, %last : i32 -> i32
   llvm.return
 }
 

@@ -1,11 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How layouts are made from others."""
+"""How layouts are made, and made from others."""
 
-from xtc.tile.global_layouts import (
+from xtc.core.errors import LayoutOperationError
+from xtc.tile.ir.layout.global_layout import (
     global_column_major,
     global_row_major,
+    global_slice,
     global_strides,
 )
+from xtc.tile.ir.layout.ops.shared_ops import (
+    shared_column_major,
+    shared_compose,
+    shared_permute,
+    shared_reshape,
+    shared_row_major,
+    shared_row_major_swizzle,
+    shared_slice,
+    shared_unsqueeze,
+)
+from xtc.tile.ir.layout.shared_layout import shared_layout
 from xtc.tile.layout import (
     auto_local_spatial,
     column_local,
@@ -18,6 +31,7 @@ from xtc.tile.layout import (
     local,
     permute,
     reduce,
+    reduce_to,
     register_layout,
     replicated,
     reshape,
@@ -26,16 +40,9 @@ from xtc.tile.layout import (
     unsqueeze,
     visualize_layout,
 )
-from xtc.tile.shared_layouts import (
-    shared_column_major,
-    shared_compose,
-    shared_layout,
-    shared_permute,
-    shared_row_major,
-    shared_row_major_swizzle,
-)
 
 __all__ = [
+    "LayoutOperationError",
     "auto_local_spatial",
     "column_local",
     "column_spatial",
@@ -45,11 +52,13 @@ __all__ = [
     "flatten",
     "global_column_major",
     "global_row_major",
+    "global_slice",
     "global_strides",
     "left_divide",
     "local",
     "permute",
     "reduce",
+    "reduce_to",
     "register_layout",
     "replicated",
     "reshape",
@@ -57,8 +66,11 @@ __all__ = [
     "shared_compose",
     "shared_layout",
     "shared_permute",
+    "shared_reshape",
     "shared_row_major",
     "shared_row_major_swizzle",
+    "shared_slice",
+    "shared_unsqueeze",
     "spatial",
     "squeeze",
     "unsqueeze",

@@ -3,23 +3,12 @@
 
 from __future__ import annotations
 
-from xtc.core.tile_layout import RegisterLayout
-from xtc.ir.mlir import Operation, RankedTensorType, all_operations
-from xtc.ir.tile_dialect import layout_of
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xtc.core.tile_layout import RegisterLayout
 
 _MOST_ROWS, _MOST_COLUMNS = 16, 16
-
-
-def layouts_in(kernel: Operation) -> list[RegisterLayout]:
-    """The layouts of a kernel's tiles, in the order of the code, each once."""
-    found: dict[RegisterLayout, None] = {}
-    for op in all_operations(kernel):
-        for result in op.results:
-            if isinstance(result.type, RankedTensorType):
-                layout = layout_of(result)
-                if layout is not None:
-                    found[layout] = None
-    return list(found)
 
 
 def drawn(layout: RegisterLayout) -> str:

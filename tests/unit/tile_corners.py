@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tile kernels at the corners of the language: names in loops, masks, views, and odd numbers."""
+
+from __future__ import annotations
+
+from xtc import tile
+from xtc.tile import boolean, float16, float32, int32
+
+
+class Corner(tile.Script):
+    """A block of one warp."""
+
+    def begin(self, warps=1):
+        self.attrs.blocks, self.attrs.warps = 1, warps
+
+    def vector(self, pointer, dtype=float32, n=32):
+        return self.global_view(pointer, dtype=dtype, shape=[n])
+
+    def iota(self, n=32):
+        return self.register_tensor(dtype=int32, shape=[n], init=lambda i: i)
+
+
+class RowsOfADot(Corner):
+    """Sums over the rows of a product whose lanes are no power of two apart."""
+
+    def __call__(self, a_ptr: ~float32, b_ptr: ~float32, y_ptr: ~float32):
+        self.begin(3)
+        ga = self.global_view(a_ptr, dtype=float32, shape=[48, 16])
+        gb = self.global_view(b_ptr, dtype=float32, shape=[16, 24])
+        a = self.load_global(ga, offsets=[0, 0], shape=[48, 16])
+        b = self.load_global(gb, offsets=[0, 0], shape=[16, 24])
+        c = self.dot(a, b, acc_dtype=float32)
+        self.store_global(self.vector(y_ptr, n=24), self.sum(c, dim=0), offsets=[0])
+
+
+class NameInTwoLoops(Corner):
+    """A name that two loops set, the second one in what an early return leaves."""
+
+    def __call__(self, n: int32, y_ptr: ~float32):
+        self.begin()
+        y = self.vector(y_ptr)
+        t = self.register_tensor(dtype=float32, shape=[32], init=1.0)
+        for _ in range(n):
+            f = t * 2
+            t = f + 1
+        if n > 5:
+            return
+        t = t + 1
+        for _ in range(n):
+            f = t + 1
+            t += f
+        self.store_global(y, t, offsets=[0])
+
+
+class Swapped(Corner):
+    """Two names of shared tensors change places in a loop."""
+
+    def __init__(self, right: bool) -> None:
+        super().__init__()
+        self.right = right
+
+    def __call__(self, n: int32, y_ptr: ~float32):
+        self.begin()
+        a = self.shared_tensor(dtype=float32, shape=[32])
+        b = self.shared_tensor(dtype=float32, shape=[32])
+        if self.right:
+            both = self.shared_tensor(dtype=float32, shape=[2, 32])
+        for i in range(n):
+            t = self.register_tensor(dtype=float32, shape=[32], init=1.0)
+            if self.right:
+                a = both[i % 2]
+            self.store_shared(a, t + i)
+            if not self.right:
+                a, b = b, a
+        self.sync()
+        last = both[1] if self.right else b
+        self.store_global(self.vector(y_ptr), self.load_shared(last), offsets=[0])
+
+
+class Masks(Corner):
+    def __call__(self, m_ptr: ~boolean, y_ptr: ~boolean):
+        self.begin()
+        m = self.load_global(self.vector(m_ptr, boolean), offsets=[0], shape=[32])
+        few = self.sum(m) == 11
+        some = self.max(m) == self.min(~m | m)
+        found = ~m & (self.iota() > 3) & few & some
+        self.store_global(self.vector(y_ptr, boolean), found, offsets=[0])
+
+
+class Shifts(Corner):
+    def __call__(self, x_ptr: ~int32, k_ptr: ~int32, y_ptr: ~int32):
+        self.begin()
+        x = self.load_global(self.vector(x_ptr, int32), offsets=[0], shape=[32])
+        k = self.load_global(self.vector(k_ptr, int32), offsets=[0], shape=[32])
+        self.store_global(self.vector(y_ptr, int32), (x >> k) + (x << k), offsets=[0])
+
+
+class Reshaped(Corner):
+    """A row of a shared tensor in another shape, and -0.0 as an element."""
+
+    def __call__(self, x_ptr: ~float32, y_ptr: ~float32):
+        self.begin()
+        x = self.load_global(self.vector(x_ptr), offsets=[0], shape=[32])
+        s = self.shared_tensor(dtype=float32, shape=[2, 2, 8])
+        self.store_shared(s, self.reshape(x, [2, 2, 8]))
+        self.sync()
+        first, *rest = [self.load_shared(self.reshape_shared(s, [4, 8])[row]) for row in range(3)]
+        t = self.register_tensor(dtype=float32, shape=[32], init=1.0)
+        t[0] = rest[1][7]
+        t[1] = max([first[1].item(), rest[0][2].item(), 2.5])
+        self.store_global(self.vector(y_ptr), t, offsets=[0])
+
+
+class Many(tile.Script):
+    def __call__(self, *pointers: ~float32):
+        """Nothing."""
+
+
+class Mistake(Corner):
+    """What has to be refused, by its name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def __call__(self, n: int32, f: float32, x_ptr: ~float32):
+        self.begin()
+        x = self.vector(x_ptr)
+        t = self.load_global(x, offsets=[0], shape=[32])
+        s = self.shared_tensor(dtype=float32, shape=[32])
+        if self.name == "tile as an offset":
+            self.load_global(x, offsets=[t], shape=[32])
+        elif self.name == "float as an offset":
+            self.load_global(x, offsets=[f], shape=[32])
+        elif self.name == "float as a size":
+            self.global_view(x_ptr, dtype=float32, shape=[f])
+        elif self.name == "size below 0":
+            self.global_view(x_ptr, dtype=float32, shape=[-4])
+        elif self.name == "empty slice":
+            s.slice([0], [0], [-4])
+        elif self.name == "infinite integer":
+            self.register_tensor(dtype=int32, shape=[32], init=float("inf"))
+        elif self.name == "repeat":
+            self.repeat(t, [-1])
+        elif self.name == "assume":
+            self.assume(t > 0)
+        elif self.name == "max of Python":
+            self.store_global(x, max(t), offsets=[0])
+        elif self.name == "range":
+            for _ in range(n, unroll=2):
+                pass
+        elif self.name == "type":
+            self.shared_tensor(dtype=float, shape=[4])
+        elif self.name == "key":
+            self.store_global(x, {"k": t}["z"], offsets=[0])
+        elif self.name == "unpacked":
+            a, b = t
+            self.store_global(x, a + b, offsets=[0])
+        elif self.name == "text":
+            self.static_assert(n is None, f"{1 / 3:.3f} {'a'!r}")
+        elif self.name == "wgmma":
+            a = self.shared_tensor(dtype=float16, shape=[64, 32])
+            total = self.register_tensor(dtype=float32, shape=[64, 32])
+            self.wgmma.mma(a, self.shared_tensor(dtype=float16, shape=[32, 32]), total)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How register layouts are made, and made from others, by the module name of Tilus."""
+
+from xtc.tile.layout import (
+    auto_local_spatial,
+    column_local,
+    column_spatial,
+    compose,
+    concat,
+    divide,
+    flatten,
+    left_divide,
+    local,
+    permute,
+    reduce,
+    reduce_to,
+    register_layout,
+    replicated,
+    reshape,
+    spatial,
+    squeeze,
+    unsqueeze,
+    visualize_layout,
+)
+
+__all__ = [
+    "auto_local_spatial",
+    "column_local",
+    "column_spatial",
+    "compose",
+    "concat",
+    "divide",
+    "flatten",
+    "left_divide",
+    "local",
+    "permute",
+    "reduce",
+    "reduce_to",
+    "register_layout",
+    "replicated",
+    "reshape",
+    "spatial",
+    "squeeze",
+    "unsqueeze",
+    "visualize_layout",
+]
