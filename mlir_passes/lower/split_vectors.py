@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from xtc.core.errors import CompileError
 from xtc.ir.analysis.linalg_ops import dict_of
@@ -64,6 +64,8 @@ class SplitVectors(Pass):
 
     - if vectors are accumulated, as in a contraction, whose loads and stores leave the loop.
       Elsewhere masked accesses cross more cache lines and cost more than they save;
+    - if they are initial values or readers of such vectors: several stores are not forwarded to one
+      load, and equal accesses of one vector stay in a register;
     - if elements have 8 or 16 bits, because each short vector of these takes several instructions;
     - but not if a masked lane may trap or calls a function.
 
@@ -93,35 +95,50 @@ def _vectors(op: Operation) -> list[Value]:
     return [value for value in values if isinstance(value.type, VectorType)]
 
 
+_Rows: TypeAlias = tuple[Value, int]
+
+
 @dataclass
 class _Group:
     """Vectors that depend on each other and are split alike.
 
     Attributes:
         widths: widths of their elements, except for truth values.
-        reads, writes: the buffers that they are read from and written to.
+        reads, writes: the buffers that they are read from and written to, each with the lanes of a
+            vector.
         scalar: whether an operation on them may trap, or calls a function for each lane.
     """
 
     widths: set[int] = field(default_factory=set)
-    reads: set[Value] = field(default_factory=set)
-    writes: set[Value] = field(default_factory=set)
+    reads: set[_Rows] = field(default_factory=set)
+    writes: set[_Rows] = field(default_factory=set)
     scalar: bool = False
+
+    @property
+    def accumulated(self) -> set[_Rows]:
+        """The buffers that are read and written."""
+        return self.reads & self.writes
 
     def add(self, op: Operation) -> None:
         """Record an operation on vectors of the group."""
         self.scalar |= _is_scalar(op)
         if op.name == "vector.transfer_read":
-            self.reads.add(root(op.operands[0]))
+            self.reads.add((root(op.operands[0]), _lanes(op.results[0])))
         elif op.name == "vector.transfer_write":
-            self.writes.add(root(op.operands[1]))
+            self.writes.add((root(op.operands[1]), _lanes(op.operands[0])))
 
-    def shape(self, bits: int, masked_bits: int) -> _Shape:
-        """The split of the group's vectors."""
+    def shape(self, bits: int, masked_bits: int, accumulated: set[_Rows]) -> _Shape:
+        """The split of the group's vectors, where some group accumulates in these buffers."""
         narrowest, widest = min(self.widths, default=1), max(self.widths, default=1)
-        pays = narrowest < _WORD_BITS or bool(self.reads & self.writes)
+        pays = narrowest < _WORD_BITS or not accumulated.isdisjoint(self.reads | self.writes)
         masks = 0 < masked_bits <= narrowest and pays and not self.scalar
         return _Shape(max(1, bits // widest), masks)
+
+
+def _lanes(vector: Value) -> int:
+    """The size of a vector's last dimension; 1 if it has none."""
+    shape = list(VectorType(vector.type).shape)
+    return shape[-1] if shape else 1
 
 
 @dataclass(frozen=True)
@@ -159,7 +176,8 @@ def _shapes(
         groups.setdefault(first_of(value), _Group()).widths |= {widths[element]} - {0}
     for op, (first, *_) in vectors.items():
         groups[first_of(first)].add(op)
-    shapes = {value: group.shape(bits, masked_bits) for value, group in groups.items()}
+    accumulated = {rows for group in groups.values() for rows in group.accumulated}
+    shapes = {value: group.shape(bits, masked_bits, accumulated) for value, group in groups.items()}
     return {value: shapes[first_of(value)] for value in parent}
 
 

@@ -52,11 +52,15 @@ class FuseElementwise(Pass):
 
     def run(self, module: Operation) -> None:
         with module.context:
-            for view in functions_and_loops(module):
-                _fuse(view, narrowing=self.narrowing)
+            # Operations that read one value may have become a single reader of it.
+            joined = True
+            while joined:
+                views = functions_and_loops(module)
+                joined = max((_fuse(view, self.narrowing) for view in views), default=False)
 
 
-def _fuse(view: FunctionView, *, narrowing: bool) -> None:
+def _fuse(view: FunctionView, narrowing: bool) -> bool:
+    """Fuse the operations of a block; whether several readers of a value became one."""
     inlined = {
         nest.op
         for nest in view.nests.values()
@@ -69,9 +73,11 @@ def _fuse(view: FunctionView, *, narrowing: bool) -> None:
             cluster.collect(nest, range(len(nest.extents)))
             if cluster.keep_extents():
                 clusters.append(cluster)
+    joined = any(cluster.joins_readers for cluster in clusters)
     for cluster in clusters:  # the view is out of date from here on
         if cluster.parts or cluster.splats:
             _build(cluster)
+    return joined
 
 
 def _narrows(nest: Structured) -> bool:
@@ -151,6 +157,23 @@ class _Cluster:
             self.splats[nest, number] = row
             return splat
         return self._leaf(nest, number, value, row)
+
+    @property
+    def joins_readers(self) -> bool:
+        """Whether several of its operations read one result, whose operation may now be inlined."""
+        readers: dict[int, set[Structured]] = {}
+        for (nest, _), source in self.sources.items():
+            if isinstance(source, int):
+                readers.setdefault(source, set()).add(nest)
+        return any(
+            len(nests) > 1 and self.view.nest_of(self._value(leaf)) is not None
+            for leaf, nests in readers.items()
+        )
+
+    def _value(self, leaf: int) -> Value:
+        (nest, number), _ = self.leaves[leaf]
+        value: Value = nest.op.operands[number]
+        return value
 
     def keep_extents(self) -> bool:
         """Keep constants as tensors if no other operand determines the extent of a loop.

@@ -35,6 +35,7 @@ from xtc_targets.host.passes.divide_by_reciprocals import DivideByReciprocals
 from xtc_targets.host.passes.divide_copies import DivideCopies
 from xtc_targets.host.passes.expand_reductions import ExpandReductions
 from xtc_targets.host.passes.fill_by_vectors import FillByVectors
+from xtc_targets.host.passes.forward_masked_stores import ForwardMaskedStores
 from xtc_targets.host.passes.fuse_attention import FuseAttention
 from xtc_targets.host.passes.fuse_epilogues import FuseEpilogues
 from xtc_targets.host.passes.fuse_reductions import FuseReductions
@@ -206,6 +207,8 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             HoistAccumulators(),
             # After the accumulators: a sum is a value that its loop carries.
             HoistScales(),
+            # Once the first load and the last store of an accumulator are out of its loops.
+            ForwardMaskedStores(),
             # While reductions are still structured operations.
             BlockReductions(),
             # Several rows at a time, one per lane: their reductions keep the order of additions.

@@ -136,9 +136,12 @@ def test_the_view_says_what_is_copied() -> None:
 
 def test_sizes_of_transformed_filters_are_known_before_they_are_made() -> None:
     text = """module attributes {xtc.transformed = {
-      w.t = [@w, dense<1.0> : tensor<4x3xf64>] }} {
+      w.t = [@w, dense<1.0> : tensor<4x3xf64>, array<i64: 1, 2>] }} {
       memref.global constant @w.t : memref<16x5xf32>
     }"""
+    filters = np.zeros((2, 9, 5), np.float32)
+    filters[1] = 1
     with mlir.Context():
-        made = packed_constants(mlir.Module.parse(text).operation, {"w": bytes(4 * 9 * 5)})
+        made = packed_constants(mlir.Module.parse(text).operation, {"w": filters.tobytes()})
     assert sizes_of(made) == {"w.t": 4 * 16 * 5} == {"w.t": len(made["w.t"])}
+    assert (np.frombuffer(made["w.t"], np.float32) == 9).all()

@@ -66,6 +66,39 @@ def test_results_are_those_of_the_definition(
             module.check(rtol=1e-5, atol=1e-5)
 
 
+def volumes(shape: tuple[int, ...], taps: int, features: int, before: int, after: int) -> xtc.Graph:
+    """A convolution of volumes (n, d, h, w, c), with residual, bias and activation."""
+    weights = 0.05 * drawn(taps, 3, 3, shape[4], features)
+    x = O.tensor(shape, "float32", name="X")
+    padding = ((before, after), (1, 1), (1, 0))
+    with O.graph(name="g") as graph:
+        y = O.conv3d(x, O.tensor(weights.shape, const=weights), padding=padding, name="C")
+        y = O.add(y, O.tensor(y.shape, "float32", name="R"))
+        O.relu(O.add(y, O.tensor((features,), const=drawn(features))), name="Y")
+    return graph.graph
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("graph", "options"),
+    [
+        (volumes((1, 3, 8, 9, 32), 3, 16, 1, 1), {"threads": 1}),
+        (volumes((2, 4, 10, 11, 64), 3, 32, 2, 0), {"threads": 2, "l2_bytes": 1 << 19}),
+        (volumes((1, 5, 7, 9, 32), 2, 48, 0, 0), {"threads": 1, "codegen": "c"}),
+        (volumes((2, 3, 6, 7, 32), 1, 16, 0, 0), {"threads": 2}),
+        (volumes((2, 3, 6, 7, 32), 1, 16, 2, 1), {"threads": 1}),
+        (volumes((1, 1, 8, 9, 32), 5, 16, 3, 3), {"threads": 1, "l2_bytes": 1 << 17}),
+    ],
+    ids=["same", "bands", "no border", "one tap", "border and one tap", "more border than volume"],
+)
+def test_volumes_are_sums_over_their_taps_along_the_depth(
+    graph: xtc.Graph, options: dict[str, Any]
+) -> None:
+    assert is_winograd(graph, **options)
+    with xtc.compile(graph, cache=False, **options) as module:
+        module.check(rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.slow
 def test_no_error_is_larger_than_that_of_plain_sums() -> None:
     graph = convolution(1, 16, 16, 96, 64)

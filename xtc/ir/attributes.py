@@ -189,10 +189,11 @@ each packed constant, its source, and the strided view that gives the order of i
 Written by pack-constants, read when constants are written to a file."""
 
 TRANSFORMED = "xtc.transformed"
-"""Dictionary on the module, `{w.transformed = [@w, dense<...> : tensor<4x3xf64>]}`: for each
-transformed constant, its source, and the matrix that multiplies each of the first two dimensions,
-which are then collapsed into one. Written by winograd-convolutions, read when constants are written
-to a file."""
+"""Dictionary on the module, `{w.transformed = [@w, dense<..>, array<i64: 0, 1>]}`:
+for each transformed constant, its source, the matrix that multiplies each of the first two
+dimensions, which are then collapsed into one, and the part of the source that is transformed: its
+number and the number of equal parts. Written by winograd-convolutions, read when constants are
+written to a file."""
 
 # --- Tile kernels ------------------------------------------------------------------------------
 

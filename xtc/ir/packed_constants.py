@@ -75,13 +75,17 @@ def _views(
 
 def _transformed(module: Operation, constants: Mapping[str, Content]) -> dict[str, _Transformed]:
     """The transformed constants, by symbol."""
-    from xtc.ir.mlir import DenseFPElementsAttr, FlatSymbolRefAttr
+    from xtc.ir.mlir import DenseFPElementsAttr, DenseI64ArrayAttr, FlatSymbolRefAttr
 
     found = {}
     for entry in _entries(module, TRANSFORMED):
         origin = FlatSymbolRefAttr(entry.attr[0]).value
         rows = np.array(DenseFPElementsAttr(entry.attr[1]))
-        found[entry.name] = _Transformed(origin, constants[origin], rows)
+        number, count = DenseI64ArrayAttr(entry.attr[2])
+        part = memoryview(constants[origin])
+        size = len(part) // count
+        part = part[number * size : (number + 1) * size]
+        found[entry.name] = _Transformed(origin, part, rows)
     return found
 
 

@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""winograd-convolutions: computes 3 x 3 convolutions by Winograd's algorithm."""
+"""winograd-convolutions: computes 3 x 3 and 3 x 3 x 3 convolutions by Winograd's algorithm."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.function_view import FunctionView, functions
 from xtc.ir.analysis.indices import Index
-from xtc.ir.analysis.linalg_ops import is_zero_fill, node_in_function, owner
+from xtc.ir.analysis.linalg_ops import node_in_function
 from xtc.ir.analysis.structured import Structured, body_operations, shape_of
 from xtc.ir.attributes import LOOP_DIMS, NODE_ID_PREFIX, TRANSFORMED
 from xtc.ir.builders.affine import digits
 from xtc.ir.builders.control import forall
-from xtc.ir.builders.generic import copy_body, fill, generic, loop_index, yield_
-from xtc.ir.builders.numbers import add, as_value, compare, linear_offset, multiply
+from xtc.ir.builders.generic import copy_body, fill, generic, yield_
+from xtc.ir.builders.numbers import linear_offset, multiply
 from xtc.ir.builders.slices import Offset, empty, extract_slice, insert_slice, tensor_type
 from xtc.ir.mlir import (
     ArrayAttr,
     Attribute,
+    DenseI64ArrayAttr,
     DictAttr,
-    F32Type,
     FlatSymbolRefAttr,
-    IndexType,
     InsertionPoint,
     Location,
     MemRefType,
@@ -39,42 +39,48 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_passes.tensor._padding import padding_of
 from xtc_passes.tensor._scheduled import fused_nodes
 from xtc_targets.host.passes._winograd import (
     FILTER_ROWS,
-    INPUT_ROWS,
     READ,
     TILE,
     Bands,
     Convolution,
+    DepthTap,
     bands,
     convolution,
+)
+from xtc_targets.host.passes._winograd_transforms import (
+    TAPS,
+    C,
+    H,
+    N,
+    P,
+    Q,
+    W,
+    combination,
+    transformed,
 )
 
 _Operand = tuple[Value, tuple[Index, ...]]
 
 _READS = ("memref.get_global", "bufferization.to_tensor")
-_TAPS = 3
-_N, _H, _W, _P, _Q, _C = (Index(((loop, 1),), 0) for loop in range(6))
-"""The loops over images, rows and columns of tiles, rows and columns in a tile, and channels."""
-_LOOPS = (0, 1, 2, 5)  # of an elementwise operation on results, which uses only the last
 _ROWS_OF_RESULTS = (Index(((1, TILE), (3, 1)), 0), Index(((2, TILE), (4, 1)), 0))
 _RESULT_GROUPS = [[0], [1, 2], [3, 4], [5]]  # of loops in one dimension of the result
-_WHOLE = tuple(Index(((loop, 1),), 0) for loop in range(4))
 
 
 @dataclass(frozen=True)
 class WinogradConvolutions(Pass):
-    """Compute 3 x 3 convolutions of stride 1 with constant filters by Winograd's F(2x2, 3x3).
+    """Compute (q x) 3 x 3 convolutions of stride 1 with constant filters by Winograd's F(2x2, 3x3).
 
     The 4 x 4 tiles of the image are transformed and multiplied with the filters in 16 matrix
     products; each 2 x 2 tile of the result is a sum of these. The filters are transformed when the
     artefact is built. Elementwise consumers compute directly on those sums. If the transformed
     tiles do not fit into the second-level cache, the convolution is computed in bands, which
     threads may share. Sums have another order and fewer terms, so errors are no larger. An infinity
-    in an image becomes NaN in the results of its whole tile. Convolutions with a user's schedule
-    stay.
+    in an image becomes NaN in the results of its whole tile. A convolution of volumes adds the
+    products of its taps along the depth in the transformed domain, each over the frames for which
+    the tap reads no border. Convolutions with a user's schedule stay.
 
     Before:
         %y = linalg.conv_2d_nhwc_hwcf ins(%x, %w) : tensor<1x58x58x64xf32>, tensor<3x3x64x64xf32>
@@ -129,10 +135,10 @@ class _Filters:
         }
         self._origins: dict[str, Attribute] = {}
 
-    def read(self, found: Convolution, ip: InsertionPoint) -> Value:
-        """The transformed filters of a convolution, as a tensor."""
+    def read(self, found: Convolution, tap: DepthTap, ip: InsertionPoint) -> Value:
+        """The transformed filters of one tap along the depth, as a tensor."""
         symbol = FlatSymbolRefAttr(found.filters.attributes["name"]).value
-        made = f"{symbol}.transformed"
+        made = f"{symbol}.transformed{tap.number or ''}"
         type = MemRefType.get(
             [READ * READ, found.channels, found.features], found.image.type.element_type
         )
@@ -143,7 +149,8 @@ class _Filters:
                 made, TypeAttr.get(type), constant=True, alignment=alignment, ip=InsertionPoint(old)
             )
             rows = Attribute.parse(f"dense<{[list(row) for row in FILTER_ROWS]}> : tensor<4x3xf64>")
-            self._origins[made] = ArrayAttr.get([FlatSymbolRefAttr.get(symbol), rows])
+            part = DenseI64ArrayAttr.get([tap.number, found.depth_taps])
+            self._origins[made] = ArrayAttr.get([FlatSymbolRefAttr.get(symbol), rows, part])
         loaded = memref.get_global(type, made, ip=ip)
         whole = tensor_type(type.shape, found.image)
         return bufferization.to_tensor(whole, loaded, restrict=True, ip=ip)
@@ -162,16 +169,27 @@ class _Filters:
             for op in all_operations(self._module)
             if op.name == "memref.get_global"
         }
-        for made in self._origins:
-            symbol = made.removesuffix(".transformed")
+        origins = (FlatSymbolRefAttr(ArrayAttr(made)[0]).value for made in self._origins.values())
+        for symbol in dict.fromkeys(origins):
             if symbol not in read:
                 self._globals[symbol].erase()
 
 
 @dataclass(frozen=True)
 class _Band:
-    """The parts of tensors that a band accesses, from an image and a row on."""
+    """The parts of tensors that a band accesses, from an image and a row on.
 
+    Tensors have four dimensions; the frames of a volume are consecutive images.
+
+    Attributes:
+        found: the convolution.
+        image: number of its first image, or volume.
+        row: number of its first row.
+        images: images, or volumes.
+        rows: rows of the result.
+    """
+
+    found: Convolution
     image: Offset
     row: Offset
     images: int
@@ -181,21 +199,30 @@ class _Band:
     def tile_rows(self) -> int:
         return -(-self.rows // TILE)
 
+    @property
+    def frames(self) -> int:
+        """Frames of the result."""
+        return self.images * self.found.frames
+
     def of(self, value: Value, ip: InsertionPoint) -> Value:
         """The band of a tensor with the height of the result."""
-        return self._part(value, self.rows, ip)
+        return self._part(value, self.found.frames, self.rows, ip)
 
     def read(self, image: Value, ip: InsertionPoint) -> Value:
         """The part of the image that the band's tiles read; bands overlap."""
-        return self._part(image, self.tile_rows * TILE + READ - TILE, ip)
+        return self._part(image, self.found.read_frames, self.tile_rows * TILE + READ - TILE, ip)
 
-    def _part(self, value: Value, rows: int, ip: InsertionPoint) -> Value:
+    def _part(self, value: Value, frames: int, rows: int, ip: InsertionPoint) -> Value:
         _, _, width, channels = shape_of(value)
-        return extract_slice(value, self.offsets, [self.images, rows, width, channels], ip)
+        sizes = [self.images * frames, rows, width, channels]
+        return extract_slice(value, self._offsets(frames, ip), sizes, ip)
 
-    @property
-    def offsets(self) -> list[Offset]:
-        return [self.image, self.row, 0, 0]
+    def offsets(self, ip: InsertionPoint) -> list[Offset]:
+        """The offsets of the band in the result."""
+        return self._offsets(self.found.frames, ip)
+
+    def _offsets(self, frames: int, ip: InsertionPoint) -> list[Offset]:
+        return [multiply(self.image, frames, ip), self.row, 0, 0]
 
 
 class _Rewriting:
@@ -210,15 +237,15 @@ class _Rewriting:
         found, ip = self.found, InsertionPoint(self.last.op)
         down = self.bands.down
         image = _filled_up(found, down, ip)
-        u = filters.read(found, ip)
+        u = [filters.read(found, tap, ip) for tap in found.taps]
         images = found.batch // self.bands.images
         count = images * (down // self.bands.rows)
         rows = found.height if count == images else self.bands.rows * TILE
-        whole = shape_of(self.last.result)
+        whole = [found.batch * found.frames, *shape_of(self.last.result)[-3:]]
         shape = whole if count == images else [whole[0], down * TILE, *whole[2:]]
         result = empty(shape, self.last.result, ip)
         if count == 1:
-            value = self._band(_Band(0, 0, found.batch, rows), image, u, result, ip)
+            value = self._band(_Band(found, 0, 0, found.batch, rows), image, u, result, ip)
         else:
             loop = forall(count, None, [result], ip)
             counts = [images, down // self.bands.rows]
@@ -227,36 +254,54 @@ class _Rewriting:
                 linear_offset([(number, self.bands.images)], loop.ip),
                 linear_offset([(row, rows)], loop.ip),
             )
-            band = _Band(*starts, self.bands.images, rows)
+            band = _Band(found, *starts, self.bands.images, rows)
             (shared,) = loop.shared
-            loop.write(self._band(band, image, u, shared, loop.ip), shared, band.offsets)
+            made = self._band(band, image, u, shared, loop.ip)
+            loop.write(made, shared, band.offsets(loop.ip))
             value = loop.op.results[0]
         if shape != whole:
             value = extract_slice(value, [0] * 4, whole, ip)
-        self.last.result.replace_all_uses_with(value)
+        self.last.result.replace_all_uses_with(_reshaped(value, shape_of(self.last.result), ip))
         for nest in reversed([found.nest, *self.chain]):
             nest.op.erase()
 
     def _band(
-        self, band: _Band, image: Value, u: Value, result: Value, ip: InsertionPoint
+        self, band: _Band, image: Value, u: Sequence[Value], result: Value, ip: InsertionPoint
     ) -> Value:
         """Compute a band of the result; inserted into `result` if the tiles are whole."""
-        v = _transformed(band.read(image, ip), band.tile_rows, ip)
-        return self._combined(self._products(v, u, ip), band, result, ip)
+        v = transformed(band.read(image, ip), band.tile_rows, ip)
+        return self._combined(self._sums(v, u, band, ip), band, result, ip)
 
-    def _products(self, v: Value, u: Value, ip: InsertionPoint) -> Value:
-        """The 16 products of transformed tiles and filters, with the convolution's node id."""
-        old = self.found.nest.op.attributes
-        names = {name: old[name] for name in old if name.startswith(NODE_ID_PREFIX)}
-        attributes = {**names, LOOP_DIMS: ArrayAttr.get([StringAttr.get(n) for n in "bijk"])}
-        steps = {f"{name.removesuffix('_')}.init_": old[name] for name in names}
-        points, tiles, _ = shape_of(v)
+    def _sums(self, v: Value, u: Sequence[Value], band: _Band, ip: InsertionPoint) -> Value:
+        """The sums of the products over the taps along the depth, each of the frames it reads."""
+        points, _, channels = shape_of(v)
+        tiles = band.tile_rows * self.found.tiles[1]
+        shape = (points, band.frames * tiles, self.found.features)
         zero = arith.constant(v.type.element_type, 0.0, ip=ip)
-        begin = fill(zero, empty((points, tiles, self.found.features), v, ip), steps, ip)
+        total = fill(zero, empty(shape, v, ip), self._names(".init_"), ip).results[0]
+        for tap, filters in zip(self.found.taps, u, strict=True):
+            count = tap.count * tiles * band.images
+            read = extract_slice(v, [0, tap.reads * tiles, 0], [points, count, channels], ip)
+            offsets = [0, tap.first * tiles, 0]
+            into = extract_slice(total, offsets, [points, count, self.found.features], ip)
+            made = self._products(read, filters, into, ip)
+            total = made if into == total else insert_slice(made, total, offsets, ip)
+        return total
+
+    def _names(self, suffix: str = "_") -> dict[str, Attribute]:
+        """The convolution's node id, or the id of a step of it."""
+        old = self.found.nest.op.attributes
+        ids = [name for name in old if name.startswith(NODE_ID_PREFIX)]
+        return {f"{name.removesuffix('_')}{suffix}": old[name] for name in ids}
+
+    def _products(self, v: Value, u: Value, into: Value, ip: InsertionPoint) -> Value:
+        """The 16 products of transformed tiles and filters, added to `into`."""
+        attributes = {
+            **self._names(),
+            LOOP_DIMS: ArrayAttr.get([StringAttr.get(n) for n in "bijk"]),
+        }
         b, i, j, k = (Index(((loop, 1),), 0) for loop in range(4))
-        op = generic(
-            [(v, (b, i, k)), (u, (b, k, j)), (begin.results[0], (b, i, j))], 4, [3], attributes, ip
-        )
+        op = generic([(v, (b, i, k)), (u, (b, k, j)), (into, (b, i, j))], 4, [3], attributes, ip)
         copy_body(self.found.nest.op, op)
         return op.results[0]
 
@@ -265,29 +310,29 @@ class _Rewriting:
         (_, across), features = self.found.tiles, self.found.features
         flat = Index(((0, band.tile_rows * across), (1, across), (2, 1)), 0)
         summed = [
-            (m, (Index(((3, READ), (4, 1)), i * READ + j), flat, _C))
-            for i in range(_TAPS)
-            for j in range(_TAPS)
+            (m, (Index(((3, READ), (4, 1)), i * READ + j), flat, C))
+            for i in range(TAPS)
+            for j in range(TAPS)
         ]
-        shape = (band.images, band.tile_rows, TILE, across, TILE, features)
+        shape = (band.frames, band.tile_rows, TILE, across, TILE, features)
         if self.found.is_even:
             begin = _expanded(band.of(result, ip), shape, _RESULT_GROUPS, ip)
         else:
             begin = empty(shape, m, ip)
-        into = (begin, (_N, _H, _P, _W, _Q, _C))
+        into = (begin, (N, H, P, W, Q, C))
         others = self._others(band, ip)
         with Location.fused([nest.op.location for nest in (self.found.nest, *self.chain)]):
             op = generic([*summed, *others.values(), into], 6, [], {}, ip)
         block = op.regions[0].blocks[0]
         end = InsertionPoint(block)
         values = list(block.arguments)
-        inside = {self.found.nest.result: _combination(values, end)}
+        inside = {self.found.nest.result: combination(values, end)}
         for key, value in zip(others, values[len(summed) :], strict=False):
             inside[key] = value
         for nest in self.chain:
             inside[nest.result] = _inlined(nest, inside, end)
         yield_([inside[self.last.result]], end)
-        whole = (band.images, band.tile_rows * TILE, across * TILE, features)
+        whole = (band.frames, band.tile_rows * TILE, across * TILE, features)
         made = tensor.collapse_shape(
             tensor_type(whole, result), op.results[0], _RESULT_GROUPS, ip=ip
         )
@@ -302,10 +347,12 @@ class _Rewriting:
                 row = nest.indices[number]
                 if value in inside:
                     continue
-                if row == _WHOLE:
-                    found[nest, number] = (band.of(value, ip), (_N, *_ROWS_OF_RESULTS, _C))
-                else:
-                    found[nest, number] = (value, tuple(index.renamed(_LOOPS) for index in row))
+                if row == nest.indices[-1]:
+                    flat = _reshaped(value, _flat(shape_of(value)), ip)
+                    found[nest, number] = (band.of(flat, ip), (N, *_ROWS_OF_RESULTS, C))
+                else:  # the last loop is the only one that indexes it
+                    loops = [C.factors[0][0]] * len(nest.extents)
+                    found[nest, number] = (value, tuple(index.renamed(loops) for index in row))
         return found
 
 
@@ -323,7 +370,9 @@ def _chain(
         reader = view.nests.get(uses[0][0]) if len(uses) == 1 else None
         if reader is None or reader in taken or not _is_elementwise(reader, nest):
             return chain
-        if by_channel and not all(_is_by_channel(row) for row in _others_read(reader, last)):
+        if by_channel and not all(
+            _is_by_channel(reader, row) for row in _others_read(reader, last)
+        ):
             return chain
         chain.append(reader)
 
@@ -342,49 +391,52 @@ def _is_elementwise(reader: Structured, nest: Structured) -> bool:
         and not reader.reductions
         and not reader.reads_destination
         and shape_of(reader.result) == shape_of(nest.result)
-        and reader.indices[-1] == _WHOLE
-        and all(row == _WHOLE or _is_by_channel(row) for row in reader.indices)
+        and reader.indices[-1] == _whole(reader)
+        and all(row == _whole(reader) or _is_by_channel(reader, row) for row in reader.indices)
     )
 
 
-def _is_by_channel(row: Sequence[Index]) -> bool:
+def _whole(nest: Structured) -> tuple[Index, ...]:
+    """The index of each dimension if each is one loop's, in order."""
+    return tuple(Index(((loop, 1),), 0) for loop in range(len(nest.extents)))
+
+
+def _is_by_channel(nest: Structured, row: Sequence[Index]) -> bool:
     """Whether an operand is indexed by the channel only."""
-    return not any(index.factor(loop) for index in row for loop in range(3))
+    return not any(index.factor(loop) for index in row for loop in range(len(nest.extents) - 1))
 
 
 def _filled_up(found: Convolution, down: int, ip: InsertionPoint) -> Value:
-    """The image with zeros after it where `down` rows of tiles reach beyond its end."""
-    image = found.image
+    """The frames of the image that are not border.
+
+    They have zeros below and beside them where `down` rows of tiles reach beyond their end.
+    """
     rows, columns = (count * TILE + READ - TILE for count in (down, found.tiles[1]))
-    batch, height, width, channels = shape_of(image)
-    if (height, width) == (rows, columns):
-        return image
-    producer = owner(image)
-    padding = producer and padding_of(producer)
-    offsets: tuple[int, ...] = (0, 0, 0, 0)
-    if padding and is_zero_fill(padding.fill):
-        image, offsets = padding.inside, padding.offsets  # borders and the rest are filled at once
+    *_, height, width, channels = shape_of(found.image)
+    if (height, width) == (rows, columns) and not found.skips_frames:
+        return _reshaped(found.image, _flat(shape_of(found.image)), ip)
+    padding = found.padding
+    # Borders and the rest are filled at once.
+    image, offsets = (padding.inside, padding.offsets) if padding else (found.image, ())
+    image = _reshaped(image, _flat(shape_of(image)), ip)
     zero = arith.constant(image.type.element_type, 0.0, ip=ip)
-    larger = fill(zero, empty((batch, rows, columns, channels), image, ip), {}, ip).results[0]
-    return insert_slice(image, larger, offsets, ip)
+    shape = (shape_of(image)[0], rows, columns, channels)
+    larger = fill(zero, empty(shape, image, ip), {}, ip).results[0]
+    return insert_slice(image, larger, (0, *(offsets[-3:] or (0, 0, 0))), ip)
 
 
-def _transformed(image: Value, rows: int, ip: InsertionPoint) -> Value:
-    """The transformed tiles of an image, by entry, then by tile, then by channel."""
-    images, _, width, channels = shape_of(image)
-    across = (width - READ + TILE) // TILE
-    into = empty((READ, READ, images, rows, across, channels), image, ip)
-    op = generic([(into, (_P, _Q, _N, _H, _W, _C))], 6, [], {}, ip)
-    end = InsertionPoint(op.regions[0].blocks[0])
-    n, h, w, i, j, c = (loop_index(loop, end) for loop in range(6))
-    ys, xs = _entries(i, h, end), _entries(j, w, end)
-    upper, lower = ([tensor.extract(image, [n, y, x, c], ip=end) for x, _ in xs] for y, _ in ys)
-    (_, down), (_, right) = ys[1], xs[1]
-    left = _added(upper[0], upper[1], right, end)
-    yield_([_added(left, _added(lower[0], lower[1], right, end), down, end)], end)
-    flat = (READ * READ, images * rows * across, channels)
-    groups = [[0, 1], [2, 3, 4], [5]]
-    return tensor.collapse_shape(tensor_type(flat, image), op.results[0], groups, ip=ip)
+def _flat(shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape of volumes as images, of which each frame is one."""
+    return (math.prod(shape[:-3]), *shape[-3:])
+
+
+def _reshaped(value: Value, shape: Sequence[int], ip: InsertionPoint) -> Value:
+    """Volumes as images, or images as volumes."""
+    old = shape_of(value)
+    groups = [[0, 1], [2], [3], [4]]
+    if len(old) > len(shape):
+        return tensor.collapse_shape(tensor_type(shape, value), value, groups, ip=ip)
+    return value if old == tuple(shape) else _expanded(value, shape, groups, ip)
 
 
 def _expanded(
@@ -392,48 +444,6 @@ def _expanded(
 ) -> Value:
     """A tensor with expanded dimensions."""
     return tensor.expand_shape(tensor_type(shape, value), value, groups, [], shape, ip=ip)
-
-
-def _entries(entry: Value, tile: Value, ip: InsertionPoint) -> list[tuple[Value, Value]]:
-    """The two rows of an image that a transformed row adds, with signs; the first has sign 1."""
-    kept = [
-        sorted(((at, sign) for at, sign in enumerate(row) if sign), key=lambda term: -term[1])
-        for row in INPUT_ROWS
-    ]
-    begin = multiply(tile, TILE, ip)
-    return [
-        (
-            as_value(add(begin, _chosen(entry, [row[which][0] for row in kept], ip), ip), ip),
-            _chosen(entry, [float(row[which][1]) for row in kept], ip),
-        )
-        for which in range(2)
-    ]
-
-
-def _chosen(number: Value, choices: Sequence[int] | Sequence[float], ip: InsertionPoint) -> Value:
-    """The element of `choices` at a run-time number."""
-    like = IndexType.get() if isinstance(choices[0], int) else F32Type.get()
-    value = arith.constant(like, choices[-1], ip=ip)
-    for other in range(len(choices) - 1):
-        if choices[other] != choices[-1]:
-            choice = arith.constant(like, choices[other], ip=ip)
-            value = arith.select(compare("eq", number, other, ip), choice, value, ip=ip)
-    return value
-
-
-def _added(a: Value, b: Value, sign: Value, ip: InsertionPoint) -> Value:
-    """`a + sign * b`."""
-    return arith.addf(a, arith.mulf(sign, b, ip=ip), ip=ip)
-
-
-def _combination(m: Sequence[Value], ip: InsertionPoint) -> Value:
-    """A result as a signed sum of nine products."""
-    p, q = (_chosen(loop_index(loop, ip), [1.0, -1.0], ip) for loop in (3, 4))
-    first, *others = (
-        _added(row[0], arith.addf(row[1], row[2], ip=ip), q, ip)
-        for row in (m[at * _TAPS : at * _TAPS + _TAPS] for at in range(_TAPS))
-    )
-    return _added(first, arith.addf(*others, ip=ip), p, ip)
 
 
 def _inlined(nest: Structured, inside: Mapping[object, Value], ip: InsertionPoint) -> Value:

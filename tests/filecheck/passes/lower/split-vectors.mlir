@@ -38,6 +38,30 @@ func.func @accumulate(%a: memref<13xf32>, %c: memref<13xf32>) {
   return
 }
 
+// The initial value and the reader of such vectors have masked lanes too; other vectors do not.
+
+// MASKED-LABEL:   func.func @around
+// MASKED:         vector.maskedstore %{{.*}} : memref<5xf32>
+// MASKED:         vector.maskedstore %{{.*}} : memref<5xf32>
+// MASKED:         vector.maskedload %{{.*}} : memref<5xf32>
+// MASKED:         vector.maskedstore %{{.*}} : memref<8x5xf32>
+// MASKED-NOT:     masked
+func.func @around(%a: memref<5xf32>, %c: memref<5xf32>, %d: memref<8x5xf32>) {
+  %z = arith.constant 0 : index
+  %p = arith.constant 0.0 : f32
+  %first = arith.constant dense<0.0> : vector<5xf32>
+  vector.transfer_write %first, %c[%z] {in_bounds = [true]} : vector<5xf32>, memref<5xf32>
+  %v = vector.transfer_read %a[%z], %p {in_bounds = [true]} : memref<5xf32>, vector<5xf32>
+  %s = vector.transfer_read %c[%z], %p {in_bounds = [true]} : memref<5xf32>, vector<5xf32>
+  %w = arith.addf %s, %v : vector<5xf32>
+  vector.transfer_write %w, %c[%z] {in_bounds = [true]} : vector<5xf32>, memref<5xf32>
+  %t = vector.transfer_read %c[%z], %p {in_bounds = [true]} : memref<5xf32>, vector<5xf32>
+  vector.transfer_write %t, %d[%z, %z] {in_bounds = [true]} : vector<5xf32>, memref<8x5xf32>
+  %u = vector.transfer_read %a[%z], %p {in_bounds = [true]} : memref<5xf32>, vector<5xf32>
+  vector.transfer_write %u, %d[%z, %z] {in_bounds = [true]} : vector<5xf32>, memref<8x5xf32>
+  return
+}
+
 // A masked lane would divide by zero: three pieces, as without masks.
 
 // MASKED-LABEL:   func.func @divide
