@@ -40,6 +40,17 @@ def test_blocks_fill_each_other() -> None:
 
 
 @pytest.mark.slow
+def test_warpgroups_of_suspended_blocks_keep_what_they_read() -> None:
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-3, 4, (n, 104)).astype(np.float16) for n in (150, 64))
+    program = tile_clusters.Multiplied()
+    for run in (program.check, program):
+        c = np.zeros((150, 64), np.float32)
+        run(150, 104, a, b, c)
+        np.testing.assert_array_equal(c, a.astype(np.float32) @ b.T.astype(np.float32))
+
+
+@pytest.mark.slow
 def test_positions_and_arrivals_in_a_cluster() -> None:
     x = np.random.default_rng(0).random((16, 32)).astype(np.float32)
     program = tile_clusters.Announced()

@@ -59,6 +59,17 @@ def test_shifts_by_the_width_or_more() -> None:
     agrees(corners.Shifts(), [x, k], (x >> least) + np.where(far, 0, x << least).astype(np.int32))
 
 
+@pytest.mark.parametrize("divisor", [None, 0, -1, 7])
+def test_no_division_faults(divisor: int | None) -> None:
+    a = np.tile(np.array([-(2**31), 2**31 - 1, 9, -9], np.int32), 8)
+    b = np.repeat(np.array([0, -1, 1, 2, -2, 7, -(2**31), 5], np.int32), 4)
+    wide, by = a.astype(np.int64), b.astype(np.int64) if divisor is None else np.int64(divisor)
+    quotients = np.where(by == 0, 0, np.trunc(wide / np.where(by == 0, 1, by))).astype(np.int64)
+    remainders = np.where(by == 0, 0, wide - quotients * by)
+    program = corners.Divided(by_tile=divisor is None)
+    agrees(program, [divisor or 0, a, b], (quotients - remainders).astype(np.int32))
+
+
 def test_a_reshaped_shared_tensor_and_the_sign_of_zero() -> None:
     x = np.arange(32, dtype=np.float32)
     x[23] = -0.0

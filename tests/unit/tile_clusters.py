@@ -53,6 +53,69 @@ class Shared(tile.Script):
         self.cluster.sync()  # ended
 
 
+class Multiplied(tile.Script):
+    """Each block multiplies its rows of `a` by columns of `b` that the cluster loads together."""
+
+    def __init__(self, blocks=2, slots=2):
+        super().__init__()
+        self.blocks, self.slots = blocks, slots
+
+    def __call__(self, m: int32, k: int32, a_ptr: ~float16, b_ptr: ~float16, c_ptr: ~float32):
+        self.attrs.blocks = self.utils.cdiv(m, 64 * self.blocks) * self.blocks
+        self.attrs.cluster_blocks = self.blocks
+        self.attrs.warps = 5
+        a = self.global_view(a_ptr, dtype=float16, shape=[m, k])
+        b = self.global_view(b_ptr, dtype=float16, shape=[64, k])
+        rows = self.shared_tensor(dtype=float16, shape=[self.slots, 64, 32])
+        columns = self.shared_tensor(
+            dtype=float16, shape=[self.slots, self.blocks, 64 // self.blocks, 32]
+        )
+        full = self.mbarrier.alloc([1 for _ in range(self.slots)])
+        empty = self.mbarrier.alloc([128 * self.blocks for _ in range(self.slots)])
+        self.cluster.sync()
+        rank = self.cluster.blockRank
+        with self.thread_group(128, 32):
+            slot: int32 = 0
+            phase: int32 = 1
+            for at in range(0, k, 32):
+                self.mbarrier.wait(empty[slot], phase=phase)
+                with self.single_thread():
+                    self.mbarrier.arrive_and_expect_tx(full[slot], 2 * 64 * 32 * 2)
+                    self.tma.global_to_shared(
+                        src=a,
+                        dst=rows[slot],
+                        offsets=[self.blockIdx.x * 64, at],
+                        mbarrier=full[slot],
+                    )
+                    self.tma.global_to_shared(
+                        src=b,
+                        dst=columns[slot, rank],
+                        offsets=[rank * (64 // self.blocks), at],
+                        mbarrier=full[slot],
+                        multicast_mask=(1 << self.blocks) - 1,
+                    )
+                slot = (slot + 1) % self.slots
+                phase = phase ^ (slot == 0)
+        with self.thread_group(0, 128):
+            sums = self.register_tensor(dtype=float32, shape=[64, 64], init=0.0)
+            slot: int32 = 0
+            phase: int32 = 0
+            for _ in range(0, k, 32):
+                self.mbarrier.wait(full[slot], phase=phase)
+                right = self.reshape_shared(columns, [self.slots, 64, 32])[slot]
+                self.wgmma.fence()
+                self.wgmma.mma(rows[slot], right.transpose(), sums)
+                self.wgmma.commit_group()
+                self.wgmma.wait_group(0)
+                for other in range(self.blocks):
+                    self.mbarrier.arrive(self.cluster.map_shared_addr(empty[slot], other))
+                slot = (slot + 1) % self.slots
+                phase = phase ^ (slot == 0)
+            c = self.global_view(c_ptr, dtype=float32, shape=[m, 64])
+            self.store_global(c, sums, offsets=[self.blockIdx.x * 64, 0])
+        self.cluster.sync()
+
+
 class Announced(tile.Script):
     """One block announces the bytes of a load at the barriers of all."""
 

@@ -33,6 +33,21 @@ class RowsOfADot(Corner):
         self.store_global(self.vector(y_ptr, n=24), self.sum(c, dim=0), offsets=[0])
 
 
+class Divided(Corner):
+    """Quotients less remainders, of tiles or by a number."""
+
+    def __init__(self, by_tile):
+        super().__init__()
+        self.by_tile = by_tile
+
+    def __call__(self, d: int32, a_ptr: ~int32, b_ptr: ~int32, y_ptr: ~int32):
+        self.begin()
+        a = self.load_global(self.vector(a_ptr, dtype=int32), offsets=[0], shape=[32])
+        b = self.load_global(self.vector(b_ptr, dtype=int32), offsets=[0], shape=[32])
+        by = b if self.by_tile else d
+        self.store_global(self.vector(y_ptr, dtype=int32), a // by - a % by, offsets=[0])
+
+
 class NameInTwoLoops(Corner):
     """A name that two loops set, the second one in what an early return leaves."""
 

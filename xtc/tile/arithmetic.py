@@ -123,7 +123,25 @@ def binary(name: str, a: Any, b: Any) -> Data:
         name = "floordiv"  # as in C
     if name not in table:
         raise UserError(f"{name} does not take values of type {dtype}")
+    if name in ("floordiv", "mod") and not dtype.is_float():
+        return _divided(name, table, left, right, b)
     return _like(left, table[name](left.value, right.value))
+
+
+def _divided(
+    name: str, table: dict[str, Callable[..., Value]], left: Data, right: Data, divisor: Any
+) -> Data:
+    """A quotient or remainder of integers; 0 for a divisor of 0, which must not reach `arith`."""
+    if isinstance(divisor, Number) and divisor == 0:
+        raise UserError(f"{name} of {left.dtype} by 0")
+    if isinstance(divisor, Number) and divisor > 0:
+        return _like(left, table[name](left.value, right.value))
+    is_zero = unsafe = binary("eq", right, 0)
+    if left.dtype.signed:  # the quotient of the least integer and -1 wraps
+        least = binary("eq", left, left.dtype.least)
+        unsafe = binary("or", is_zero, binary("and", least, binary("eq", right, -1)))
+    found = _like(left, table[name](left.value, select(unsafe, 1, right).value))
+    return select(is_zero, 0, found) if name == "floordiv" else found  # type: ignore[no-any-return]
 
 
 @method("unary")

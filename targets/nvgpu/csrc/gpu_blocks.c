@@ -19,6 +19,7 @@ struct kept {
     char warps[GPU_MAX_WARPS * sizeof(gpu_warp)];
     char barriers[GPU_BARRIERS_BYTES];
     char *shared;
+    void *warpgroups;
     gpu_kept_races races;
 };
 
@@ -47,6 +48,7 @@ static kept *put_aside(uint64_t number, gpu_cluster *cluster, uint32_t live)
     }
     memcpy(block->warps, gpu_warps, sizeof block->warps);
     gpu_barriers_keep(block->barriers);
+    block->warpgroups = gpu_warpgroups_keep();
     block->races = gpu_races_keep();
     block->shared = memory(gpu_shape.shared_bytes);
     memcpy(block->shared, gpu_shared_memory(), gpu_shape.shared_bytes);
@@ -63,6 +65,7 @@ static void bring_back(kept *block)
     memcpy(gpu_warps, block->warps, sizeof block->warps);
     gpu_barriers_bring_back(block->barriers);
     memcpy(gpu_shared_memory(), block->shared, gpu_shape.shared_bytes);
+    gpu_warpgroups_bring_back(block->warpgroups);
     gpu_place_block(block->number);
     gpu_races_resume(&block->races);
     gpu_proxy_begin();

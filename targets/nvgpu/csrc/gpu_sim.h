@@ -226,6 +226,8 @@ _Noreturn void gpu_registers_deadlock(const gpu_thread *thread);
 
 // gpu_wgmma.c
 void gpu_warpgroups_begin(void); // a block begins
+void *gpu_warpgroups_keep(void); // a block is suspended
+void gpu_warpgroups_bring_back(void *kept);
 _Noreturn void gpu_warpgroup_deadlock(const gpu_thread *thread);
 
 #endif

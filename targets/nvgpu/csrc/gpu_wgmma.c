@@ -5,6 +5,8 @@
 // wgmma: start address, leading and stride byte offsets in units of 16 bytes, and the swizzle in the last two
 // bits.
 #include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gpu_access.h"
@@ -33,11 +35,10 @@ typedef struct {
 } reading;
 
 typedef struct {
-    uint32_t arrived, waited;
+    uint32_t arrived, waited, reading_count;
     const cuda_wgmma_operands *operands[GROUP];
     float *sums[GROUP];
     reading readings[READINGS];
-    uint32_t reading_count;
 } warpgroup;
 
 static warpgroup warpgroups[GROUPS];
@@ -49,6 +50,34 @@ void gpu_warpgroups_begin(void)
         warpgroups[i].arrived = warpgroups[i].waited = warpgroups[i].reading_count = 0;
     for (uint32_t i = 0; i < gpu_thread_count; i++)
         gpu_threads[i].multiply_group = gpu_threads[i].multiply_waits = 0;
+}
+
+static size_t used_bytes(const warpgroup *group)
+{
+    return offsetof(warpgroup, readings) + group->reading_count * sizeof *group->readings;
+}
+
+void *gpu_warpgroups_keep(void)
+{
+    size_t nbytes = 1;
+    for (uint32_t i = 0; i < gpu_thread_count / GROUP; i++)
+        nbytes += used_bytes(&warpgroups[i]);
+    char *kept = malloc(nbytes), *at = kept;
+    if (!kept)
+        sim_give_up("no memory for a block that waits for others");
+    for (uint32_t i = 0; i < gpu_thread_count / GROUP; at += used_bytes(&warpgroups[i++]))
+        memcpy(at, &warpgroups[i], used_bytes(&warpgroups[i]));
+    return kept;
+}
+
+void gpu_warpgroups_bring_back(void *kept)
+{
+    const char *at = kept;
+    for (uint32_t i = 0; i < gpu_thread_count / GROUP; at += used_bytes(&warpgroups[i++])) {
+        memcpy(&warpgroups[i], at, offsetof(warpgroup, readings));
+        memcpy(&warpgroups[i], at, used_bytes(&warpgroups[i]));
+    }
+    free(kept);
 }
 
 static warpgroup *own(const char *what)
