@@ -141,7 +141,7 @@ def _divided(
         least = binary("eq", left, left.dtype.least)
         unsafe = binary("or", is_zero, binary("and", least, binary("eq", right, -1)))
     found = _like(left, table[name](left.value, select(unsafe, 1, right).value))
-    return select(is_zero, 0, found) if name == "floordiv" else found  # type: ignore[no-any-return]
+    return select(is_zero, 0, found) if name == "floordiv" else found
 
 
 @method("unary")
