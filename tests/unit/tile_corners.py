@@ -36,7 +36,7 @@ class RowsOfADot(Corner):
 class Divided(Corner):
     """Quotients less remainders, of tiles or by a number."""
 
-    def __init__(self, by_tile):
+    def __init__(self, by_tile: bool) -> None:
         super().__init__()
         self.by_tile = by_tile
 
