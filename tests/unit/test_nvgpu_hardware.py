@@ -335,7 +335,7 @@ def test_gpus_are_found_with_the_best_code_for_them(
     assert first_gpu(library) == NvgpuOptions("hw", "sm_86", 1, library)
     monkeypatch.setenv("STAND_IN_FAILS", "cuInit=100")
     assert unavailable(library) == (
-        "no GPU of compute capability 8.0 or more is there; found: none"
+        "no GPU of compute capability 8.0 or later; found: none"
     )
 
 
