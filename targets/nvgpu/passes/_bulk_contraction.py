@@ -124,9 +124,9 @@ class BulkContraction:
     def _suits_accumulators(self) -> bool:
         """Whether the epilogue can be computed in the accumulators.
 
-        Its operands must not have one element per element of the result: in the accumulators' layout
-        threads would read these by 4 bytes, in rows by 16. Each value must reuse the registers of
-        another: more values would not fit beside the accumulators.
+        Its operands must not have one element per element of the result: threads would read these
+        by 4 bytes in the accumulators' layout, and by 16 in rows. Each value must reuse the
+        registers of another: more values would not fit beside the accumulators.
         """
         if self.epilogue is None:
             return True
