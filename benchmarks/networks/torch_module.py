@@ -85,6 +85,16 @@ def _max_pool(a: Attributes, x: Any) -> Any:
     return functional.max_pool2d(x, tuple(a["kernel_shape"]), tuple(a["strides"]), border)
 
 
+def _avg_pool(a: Attributes, x: Any) -> Any:
+    border, before = _border(a)
+    if before:
+        raise UserError("AveragePool of uneven padding is not written for PyTorch here")
+    counts = bool(a.get("count_include_pad"))
+    return functional.avg_pool2d(
+        x, tuple(a["kernel_shape"]), tuple(a["strides"]), border, count_include_pad=counts
+    )
+
+
 def _slice(a: Attributes, x: Any, starts: Any, stops: Any, axes: Any, steps: Any) -> Any:
     for start, stop, axis, step in zip(starts, stops, axes, steps, strict=True):
         index = [slice(None)] * axis + [slice(start, stop, step)]
@@ -104,6 +114,7 @@ def _layer_norm(a: Attributes, x: Any, gamma: Any, beta: Any) -> Any:
 _KINDS: dict[str, Callable[..., Any]] = {
     "Conv": _conv,
     "MaxPool": _max_pool,
+    "AveragePool": _avg_pool,
     "Resize": lambda a, x, roi, scales: functional.interpolate(x, scale_factor=scales[2:]),
     "ReduceMean": lambda a, x, axes: x.mean(axes, keepdim=bool(a["keepdims"])),
     "Concat": lambda a, *xs: torch.cat(xs, a["axis"]),

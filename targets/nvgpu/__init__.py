@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["TARGET", "NvgpuConfig", "NvgpuDevice", "NvgpuOptions", "NvgpuTarget"]
 
 NvgpuConfig = NvgpuOptions
-"""The options by the name under which programs open a device: `NvgpuDevice(NvgpuConfig("hw"))`."""
+"""The options, under the name that programs use: `NvgpuDevice(NvgpuConfig("hw"))`."""
 
 
 class NvgpuTarget(AcceleratorTarget):
@@ -31,7 +31,7 @@ class NvgpuTarget(AcceleratorTarget):
     parallel_levels: ClassVar[int] = 2
 
     def pipeline(self, options: NvgpuOptions) -> Pipeline:
-        from xtc_targets.nvgpu.pipeline import nvgpu_pipeline  # loads MLIR, which others need not
+        from xtc_targets.nvgpu.pipeline import nvgpu_pipeline  # loads MLIR
 
         return nvgpu_pipeline(options)
 
@@ -85,7 +85,7 @@ TARGET = NvgpuTarget()
 
 
 def __getattr__(name: str) -> Any:
-    """The device is imported when it is asked for: it builds and loads code."""
+    """Import the device at its first use, because it builds and loads code."""
     if name == "NvgpuDevice":
         from xtc_targets.nvgpu.device import NvgpuDevice
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def build_image(lowered: Operation, options: NvgpuOptions, folder: Path, stem: str) -> str:
-    """Write the device image into `folder`; returns its file name.
+    """Write the device image into `folder` and return its file name.
 
-    It is `<stem>.so` for the simulator, which resolves the calls of cuda_sim.h when it loads the
-    file. For a GPU it is `<stem>.ptx`, or `<stem>.fatbin` with the same PTX and machine code for
-    `options.cubins`. Raises CompileError if code generation fails or NVIDIA's assembler refuses the
-    code, and ToolError if linking fails or a required assembler is missing.
+    The image is `<stem>.so` for the simulator, which resolves the functions of cuda_sim.h when it
+    loads the file. For a GPU it is `<stem>.ptx`, or `<stem>.fatbin` with the same PTX and machine
+    code for `options.cubins`. Raises CompileError if code generation fails or NVIDIA's assembler
+    rejects the code, and ToolError if linking fails or a required assembler is missing.
     """
     if options.platform == "hw":
         return _gpu_image(ptx(lowered, options), options, folder, stem)
@@ -41,7 +41,7 @@ def code(lowered: Operation, options: NvgpuOptions, name: str) -> str:
 
 
 def toolchain(options: NvgpuOptions) -> dict[str, str]:
-    """The settings that determine the code; `NvgpuDevice.check_code` compares the machine's."""
+    """The settings that determine the code; `NvgpuDevice.check_code` compares them."""
     machine = {
         "arch": options.arch,
         "platform": options.platform,

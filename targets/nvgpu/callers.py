@@ -13,11 +13,11 @@ from xtc_targets.nvgpu.gpu_array import has_gpu_memory
 from xtc_targets.nvgpu.options import NvgpuOptions
 
 LEGACY = 1
-"""The number of CUDA's default stream in DLPack and the CUDA array interface; CUDA's is 0."""
+"""The legacy default stream in DLPack and the CUDA array interface; CUDA itself uses 0."""
 
 
 def options_holding(array: Any) -> NvgpuOptions | None:
-    """The GPU that holds an array of another library. Raises DeviceNotFound."""
+    """The GPU that stores an array of another library. Raises DeviceNotFound."""
     return _gpu(_index_of(array), hardware.LIBRARY) if has_gpu_memory(array) else None
 
 
@@ -35,19 +35,19 @@ def _gpu(index: int, library: str) -> NvgpuOptions:
 
 
 def _index_of(array: Any) -> int:
-    """The number of an array's GPU.
+    """The index of an array's GPU.
 
-    The CUDA array interface does not give it: the first GPU is assumed, and a wrong assumption is
-    detected later.
+    The CUDA array interface does not report it: the first GPU is assumed, and a wrong assumption
+    is detected later.
     """
     return int(array.__dlpack_device__()[1]) if hasattr(array, "__dlpack_device__") else 0
 
 
 def streams_of(arrays: Sequence[Any]) -> list[int]:
-    """The streams of arrays in GPU memory, each once; [] if there is no such array.
+    """The streams of arrays in GPU memory, without duplicates; [] if there is no such array.
 
-    PyTorch and CuPy report their current stream. Arrays of other libraries give theirs by the CUDA
-    array interface, version 3, or else use the first known stream.
+    PyTorch and CuPy report their current stream. Arrays of other libraries report theirs by the
+    CUDA array interface, version 3, or else use the first known stream.
     """
     foreign = [array for array in arrays if has_gpu_memory(array)]
     known = [stream for array in foreign if (stream := _stream_of(array)) is not None]
@@ -55,7 +55,7 @@ def streams_of(arrays: Sequence[Any]) -> list[int]:
 
 
 def current_stream() -> int:
-    """The current stream of PyTorch or CuPy; 0, the device's stream, if neither has one."""
+    """The current stream of PyTorch or CuPy; 0, the device's stream, if neither is in use."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         return _number(torch.cuda.current_stream().cuda_stream)

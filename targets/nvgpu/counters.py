@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A GPU's counters by name, and what a model of the machine makes of them."""
+"""A GPU's counters by name, and modelled times derived from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BANKS = (
     *("nvgpu.LOADED_MATRIX_CONFLICTS", "nvgpu.STORED_MATRIX_CONFLICTS"),
     *("nvgpu.ASYNC_COPY_CONFLICTS", "nvgpu.UNGROUPED_ACCESSES"),
 )
-"""`GPU_BANK_EVENTS` of `csrc/gpu_block.h`: with the option `sim_banks` alone."""
+"""`GPU_BANK_EVENTS` of `csrc/gpu_block.h`, counted only with the option `sim_banks`."""
 
 _TENSOR = {
     "nvgpu.MMA_F16": "float16",
@@ -32,21 +32,21 @@ _TENSOR = {
     "nvgpu.WGMMA_S8": "int8",
     "nvgpu.WGMMA_U8": "int8",
 }
-"""Events of tensor cores, and the type whose peak rate they have: floats of 8 bits have that of
-integers of 8 bits (NVIDIA, "H100 Tensor Core GPU Architecture")."""
+"""Tensor-core events, and the type that gives their peak rate: 8-bit floats have the rate of
+8-bit integers (NVIDIA, "H100 Tensor Core GPU Architecture")."""
 
 
 class NvgpuCounters(Mapping[str, float]):
     """Counters named `nvgpu.<event>`, for the whole device.
 
-    Those of the simulator count what kernels announce and do. Names that begin with `modelled.` are
-    lower bounds, not predictions: the time of all global accesses at the memory's bandwidth, as if
-    no cache kept anything, and that of all tensor-core multiply-adds at their peak rate. All others
-    are exact.
+    The simulator counts the accesses and instructions of kernels. Names that begin with `modelled.`
+    are lower bounds, not predictions: the time of all global accesses at the memory bandwidth,
+    without caches, and the time of all tensor-core multiply-adds at their peak rate. All other
+    counters are exact.
 
     Args:
         raw: counts by name.
-        machine: the GPU that modelled times are given for.
+        machine: the GPU of the modelled times.
     """
 
     def __init__(self, raw: Mapping[str, int], machine: GpuDescription) -> None:
@@ -69,13 +69,13 @@ class NvgpuCounters(Mapping[str, float]):
         return len(self._values)
 
     def get_checked(self, name: str) -> float:
-        """A counter by name. Raises UserError, with the closest name, where there is none."""
+        """A counter by name. Raises UserError, with the closest name, if it does not exist."""
         if name not in self:
             raise UserError(f"there is no counter '{name}'", hints=self.hints(name))
         return self[name]
 
     def hints(self, name: str) -> list[str]:
-        """How to have a counter that is not there, or the closest name."""
+        """The option that enables a missing counter, or the closest name."""
         if name in BANKS:
-            return ["NvgpuOptions(sim_banks=True) counts conflicts of banks on the simulator"]
+            return ["NvgpuOptions(sim_banks=True) counts bank conflicts on the simulator"]
         return close_match(name, self)

@@ -12,7 +12,7 @@ Sources of the numbers:
   specifications.
 - [I] "Parallel Thread Execution ISA", chapter "Release Notes".
 - [T] "CUDA C++ Programming Guide", chapter "Hardware Implementation".
-- "assumption": ours; only the simulator's addresses depend on it.
+- "assumption": chosen by this project; only the simulator's addresses depend on it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from types import MappingProxyType
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 ACCESS_BYTES = 16
-"""The most bytes that one instruction of a thread loads or stores [I]."""
+"""Maximum bytes of one load or store of a thread [I]."""
 BUFFER_ALIGNMENT = 64
-"""Alignment in bytes that kernels assume of the addresses of all their buffers."""
+"""The alignment in bytes that kernels assume for all their buffers."""
 
 
 @dataclass(frozen=True)
@@ -34,28 +34,28 @@ class GpuDescription:
 
     Attributes:
         arch: the architecture that code is compiled for.
-        board: the product whose numbers these are.
+        board: the product that the numbers describe.
         capability: compute capability, major and minor [P].
-        ptx: the first version of PTX with this target [I].
+        ptx: the first PTX version that supports the architecture [I].
         sms: streaming multiprocessors [A, H].
         clock_hz: boost clock [A, H].
         tensor_clock_hz: boost clock while tensor cores run [A, H].
         memory_bytes: global memory [A, H].
         memory_bytes_per_second: bandwidth of global memory [A, H].
         l2_bytes: size of the L2 cache [A, H].
-        shared_bytes_sm: shared memory of an SM [P].
-        shared_bytes_block: most shared memory of a block [P].
+        shared_bytes_sm: shared memory per SM [P].
+        shared_bytes_block: maximum shared memory per block [P].
         tensor_macs: dense multiply-adds of the tensor cores, by element type of the operands; the
             peak rates of [A, H], divided by SMs and clock.
         core_macs: multiply-adds without tensor cores, likewise.
-        registers_sm: 32-bit registers of an SM [P].
-        registers_thread: most registers of a thread [P].
-        warp_threads: threads of a warp [T].
-        threads_sm: most resident threads of an SM [P].
-        blocks_sm: most resident blocks of an SM [P].
-        max_block_threads: most threads of a block [P].
-        max_block: largest size of a block in x, y and z [P].
-        max_grid: most blocks of a grid in x, y and z [P].
+        registers_sm: 32-bit registers per SM [P].
+        registers_thread: maximum registers per thread [P].
+        warp_threads: threads per warp [T].
+        threads_sm: maximum resident threads per SM [P].
+        blocks_sm: maximum resident blocks per SM [P].
+        max_block_threads: maximum threads per block [P].
+        max_block: maximum size of a block in x, y and z [P].
+        max_grid: maximum blocks of a grid in x, y and z [P].
         global_address: start address of the simulator's global memory (assumption).
         shared_address: address of a simulated block's shared memory (assumption).
     """
@@ -86,7 +86,7 @@ class GpuDescription:
     shared_address: int = 0x4000_0000
 
     def peak_macs_per_second(self, dtype: str) -> float:
-        """Peak multiply-adds per second, by tensor cores if they support the type directly."""
+        """Peak multiply-adds per second, of the tensor cores if they support the type directly."""
         if dtype in self.tensor_macs:
             return self.tensor_macs[dtype] * self.sms * self.tensor_clock_hz
         rate = self.core_macs.get(dtype, self.core_macs["other"])
@@ -125,7 +125,7 @@ RTX3090 = GpuDescription(
     l2_bytes=6 * MIB,
     shared_bytes_sm=100 * KIB,
     shared_bytes_block=99 * KIB,
-    # [G] gives 71 TFLOPS for float16 with accumulators in float32, half of that for TF32, 284 TOPS
+    # [G] gives 71 TFLOPS for float16 with float32 accumulators, half of that for TF32, 284 TOPS
     # for int8.
     tensor_macs=MappingProxyType({"float16": 256, "bfloat16": 256, "tfloat32": 128, "int8": 1024}),
     core_macs=MappingProxyType({"float32": 128, "float64": 2, "other": 64}),
@@ -146,7 +146,7 @@ RTX4090 = GpuDescription(
     l2_bytes=72 * MIB,
     shared_bytes_sm=100 * KIB,
     shared_bytes_block=99 * KIB,
-    # [L] gives 165.2 TFLOPS for float16 with accumulators in float32, half of that for TF32, 660.6
+    # [L] gives 165.2 TFLOPS for float16 with float32 accumulators, half of that for TF32, 660.6
     # TOPS for int8.
     tensor_macs=MappingProxyType({"float16": 256, "bfloat16": 256, "tfloat32": 128, "int8": 1024}),
     core_macs=MappingProxyType({"float32": 128, "float64": 2, "other": 64}),
@@ -168,7 +168,7 @@ H100 = GpuDescription(
     shared_bytes_sm=228 * KIB,
     shared_bytes_block=227 * KIB,
     tensor_macs=MappingProxyType(
-        # [H] gives float64 at the clock of the other units, 1.98 GHz: 128 of them there.
+        # [H] gives the float64 rate at the clock of the other units, 1.98 GHz: 128 multiply-adds.
         {"float16": 2048, "bfloat16": 2048, "tfloat32": 1024, "int8": 4096}
     ),
     core_macs=MappingProxyType({"float32": 128, "float64": 128, "other": 64}),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runtime of a GPU: simulated here, or reached through NVIDIA's driver."""
+"""The runtime of a GPU: the simulator, or a GPU behind NVIDIA's driver."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _numbers = Numbering()
 
 
 class NvgpuDevice(DriverDevice):
-    """A GPU, opened at its first use; instances are independent.
+    """A GPU, opened at first use; instances are independent.
 
     Args:
         options: the options of the GPU, of its simulator, and of code for it.
@@ -85,7 +85,7 @@ class NvgpuDevice(DriverDevice):
 
     @property
     def device_chip(self) -> str:
-        """The GPU's name from its driver; for a simulator, the architecture of the code."""
+        """The GPU's name from its driver; for the simulator, the architecture of the code."""
         if self.is_modelled:
             return self.device_arch
         return chip_name(self.options.device_index, self.options.driver_library)

@@ -22,16 +22,16 @@ from xtc_targets.nvgpu.description import BUFFER_ALIGNMENT
 
 
 class GpuArray(DeviceArray):
-    """An array on a GPU, which other libraries can use without a copy."""
+    """An array on a GPU that other libraries can use without a copy."""
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """The array in the form of CUDA's array interface; there is no stream to wait for.
+        """The array as described by the CUDA array interface, without a stream to wait for.
 
-        Raises AttributeError on the simulator, whose addresses are not addresses of a GPU.
+        Raises AttributeError on the simulator, whose addresses are not GPU addresses.
         """
         if self.device.is_modelled:
-            raise AttributeError(f"{self!r} is on a simulator, in no memory of a GPU")
+            raise AttributeError(f"{self!r} is on a simulator, not in GPU memory")
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
@@ -74,9 +74,10 @@ def borrowed(
 ) -> BorrowedArray | None:
     """An array over the GPU memory of `value`; None if it is not in GPU memory.
 
-    Pending work of its library on it is awaited, or ordered before later work in `stream`.
+    Waits for pending work of its library on the array, or orders that work before later work in
+    `stream`.
 
-    Raises UserError for memory that is not on `device`, not dense or not aligned, or of an
+    Raises UserError for memory that is not on `device`, not dense or not aligned, and for an
     unsupported element type.
     """
     if not has_gpu_memory(value):
@@ -84,8 +85,8 @@ def borrowed(
     kind = type(value).__name__
     if simulated:
         raise UserError(
-            f"{kind} is in the memory of a GPU, and {device.device_name} is a simulator",
-            hints=[f"copy it by the host: {device.device_name}.array(a NumPy array)"],
+            f"{kind} is in GPU memory, but {device.device_name} is a simulator",
+            hints=[f"copy it through the host: {device.device_name}.array(a NumPy array)"],
         )
     found = _described(value, stream)
     element_type(found.dtype)
@@ -100,7 +101,7 @@ def borrowed(
 
 
 def has_gpu_memory(value: Any) -> bool:
-    """Whether `value` reports that its elements are on a GPU."""
+    """Whether `value` reports that its elements are in GPU memory."""
     if isinstance(value, np.ndarray | DeviceArray):
         return False
     if hasattr(value, "__dlpack_device__"):
@@ -112,11 +113,11 @@ def _described(value: Any, stream: int | None) -> _Foreign:
     if not hasattr(value, "__dlpack__"):
         return _by_interface(value, value.__cuda_array_interface__)
     try:
-        # Without a stream, pending work of its library is awaited later: -1 requests no ordering.
+        # Without a stream, a later wait covers the library's pending work: -1 requests no order.
         capsule = _plain(value).__dlpack__(stream=-1 if stream is None else stream)
         tensor = tensor_in(capsule)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise UserError(f"{type(value).__name__} does not give its memory: {error}") from None
+        raise UserError(f"{type(value).__name__} does not export its memory: {error}") from None
     dtype, strides = tensor.dtype, tensor.element_strides
     return _Foreign(
         tensor.address,
@@ -128,7 +129,7 @@ def _described(value: Any, stream: int | None) -> _Foreign:
 
 
 def _plain(value: Any) -> Any:
-    """A tensor for DLPack: without gradient, and as bytes if DLPack lacks its type."""
+    """A tensor for DLPack: without its gradient, and as bytes if DLPack lacks its type."""
     plain = value.detach() if hasattr(value, "detach") else value
     if str(getattr(plain, "dtype", "")).startswith("torch.float8"):
         return plain.view(sys.modules["torch"].uint8)
@@ -156,15 +157,15 @@ def _by_interface(value: Any, interface: Mapping[str, Any]) -> _Foreign:
 def _check(found: _Foreign, kind: str) -> None:
     problems = {
         "not dense in row-major order": not found.is_dense,
-        f"not at a multiple of {BUFFER_ALIGNMENT} bytes": (
+        f"not aligned to {BUFFER_ALIGNMENT} bytes": (
             found.nbytes and found.address % BUFFER_ALIGNMENT
         ),
     }
     for problem, present in problems.items():
         if present:
             raise UserError(
-                f"{kind} in a GPU's memory is {problem}",
-                hints=["pass a dense copy of it, at a separate address"],
+                f"{kind} in GPU memory is {problem}",
+                hints=["pass a dense, newly allocated copy of it"],
             )
 
 
@@ -176,6 +177,6 @@ def _check_extent(device: DriverDevice, found: _Foreign, kind: str) -> None:
         raise UserError(f"{kind}: {error.what}", notes=error.notes) from None
     if found.address + found.nbytes > start + nbytes:
         raise UserError(
-            f"{kind} says that it has {found.nbytes} bytes at {found.address:#x}, which its "
-            f"allocation on {device.device_name} has not"
+            f"{kind} reports {found.nbytes} bytes at {found.address:#x}, more than its "
+            f"allocation on {device.device_name} has"
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GPUs of this machine, through NVIDIA's driver."""
+"""The GPUs of this machine, accessed through NVIDIA's driver."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Config(ctypes.Structure):
 
 
 def unit() -> NativeUnit:
-    """The driver, which is built without any of NVIDIA's software."""
+    """The driver of this project, which builds without NVIDIA's software."""
     return driver_unit("nvgpu_driver_hw", sorted(OWN_CSRC.glob("hw_*.c")))
 
 
@@ -61,14 +61,14 @@ def _capability(cuda: ctypes.CDLL, gpu: int, attribute: int) -> int:
 
 
 def _number(cuda: ctypes.CDLL, function: str, *arguments: int) -> int:
-    """The value that a function writes to its first parameter; -1 if it fails."""
+    """The value that a function writes to its first argument; -1 if the call fails."""
     out = ctypes.c_int(-1)
     getattr(cuda, function)(ctypes.byref(out), *arguments)
     return out.value
 
 
 def chip_name(number: int, library: Path | str = LIBRARY) -> str:
-    """The driver's name of a GPU, such as "NVIDIA H200"; "" if it has none."""
+    """The driver's name for a GPU, such as "NVIDIA H200"; "" if it has none."""
     cuda = _loaded(library)
     name = ctypes.create_string_buffer(256)
     if cuda.cuInit(0) or cuda.cuDeviceGetName(name, 256, _number(cuda, "cuDeviceGet", number)):
@@ -83,15 +83,15 @@ def first_gpu(library: Path | str = LIBRARY) -> NvgpuOptions:
         if arch := best_arch(capability):
             return NvgpuOptions("hw", arch, index, library)
     listed = ", ".join(f"{major}.{minor}" for major, minor in found) or "none"
-    raise DeviceNotFound(f"no GPU of compute capability 8.0 or more is there; found: {listed}")
+    raise DeviceNotFound(f"no GPU of compute capability 8.0 or later; found: {listed}")
 
 
 def gpu_options(index: int, library: Path | str = LIBRARY) -> NvgpuOptions:
-    """The GPU of this number, with the best architecture for it. Raises DeviceNotFound."""
+    """The GPU with this index, with the best architecture for it. Raises DeviceNotFound."""
     found = capabilities(library)
     arch = best_arch(found[index]) if index < len(found) else None
     if arch is None:
-        raise DeviceNotFound(f"GPU {index} is none of compute capability 8.0 or more")
+        raise DeviceNotFound(f"GPU {index} does not have compute capability 8.0 or later")
     return NvgpuOptions("hw", arch, index, library)
 
 
@@ -127,7 +127,7 @@ def open_hardware(options: NvgpuOptions, name: str) -> OpenDevice:
         number=options.device_index,
         major=major,
         minor=minor,
-        # Code for an architecture whose name ends in "a" runs only on that architecture.
+        # Code for an architecture whose name ends in "a" runs on that architecture only.
         exact=options.arch.endswith("a"),
         timeout_s=options.timeout_s,
     )

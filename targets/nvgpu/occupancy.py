@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many blocks of a kernel a multiprocessor has room for at the same time.
+"""Occupancy: the number of blocks of a kernel that are resident on a multiprocessor.
 
 The formula is that of NVIDIA's `cuda_occupancy.h` for compute capability 8.x and 9.x, which the
-"CUDA C++ Best Practices Guide" describes under "Occupancy": warps get registers by units, in one of
-four parts of a multiprocessor each; blocks get shared memory by units, with what the system keeps.
+"CUDA C++ Best Practices Guide" describes under "Occupancy". A warp allocates registers in units, in
+one of the four partitions of a multiprocessor. A block allocates shared memory in units, including
+the part that the system reserves.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ from __future__ import annotations
 from xtc_targets.nvgpu.description import GpuDescription
 
 _PARTS = 4
-_REGISTER_UNIT = 256  # of a warp
+_REGISTER_UNIT = 256  # registers of a warp
 _SHARED_UNIT = 128  # bytes of a block
 
 
 def resident_blocks(
     machine: GpuDescription, registers: int, threads: int, shared_bytes: int
 ) -> int:
-    """Blocks on a multiprocessor, of kernels with so many registers a thread, threads a block and
-    bytes of shared memory a block; 0 where not even one block fits."""
+    """Resident blocks per multiprocessor, for `registers` per thread, and `threads` and
+    `shared_bytes` per block; 0 if not even one block fits."""
     if threads > machine.max_block_threads or shared_bytes > machine.shared_bytes_block:
         return 0
     warps = -(-threads // machine.warp_threads)
@@ -32,13 +33,13 @@ def resident_blocks(
 
 
 def _by_registers(machine: GpuDescription, registers: int) -> int:
-    """Warps of a multiprocessor that have registers."""
+    """The number of warps that the registers of a multiprocessor suffice for."""
     of_warp = _rounded(max(1, registers) * machine.warp_threads, _REGISTER_UNIT)
     return machine.registers_sm // _PARTS // of_warp * _PARTS
 
 
 def _shared(machine: GpuDescription, shared_bytes: int) -> int:
-    """What a block takes of the shared memory: its own, and what the system keeps of it."""
+    """Shared memory that a block allocates, including the part that the system reserves."""
     kept = machine.shared_bytes_sm - machine.shared_bytes_block
     return _rounded(shared_bytes + kept, _SHARED_UNIT)
 

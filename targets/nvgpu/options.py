@@ -40,25 +40,25 @@ class NvgpuOptions:
         sim_races: whether conflicting accesses without a barrier between them are faults, whatever
             the order of execution: between threads of a block and between blocks. Needs 16 bytes
             for each byte that a kernel accesses.
-        sim_banks: whether to count conflicts of shared memory's banks. Kernels take up to twice as
+        sim_banks: whether to count bank conflicts in shared memory. Kernels take up to twice as
             long.
         sim_cores: number of cores that run the blocks of a launch in parallel, 1 to 64; None for
-            all that this process may use. It does not change results, counts or faults. Blocks run
+            all cores that this process may use. Results, counts and faults are the same. Blocks run
             one after another with "shuffled" or `sim_races`, in clusters, and if a kernel has
             atomic instructions on global memory or waits for other blocks.
         seed: seed of the random order; the same seed gives the same order.
         memory_bytes: size of the simulated global memory.
         timeout_s: time limit of a kernel, in seconds. The simulator stops the kernel. A GPU cannot
             be stopped: the device is lost, and runs the kernel until this process ends.
-        block_threads: threads of a block, if a kernel has that many.
+        block_threads: threads per block, if a kernel has that many.
         opt_level: optimisation level, 0 to 3.
         tf32: whether float32 contractions may round their operands to TF32 (10 bits of mantissa),
             for tensor cores.
         bulk_pipelines: whether a loop of copies and dots in a tile kernel, or a graph's
             contraction, may become a pipeline of bulk copies and warpgroups, on sm_90a.
         cubins: architectures, such as "sm_86", to assemble the PTX for, with NVIDIA's assembler,
-            for "hw". "auto" is `arch` if the assembler is found, or else "none": the GPU's driver
-            then compiles the PTX when it loads it.
+            for "hw". "auto" is `arch` if the assembler is found, and "none" otherwise: the GPU's
+            driver then compiles the PTX when it loads the module.
     """
 
     platform: Platform = of_machine("sim")
@@ -114,8 +114,8 @@ class NvgpuOptions:
         for chip in self.cubins:
             if not _CHIP.fullmatch(chip):
                 raise UserError(
-                    f"cubins={shown(self.cubins)} names no chip with {shown(chip)}",
-                    hints=["chips are named as 'sm_80' or 'sm_90a'"],
+                    f"cubins={shown(self.cubins)}: {shown(chip)} is not the name of a chip",
+                    hints=["chips have names such as 'sm_80' or 'sm_90a'"],
                 )
             if chip != self.arch and (
                 self.arch.endswith("a") or _number(chip) < _number(self.arch)

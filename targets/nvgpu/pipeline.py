@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of device code, from linalg on tensors to what becomes machine code."""
+"""The stages of device code, from linalg on tensors to the input of the code generator."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ from xtc_targets.nvgpu.passes.vectorize_elementwise import VectorizeElementwise
 
 
 def scheduled(options: NvgpuOptions) -> Stage:
-    """What each kernel computes."""
+    """Decide what each kernel computes, and how it is scheduled."""
     return Stage(
         "scheduled",
         (
-            # The user's schedules first: what follows decides for operations that have none.
+            # The user's schedules first: later passes schedule the remaining operations.
             ApplySchedules(levels=2),
             "canonicalize",
-            # One kernel for a chain of elementwise operations.
+            # One kernel per chain of elementwise operations.
             FuseElementwise(),
             "canonicalize",
             "cse",
-            # Such a chain behind a contraction belongs to the contraction's kernel.
+            # Such a chain after a contraction is its epilogue, in the same kernel.
             GroupContractions(options.tf32),
-            # Other contractions: their rows side by side, then tiles.
+            # Other contractions: make rows contiguous, then choose tiles.
             TransposeOperands(),
             ScheduleContractions(options.machine.sms),
             VectorizeElementwise(options.machine.sms),
             ApplySchedules(levels=2),
-            # What is left are sums of few rows, or of many.
+            # The remaining operations are reductions.
             SplitReductions(options.machine.sms),
             "canonicalize",
             "cse",
@@ -72,7 +72,7 @@ def scheduled(options: NvgpuOptions) -> Stage:
 BUFFERIZED = Stage(
     "bufferized",
     (
-        # What a schedule wants unrolled; before, each copy of a body would be bufferized.
+        # Loops that a schedule unrolls; earlier, each copy of a body would be bufferized.
         UnrollLoops(),
         "canonicalize",
         "cse",
@@ -82,13 +82,13 @@ BUFFERIZED = Stage(
 
 
 def offloaded(options: NvgpuOptions) -> Stage:
-    """Each kernel's grid, and what a thread of it does."""
+    """Choose the grid of each kernel, and generate the code of a thread."""
     machine = options.machine
     hopper = machine.capability >= (9, 0)
     return Stage(
         "offloaded",
         (
-            # While contractions can be told from other loops.
+            # While contractions are still distinguishable from other loops.
             UseTensorCores(
                 options.tf32,
                 machine.sms,
@@ -97,38 +97,38 @@ def offloaded(options: NvgpuOptions) -> Stage:
                 bulk_copies=hopper and options.bulk_pipelines,
                 block_bytes=machine.shared_bytes_block,
             ),
-            # Its kernels are tile kernels: the rest is done as for the user's, but that launches
-            # make maps.
+            # It writes tile kernels, which are lowered like those of users, except that
+            # launches encode their tensor maps.
             InferTileLayouts(),
             MapTensors(hopper, by_launch=True),
             PlaceTileBuffers(machine.shared_bytes_block),
             LowerTiles(stores_matrices=hopper),
-            # Long rows are shared by the threads of a block.
+            # The threads of a block share long rows.
             ReduceInBlocks(machine.sms),
-            # Copies are loops too, which threads share.
+            # Copies become loops, which threads share.
             CopyByLoops(whole=True),
             CopyByVectors(ACCESS_BYTES),
             "convert-linalg-to-parallel-loops",
             "scf-forall-to-parallel",
             "canonicalize",
-            # Nests of two levels; others after them.
+            # Loop nests of two levels first, then the others.
             DistributeBlocks(machine.max_block_threads),
             DistributeThreads(options.block_threads),
-            # The few iterations in which threads fill a tile.
+            # The short loops in which threads fill a tile.
             UnrollLoops(),
-            # Views become indices of buffers: what touches the same element can be seen to.
+            # Fold views into indices, so that accesses to the same element are recognised.
             "fold-memref-alias-ops",
             "canonicalize",
             "cse",
-            # Copies of an unrolled body hand their sums on.
+            # Copies of an unrolled body pass their accumulators in registers.
             ForwardStores(),
-            # What a thread sums up stays in a register: an accumulator's address is known not to
-            # change once it is computed outside of the loop.
+            # Keep accumulators in registers: once its address is computed outside the loop, an
+            # accumulator is known to be loop-invariant.
             "loop-invariant-code-motion",
             HoistAccumulators(),
             PrefetchTiles(),
             AlignVectors(),
-            # Buffers that are left are a block's or a thread's own.
+            # The remaining buffers are private to a block or a thread.
             PlaceSharedBuffers(machine.shared_bytes_block),
             PlaceThreadBuffers(),
             "canonicalize",
@@ -138,30 +138,30 @@ def offloaded(options: NvgpuOptions) -> Stage:
 
 
 _FOR_SIMULATOR = (
-    # While pointers still say which memory they point to.
+    # While pointers still have their address spaces.
     CheckAccesses(),
     CallSimulator(),
 )
 
 
 def lowered(platform: Platform) -> Stage:
-    """The llvm dialect, with the simulator's calls or with what only a GPU has."""
+    """Lower to the llvm dialect, with calls of the simulator or with GPU instructions."""
     simulated = platform == "sim"
     return Stage(
         "lowered",
         (
-            # Not every processor that simulates can fuse narrower ones.
+            # Not every host processor of the simulator can fuse narrower types.
             ContractMultiplyAdds(least_bits=32 if simulated else 16),
-            # Neither libdevice nor LLVM has functions of bfloat16.
+            # Neither libdevice nor LLVM has bfloat16 functions.
             "math-extend-to-supported-types{extra-types=f16 target-type=f32}",
-            # Before the llvm dialect has operations for them, which LLVM cannot select for a GPU.
+            # Before they become llvm operations, which LLVM cannot select for a GPU.
             *(() if simulated else (CallLibdevice(),)),
             *NO_BF16,
             *((SaturateConversions(),) if simulated else ()),
             "affine-expand-index-ops",
             *TO_BRANCHES,
             *TO_LLVM,
-            # What LLVM has no intrinsic for becomes the assembler's text.
+            # Operations without an LLVM intrinsic become inline assembly.
             *(() if simulated else ("convert-nvvm-to-llvm", "reconcile-unrealized-casts")),
             *(_FOR_SIMULATOR if simulated else (ExportEntries(),)),
         ),
@@ -188,14 +188,14 @@ def tile_pipeline(options: NvgpuOptions) -> Pipeline:
     hopper = machine.capability >= (9, 0)
     return Pipeline(
         (
-            # Loops carry every variable that they may change; most of them do not.
+            # Loops carry every variable that they may change; most are unchanged.
             Stage("source", ("canonicalize",)),
-            # Before layouts: who holds a tile changes. What the user wrote stays in `source`.
+            # Before layouts, as tiles move to other threads. `source` keeps the user's code.
             Stage("pipelined", _pipelined(options)),
-            # And what the interpreter runs: it rounds as machines do.
+            # The interpreter runs this stage, so that it rounds as machines do.
             Stage("scheduled", (InferTileLayouts(), FuseMultiplyAdds())),
-            # What bulk copies access lies as they want it. Conversions of layouts, which need
-            # shared memory too, are known now.
+            # Choose the memory layout that bulk copies require. Layout conversions, which also
+            # need shared memory, are known here.
             Stage(
                 "bufferized",
                 (

@@ -17,7 +17,7 @@ _ACQUIRES_MAP, _MAPS = "nvvm.fence.proxy.acquire", "ptx83"
 
 
 def ptx(lowered: Operation, options: NvgpuOptions) -> str:
-    """PTX of a device module. Raises CompileError with the code generator's message."""
+    """The PTX of a device module. Raises CompileError with the code generator's message."""
     from xtc.ir.mlir import MLIRError, Module, PassManager, gpu_object
 
     body = "\n".join(str(op) for op in lowered.regions[0].blocks[0].operations)

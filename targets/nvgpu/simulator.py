@@ -20,7 +20,7 @@ from xtc_targets.nvgpu.options import MAX_CORES, NvgpuOptions
 
 OWN_CSRC = Path(__file__).parent / "csrc"
 ALONE_NS = 1_000_000
-"""The time that a launch runs on one core before it uses all cores."""
+"""Time in nanoseconds that a launch runs on one core before it uses all cores."""
 
 PROCESSORS = ("x86_64", "aarch64")
 """The processors that the simulator's threads support."""
@@ -34,14 +34,14 @@ def write_printed(text: int, nbytes: int) -> None:
     try:
         if sys.stdout is not None:
             sys.stdout.write(ctypes.string_at(text, nbytes).decode(errors="replace"))
-    except Exception:  # Python reports it by `sys.unraisablehook`, and the launch continues
+    except Exception:  # Python reports the error by `sys.unraisablehook`, and the launch continues
         raise
     except BaseException as error:
         interrupted(error)
 
 
 _write_printed = Print(write_printed)
-"""Kept alive as long as simulators may call it."""
+"""A reference that keeps the callback alive as long as simulators may call it."""
 
 
 class Machine(ctypes.Structure):
@@ -77,7 +77,7 @@ class Config(ctypes.Structure):
 
 
 def units() -> tuple[NativeUnit, NativeUnit]:
-    """The simulator, and the driver that starts it."""
+    """The translation units of the simulator, and of the driver that starts it."""
     own, own_driver = (sorted(OWN_CSRC.glob(name)) for name in ("gpu_*.c", "driver_*.c"))
     return simulator_units("nvgpu", own, own_driver)
 

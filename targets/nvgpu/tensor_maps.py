@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensor maps, which bulk copies read: the driver's, and those of the simulator."""
+"""Encodes tensor maps, which bulk copies read, for a GPU and for the simulator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xtc_targets.nvgpu.options import NvgpuOptions
 
 BYTES, ALIGNMENT = 128, 64
 _RANKS = 5
-_STEP = 16  # bytes of which addresses and strides are multiples
+_STEP = 16  # alignment of addresses and strides, in bytes
 _MOST = 1 << 32
 
 _MAGIC = 0x786D6170
@@ -27,13 +27,13 @@ MAP_TYPES: Mapping[str, int] = MappingProxyType(
 """Element types: `CUtensorMapDataType` of "CUDA Driver API"."""
 
 _SWIZZLES: Mapping[int, int] = MappingProxyType({0: 0, 32: 1, 64: 2, 128: 3})
-"""Bytes of a pattern: `CUtensorMapSwizzle`."""
+"""`CUtensorMapSwizzle` by the bytes of the swizzle pattern."""
 
-_PROMOTION = 3  # of what is read to 256 bytes in the second-level cache
+_PROMOTION = 3  # reads fetch 256 bytes into the L2 cache
 
 
 def tensor_map(map: TensorMap, options: NvgpuOptions) -> bytes:
-    """The 128 bytes of a map. Raises UserError for a tensor that bulk copies cannot access."""
+    """Encode a map in 128 bytes. Raises UserError if bulk copies cannot access the tensor."""
     _require(map)
     if options.platform == "sim":
         return _simulated(map)
@@ -43,15 +43,15 @@ def tensor_map(map: TensorMap, options: NvgpuOptions) -> bytes:
 def _require(map: TensorMap) -> None:
     if map.address % _STEP:
         raise UserError(
-            "a bulk copy of a tensor whose first element is at no multiple of 16 bytes",
-            notes=[f"its address is {map.address:#x}"],
+            "a bulk copy of a tensor whose address is not a multiple of 16 bytes",
+            notes=[f"the first element is at {map.address:#x}"],
         )
     for stride in map.strides[:-1]:
         if stride % _STEP:
             raise UserError(
-                f"a bulk copy of a tensor whose rows are {stride} bytes apart",
-                notes=["they are a multiple of 16 bytes apart for a bulk copy"],
-                hints=["pad the rows, or copy by copy_async"],
+                f"a bulk copy of a tensor with a stride of {stride} bytes",
+                notes=["the strides of a bulk copy are multiples of 16 bytes"],
+                hints=["pad the rows, or use copy_async"],
             )
     for size in map.sizes:
         if not 1 <= size < _MOST:
@@ -72,7 +72,7 @@ def _simulated(map: TensorMap) -> bytes:
 
 
 def _encoded(map: TensorMap, options: NvgpuOptions) -> bytes:
-    """By the driver, which needs no device for it. Raises LaunchError where it refuses."""
+    """Encode by the driver, which needs no device. Raises LaunchError if the driver fails."""
     try:
         encode = ctypes.CDLL(str(options.driver_library)).cuTensorMapEncodeTiled
     except (OSError, AttributeError) as error:
@@ -95,5 +95,5 @@ def _encoded(map: TensorMap, options: NvgpuOptions) -> bytes:
         ctypes.c_int(0),
     )
     if status:
-        raise LaunchError(f"the driver makes no map of {map}: CUresult {status}")
+        raise LaunchError(f"the driver cannot encode {map}: CUresult {status}")
     return ctypes.string_at(position, BYTES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a GPU offers for tile kernels, and what its machine code says of them."""
+"""The target's support of tile kernels: limits, rates, and machine code."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
 
 _MMA_SHARE = 0.63
-"""Of the tensor cores' peak, what mma.sync reaches on sm_90a, for the static model only:
-"Benchmarking and Dissecting the Nvidia Hopper GPU Architecture" (Luo et al., 2024)."""
+"""The fraction of the tensor cores' peak that mma.sync reaches on sm_90a, for the static model
+only: "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture" (Luo et al., 2024)."""
 
 
 @cache
 def tile_support(options: NvgpuOptions) -> TileSupport:
-    """The contract of tile kernels, for code with these options."""
+    """The target's support of tile kernels, with these options."""
     machine = options.machine
     share = _MMA_SHARE if machine.capability[0] == 9 else 1.0
     return TileSupport(
@@ -63,21 +63,21 @@ def tile_support(options: NvgpuOptions) -> TileSupport:
 
 @dataclass(frozen=True)
 class GpuCode:
-    """PTX and machine code for a GPU, by LLVM and by NVIDIA's assembler."""
+    """PTX from LLVM, and machine code from NVIDIA's assembler."""
 
     options: NvgpuOptions
 
     @property
     def pipeline(self) -> Pipeline:
-        """The stages that lead to PTX."""
+        """The stages before code generation."""
         return tile_pipeline(self.options)
 
     def text(self, lowered: Operation) -> str:
-        """PTX. Raises CompileError with what the code generator says."""
+        """The PTX. Raises CompileError with the code generator's message."""
         return ptx(lowered, self.options)
 
     def disassembly(self, text: str) -> str:
-        """SASS, by nvdisasm. Raises ToolError where a program is missing."""
+        """The SASS, from nvdisasm. Raises ToolError if a program is missing."""
         with private_folder("nvgpu-") as folder:
             cubin = Path(folder) / "kernel.cubin"
             self._assembled(text, cubin)
@@ -85,7 +85,7 @@ class GpuCode:
             return tool.run(words, what="showing machine code", install_hint=HINT).stdout
 
     def resources(self, text: str, threads: int, shared_bytes: int) -> Resources:
-        """What ptxas says of the only kernel. Raises ToolError where it is missing."""
+        """The resources of the only kernel, from ptxas. Raises ToolError if ptxas is missing."""
         with private_folder("nvgpu-") as folder:
             said = self._assembled(text, Path(folder) / "kernel.cubin")
         registers = _number(said, r"Used (\d+) registers")

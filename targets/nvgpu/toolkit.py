@@ -23,15 +23,14 @@ _ASSEMBLE_S = 600.0
 def find(program: str) -> Path | None:
     """The path of one of NVIDIA's programs; None if it is not found.
 
-    It is searched for in the PyPI packages of CUDA, on the path and in /usr/local/cuda. If
-    XTC_CUDA_ROOT names a toolkit, only that is searched; ToolError is raised if it lacks the
-    program.
+    Searches the PyPI packages of CUDA, the path and /usr/local/cuda. If XTC_CUDA_ROOT names a
+    toolkit, searches only that, and raises ToolError if it lacks the program.
     """
     if root := knobs.CUDA_ROOT.get():
         path = shutil.which(program, path=root / "bin")
         if path is None:
             raise ToolError(
-                f"{knobs.CUDA_ROOT.name} is {root}, which has no program 'bin/{program}'",
+                f"{knobs.CUDA_ROOT.name} is {root}, which does not contain 'bin/{program}'",
                 hints=[f"unset it, or name the folder of a CUDA toolkit: {USUAL_FOLDER}"],
             )
         return Path(path)
@@ -40,19 +39,19 @@ def find(program: str) -> Path | None:
 
 
 def found(program: str, deed: str) -> Path:
-    """The path of a program. Raises ToolError if it is missing; `deed` says what it is for."""
+    """The path of a program. Raises ToolError if it is missing; `deed` is its purpose."""
     path = find(program)
     if path is None:
         raise ToolError(
             f"{deed} needs NVIDIA's program '{program}', which was not found",
-            notes=[f"looked for in the packages of this Python, on the path and in {USUAL_FOLDER}"],
+            notes=[f"searched: the packages of this Python, the path and {USUAL_FOLDER}"],
             hints=[HINT],
         )
     return path
 
 
 def version(program: Path) -> str:
-    """The version that a program reports, in one line."""
+    """The version of a program, in one line."""
     return _version(program, program.stat().st_mtime_ns)
 
 
@@ -60,7 +59,7 @@ def fat_binary(ptx: str, arch: str, chips: Sequence[str], file: Path) -> None:
     """Write `file`: machine code for each of `chips`, and the PTX for all other GPUs.
 
     NVIDIA's driver selects the code for its GPU. Raises ToolError if a program is missing, and
-    CompileError with the assembler's message if it refuses the PTX.
+    CompileError with the assembler's message if it rejects the PTX.
     """
     with private_folder("nvgpu-") as temporary:
         folder = Path(temporary)
@@ -75,27 +74,27 @@ def fat_binary(ptx: str, arch: str, chips: Sequence[str], file: Path) -> None:
 
 
 def assemble(ptx: Path, chip: str, cubin: Path) -> str:
-    """Assemble a PTX file for one chip; returns the assembler's output.
+    """Assemble a PTX file for one chip and return the assembler's output.
 
-    Raises ToolError if there is no assembler, and CompileError with its message if it refuses the
-    code.
+    Raises ToolError if the assembler is missing, and CompileError with its message if it rejects
+    the code.
     """
     deed = f"making machine code for {chip}"
     ptxas = found("ptxas", deed)
-    # Otherwise the folder's name would become a part of the code.
+    # Otherwise the code would contain the folder's name.
     words: list[Path | str] = [ptxas, "-v", f"-arch={chip}", ptx.name, "-o", cubin.resolve()]
     try:
         ran = tool.run(
             words, what=deed, install_hint=HINT, timeout=_ASSEMBLE_S, cwd=ptx.resolve().parent
         )
     except ToolError as error:
-        hint = "cubins='none' leaves machine code to the driver of the GPU, when it loads the PTX"
+        hint = "with cubins='none', the GPU's driver generates machine code when it loads the PTX"
         raise CompileError(error.what, notes=error.notes, hints=[hint]) from None
     return ran.stderr
 
 
 def _folders() -> Iterator[Path | None]:
-    """The folders to search; None stands for the path."""
+    """The folders to search; None means the path."""
     package = importlib.util.find_spec("nvidia")
     for folder in (package.submodule_search_locations or []) if package else []:
         toolkits = sorted(Path(folder).glob("cu[0-9]*"), reverse=True)

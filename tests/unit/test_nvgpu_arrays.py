@@ -157,10 +157,10 @@ def test_an_array_of_a_simulator_is_in_no_gpu(library: Path) -> None:
     with NvgpuDevice() as simulator:
         array: Any = simulator.array(VALUES)
         assert not hasattr(array, "__cuda_array_interface__")
-        with pytest.raises(AttributeError, match="is on a simulator, in no memory of a GPU"):
+        with pytest.raises(AttributeError, match="is on a simulator, not in GPU memory"):
             array.__cuda_array_interface__  # noqa: B018
         assert refused(simulator, Library(library).tensor(VALUES)) == (
-            "Tensor is in the memory of a GPU, and nvgpu0 is a simulator"
+            "Tensor is in GPU memory, but nvgpu0 is a simulator"
         )
 
 
@@ -210,8 +210,8 @@ def test_bfloat16_and_truths_come_by_dlpack(device: NvgpuDevice, library: Path) 
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ({"strides": (4, 24)}, "Tensor in a GPU's memory is not dense in row-major order"),
-        ({"data": (32, False)}, "Tensor in a GPU's memory is not at a multiple of 64 bytes"),
+        ({"strides": (4, 24)}, "Tensor in GPU memory is not dense in row-major order"),
+        ({"data": (32, False)}, "Tensor in GPU memory is not aligned to 64 bytes"),
         ({"typestr": "<c8"}, "unknown element type dtype('complex64')"),
         ({"typestr": "nonsense"}, "Tensor has no usable __cuda_array_interface__: data type"),
         ({"data": None}, "Tensor has no usable __cuda_array_interface__: cannot unpack"),
@@ -230,8 +230,7 @@ def test_more_than_the_allocation_is_refused(device: NvgpuDevice, library: Path)
     tensor = Library(library).tensor(VALUES)
     tensor.changes = {"shape": (7,)}
     assert refused(device, tensor) == (
-        f"Tensor says that it has 28 bytes at {tensor.address:#x}, which its allocation on nvgpu0 "
-        "has not"
+        f"Tensor reports 28 bytes at {tensor.address:#x}, more than its allocation on nvgpu0 has"
     )
 
 
@@ -249,7 +248,7 @@ def test_a_tensor_that_keeps_its_memory_is_refused(device: NvgpuDevice, library:
 
     value = Grows(Library(library).tensor(VALUES), code=0)
     assert (
-        refused(device, value) == "Grows does not give its memory: its gradient is being recorded"
+        refused(device, value) == "Grows does not export its memory: its gradient is being recorded"
     )
 
 
@@ -298,6 +297,6 @@ def test_a_simulator_refuses_a_call_with_memory_of_a_gpu(library: Path) -> None:
     x = O.tensor((6,), "int32", name="X", device="nvgpu0")
     with O.graph(name="f") as graph:
         O.relu(x, name="Y", device="nvgpu0")
-    what = pytest.raises(UserError, match="'X': Tensor is in the memory of a GPU, and nvgpu0 is a")
+    what = pytest.raises(UserError, match="'X': Tensor is in GPU memory, but nvgpu0 is a")
     with NvgpuDevice() as simulator, xtc.compile(graph, simulator) as module, what:
         module(Library(library).tensor(VALUES))

@@ -102,7 +102,7 @@ def test_a_missing_assembler_that_was_asked_for_is_named(tmp_path: Path, bare: N
         built(tmp_path, "sm_80", cubins=("sm_80",))
     assert str(error.value) == (
         "making machine code for sm_80 needs NVIDIA's program 'ptxas', which was not found\n"
-        "  note: looked for in the packages of this Python, on the path and in /usr/local/cuda\n"
+        "  note: searched: the packages of this Python, the path and /usr/local/cuda\n"
         "  hint: pip install nvidia-cuda-nvcc, or name a CUDA toolkit in XTC_CUDA_ROOT"
     )
     assert not list(tmp_path.glob("nvgpu*"))
@@ -113,7 +113,7 @@ def test_a_toolkit_that_is_none_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(ToolError) as error:
         built(tmp_path, "sm_80")
     assert str(error.value) == (
-        f"XTC_CUDA_ROOT is {tmp_path}, which has no program 'bin/ptxas'\n"
+        f"XTC_CUDA_ROOT is {tmp_path}, which does not contain 'bin/ptxas'\n"
         "  hint: unset it, or name the folder of a CUDA toolkit: /usr/local/cuda"
     )
 
@@ -129,7 +129,7 @@ def test_the_toolkit_that_is_named_is_used(tmp_path: Path, monkeypatch: pytest.M
         toolkit.assemble(tmp_path / "code.ptx", "sm_80", tmp_path / "code.cubin")
     assert error.value.notes[-1].endswith("said:\nptxas fatal: no")
     assert error.value.hints == (
-        "cubins='none' leaves machine code to the driver of the GPU, when it loads the PTX",
+        "with cubins='none', the GPU's driver generates machine code when it loads the PTX",
     )
 
 
@@ -153,7 +153,7 @@ def test_a_chip_that_the_assembler_does_not_know_comes_with_its_words(tmp_path: 
     ("given", "what"),
     [
         ({"cubins": ("sm_80",)}, r"cubins=\('sm_80',\) is not for platform 'sim'"),
-        ({"platform": "hw", "cubins": ("turing",)}, "names no chip with 'turing'"),
+        ({"platform": "hw", "cubins": ("turing",)}, "'turing' is not the name of a chip"),
         ({"platform": "hw", "cubins": ("sm_80",)}, "code for sm_90a does not run on sm_80"),
         ({"platform": "hw", "cubins": ("sm_100",)}, "code for sm_90a does not run on sm_100"),
         (

@@ -334,9 +334,7 @@ def test_gpus_are_found_with_the_best_code_for_them(
     monkeypatch.setenv("STAND_IN_FIRST_GPU", "75")
     assert first_gpu(library) == NvgpuOptions("hw", "sm_86", 1, library)
     monkeypatch.setenv("STAND_IN_FAILS", "cuInit=100")
-    assert unavailable(library) == (
-        "no GPU of compute capability 8.0 or more is there; found: none"
-    )
+    assert unavailable(library) == ("no GPU of compute capability 8.0 or later; found: none")
 
 
 def test_a_machine_without_a_driver_has_no_gpu() -> None:

@@ -143,7 +143,7 @@ def test_machine_code_needs_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: 
             getattr(kernel, question)
         first, hint = str(caught.value).splitlines()
         assert re.fullmatch(
-            rf"{knobs.CUDA_ROOT.name} is \S+, which has no program 'bin/\w+'", first
+            rf"{knobs.CUDA_ROOT.name} is \S+, which does not contain 'bin/\w+'", first
         )
         assert hint.startswith("  hint: unset it, or name the folder of a CUDA toolkit: ")
 

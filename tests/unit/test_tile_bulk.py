@@ -301,7 +301,7 @@ def test_the_simulator_faults(what: str, mark: str, tmp_path: Path) -> None:
     ("name", "text"),
     [
         ("OddRows", "tma_load: rows of a shared tensor have 96 bytes"),
-        ("OddStride", "a bulk copy of a tensor whose rows are 66 bytes apart"),
+        ("OddStride", "a bulk copy of a tensor with a stride of 66 bytes"),
         ("OddProduct", r"wgmma.mma of \[32, 32\] and \[32, 32\]"),
         ("TwoWarps", "wgmma.mma of 64 rows by 64 threads"),
     ],
@@ -328,7 +328,7 @@ def test_an_older_machine_has_no_bulk_copies() -> None:
 
 def test_a_map_is_of_aligned_memory() -> None:
     wrong = TensorMap(8, "f16", 2, (4, 64), (128, 2), (4, 64), 128)
-    with pytest.raises(UserError, match="at no multiple of 16 bytes"):
+    with pytest.raises(UserError, match="is not a multiple of 16 bytes"):
         tensor_map(wrong, NvgpuOptions())
 
 

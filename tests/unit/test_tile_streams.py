@@ -127,7 +127,7 @@ def test_what_is_copied_back_is_waited_for(library: Path) -> None:
     [
         ({"typestr": "<i4"}, "has elements of int32, and the kernel takes float32"),
         ({"data": None}, "Tensor has no usable __cuda_array_interface__"),
-        ({"strides": (8,)}, "Tensor in a GPU's memory is not dense in row-major order"),
+        ({"strides": (8,)}, "Tensor in GPU memory is not dense in row-major order"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Barriers between operations that the threads of a block run one after another."""
+"""Inserts barriers between operations of a block that access the same buffers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes._kernels import BARRIER
 
 SHARED_LOOPS = "scf.parallel"
-"""Loops whose iterations the threads of a block share, where nothing parallel is around them."""
+"""Loops whose iterations the threads of a block share, unless they are in a parallel loop."""
 
 
 @dataclass(frozen=True)
 class Effects:
-    """Buffers that threads have read and written since the last barrier."""
+    """The buffers that threads have read and written since the last barrier."""
 
     reads: frozenset[Value] = frozenset()
     writes: frozenset[Value] = frozenset()
@@ -36,12 +36,12 @@ class Effects:
         return Effects(self.reads | other.reads, self.writes | other.writes)
 
     def conflict(self, other: Effects) -> bool:
-        """Whether one of the two must end before the other begins."""
+        """Whether one of the two must complete before the other begins."""
         return bool(self.writes & (other.reads | other.writes) or self.reads & other.writes)
 
 
 def is_block_level(op: Operation) -> bool:
-    """Whether all threads run the operation, which holds loops that they share."""
+    """Whether all threads run the operation because it contains loops that they share."""
     return op.name in ("scf.for", "scf.if") and any(
         operation.name == SHARED_LOOPS for operation in all_operations(op)
     )
@@ -50,8 +50,8 @@ def is_block_level(op: Operation) -> bool:
 def insert_barriers(body: Block) -> None:
     """Separate operations that access the same buffers by barriers.
 
-    A loop as a whole is separated from the operations around it, so that accesses which later move
-    out of it, such as the first load and the last store of an accumulator, are on the right side.
+    A loop as a whole is separated from the operations around it. Accesses that are later hoisted
+    out of it, such as the first load and the last store of an accumulator, stay ordered.
     """
     _visit(body, Effects())
 

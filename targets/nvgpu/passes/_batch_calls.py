@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator's call for a batch of matrix instructions: its table, and the words of a lane."""
+"""Calls the simulator for a batch of matrix instructions, by a table and words of each lane."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from xtc.ir.partition import symbol_of
 MMA, LOAD = "nvvm.mma.sync", "nvvm.ldmatrix"
 BATCH = "cuda_run_batch"
 ACCUMULATORS = 4
-"""Operands of an mma that are its fragment of C, the last ones."""
+"""The last operands of an mma: its fragment of C."""
 
 _WORD = 4
 _A, _B, _C = 4, 2, ACCUMULATORS
-"""Words of a lane in a fragment of each operand."""
+"""Words of a lane in the fragment of each operand."""
 _REGISTERS, _ADDRESS = 4, 2
-"""Words of a lane for the results of a load, and for the address of its row."""
+"""Words of a lane for the results of a load, and for the row address of the lane."""
 WORDS = {MMA: _A + _B + _C, LOAD: _REGISTERS + _ADDRESS}
-"""Words of a lane for an instruction, at most."""
+"""Maximum words of a lane per instruction."""
 _FROM_WORDS = -1
 
 Fragment = tuple[int, ...] | tuple[Value, ...]
@@ -39,7 +39,7 @@ Fragment = tuple[int, ...] | tuple[Value, ...]
 
 
 def extracted(value: Value) -> tuple[Operation, int] | None:
-    """The matrix instruction that a value is a result of, and which of its results."""
+    """The matrix instruction that defines a value, and the index of the result."""
     if isinstance(value, BlockArgument):
         return None
     maker = value.owner.operation
@@ -55,7 +55,7 @@ def extracted(value: Value) -> tuple[Operation, int] | None:
 
 
 def matrices(values: Sequence[Value], loads: Mapping[Operation, int]) -> tuple[int, ...] | None:
-    """The matrices of loads that are the registers of a fragment, by their numbers."""
+    """The numbers of the loaded matrices that a fragment consists of; None if it has others."""
     found = [extracted(value) for value in values]
     numbers = [4 * loads[each[0]] + each[1] for each in found if each and each[0] in loads]
     return tuple(numbers) if len(numbers) == len(values) else None
@@ -68,7 +68,7 @@ def operands(op: Operation) -> tuple[list[Value], list[Value], list[Value]]:
 
 
 class Tables:
-    """Constants beside a kernel that tell the simulator what batches do; equal ones are one."""
+    """Constants beside a kernel that describe batches to the simulator, without duplicates."""
 
     def __init__(self, kernel: Operation) -> None:
         self._kernel = kernel
@@ -94,14 +94,14 @@ class Tables:
 
 @dataclass
 class Layout:
-    """The table of a batch, and where a lane has its words.
+    """The table of a batch, and the order of a lane's words.
 
     Attributes:
-        kind: of the multiply-adds, a number of `CUDA_MMA_KINDS`.
-        loads: with the numbers of each.
+        kind: kind of the multiply-adds, a number of `CUDA_MMA_KINDS`.
+        loads: the loads, with their numbers.
         wanted: loads whose registers lanes read.
-        a, b: fragments, each once.
-        c: the registers of sums that no other multiply-add of the batch begins.
+        a, b: fragments, without duplicates.
+        c: initial accumulators that are not results of the batch.
         steps: the fragments of each multiply-add.
     """
 
@@ -114,7 +114,7 @@ class Layout:
     steps: list[tuple[int, int, int]] = field(default_factory=list)
 
     def add(self, op: Operation, continues: int | None) -> None:
-        """Add an mma, which goes on with the sums of a step where that has a number."""
+        """Add an mma; it accumulates onto the result of step `continues`, if that is a number."""
         a, b, c = operands(op)
         if continues is None:
             self.c.append(c)
@@ -126,7 +126,7 @@ class Layout:
         return known.setdefault(key, len(known))
 
     def call(self, memory: Value, tables: Tables, ip: InsertionPoint) -> None:
-        """Store what a lane gives, and call."""
+        """Store the words of a lane, and call the simulator."""
         given_a, given_b = _given(self.a), _given(self.b)
         first = self._first_of_b(len(given_a))
         addresses = first + _B * len(given_b)
@@ -144,11 +144,11 @@ class Layout:
         call(BATCH, [tables.address(self._numbers(addresses), ip), memory], [], ip)
 
     def sums(self, op: Operation, step: int, memory: Value, ip: InsertionPoint) -> Value:
-        """The result of an mma, behind the call."""
+        """The result of an mma, after the call."""
         return _load(op, _C * self.steps[step][2], memory, ip)
 
     def registers(self, op: Operation, memory: Value, ip: InsertionPoint) -> Value:
-        """The result of a load that is wanted, behind the call."""
+        """The result of a load that lanes read, after the call."""
         begin = _C * len(self.c) + _A * len(_given(self.a))
         return _load(op, begin + _REGISTERS * self.wanted.index(op), memory, ip)
 
@@ -169,7 +169,7 @@ class Layout:
 
 
 def _given(fragments: Iterable[Fragment]) -> list[list[Value]]:
-    """Those that lanes have in registers."""
+    """The registers of the fragments that lanes provide."""
     found = [[word for word in each if not isinstance(word, int)] for each in fragments]
     return [each for each in found if each]
 

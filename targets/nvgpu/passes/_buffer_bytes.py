@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes of buffers that kernels have."""
+"""Sizes of the buffers of kernels."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _WORD_BITS = 64  # of an index
 
 
 def bytes_of(buffer: Operation) -> int:
-    """The size of what an operation allocates. Raises CompileError where it is not known."""
+    """The size of an allocation in bytes. Raises CompileError if it is unknown."""
     type = MemRefType(buffer.results[0].type)
     if not type.has_static_shape:
         raise CompileError(
-            f"the size of a kernel's buffer is not known: {type}", where=str(buffer.location)
+            f"the size of a kernel's buffer is unknown: {type}", where=str(buffer.location)
         )
     return int(math.prod(type.shape)) * element_bytes(type.element_type)
 
 
 def element_bytes(type: Type) -> int:
-    """The size of an element in memory."""
+    """The size of an element in bytes."""
     bits = int(type.width) if isinstance(type, IntegerType | FloatType) else _WORD_BITS
     return max(1, bits // 8)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A contraction as a plain loop of copies and a dot, which is divided as those of users are."""
+"""Writes a contraction as a loop of copies and a dot, and divides it as loops of users are."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from xtc_targets.nvgpu.passes._mma_result import Result, copied_vectors, write_r
 from xtc_targets.nvgpu.passes._mma_tiling import Tiling
 from xtc_targets.nvgpu.passes._thread_code import as_i32
 
-_ROW_BYTES = 128  # of a slot
+_ROW_BYTES = 128  # of a buffer slot
 _TALL = 256, 128
-"""The tile of two warpgroups, each of 128 rows: it reads least for a multiply-add."""
+"""The tile of two warpgroups, each of 128 rows: it reads the fewest bytes per multiply-add."""
 _ROWS = 128
-"""Of a warpgroup with as many sums as registers allow."""
+"""Rows of a warpgroup whose accumulators fill the registers."""
 
 
 @dataclass(frozen=True)
 class Divided:
-    """How a divided kernel is launched.
+    """The launch of a divided kernel.
 
     Attributes:
-        grid: blocks.
-        threads: of a block.
-        resident: blocks of a multiprocessor.
+        grid: blocks of the grid.
+        threads: threads per block.
+        resident: resident blocks per multiprocessor.
     """
 
     grid: int
@@ -58,14 +58,14 @@ class Divided:
 
 @dataclass(frozen=True)
 class BulkContraction:
-    """A contraction in a kernel, whose other operations are `apart` and stay.
+    """A contraction in a kernel that may contain other operations.
 
     Attributes:
         kernel: the function.
-        contraction: what it computes.
-        result, epilogue: the destination, and what is done with each element.
-        budget: of the GPU.
-        apart: operations that are there already.
+        contraction: the contraction.
+        result, epilogue: the destination, and the operation on each element.
+        budget: the resources of the GPU.
+        apart: existing operations of the kernel, which stay.
     """
 
     kernel: Operation
@@ -78,12 +78,12 @@ class BulkContraction:
     def write(self, tiling: Tiling) -> Divided:
         """Write the kernel before its terminator, with this tile of the result or a larger one.
 
-        Raises Declined, and writes nothing, where bulk copies do not fit.
+        Raises Declined, and writes nothing, if bulk copies do not apply.
         """
         op = self.contraction.nest.op
         operands = [*list(op.operands)[:2], self.result]
         if not all(isinstance(root(value), BlockArgument) for value in operands):
-            raise Declined("an operand is no argument of the kernel", op)
+            raise Declined("an operand is not an argument of the kernel", op)
         declined: Declined | None = None
         for tiles, in_bulk in self._ways(tiling):
             try:
@@ -95,9 +95,9 @@ class BulkContraction:
         raise declined
 
     def _ways(self, tiling: Tiling) -> Iterator[tuple[Tiling, bool]]:
-        """Tiles, and whether their elements are computed in the accumulators and stored in bulk.
+        """Tiles, and whether the epilogue runs in the accumulators, with a bulk store.
 
-        Otherwise they go through shared memory in float32, and rows of 16 bytes are stored.
+        Otherwise the accumulators go through shared memory in float32, to stores of 16 bytes.
         """
         tall = self._tall(tiling)
         plain = replace(tiling, k_bytes=_ROW_BYTES, slots=1, warps=(4, 1))
@@ -108,7 +108,7 @@ class BulkContraction:
         yield pair if pair is not None and tiling.n == _ROWS else plain, False
 
     def _tall(self, tiling: Tiling) -> Tiling | None:
-        """The largest tile, where it neither computes more nor keeps multiprocessors waiting."""
+        """The largest tile, unless it adds padding or leaves multiprocessors idle; else None."""
         m, n = (self.contraction.extent(loop) for loop in (self.contraction.m, self.contraction.n))
         tall = Tiling(*_TALL, _ROW_BYTES, 1, (8, 1))
         if (tiling.m, tiling.n) != (128, 128) or -(-m // 256) * 2 > -(-m // 128):
@@ -122,11 +122,11 @@ class BulkContraction:
         return tall if waves(tall) <= waves(tiling) else None
 
     def _suits_accumulators(self) -> bool:
-        """Whether what follows can be computed in the accumulators.
+        """Whether the epilogue can be computed in the accumulators.
 
-        No operand has an element for each one of the result: threads would read those of their
-        accumulators by 4 bytes, and read those of rows by 16. And each value takes the registers of
-        another one: more of them would not fit beside the sums.
+        Its operands must not have one element per element of the result: threads would read these
+        by 4 bytes in the accumulators' layout, and by 16 in rows. Each value must reuse the
+        registers of another: more values would not fit beside the accumulators.
         """
         if self.epilogue is None:
             return True
@@ -155,7 +155,7 @@ class BulkContraction:
         return Divided(blocks, shape.threads, shape.resident // self.budget.sms)
 
     def _write_plain(self, tiling: Tiling, in_bulk: bool) -> None:
-        """The kernel as a user would write it: copy, wait, multiply; then the result."""
+        """Write the kernel as a user would: copy, wait, multiply; then store the result."""
         contraction = self.contraction
         m, n = (contraction.extent(loop) for loop in (contraction.m, contraction.n))
         batch = math.prod(contraction.extent(loop) for loop in contraction.batch)
@@ -203,7 +203,7 @@ class BulkContraction:
         return loop.results[0]
 
     def _own(self) -> list[Operation]:
-        """The operations that have been written, without the terminator."""
+        """The operations that this class has written, without the terminator."""
         block = self.kernel.regions[0].blocks[0]
         ops = [view.operation for view in block.operations][:-1]
         return [op for op in ops if op not in self.apart]

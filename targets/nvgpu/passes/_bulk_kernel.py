@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel with a loop of copies and a dot, and its division among warps and warpgroups."""
+"""Divides a kernel with a loop of copies and a dot among warps and warpgroups."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from xtc_targets.nvgpu.passes.place_tile_buffers import ALIGNMENT
 
 _MOST_SLOTS = 6
 _MOST_WARPGROUPS = 4
-_BARRIER_BYTES = 4096  # more than barriers, and the alignment of buffers, take
+_BARRIER_BYTES = 4096  # an upper bound for barriers and the alignment of buffers
 _ALONE = (
     *("tile.in_group", "tile.mbarrier_", "tile.tma_", "tile.wgmma", "tile.fence_proxy"),
     *("tile.lock", "tile.release", "tile.buffer", "tile.annotate_layout", "tile.printf"),
 )
-"""What a kernel does not have that this pass divides: it would be done in another order, or by
-other threads."""
+"""Operations that prevent the division: it would change their order, or the threads that run
+them."""
 _UNIFORM = (
     *("arith.", "memref.reinterpret_cast", "builtin.unrealized_conversion_cast", "tile.assume"),
 )
@@ -53,7 +53,7 @@ _PLAIN = (
     *("arith.", "math.", "scf.", "memref.", "tensor.splat", "tile.sync", "tile.inside"),
     *("tile.store_global", "tile.load_global", "tile.store_shared", "tile.load_shared"),
 )
-"""What needs no shared memory but that of allocations."""
+"""Operations that need no shared memory except for that of allocations."""
 _REPEATED = "tile.broadcast"
 _VIEWS = ("memref.subview", "memref.transpose", "memref.cast")
 _USERS = ("tile.copy_async", "tile.load_shared", "memref.dealloc")
@@ -62,12 +62,12 @@ _OF_COPIES = (*("tile.copy_async", "tile.commit_group", "tile.wait_group", "tile
 
 @dataclass(frozen=True)
 class Budget:
-    """What a GPU has for the blocks of a kernel.
+    """The resources of a GPU.
 
     Attributes:
         sms: multiprocessors.
-        shared_bytes: shared memory of one.
-        block_bytes: what a block may have of it.
+        shared_bytes: shared memory per multiprocessor.
+        block_bytes: maximum shared memory per block.
     """
 
     sms: int = H100.sms
@@ -76,14 +76,14 @@ class Budget:
 
 
 class BulkKernel:
-    """A kernel in which one loop is found, and the code around it."""
+    """A kernel with a single loop of copies and a dot, and the code around the loop."""
 
     def __init__(
         self, kernel: Operation, loops: Sequence[Operation], apart: Collection[Operation] = ()
     ) -> None:
-        """`apart` are operations of the kernel that are no part of it, and stay.
+        """Analyse a kernel, except for the operations `apart`, which stay.
 
-        Raises Declined where the kernel cannot be divided.
+        Raises Declined if the kernel cannot be divided.
         """
         self.kernel, self.loop = kernel, loops[0]
         self.warps = number_of(kernel, WARPS)
@@ -91,7 +91,7 @@ class BulkKernel:
         ops = [view.operation for view in kernel.regions[0].blocks[0].operations]
         self.ops = [op for op in ops if op not in apart]
         if len(loops) > 1 or self.loop not in self.ops:
-            raise Declined("the loop stands in another one, or beside one", loops[-1])
+            raise Declined("the loop is nested in another one, or there are several", loops[-1])
         if CLUSTER in kernel.attributes:
             raise Declined("the kernel has clusters", loops[-1])
         for op in all_operations(kernel):
@@ -118,20 +118,20 @@ class BulkKernel:
 
     @property
     def element(self) -> Type:
-        """The type of the operands' elements."""
+        """The element type of the operands."""
         return MemRefType(self.matched.a.stream.source.type).element_type
 
     @property
     def other_bytes(self) -> int:
-        """Shared memory that the code around the loop may need, at most."""
+        """Upper bound of the shared memory of the code around the loop, in bytes."""
         around = [inner for op in (*self.before, *self.after) for inner in all_operations(op)]
         allocated = [op for op in around if op.name == "memref.alloc"]
         nbytes = sum(-(-_bytes_of(op) // ALIGNMENT) * ALIGNMENT for op in allocated)
         return nbytes + self._converted_bytes(around)
 
     def _converted_bytes(self, around: Sequence[Operation]) -> int:
-        """Shared memory for tiles that change threads, at most: of which it is not known whether
-        they do before layouts are."""
+        """Upper bound of the shared memory of layout conversions, in bytes: which of them need it
+        is unknown before layouts are inferred."""
         m, n, _ = self.matched.sizes
         if not all(op.name.startswith((*_PLAIN, _REPEATED)) for op in around):
             return 4 * m * n
@@ -139,7 +139,7 @@ class BulkKernel:
         return max((_tile_bytes(value) for value in repeated), default=0)
 
     def _views(self) -> list[Operation]:
-        """The slots' allocations and views, which nobody but the copies and the loop may use."""
+        """The slots' allocations and views, which only the copies and the loop may use."""
         found, left = list(self.roots), list(self.roots)
         while left:
             for use in left.pop().results[0].uses:
@@ -148,7 +148,7 @@ class BulkKernel:
                     found.append(user)
                     left.append(user)
                 elif user.name not in (*_USERS, *_VIEWS):
-                    raise Declined("a slot is used by more than copies and the loop", user)
+                    raise Declined("a slot has other users than copies and the loop", user)
         for op in all_operations(self.kernel):
             if op.name == "tile.copy_async" and root_of(op.operands[1]) not in self.roots:
                 raise Declined("the kernel has another asynchronous copy", op)
@@ -162,7 +162,7 @@ class BulkKernel:
         ]
 
     def _require_known(self) -> None:
-        """Decline where a launch cannot tell what its maps and its grid depend on."""
+        """Decline unless a launch can compute the tensor maps and the grid from arguments."""
         known_here = self._known()
         for operand in (self.matched.a, self.matched.b):
             if operand.stream.source not in known_here:
@@ -173,10 +173,10 @@ class BulkKernel:
         i32 = IntegerType.get_signless(32)
         wrong = [v for v in self.matched.forms.values.values() if v.type != i32]
         if wrong or self.loop.operands[0].type != i32:
-            raise Declined("an integer of the loop is no int32", self.loop)
+            raise Declined("an integer of the loop is not an int32", self.loop)
 
     def write(self, shape: Shape) -> None:
-        """Replace the kernel's code by that of both roles."""
+        """Replace the kernel's code by the code of both roles."""
         end = self.kernel.regions[0].blocks[0].operations[len(self.ops) - 1]
         with self.kernel.location, InsertionPoint(end):
             mapped: dict[Value, Value] = {}
@@ -201,7 +201,7 @@ class BulkKernel:
 
 
 def _hoisted(kernel: Operation) -> dict[tuple[str, int], Operation]:
-    """What asks for the block's position, or for the grid: once each, where the kernel begins."""
+    """Hoist reads of the block's position and of the grid to the kernel's entry, and merge them."""
     found: dict[tuple[str, int], Operation] = {}
     first = kernel.regions[0].blocks[0].operations[0]
     for op in all_operations(kernel):
@@ -216,7 +216,7 @@ def _hoisted(kernel: Operation) -> dict[tuple[str, int], Operation]:
 
 
 def _uniform(ops: Sequence[Operation]) -> list[Operation]:
-    """What depends on nothing but arguments: numbers, and views of global memory."""
+    """The operations that depend on arguments only: integers, and views of global memory."""
     found: list[Operation] = []
     known_values: set[Value] = set()
     for op in ops:
@@ -240,15 +240,15 @@ def _tile_bytes(value: Value) -> int:
 
 
 def shape_of(found: BulkKernel, budget: Budget, *, in_bulk: bool = False) -> Shape:
-    """How a kernel is divided; with `in_bulk` its result is stored in bulk, or it is not.
+    """Choose the division of a kernel; with `in_bulk`, its result must be stored in bulk.
 
-    Raises Declined where shared memory holds too few slots.
+    Raises Declined if shared memory has room for too few slots.
     """
     m, n, k = found.matched.sizes
     groups, plans = _warpgroups(m, n, found.warps, found.matched.dot)
     merged, store = found.matched.merged, found.store
     slot = (m + n) * k * merged * bytes_of(found.element)
-    at_once = 2 if groups == 1 else 1  # blocks of a multiprocessor: its tensor cores stay busy
+    at_once = 2 if groups == 1 else 1  # blocks per multiprocessor that keep its tensor cores busy
     ways = [(at_once, store, 3), (at_once, None, 3), (1, None, 2)]
     if in_bulk:
         ways = [(at_once, store, 3), (at_once, store, 2)]
@@ -268,8 +268,8 @@ def shape_of(found: BulkKernel, budget: Budget, *, in_bulk: bool = False) -> Sha
 
 
 def _warpgroups(m: int, n: int, warps: int, dot: Operation) -> tuple[int, dict[int, RegisterPlan]]:
-    """How many warpgroups share the rows: as many as the kernel has, where that is possible; and
-    how registers hold their sums, for each number of blocks of a multiprocessor."""
+    """The number of warpgroups that share the rows, the kernel's number if possible; and the
+    register plan of their accumulators, by the number of blocks per multiprocessor."""
 
     def sums(groups: int) -> tuple[int, int]:
         return m * n // groups // WARPGROUP, columns_at_once(n) // 2
@@ -285,6 +285,6 @@ def _warpgroups(m: int, n: int, warps: int, dot: Operation) -> tuple[int, dict[i
         if plans:
             possible[groups] = plans
     if not possible:
-        raise Declined(f"a sum of {m}x{n} has too many elements for the registers", dot)
+        raise Declined(f"accumulators of {m}x{n} do not fit in the registers", dot)
     chosen = min(possible, key=lambda groups: (abs(groups - warps / 4), -groups))
     return chosen, possible[chosen]

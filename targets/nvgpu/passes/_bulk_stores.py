@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last store of a tile, through shared memory and in bulk."""
+"""Bulk stores of the last tile of a block, through shared memory."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from xtc_targets.nvgpu.passes.map_tensors import ROW_BYTES
 _SHARED = 2  # memory space
 _ROWS = (16, 32, 64)
 _AFTER = ("arith.", "math.", "memref.dealloc", "tile.sync")
-"""What may stand behind it: nothing that could see whether it has ended."""
+"""Operations that may follow the store: none of them observes its completion."""
 
 
 def bulk_store(
     after: Sequence[Operation], known: Collection[Value], numbers: Numbers
 ) -> Operation | None:
-    """The store that may be done in bulk; None where its tensor, or what follows, forbids it."""
+    """The store that can be a bulk copy; None if its tensor or a later operation forbids it."""
     stores = [op for op in after if op.name == "tile.store_global"]
     if len(stores) != 1 or stores[0].operands[1] not in known:
         return None
@@ -54,20 +54,20 @@ def bulk_store(
 
 
 def stored_bytes(store: Operation) -> int:
-    """Of the shared memory that a store in bulk goes through."""
+    """Size of the staging buffer of a bulk store, in bytes."""
     type = RankedTensorType(store.operands[0].type)
     return int(math.prod(type.shape)) * bytes_of(type.element_type)
 
 
 def staging_of(store: Operation) -> Value:
-    """The shared memory that a store in bulk goes through."""
+    """The staging buffer of a bulk store, in shared memory."""
     type = RankedTensorType(store.operands[0].type)
     space = IntegerAttr.get(IntegerType.get_signless(64), _SHARED)
     return memref.alloc(MemRefType.get(type.shape, type.element_type, None, space), [], [])
 
 
 def write_store(store: Operation, staging: Value, mapped: Mapping[Value, Value]) -> None:
-    """Begin the store of a tile, once the last one has been read."""
+    """Begin the store of a tile, after the previous store has read the staging buffer."""
     value, memory, *offsets = (mapped.get(operand, operand) for operand in store.operands)
     with store.location:
         with control.branch(tile.in_group(0, 1)):
@@ -82,6 +82,6 @@ def write_store(store: Operation, staging: Value, mapped: Mapping[Value, Value])
 
 
 def end_stores(store: Operation) -> None:
-    """Wait until all of them have been written."""
+    """Wait until all stores are complete."""
     with store.location, control.branch(tile.in_group(0, 1)):
         tile.tma_wait(0, read=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contractions without tensor cores, and the tiles that blocks and threads compute of them."""
+"""Contractions without tensor cores, and their tiles of blocks and threads."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from xtc.ir.analysis.structured import Structured
 from xtc.ir.mlir import Value
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 
-_ROW_BYTES = 64  # of a tile along the sum: two sectors of 32 bytes
+_ROW_BYTES = 64  # of a tile along K: two sectors of 32 bytes
 _ACCUMULATORS = 64  # of a thread, in registers
-_THREADS = (128, 256)  # of a block: four warps hide each other's latency, more take no more tile
+_THREADS = (128, 256)  # of a block: four warps hide latency; more do not allow larger tiles
 _SIDES = (16, 32, 64, 128)  # of a block's tile
-_LOAD_COST = 32  # of an element of either operand that a block loads, in multiply-adds
-_STEP_COST = 8192  # of two barriers, and of what is waited for there
+_LOAD_COST = 32  # cost of loading an element of an operand, in multiply-adds
+_STEP_COST = 8192  # cost of two barriers and their waits, in multiply-adds
 
 
 @dataclass(frozen=True, eq=False)
 class CoreContraction:
-    """c[.., m, n] += a[.., m, k] * b[.., k, n], neighbouring n side by side in b and c.
+    """c[.., m, n] += a[.., m, k] * b[.., k, n], with b and c contiguous along n.
 
     Attributes:
-        nest: the operation.
-        a, b: the numbers of its operands.
+        nest: the structured op.
+        a, b: the indices of its operands.
         m, n, k: its loops.
         batch: its other loops.
     """
@@ -41,18 +41,18 @@ class CoreContraction:
     batch: tuple[int, ...]
 
     def size(self, loop: int) -> int:
-        """Iterations of one of the loops."""
+        """The extent of a loop."""
         return self.nest.extents[loop]
 
 
 @dataclass(frozen=True)
 class Tile:
-    """The parts of the result that a block and a thread compute.
+    """The tiles of the result that a block and a thread compute.
 
     Attributes:
-        rows, columns: of the result, by a block.
-        own_rows, own_columns: by a thread.
-        depth: extent of K that is in shared memory at once.
+        rows, columns: size of a block's tile.
+        own_rows, own_columns: size of a thread's tile.
+        depth: K extent of the tiles in shared memory.
     """
 
     rows: int
@@ -63,7 +63,7 @@ class Tile:
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
+        """Threads per block."""
         return (self.rows // self.own_rows) * (self.columns // self.own_columns)
 
     @property
@@ -71,7 +71,7 @@ class Tile:
         """The time of a block for one tile of K, in multiply-adds of the machine.
 
         Shared memory delivers 32 words in the time of 128 multiply-adds: a warp reads a vector of b
-        in four such steps, and a vector of a, four elements that all its threads share, in one.
+        in four such steps, and a vector of four elements of a, which its threads share, in one.
         """
         busy = max(self.own_rows, self.own_rows // 4 + 4)
         loads = _LOAD_COST * (self.rows + self.columns)
@@ -79,7 +79,7 @@ class Tile:
 
 
 def core_contraction(nest: Structured) -> CoreContraction | None:
-    """The operation as a contraction; None for another, or where rows are not contiguous."""
+    """The operation as a contraction; None for others, and if rows are not contiguous."""
     found = contraction(nest)
     if found is None or len(found.roles.k) != 1:
         return None
@@ -94,10 +94,10 @@ def core_contraction(nest: Structured) -> CoreContraction | None:
 
 
 def tile_of(contraction: CoreContraction, sms: int) -> Tile | None:
-    """The tile with which a GPU of `sms` multiprocessors is busy for the shortest time.
+    """The tile with the shortest total time on a GPU of `sms` multiprocessors.
 
-    None where there is too little to do for a tile to pay. Tiles that do not divide the result
-    count whole.
+    None if there is too little work for a tile to pay off. Partial tiles at the border count as
+    full ones.
     """
     m, n, k = (contraction.size(loop) for loop in (contraction.m, contraction.n, contraction.k))
     batch = math.prod(contraction.size(loop) for loop in contraction.batch)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a pass leaves a kernel as it is."""
+"""The reason why a pass leaves a kernel unchanged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xtc.ir.mlir import Operation
 
 
 class Declined(Exception):  # noqa: N818  not a mistake of the user's
-    """A pass leaves a kernel as it is, because of an operation."""
+    """Raised if a pass leaves a kernel unchanged because of an operation."""
 
     def __init__(self, why: str, op: Operation) -> None:
         super().__init__(why)

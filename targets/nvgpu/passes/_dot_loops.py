@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops that copy tiles of two tensors to shared memory, and add their dot to a sum."""
+"""Matches loops that copy tiles of two tensors to shared memory and accumulate their dot."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _BODY = (
     *("tile.assume", "tile.block_id", "tile.grid_dim", "scf.yield"),
 )
 _ELEMENTS = ("f16", "bf16")
-_STEP = 16  # of the sum, which one instruction takes
+_STEP = 16  # K extent of an instruction
 _ROWS = (32, 64)
-_MOST_DIMENSIONS = 5  # of a tensor that is copied in bulk
+_MOST_DIMENSIONS = 5  # of a bulk copy's tensor
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class Operand:
     """An operand of the dot.
 
     Attributes:
-        stream: the tiles of it.
-        shape: of a tile, as it lies in shared memory, its last dimension dense.
-        dims: of the global tensor, along which these run.
-        order: the dimension of the tile that is the operand's row, and its column.
-        summed: the dimension of the operand that is summed over, 0 or 1.
+        stream: its tiles.
+        shape: shape of a tile in shared memory, whose last dimension is dense.
+        dims: dimensions of the global tensor that the tile's dimensions correspond to.
+        order: the tile's dimensions that are the operand's rows and columns.
+        summed: the operand's reduction dimension, 0 or 1.
     """
 
     stream: Stream
@@ -49,21 +49,21 @@ class Operand:
 
     @property
     def element(self) -> str:
-        """The type of its elements."""
+        """The element type."""
         return str(MemRefType(self.stream.source.type).element_type)
 
     @property
     def offsets(self) -> tuple[Form, ...]:
-        """Of the tile of an iteration, in the global tensor."""
+        """The offsets of an iteration's tile in the global tensor."""
         return self.stream.offsets
 
     @property
     def depth_dim(self) -> int:
-        """The dimension of the global tensor that is summed over."""
+        """The reduction dimension, in the global tensor."""
         return self.dims[self.order[self.summed]]
 
     def deeper(self, factor: int) -> tuple[int, int]:
-        """The shape of so many tiles together, one behind the other in the sum."""
+        """The shape of `factor` consecutive tiles along K."""
         wide = list(self.shape)
         wide[self.order[self.summed]] *= factor
         return wide[0], wide[1]
@@ -76,10 +76,10 @@ class DotLoop:
     Attributes:
         loop: the scf.for.
         dot: the operation.
-        carried: the number of the loop's result that is the sum.
+        carried: the index of the accumulator among the loop's results.
         a, b: the operands.
-        forms: of the loop's integers.
-        trips: its iterations where they are known.
+        forms: the loop's integers as linear forms.
+        trips: the trip count; None if it is unknown.
     """
 
     loop: Operation
@@ -92,15 +92,16 @@ class DotLoop:
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """Rows and columns of the sum, and what an iteration sums over."""
+        """M, N, and the K extent of an iteration."""
         m, n = RankedTensorType(self.dot.results[0].type).shape
         return m, n, RankedTensorType(self.dot.operands[0].type).shape[1]
 
     @property
     def merged(self) -> int:
-        """How many iterations may be one, so that rows have 128 bytes.
+        """The number of iterations that can be merged, so that rows have 128 bytes.
 
-        Their tiles lie one behind the other in both tensors, and end with the loop, or with both.
+        Their tiles must be consecutive in both tensors; the last ones may exceed the loop only if
+        both tensors end there.
         """
         _, _, k = self.sizes
         factor = max(1, ROW_BYTES // (k * 2))
@@ -116,7 +117,7 @@ class DotLoop:
         return factor if apart else 1
 
     def _ends_with_tensors(self) -> bool:
-        """Whether nothing of either tensor lies behind what the loop sums over."""
+        """Whether the loop reaches the end of K in both tensors."""
         return all(self._ends_with(each) for each in (self.a, self.b))
 
     def _ends_with(self, operand: Operand) -> bool:
@@ -133,7 +134,7 @@ class DotLoop:
 
 
 def dot_loops(kernel: Operation) -> list[Operation]:
-    """The loops in which something is copied asynchronously, and a dot is computed."""
+    """The loops with an asynchronous copy and a dot."""
     found = []
     for op in _inside(kernel):
         if op.name == "scf.for":
@@ -144,7 +145,7 @@ def dot_loops(kernel: Operation) -> list[Operation]:
 
 
 def dot_loop(loop: Operation, before: Sequence[Operation], numbers: Numbers) -> DotLoop:
-    """What a loop computes. Raises Declined where bulk copies and warpgroups cannot do it."""
+    """Match a loop. Raises Declined if bulk copies and warpgroups cannot execute it."""
     body = [view.operation for view in loop.regions[0].blocks[0].operations]
     for op in body:
         if not op.name.startswith(_BODY):
@@ -174,22 +175,22 @@ def _require_types(dot: Operation) -> None:
         raise Declined(f"a dot of {elements[0]} and {elements[1]} into {elements[2]}", dot)
     (m, k), n = left.shape, right.shape[1]
     if m % 64 or n % 8 or k % _STEP:
-        why = f"a dot of {m}x{k} and {k}x{n}: warpgroups take multiples of 64, {_STEP} and 8"
+        why = f"a dot of {m}x{k} and {k}x{n}: warpgroups need multiples of 64, {_STEP} and 8"
         raise Declined(why, dot)
 
 
 def _carried(loop: Operation, dot: Operation) -> int:
-    """The number of the sum among the loop's results, of which no other is used."""
+    """The index of the accumulator among the loop's results; only this result may be used."""
     block = loop.regions[0].blocks[0]
     handed_on = list(list(block.operations)[-1].operands)
     sums = dot.operands[2]
     number = sums.arg_number - 1 if isinstance(sums, BlockArgument) else -1
     is_sum = number >= 0 and sums.owner == block and handed_on[number] == dot.results[0]
     if not is_sum or len(list(sums.uses)) > 1 or len(list(dot.results[0].uses)) > 1:
-        raise Declined("the dot's result is not the sum that the loop carries", dot)
+        raise Declined("the dot's result is not the accumulator that the loop carries", dot)
     for other, result in enumerate(loop.results):
         if other != number and len(list(result.uses)):
-            raise Declined("another result of the loop is used after it", loop)
+            raise Declined("another result of the loop is used after the loop", loop)
     return number
 
 
@@ -201,14 +202,14 @@ def _operand(dot: Operation, number: int, traffic: Traffic, numbers: Numbers) ->
         value = value.owner.operands[0]
     load = None if isinstance(value, BlockArgument) else value.owner.operation
     if load is None or load.name != "tile.load_shared" or load not in traffic.read:
-        raise Declined("an operand of the dot is no tile that copies brought", load or dot)
+        raise Declined("an operand of the dot is not a copied tile", load or dot)
     view = slot_view(load.operands[0], traffic.forms, load)
     if len(view.order) != 2:
-        raise Declined("an operand of the dot is no slot of two dimensions", load)
+        raise Declined("an operand of the dot is not a slot of two dimensions", load)
     stream = traffic.stream(load, view.root)
     shape = tuple(MemRefType(stream.copy.operands[1].type).shape)
     rows = (view.order[order[0]], view.order[order[1]])
-    if stream.dims[0] > stream.dims[1]:  # the copy transposes, which a bulk copy does not
+    if stream.dims[0] > stream.dims[1]:  # a bulk copy cannot transpose
         shape = shape[::-1]
         rows = (1 - rows[0], 1 - rows[1])
     dims = (min(stream.dims), max(stream.dims))
@@ -218,7 +219,7 @@ def _operand(dot: Operation, number: int, traffic: Traffic, numbers: Numbers) ->
 
 
 def _require_copies(operand: Operand, numbers: Numbers) -> None:
-    """Decline where bulk copies cannot bring the tiles."""
+    """Decline unless bulk copies can load the tiles."""
     copy, source = operand.stream.copy, operand.stream.source
     type = MemRefType(source.type)
     nbytes, rank = bytes_of(type.element_type), len(type.shape)
@@ -230,8 +231,8 @@ def _require_copies(operand: Operand, numbers: Numbers) -> None:
     for stride in (*strides[:-1], offset):
         if numbers.divisor(stride) * nbytes % ACCESS_BYTES:
             known = f"{stride * nbytes} bytes" if isinstance(stride, int) else "unknown"
-            what = "its first element" if stride is offset else "a stride"
-            why = f"{what} of the tensor, {known}, is no multiple of {ACCESS_BYTES} bytes"
+            what = "the offset" if stride is offset else "a stride"
+            why = f"{what} of the tensor, {known}, is not a multiple of {ACCESS_BYTES} bytes"
             raise Declined(why, copy)
     row = operand.shape[1] * nbytes
     if row % ROW_BYTES and row not in _ROWS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread's accesses to tiles in global memory: addresses, bounds, vectors."""
+"""A thread's accesses to tiles in global memory: addresses, bounds and vectors."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class GlobalView:
     """A tensor in global memory.
 
     Attributes:
-        address: of its first element.
-        sizes, strides: in elements, of 32 bits where they are not known.
-        widest: elements that one access may have along the dimension `contiguous`.
+        address: the address of its first element.
+        sizes, strides: in elements; 32-bit values if unknown.
+        widest: maximum elements of an access along the dimension `contiguous`.
     """
 
     address: Value
@@ -42,7 +42,7 @@ class GlobalView:
 
 
 def index_in_loop(number: Number) -> bool:
-    """Whether a number is made in a loop, or in a branch, so that it may change there."""
+    """Whether a value is defined in a loop or branch, so that it may change there."""
     if isinstance(number, int):
         return False
     owner = number.owner
@@ -79,11 +79,11 @@ class GlobalTile:
             for mine, offset, moves in zip(own, offsets, moving, strict=True)
         ]
         rest = [offset if moves else 0 for offset, moves in zip(offsets, moving, strict=True)]
-        # What a loop does not change first: it is computed once.
+        # Loop-invariant terms first: they are computed once.
         self._address = advanced(advanced(view.address, self._bytes(fixed)), self._bytes(rest))
 
     def _bytes(self, index: Sequence[Number]) -> Value | int:
-        """How many bytes behind the first one an element is."""
+        """The offset of an element from the first one, in bytes."""
         steps = [
             arith.muli(wide_signed(number), wide_signed(stride))
             for number, stride in zip(index, self.view.strides, strict=True)
@@ -97,7 +97,7 @@ class GlobalTile:
         return arith.muli(total, wide_signed(bytes_of(self.view.element)))
 
     def address(self, behind: Sequence[int]) -> Value:
-        """The address of the element that lies `behind` from the thread's first."""
+        """The address of the element at offset `behind` from the thread's first."""
         fixed, moving = 0, self._address
         for at, dim in enumerate(self.dims):
             stride = self.view.strides[dim]
@@ -118,7 +118,7 @@ class GlobalTile:
         return found
 
     def inside(self, behind: Sequence[int]) -> Value | bool:
-        """Whether the element that lies `behind` from the thread's first is in the tensor."""
+        """Whether the element at offset `behind` from the thread's first is inside the tensor."""
         conditions = []
         for dim in range(len(self.view.sizes)):
             steps = behind[self.dims.index(dim)] if dim in self.dims else 0
@@ -136,11 +136,11 @@ class GlobalTile:
         return self._conditions[dim, steps]
 
     def groups(self, widest: int) -> list[list[int]]:
-        """Positions in runs that one access may have."""
+        """Positions, grouped into the runs of single accesses."""
         return groups_of(self.layout, len(self.dims) - 1, widest)
 
     def load(self, widest: int) -> Value:
-        """The thread's part of the tile; 0 outside of the tensor."""
+        """Load the thread's elements of the tile; 0 outside the tensor."""
         parts = []
         for group in self.groups(widest):
             behind = self.layout.local_offsets[group[0]]
@@ -162,7 +162,7 @@ class GlobalTile:
         return made.results[0]
 
     def store(self, value: Value, widest: int, thread: Value) -> None:
-        """Write the thread's part of a tile; what lies outside of the tensor is dropped."""
+        """Store the thread's elements of a tile, except for those outside the tensor."""
         replica = first_replica(self.layout, thread)
         for group in self.groups(widest):
             behind = self.layout.local_offsets[group[0]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread's code for mbarriers, bulk copies and multiplications of warpgroups."""
+"""Generates a thread's code for mbarriers, bulk copies and warpgroup multiplications."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GLOBAL = 1  # memory space
 
 
 def _sums_after(fence: Operation) -> list[Value]:
-    """What the multiplications behind a fence add to."""
+    """The accumulators of the multiplications after a fence."""
     around = [view.operation for view in fence.block.operations]
     found = []
     for op in around[around.index(fence) + 1 :]:
@@ -37,7 +37,7 @@ def _sums_after(fence: Operation) -> list[Value]:
 
 
 class HopperLowerings(ABC):
-    """A part of the lowering of a kernel."""
+    """The part of a kernel's lowering for sm_90a instructions."""
 
     kernel: Operation
     threads: int
@@ -46,7 +46,7 @@ class HopperLowerings(ABC):
 
     @abstractmethod
     def value(self, old: Value) -> Any:
-        """What a value has become."""
+        """The lowered value."""
 
     @abstractmethod
     def shared_base(self) -> Value:
@@ -54,7 +54,7 @@ class HopperLowerings(ABC):
 
     @abstractmethod
     def view_of(self, tensor: Value) -> SharedView:
-        """A shared tensor."""
+        """The view of a shared tensor."""
 
     def mbarrier_alloc(self, op: Operation) -> None:
         shared = self.shared_base()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels whose blocks may run in any order, or at the same time, with the same results."""
+"""Finds kernels whose results do not depend on the order of their blocks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _SHARED_POINTER = f"!llvm.ptr<{SHARED}>"
 
 
 def has_independent_blocks(module: Operation, kernel: Operation) -> bool:
-    """Whether no block of a kernel in the llvm dialect waits for another or sees its progress.
+    """Whether no block of a kernel in the llvm dialect waits for another or observes its progress.
 
     Blocks that neither wait nor have atomic accesses to global memory cannot exchange values
-    without a race. A sum of floats by atomic additions depends on the order of blocks.
+    without a race. A float sum of atomic additions depends on the order of the blocks.
     """
     functions = [op for op in top_level(module) if op.name == "llvm.func"]
     called = [op for op in functions if GRID not in op.attributes]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of a GPU: the attributes of their launch, and the registers of a thread's position."""
+"""Kernels of a GPU: their launch attributes, and the special registers of a thread."""
 
 from __future__ import annotations
 
@@ -24,58 +24,58 @@ from xtc.ir.partition import top_level
 from xtc_targets.nvgpu.description import BUFFER_ALIGNMENT
 
 GRID, BLOCK = "nvgpu.grid", "nvgpu.block"
-"""Attributes of a kernel: blocks of its grid and threads of a block, in x, y and z."""
+"""Attributes of a kernel: blocks per grid and threads per block, in x, y and z."""
 
 SHARED_BYTES = "nvgpu.shared_bytes"
-"""Attribute of a kernel: bytes of shared memory of a block; without it a block has none."""
+"""Attribute of a kernel: bytes of shared memory per block, 0 without it."""
 
 REGISTERS = "nvvm.maxnreg"
-"""Attribute of a kernel: the registers of a thread, which warpgroups may hand on."""
+"""Attribute of a kernel: registers per thread, which warpgroups may redistribute."""
 
 SHARED = 3
-"""The memory space of the memory that the threads of a block share."""
+"""The memory space of shared memory."""
 
 SHARED_SYMBOL = "xtc_shared"
-"""Names the first byte of a block's shared memory."""
+"""The symbol of a block's shared memory."""
 
 BARRIER = "nvvm.barrier"
-"""All threads of a block wait for each other."""
+"""The barrier of all threads of a block."""
 
 SHUFFLE = "nvvm.shfl.sync"
-"""The threads of a warp exchange values."""
+"""The exchange of values between the threads of a warp."""
 
 WARP = 32
 
 BLOCK_ID, THREAD_ID = "nvvm.read.ptx.sreg.ctaid.x", "nvvm.read.ptx.sreg.tid.x"
-"""The position of a thread in x: operations whose result is an i32."""
+"""The block index and the thread index in x: operations with an i32 result."""
 
 GRID_SIZE = "nvvm.read.ptx.sreg.nctaid.x"
-"""The blocks of the grid in x, likewise."""
+"""The number of blocks in x, likewise."""
 
 
 _WITHOUT_EFFECTS = ("arith.", "affine.", "math.", "ub.", "memref.dim", "memref.get_global", *VIEWS)
 
 
 def only_operation(kernel: Operation) -> Operation | None:
-    """The only operation of a kernel that accesses memory; None where there are several."""
+    """The only operation of a kernel that accesses memory; None if there are several."""
     ops = [op.operation for op in kernel.regions[0].blocks[0].operations]
     acting = [op for op in ops[:-1] if not op.name.startswith(_WITHOUT_EFFECTS)]
     return acting[0] if len(acting) == 1 else None
 
 
 def only_loop(kernel: Operation) -> Operation | None:
-    """The parallel loop that is the only such operation of a kernel."""
+    """The only operation of a kernel that accesses memory, if it is a parallel loop."""
     op = only_operation(kernel)
     return op if op is not None and op.name == "scf.parallel" and not len(op.results) else None
 
 
 def kernels(module: Operation) -> list[Operation]:
-    """The functions of a device's module that the host launches: those that have a grid."""
+    """The functions of a device module that the host launches: those with a grid."""
     return [op for op in top_level(module) if GRID in op.attributes]
 
 
 def add_argument(kernel: Operation, type: Type) -> Value:
-    """A new argument of a kernel, behind the others."""
+    """Append an argument to a kernel."""
     block = kernel.regions[0].blocks[0]
     argument: Value = block.add_argument(type, kernel.location)
     kinds = [each.type for each in block.arguments]
@@ -109,18 +109,18 @@ def set_shape(kernel: Operation, grid: Sequence[int], block: Sequence[int]) -> N
 
 
 def shape(kernel: Operation) -> tuple[list[int], list[int]]:
-    """A kernel's grid and its blocks."""
+    """The grid and the block of a kernel."""
     grid, block = (DenseI64ArrayAttr(kernel.attributes[name]) for name in (GRID, BLOCK))
     return list(grid), list(block)
 
 
 def first_registers(kernel: Operation) -> int:
-    """The registers with which a thread begins; 0 where the kernel does not say."""
+    """The initial registers per thread; 0 if the kernel does not specify them."""
     given = REGISTERS in kernel.attributes
     return int(IntegerAttr(kernel.attributes[REGISTERS]).value) if given else 0
 
 
 def shared_bytes(kernel: Operation) -> int:
-    """The bytes of shared memory of a block of the kernel."""
+    """Bytes of shared memory per block of the kernel."""
     given = SHARED_BYTES in kernel.attributes
     return int(IntegerAttr(kernel.attributes[SHARED_BYTES]).value) if given else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps of tensors that a launch makes, from the addresses of a kernel's arguments."""
+"""Tensor maps that a launch encodes from the addresses of a kernel's arguments."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from xtc_targets.nvgpu.passes._tile_memory import bytes_of
 from xtc_targets.nvgpu.tensor_maps import BYTES, MAP_TYPES
 
 LAUNCH_MAPS = "nvgpu.maps"
-"""Attribute of a kernel: arrays of `MAP_WORDS` integers, each what a map is made of. The maps are
-the last arguments, pointers, which a launch does not give."""
+"""Attribute of a kernel: arrays of `MAP_WORDS` integers, the source of a map each. The maps are
+the last arguments, pointers, which the caller of a launch does not pass."""
 
 _RANKS = 5
 MAP_ATTRIBUTES = (
     f"{{llvm.align = 64 : i64, llvm.byval = !llvm.array<{BYTES} x i8>, nvvm.grid_constant}}"
 )
-"""Of the argument of a GPU's kernel: a launch hands over its bytes."""
+"""Attributes of a map argument on a GPU: a launch passes its bytes."""
 
 MAP_WORDS = 20
-"""The argument, the element's number and its bytes, rank, swizzle and offset in bytes; five sizes,
-four strides in bytes, and five extents of a box, the dense dimension first. `cuda_map_source` of
-`csrc/cuda_sim.h`."""
+"""Index of the argument, number of the element type, bytes of an element, rank, swizzle and offset
+in bytes; five sizes, four strides in bytes, and five extents of a box, the dense dimension first.
+`cuda_map_source` of `csrc/cuda_sim.h`."""
 
 
 def add_launch_map(kernel: Operation, tensor: Value, box: Sequence[int], swizzle: int) -> int:
-    """Add a map of a view of an argument, with known sizes; the number of its own argument."""
+    """Add a map of a view of an argument, with static sizes; returns the map's argument index."""
     buffer = root(tensor)
     type = MemRefType(tensor.type)
     nbytes, rank = bytes_of(type.element_type), len(type.shape)
@@ -49,13 +49,13 @@ def add_launch_map(kernel: Operation, tensor: Value, box: Sequence[int], swizzle
 
 
 def launch_maps(kernel: Operation) -> list[list[int]]:
-    """What the maps of a kernel are made of."""
+    """The sources of a kernel's maps."""
     if LAUNCH_MAPS not in kernel.attributes:
         return []
     return [list(DenseI64ArrayAttr(each)) for each in ArrayAttr(kernel.attributes[LAUNCH_MAPS])]
 
 
 def _padded(numbers: Sequence[int], count: int) -> list[int]:
-    """The numbers, the last one first, and zeros."""
+    """The numbers in reverse order, padded with zeros."""
     found = list(reversed(list(numbers)))
     return [*found, *[0] * (count - len(found))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Integers of a loop as linear forms in the number of its iteration."""
+"""Integers of a loop as linear forms of the iteration number."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _PURE = ("arith.", "tile.block_id", "tile.grid_dim")
 
 @dataclass(frozen=True)
 class Form:
-    """`constant + step * iteration + sum of terms`, and the remainder of it by `modulus`.
+    """`constant + step * iteration + sum of terms`, modulo `modulus`.
 
     Attributes:
-        terms: a factor for each value that is the same in all iterations, by its key.
-        modulus: 0: the form itself.
-        is_reduced: whether it is between 0 and the modulus; else it is equal modulo that.
+        terms: factors of loop-invariant values, by their keys.
+        modulus: the modulus; 0 if there is none.
+        is_reduced: whether the value is in [0, modulus); else it is only congruent to the form.
     """
 
     constant: int = 0
@@ -32,12 +32,12 @@ class Form:
     is_reduced: bool = True
 
     def at(self, iteration: int) -> Form:
-        """The form in one iteration, of which it is known."""
+        """The form in a known iteration."""
         number = self.constant + self.step * iteration
         return replace(self, constant=number % self.modulus if self.modulus else number, step=0)
 
     def less(self, other: Form) -> int | None:
-        """The difference where it is a number, of forms without a step and a modulus."""
+        """The difference of two forms without step and modulus; None unless it is constant."""
         if self.terms != other.terms or self.modulus or other.modulus:
             return None
         return self.constant - other.constant
@@ -62,7 +62,7 @@ def _scaled(form: Form, factor: int) -> Form | None:
 
 
 def _remainder(form: Form, modulus: int) -> Form | None:
-    """By a number; forms that begin below zero have no remainder here, as it would be negative."""
+    """The remainder by a constant; None if the form may be negative, as the remainder would be."""
     if modulus < 1 or form.terms or form.constant < 0 or form.step < 0:
         return None
     if form.modulus not in (0, modulus):
@@ -76,7 +76,7 @@ class LoopForms:
 
     Attributes:
         loop: an scf.for.
-        values: a value for each key that forms have met.
+        values: a value for each key in a form.
     """
 
     loop: Operation
@@ -84,17 +84,17 @@ class LoopForms:
     _known: dict[Value, Form | None] = field(default_factory=dict)
 
     def of(self, value: Value | int) -> Form | None:
-        """The form of a number; None where it is not linear in the iteration."""
+        """The form of a number; None if it is not linear in the iteration."""
         number = known(value)
         if isinstance(number, int):
             return Form(number)
         if number not in self._known:
-            self._known[number] = None  # of a value that depends on itself
+            self._known[number] = None  # for a value that depends on itself
             self._known[number] = self._found(number)
         return self._known[number]
 
     def emitted(self, form: Form, iteration: Number, mapped: Mapping[Value, Value]) -> Number:
-        """Write the number that a form without a modulus is in an iteration."""
+        """Emit code for the value of a form without modulus in an iteration."""
         total: Number = add(form.constant, multiply(iteration, form.step))
         for key, factor in sorted(form.terms, key=repr):
             value = self.values[key]
@@ -111,7 +111,7 @@ class LoopForms:
         return found or self._leaf(value)
 
     def _of_argument(self, value: BlockArgument) -> Form | None:
-        """The loop's index, or what each iteration hands on with a number added."""
+        """The form of the loop's index, or of a carried value with a constant increment."""
         lower, _, step, *initial = self.loop.operands
         if value.arg_number == 0:
             first, size = self.of(lower), known(step)
@@ -133,7 +133,7 @@ class LoopForms:
         return Form(first.constant, step_size % modulus, frozenset(), modulus)
 
     def _growth(self, value: Value, symbol: Form) -> tuple[int, int] | None:
-        """By how much an iteration increases what it carries, and modulo which number."""
+        """The increment of a carried value per iteration, and its modulus or 0."""
         op = None if isinstance(value, BlockArgument) else value.owner.operation
         modulus = known(op.operands[1]) if op is not None and op.name == "arith.remsi" else 0
         if not isinstance(modulus, int):
@@ -144,7 +144,7 @@ class LoopForms:
         return (form.constant, modulus) if form.constant >= 0 or not modulus else None
 
     def _leaf(self, value: Value) -> Form | None:
-        """A value that is the same in all iterations, as itself."""
+        """The form of a loop-invariant value, whose only term is the value."""
         if self._is_inside(value):
             return None
         key = self.key(value)
@@ -162,7 +162,7 @@ class LoopForms:
         return False
 
     def key(self, value: Value) -> Key:
-        """What is equal for values that are computed in the same way."""
+        """A key that is equal for values that are computed in the same way."""
         if isinstance(value, BlockArgument):
             return ("argument", hash(value))
         op = value.owner.operation

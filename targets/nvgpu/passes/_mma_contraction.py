@@ -12,23 +12,23 @@ from xtc.ir.analysis.structured import Structured, body_operations, structured
 from xtc.ir.mlir import Operation, Type, Value
 
 STEP_BYTES = 32
-"""Bytes of a row of A, and of a column of B, in an mma: 16 elements of 16 bits, or 8 of 32."""
+"""Bytes of a row of A, and of a column of B, per mma: 16 elements of 16 bits, or 8 of 32."""
 
 _ELEMENTWISE = ("arith.", "math.")
-"""Operations that take tiles as they take scalars: what may follow a contraction in its kernel."""
+"""Operations that apply to tiles as well as to scalars, and thus may form an epilogue."""
 
 _SMALLEST = 16
-"""The least extent of M, N and K: below it a tile is mostly zeros, or its pipeline is filled for a
-single step."""
+"""The minimum extent of M, N and K: below it a tile is mostly padding, or the pipeline is filled
+for a single step."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How tensor cores take an element type.
+    """An operand type of tensor cores.
 
     Attributes:
         name: the type's name in PTX.
-        nbytes: of an element.
+        nbytes: bytes per element.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Kind:
 
     @property
     def step(self) -> int:
-        """The extent of K of one mma."""
+        """The K extent of one mma."""
         return STEP_BYTES // self.nbytes
 
 
@@ -46,25 +46,25 @@ _KINDS: Mapping[str, Kind] = MappingProxyType(
 
 
 BYTES = Kind("s8", 1)
-"""Integers of 8 bits, summed up in 32; tile kernels alone multiply them so."""
+"""8-bit integers with 32-bit accumulators, which only tile kernels use."""
 
 
 def kind_of(element: Type) -> Kind:
-    """How tensor cores take elements of this type, float32 as TF32."""
+    """The kind of an element type; that of float32 is TF32."""
     return _KINDS[str(element)]
 
 
 @dataclass(frozen=True, eq=False)
 class MmaContraction:
-    """C[.., m, n] += A[.., m, k] B[.., k, n]; dimensions of A and B in any order.
+    """C[.., m, n] += A[.., m, k] B[.., k, n]; the dimensions of A and B may be in any order.
 
-    The operands are operands 0 and 1 of the operation.
+    A and B are operands 0 and 1 of the operation.
 
     Attributes:
-        nest: the operation.
-        kind: the element types of the instruction.
-        m, n, k: numbers of its loops.
-        batch: the others, outermost first. An operand need not have all of them.
+        nest: the structured op.
+        kind: the operand type of the instruction.
+        m, n, k: indices of its loops.
+        batch: the other loops, outermost first. An operand need not use all of them.
     """
 
     nest: Structured
@@ -81,8 +81,8 @@ class MmaContraction:
 def mma_contraction(op: Operation, tf32: bool) -> MmaContraction | None:
     """The contraction that `op` accumulates onto its destination, if tensor cores can compute it.
 
-    float32 is taken where `tf32` says so. Contractions with fewer than 16 iterations of m, n or k
-    are left to the general path.
+    float32 operands need `tf32`. Contractions with an extent of M, N or K below 16 use the general
+    path.
     """
     nest = structured(op)
     found = None if nest is None else contraction(nest)
@@ -110,9 +110,9 @@ def _kind(op: Operation, tf32: bool) -> Kind | None:
 
 
 def epilogue_of(nest: Structured | None, value: Value) -> bool:
-    """Whether an operation computes each element of its result from that element of `value`.
+    """Whether an operation computes each element of its result from the same element of `value`.
 
-    It may read other operands too, such as a bias.
+    It may have other operands, such as a bias.
     """
     if nest is None or nest.reductions or nest.op.name != "linalg.generic":
         return False

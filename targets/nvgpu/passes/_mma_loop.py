@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loop of a contraction over tiles of K: copies ahead, and dots of what has arrived."""
+"""The loop of a contraction over tiles of K for warps: copies ahead, and dots from fragments."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from xtc_targets.nvgpu.passes._tile_dot import step_layouts
 class MmaLoop(SlotsLoop):
     """The accumulation by warps, from fragments.
 
-    Fragments of a step are loaded before the dot of the step before, also across tiles:
+    The fragments of a step are loaded before the dot of the previous step, also across tiles:
 
         begin to copy tiles 0 .. slots - 2
         wait for tile 0, barrier, load its fragments of step 0
         for each tile:
             begin to copy the tile slots - 1 ahead, to the slot that all have left
             for each step: load the fragments of the next one, dot
-            before those of the next tile: wait until it is there, barrier
+            before fragments of the next tile: wait for the tile, barrier
     """
 
     def __init__(self, tiling: Tiling, operands: tuple[GlobalOperand, GlobalOperand]) -> None:
@@ -34,7 +34,7 @@ class MmaLoop(SlotsLoop):
 
     def _initial(self) -> list[Value]:
         self._wait()
-        # The slot that is read first, and the one that was read before it and is written next.
+        # The slot that is read first, and the previous one, which is written next.
         slots = [as_i32(0), as_i32(self.ahead)]
         return [*slots, *self._fragments(0, 0), self._zeros(self.layouts.c)]
 
@@ -53,7 +53,7 @@ class MmaLoop(SlotsLoop):
         loop.following = [following, read, a, b, total]
 
     def _wait(self) -> None:
-        """Wait until all threads have the oldest tile in flight, and have left the one before."""
+        """Wait until all threads see the oldest tile in flight, and none uses the previous one."""
         tile.wait_group(self.ahead - 1)
         tile.sync()
 

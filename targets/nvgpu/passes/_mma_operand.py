@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An operand of a contraction: its view of global memory, and its slots of shared memory."""
+"""An operand of a contraction: its view of global memory, and its buffer slots."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ ON_CHIP = 2
 _UNKNOWN = ShapedType.get_dynamic_stride_or_offset()
 
 PAIR_OF_CHUNKS = 32
-"""Of a row of which a warp reads 4 rows and 32 bytes, element by element."""
+"""Bytes that swizzles keep together if a warp reads 4 rows of 32 bytes by elements."""
 
 
 @dataclass(frozen=True)
 class GlobalOperand:
-    """An operand in global memory, as a block sees it.
+    """A block's part of an operand in global memory.
 
     Attributes:
-        view: the buffer, by its strides.
+        view: the buffer, with its strides.
         offsets: the block's first element in each dimension; 0 along K.
-        own, k: the dimensions that it shares with the result, and with the other operand.
-        kind: of its elements.
+        own, k: the dimension that it shares with the result, and the reduction dimension.
+        kind: the kind of its elements.
     """
 
     view: Value
@@ -65,7 +65,7 @@ class GlobalOperand:
         return strides
 
     def fits(self, size: int, k_size: int) -> bool:
-        """Whether tiles of this size divide it."""
+        """Whether tiles of this size divide the operand."""
         shape: list[int] = MemRefType(self.view.type).shape
         return shape[self.own] % size == 0 and shape[self.k] % k_size == 0
 
@@ -73,9 +73,9 @@ class GlobalOperand:
 def operand_of(
     contraction: MmaContraction, operand: int, batch: Sequence[Number], first: Number
 ) -> GlobalOperand:
-    """An operand as a block sees it, which begins with row or column `first`.
+    """A block's part of an operand, which begins with row or column `first`.
 
-    The dimension whose elements are contiguous is the last one.
+    The last dimension of the view is contiguous.
     """
     buffer = contraction.nest.op.operands[operand]
     type = MemRefType(buffer.type)
@@ -96,13 +96,13 @@ def operand_of(
 
 
 class OperandSlots:
-    """Slots of shared memory, each with a tile of an operand.
+    """Buffer slots in shared memory, each for a tile of an operand.
 
-    A tile has rows as the operand has in memory, along K or across.
+    The rows of a tile are those of the operand in memory, along K or across it.
     """
 
     def __init__(self, operand: GlobalOperand, size: int, k_size: int, slots: int) -> None:
-        """`size` rows of A, or columns of B, and `k_size` elements along K."""
+        """Allocate slots of `size` rows of A, or columns of B, and `k_size` elements along K."""
         self.operand, self.size, self.k_size = operand, size, k_size
         along_k = operand.along_k
         self._shape = [size, k_size] if along_k else [k_size, size]
@@ -111,13 +111,13 @@ class OperandSlots:
         i64 = IntegerType.get_signless(64)
         type = MemRefType.get([slots, *self._shape], element, None, IntegerAttr.get(i64, ON_CHIP))
         self.buffer = memref.alloc(type, [], [])
-        # ldmatrix transposes elements of 16 bits; those of 32 bits are read one by one.
+        # ldmatrix transposes 16-bit elements; 32-bit elements are read one by one.
         if not along_k and operand.kind.nbytes == 4:
             chunk = IntegerAttr.get(i64, PAIR_OF_CHUNKS)
             self.buffer.owner.attributes[CHUNK_BYTES] = chunk
 
     def copy(self, number: Number, slot: Number) -> None:
-        """Begin to copy the tile of this number along K; what is outside of the operand is 0."""
+        """Begin to copy the tile with this index along K, with zeros outside the operand."""
         operand = self.operand
         offsets = list(operand.offsets)
         offsets[operand.k] = multiply(number, self.k_size)
@@ -127,7 +127,7 @@ class OperandSlots:
         tile.copy_async(operand.view, to, given, self._dims, checked)
 
     def step(self, slot: Number, number: int, layout: RegisterLayout, is_a: bool) -> Value:
-        """What the tile in a slot has for one step of `mma.sync`, in registers."""
+        """The fragments of one `mma.sync` step, from the tile in a slot."""
         step, type = self.operand.kind.step, MemRefType(self.buffer.type)
         along_k = self.operand.along_k
         begin, shape = [0, 0], list(self._shape)
@@ -139,18 +139,18 @@ class OperandSlots:
         return tile.load_shared(part, with_layout(plain, layout))
 
     def tile(self, slot: Number, *, is_a: bool = False) -> Value:
-        """The tile in a slot in registers: rows of A, or columns of B; its layout is not known."""
+        """Load the tile in a slot, rows of A or columns of B, into registers of unknown layout."""
         view = self.whole(slot, is_a=is_a)
         type = MemRefType(view.type)
         return tile.load_shared(view, tile.tile_type(type.shape, type.element_type))
 
     def whole(self, slot: Number, *, is_a: bool = False) -> Value:
-        """The tile in a slot, a view of shared memory: rows of A, or columns of B."""
+        """The tile in a slot as a view of shared memory: rows of A, or columns of B."""
         part = self._part(slot, [0, 0], self._shape)
         return part if self.operand.along_k == is_a else transposed(part)
 
     def free(self) -> None:
-        """The memory is needed no longer."""
+        """Release the slots."""
         memref.dealloc(self.buffer)
 
     def _part(self, slot: Number, begin: Sequence[int], shape: Sequence[int]) -> Value:
@@ -165,7 +165,7 @@ class OperandSlots:
 
 
 def transposed(view: Value) -> Value:
-    """A matrix in shared memory with its dimensions in the other order."""
+    """The transposed view of a matrix in shared memory."""
     whole = MemRefType(view.type)
     strides, offset = whole.get_strides_and_offset()
     layout = StridedLayoutAttr.get(offset, strides[::-1])
@@ -174,7 +174,7 @@ def transposed(view: Value) -> Value:
 
 
 def strided(buffer: Value, sizes: Sequence[int], strides: Sequence[int], offset: int) -> Value:
-    """What a buffer, or a view of one, looks at, as a tensor of these sizes and strides."""
+    """The memory of a buffer, or of a view, as a memref of these sizes and strides."""
     base = root(buffer)
     type = MemRefType(base.type)
     layout = StridedLayoutAttr.get(offset, list(strides))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the accumulators of a contraction to its result, in rows of up to 16 bytes."""
+"""Writes the accumulators of a contraction to its result, after the epilogue."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Result:
     """The destination of a block's tile of a contraction.
 
     Attributes:
-        memref: the result, or what has been made of it.
+        memref: the result of the contraction or of its epilogue.
         batch: the block's indices of the leading dimensions.
-        row, column: with which the tile begins.
-        epilogue: what is done with each element, and the number of the operand that it is; None
-            where the accumulators are the result.
+        row, column: the first row and column of the tile.
+        epilogue: the operation on each element, and the index of the operand that the
+            contraction computes; None if the accumulators are the result.
     """
 
     memref: Value
@@ -56,8 +56,8 @@ class Result:
 
     @property
     def operand_dims(self) -> list[tuple[int, ...] | None]:
-        """The dimensions of the tile, 0 and 1, along which each operand of the epilogue lies; None
-        for the tile itself, and for scalars."""
+        """The dimensions of the tile, 0 and 1, along which each operand of the epilogue varies;
+        None for the tile itself, and for scalars."""
         if self.epilogue is None:
             return []
         nest, number = self.epilogue
@@ -70,9 +70,9 @@ class Result:
 
 
 def copied_vectors(tiling: Tiling, result: Result) -> dict[int, Value]:
-    """The epilogue's vectors along rows or columns of the block's tile, in shared memory.
+    """Copy the epilogue's vectors along rows or columns of the block's tile to shared memory.
 
-    Threads copy them by 16 bytes, where each reads only what its accumulators need.
+    Threads copy 16 bytes at a time; later, each reads only the elements for its accumulators.
     """
     if result.epilogue is None:
         return {}
@@ -91,7 +91,7 @@ def copied_vectors(tiling: Tiling, result: Result) -> dict[int, Value]:
 
 
 def write_tile(accumulators: Value, result: Result, vectors: Mapping[int, Value]) -> None:
-    """Write the block's tile from the accumulators, by one store; layouts are not known yet.
+    """Write the block's tile from the accumulators, by one store, before layouts are inferred.
 
     `vectors` are operands of the epilogue that the threads have copied to shared memory.
     """
@@ -113,12 +113,12 @@ def _whole(buffer: Value) -> Value:
 def write_result(
     tiling: Tiling, accumulators: Value, result: Result, *, slots_stay: bool = False
 ) -> None:
-    """Write the block's tile through shared memory; neighbouring threads write neighbours.
+    """Write the block's tile through shared memory, so that a warp's stores are contiguous.
 
-    Unless slots stay, it may be the memory in which the operands lay.
+    Unless `slots_stay`, this may be the memory of the operands' slots.
     """
     if not slots_stay:
-        # All threads are past the last tile, but behind it they read ahead what nobody uses.
+        # All threads have computed the last tile, but they may still read ahead beyond it.
         tile.sync()
     shared = _stored(tiling, accumulators)
     packed = min(packed_elements(result.memref), tiling.m * tiling.n // tiling.threads)
@@ -131,7 +131,7 @@ def write_result(
     with control.loop(as_i32(0), tiling.m, rows) as body:
         at = (*result.batch, add(result.row, body.index), result.column)
         offsets = [as_i32(number) for number in at]
-        # A thread has one run of a row, which is inside of the result or outside.
+        # A thread has one run of a row, which is entirely inside or outside the result.
         with control.branch(tile.inside(view, offsets, dims, layout)):
             first = arith.index_cast(IndexType.get(), body.index)
             part = subview(shared, [first, 0], [rows, tiling.n], [1, 1])
@@ -141,7 +141,7 @@ def write_result(
 
 
 def _stored(tiling: Tiling, accumulators: Value) -> Value:
-    """The accumulators in shared memory, rows 8 banks apart."""
+    """Store the accumulators to shared memory, with consecutive rows 8 banks apart."""
     rows = StridedLayoutAttr.get(0, [tiling.result_stride, 1])
     type = MemRefType.get([tiling.m, tiling.n], F32Type.get(), rows, _on_chip())
     shared = memref.alloc(type, [], [])
@@ -151,8 +151,8 @@ def _stored(tiling: Tiling, accumulators: Value) -> Value:
 
 
 def packed_elements(memref: Value) -> int:
-    """The elements, of 16 bytes at most, that are contiguous and aligned at every multiple of their
-    number in the last dimension."""
+    """The number of elements, of at most 16 bytes, in an aligned vector at every multiple of this
+    number along the last dimension."""
     type = MemRefType(memref.type)
     strides, offset = type.get_strides_and_offset()
     if strides[-1] != 1:
@@ -162,7 +162,7 @@ def packed_elements(memref: Value) -> int:
 
 
 class _Elements:
-    """What an epilogue makes of some of the accumulators."""
+    """Computes an epilogue on a part of the accumulators."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class _Elements:
         layout: RegisterLayout | None = None,
         vectors: Mapping[int, Value] = MappingProxyType({}),
     ) -> None:
-        """`at` is the position of their first element; a layout may follow later.
+        """`at` is the position of the first element; `layout` is None before inference.
 
         `vectors` are operands in shared memory.
         """
@@ -212,11 +212,11 @@ class _Elements:
         return with_layout(RankedTensorType.get(self.shape, element), self.layout)
 
     def _tile(self, value: Value) -> Value:
-        """A value of all elements, or of each."""
+        """A tile, or a scalar as a tile."""
         return value if is_tile(value) else tensor.splat(self._type(value.type), value, [])
 
     def _read(self, nest: Structured, operand: int, at_loop: Mapping[int, Number]) -> Value:
-        """The elements of an operand beside those of the result."""
+        """The elements of an operand that correspond to those of the result."""
         value = nest.op.operands[operand]
         if not isinstance(value.type, MemRefType):
             return value
@@ -231,12 +231,12 @@ class _Elements:
         return read if is_whole else tile.broadcast(read, self._type(found.element_type))
 
     def loaded(self, nest: Structured, operand: int, at_loop: Mapping[int, Number]) -> Value:
-        """The same of an operand in global memory; along a dimension in which all are equal one."""
+        """Load these elements from global memory, one along dimensions that do not index them."""
         value, row = nest.op.operands[operand], nest.indices[operand]
         strides, offset = MemRefType(value.type).get_strides_and_offset()
         by_loop = _steps(nest, operand)
         offset += sum(index.offset * stride for index, stride in zip(row, strides, strict=True))
-        # Along a loop that does not move the operand it has one element.
+        # Along a loop that does not index the operand, its extent is 1.
         sizes = [
             nest.extents[loop] if step else 1 for loop, step in zip(nest.out, by_loop, strict=True)
         ]
@@ -256,7 +256,7 @@ def _on_chip() -> IntegerAttr:
 
 
 def _steps(nest: Structured, operand: int) -> list[int]:
-    """How far apart an operand's elements are for each loop of the result."""
+    """The stride of an operand for each loop of the result."""
     strides, _ = MemRefType(nest.op.operands[operand].type).get_strides_and_offset()
     row = nest.indices[operand]
     return [

@@ -6,22 +6,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 BLOCKS_SM = 2
-"""Blocks that share an SM, so that one computes while the other waits."""
+"""Resident blocks per SM, so that one computes while the other waits."""
 
 WIDEST_COPY = 16
-"""Bytes that a thread copies at a time, at most."""
+"""Maximum bytes that a thread copies at a time."""
 
 _WARP = 32
 
 _LINE = 128
-"""Bytes of one row of all banks of shared memory, which they move in a cycle."""
+"""Bytes that the banks of shared memory transfer in a cycle."""
 
 RESERVED = 1024
 """Bytes of shared memory that the system reserves for a block ("CUDA C++ Programming Guide")."""
 
 _MACS_PER_BYTE = 1024 / _LINE
-"""Multiply-adds of 16 bits that an A100's SM does while shared memory moves a byte (its whitepaper,
-table 4); taken for other GPUs too, which only orders tiles (assumption)."""
+"""16-bit multiply-adds of an A100's SM per byte of shared-memory traffic (its whitepaper, table 4);
+used for other GPUs too, since it only ranks tiles (assumption)."""
 
 _ELEMENT_BYTES = 2
 
@@ -32,9 +32,9 @@ class Tiling:
 
     Attributes:
         m, n: rows and columns of the result that a block computes.
-        k_bytes: of a row of A, and of a column of B, in shared memory at a time.
-        slots: depth of the pipeline: tiles in shared memory, one in use, the others in flight.
-        warps: that share the rows, and that share the columns.
+        k_bytes: bytes of a row of A, and of a column of B, per tile in shared memory.
+        slots: pipeline depth: tiles in shared memory, one in use, the others in flight.
+        warps: warps along the rows, and along the columns.
     """
 
     m: int
@@ -53,12 +53,12 @@ class Tiling:
 
     @property
     def result_stride(self) -> int:
-        """Elements from a row of results in shared memory to the next: rows begin 8 banks apart."""
+        """Row stride of the results in shared memory, in elements: rows begin 8 banks apart."""
         return self.n + 8
 
     @property
     def shared_bytes(self) -> int:
-        """Bytes for the operands, and after the loop for the results in float32."""
+        """Shared memory of the operands, reused after the loop for the float32 results."""
         return max(self.slots * self.slot_bytes, 4 * self.m * self.result_stride)
 
     def blocks(self, m: int, n: int) -> int:
@@ -70,7 +70,7 @@ class Tiling:
 
     @property
     def _traffic(self) -> float:
-        """The time of shared memory over that of tensor cores, for copies and loads."""
+        """The ratio of the time of shared memory, for copies and loads, to that of tensor cores."""
         warp_m, warp_n = self.m // self.warps[0], self.n // self.warps[1]
         for_rows = 1 / self.n + 1 / warp_n
         for_columns = 1 / self.m + 1 / warp_m
@@ -87,13 +87,13 @@ def choose_tiling(
     *,
     many_bounds: bool = False,
 ) -> Tiling:
-    """The tiling of the shortest time of the busiest SM; the largest of those.
+    """Choose the tiling with the shortest time of the busiest SM; the largest among equals.
 
-    A warp of the largest has as many accumulators as registers allow without spilling. Rows of
-    shared memory have 64 bytes, with twice as many barriers, where `shared_bytes` of an SM has no
-    room for two blocks with rows of 128, or where threads copy less than 16 bytes at a time: each
-    copy of a tile takes a register for its bounds, and ptxas would spill. Where `many_bounds`, both
-    operands are copied element by element along K, that holds for the largest tile altogether.
+    The warps of the largest tile have as many accumulators as registers allow without spills.
+    Rows of shared memory have 64 bytes, with twice as many barriers, if `shared_bytes` of an SM
+    has no room for two blocks with rows of 128, or if threads copy less than 16 bytes at a time:
+    each copy of a tile needs a register for its bounds, and ptxas would spill. With `many_bounds`,
+    both operands are copied element by element along K, and the largest tile is not used at all.
     """
     wide = Tiling(128, 128, _LINE, 3)
     room = BLOCKS_SM * (wide.shared_bytes + RESERVED) <= shared_bytes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What passes share that rewrite structured operations for a number of multiprocessors."""
+"""The base of passes that rewrite structured ops for a number of multiprocessors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xtc_targets.nvgpu.description import H100
 
 @dataclass(frozen=True)
 class NestPass(Pass):
-    """Visits each structured operation of each function.
+    """Visits each structured op of each function.
 
     Attributes:
         sms: multiprocessors that run a kernel.
@@ -35,4 +35,4 @@ class NestPass(Pass):
 
     @abstractmethod
     def rewrite(self, nest: Structured) -> None:
-        """Rewrite an operation, or leave it as it is."""
+        """Rewrite an operation, or leave it unchanged."""

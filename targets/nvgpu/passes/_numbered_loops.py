@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel loops as numbered iterations; the last index is the fastest."""
+"""Parallel loops as linear iteration numbers; the last index varies fastest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xtc_targets.nvgpu.passes._thread_code import register
 
 
 def extents(loop: Operation) -> list[range] | None:
-    """The values of each index of an scf.parallel; None where they are not known."""
+    """The trip count of each dimension of an scf.parallel; None if it is unknown."""
     bounds = [known(value) for value in loop.operands]
     rank = len(loop.regions[0].blocks[0].arguments)
     found = [number for number in bounds if number is not None]
@@ -29,18 +29,18 @@ def count(ranges: Sequence[range]) -> int:
 
 
 def known(value: Value) -> int | None:
-    """The number that `value` is; None where it is no constant."""
+    """The value of a constant; None if `value` is not a constant."""
     number = numbers.known(value)
     return number if isinstance(number, int) else None
 
 
 def position(name: str, ip: InsertionPoint) -> Value:
-    """The position of a block or of a thread, by the name of its register, as an index."""
+    """The value of a special register as an index."""
     return arith.index_castui(IndexType.get(), register(name, ip), ip=ip)
 
 
 def where_below(number: Value, bound: numbers.Number, ip: InsertionPoint) -> Operation:
-    """The end of a new block that runs where `number` is below `bound`."""
+    """Insertion point in a new branch that runs if `number` is less than `bound`."""
     branch = scf.IfOp(numbers.compare("ult", number, bound, ip), ip=ip)
     return _ended(branch.then_block)
 
@@ -48,7 +48,7 @@ def where_below(number: Value, bound: numbers.Number, ip: InsertionPoint) -> Ope
 def strided_loop(
     first: Value, bound: int, step: int, ip: InsertionPoint
 ) -> tuple[Value, Operation]:
-    """A new loop from `first` to `bound`: its index, and the end of its body."""
+    """A new loop from `first` to `bound`: its index, and the insertion point of its body."""
     loop = new_loop(first, bound, step, (), ip)
     return loop.index, _ended(loop.op.regions[0].blocks[0])
 
@@ -61,9 +61,9 @@ def _ended(body: Block) -> Operation:
 def move_body(
     loop: Operation, ranges: Sequence[range | None], number: Value, end: Operation
 ) -> None:
-    """Move the body of a parallel loop before `end`, for iteration `number`.
+    """Move the body of a parallel loop to the insertion point, for iteration `number`.
 
-    The first index may have an unknown range, from 0 by steps of 1: None.
+    The first trip count may be unknown, None; that loop then has lower bound 0 and step 1.
     """
     ip = InsertionPoint(end)
     body = loop.regions[0].blocks[0]

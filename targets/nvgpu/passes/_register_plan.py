@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The registers of warpgroups that multiply, beside threads that copy and need few."""
+"""The registers of warpgroups that multiply, and of threads that copy and need few."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._tile_wgmma import WARPGROUP
 
 _LEAST, _STEP = 24, 8
-"""What setmaxnreg allows ("PTX ISA", setmaxnreg)."""
+"""The minimum and the granularity of setmaxnreg ("PTX ISA", setmaxnreg)."""
 _MOST = 240
-"""Of 255 that a thread can use: ptxas takes some for itself."""
+"""Registers, of 255 that a thread can use: ptxas reserves some."""
 _OTHERS = 40
-"""What a thread holds beside its sums: ptxas takes 155 for 128 of them, and 166 with a bias."""
+"""Registers of a thread beside its accumulators: ptxas allocates 155 for 128 of these, and 166 with
+a bias."""
 _OF_INSTRUCTION = 26
-"""What ptxas wants beside the sums of one wgmma before registers are handed on (its C7602)."""
-_PARTS = 4  # of a multiprocessor, to which warps and registers belong
+"""Registers that ptxas needs beside the accumulators of one wgmma before setmaxnreg (its C7602)."""
+_PARTS = 4  # partitions of a multiprocessor, which share its warps and registers
 
 
 @dataclass(frozen=True)
 class RegisterPlan:
-    """Registers of a thread.
+    """Registers per thread.
 
     Attributes:
-        copiers: threads that copy: a warp, or a warpgroup that gives up registers for others.
-        first: with which each thread begins; 0: as many as there are for it.
-        least, most: that copiers keep, and that the others have then.
+        copiers: threads that copy: a warp, or a warpgroup that releases registers to the others.
+        first: initial registers of each thread; 0 if the code generator chooses.
+        least, most: registers that copiers keep, and that the other threads then have.
     """
 
     copiers: int = WARP
@@ -37,10 +38,13 @@ class RegisterPlan:
 
 
 def register_plan(sums: int, of_instruction: int, groups: int, blocks: int) -> RegisterPlan | None:
-    """How threads have room for their sums, and for those of one instruction; None: they have not.
+    """A plan with room for `sums` accumulators per thread; None if they do not fit.
 
-    A block has `groups` warpgroups that multiply, and a multiprocessor `blocks` blocks. Several
-    warpgroups get what those that copy do not need; one has enough where its sums are few.
+    Args:
+        of_instruction: accumulators of one instruction, which must fit into the initial registers.
+        groups: warpgroups of a block that multiply. Several of them receive the registers that
+            the copying threads release; one needs these only if it has many accumulators.
+        blocks: resident blocks per multiprocessor.
     """
     even = _each(blocks * (groups * WARPGROUP + WARP))
     is_enough = sums + _OTHERS <= even
@@ -53,7 +57,7 @@ def register_plan(sums: int, of_instruction: int, groups: int, blocks: int) -> R
 
 
 def _each(threads: int) -> int:
-    """The registers of each of a multiprocessor's threads, whose warps its parts share."""
+    """Registers per thread, if a multiprocessor with four partitions runs `threads` threads."""
     warps = -(-threads // WARP // _PARTS)
     return min(H100.registers_thread, _floor(H100.registers_sm // _PARTS // WARP // warps))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shared memory of a kernel as bytes."""
+"""The shared memory of a kernel as an array of bytes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _ALIGNMENT = 1024
 
 
 def shared_memory(kernel: Operation, nbytes: int) -> Value:
-    """The address of the shared memory of a kernel, `nbytes` of it, aligned to 1024.
+    """The address of a kernel's shared memory of `nbytes` bytes, aligned to 1024.
 
-    The launch gives the size of the array, as a kernel can declare 48 KiB at most.
+    The launch sets the size of the array, since a kernel can declare at most 48 KiB.
     """
     declare_shared(kernel.parent)
     kernel.attributes[SHARED_BYTES] = IntegerAttr.get(IntegerType.get_signless(64), nbytes)
@@ -24,7 +24,7 @@ def shared_memory(kernel: Operation, nbytes: int) -> Value:
 
 
 def declare_shared(module: Operation) -> None:
-    """Declare the array that is the shared memory of every kernel, once."""
+    """Declare the array for the shared memory of all kernels, unless it is declared."""
     if not any(_declares(op) for op in top_level(module)):
         text = f"memref.global @{SHARED_SYMBOL} : {_TYPE} {{alignment = {_ALIGNMENT} : i64}}"
         declare(module, text)

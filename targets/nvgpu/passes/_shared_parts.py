@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of shared tensors, and views of them with dimensions in another order."""
+"""Subviews and permuted views of shared tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xtc_targets.nvgpu.passes._tile_memory import SharedView
 
 
 def permutation(op: Operation) -> list[int]:
-    """Which dimension of the source each dimension of a permuted view is."""
+    """The dimension of the source for each dimension of a permuted view."""
     source, result = (MemRefType(value.type) for value in (op.operands[0], op.results[0]))
     left = list(
         zip(source.get_strides_and_offset()[0], source.shape, range(len(source.shape)), strict=True)
@@ -28,19 +28,19 @@ def permutation(op: Operation) -> list[int]:
 
 
 def _panels(op: Operation, whole: SharedView, index: Number) -> Number:
-    """Elements before a part that begins in the middle of rows. Raises UserError within a panel."""
+    """Offset of a part that begins in the middle of rows. Raises UserError if within a panel."""
     if not isinstance(index, int) or index % whole.panel:
         raise UserError(
             "a part of a tensor that bulk copies or wgmma access begins within a panel",
             where=location_text(op.location),
-            notes=[f"its rows lie in panels of {whole.panel} elements"],
-            hints=["begin at a constant multiple of them"],
+            notes=[f"its rows are divided into panels of {whole.panel} elements"],
+            hints=["begin at a constant multiple of this number"],
         )
     return index // whole.panel * whole.panel_step
 
 
 def shared_part(op: Operation, whole: SharedView, indices: list[Number]) -> SharedView:
-    """The part of a shared tensor that begins at these indices."""
+    """The part of a shared tensor at these indices."""
     unknown = ShapedType.get_dynamic_stride_or_offset()
     given = iter(indices)
     begin, slot = whole.part, whole.slot

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that the threads of a warp exchange."""
+"""Exchanges values between the threads of a warp."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _LAST_LANE = 31
 
 
 def exchanged(value: Value, distance: int, ip: InsertionPoint) -> Value:
-    """The value of the lane whose number differs in the bit `distance`; all lanes come here.
+    """The value of the lane whose number differs in the bit `distance`; all lanes participate.
 
-    Values of any width are sent as words of 32 bits.
+    Values of any width are sent as 32-bit words.
     """
     if isinstance(value.type, F32Type):
         return _shuffle(value, distance, ip)

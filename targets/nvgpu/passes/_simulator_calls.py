@@ -61,19 +61,19 @@ llvm.func @cuda_wgmma_fence()
 llvm.func @cuda_wgmma_commit()
 llvm.func @cuda_wgmma_wait(i32)
 """
-"""A flag is an i32 of 0 or 1: in a register that is a C `bool` too."""
+"""A flag is an i32 of 0 or 1, which is also a valid C `bool` in a register."""
 
 _MMA_KINDS = MappingProxyType(
     {"m16n8k16.f16": 0, "m16n8k16.bf16": 2, "m16n8k8.tf32": 6, "m16n8k32.s8": 8},
 )
-"""Shapes and operand types, with sums of 32 bits: their numbers in `CUDA_MMA_KINDS`."""
+"""Numbers in `CUDA_MMA_KINDS`, by shape and operand types, with 32-bit accumulators."""
 
 _SHAPE = re.compile(r"m = (\d+), n = (\d+), k = (\d+)")
 _TYPE = re.compile(r"<(\w+)>")
 _KIND = re.compile(r"shfl_kind (\w+)")
 
 _MODES = MappingProxyType({"up": 0, "down": 1, "bfly": 2, "idx": 3})
-"""Kinds of `shfl.sync`: their numbers in `cuda_shuffle_mode`."""
+"""Numbers in `cuda_shuffle_mode`, by kind of `shfl.sync`."""
 
 _NEXT_BARRIER = "cuda_next_barrier"
 _SCRATCH_WORDS = 16
@@ -83,13 +83,13 @@ Replacement: TypeAlias = Callable[[Operation, InsertionPoint, Value], "Value | N
 
 
 def declare(module: Operation) -> None:
-    """Declare the functions where an operation of the module needs them."""
+    """Declare the functions if an operation of the module needs them."""
     if any(_needs_call(op) and not _is_block_barrier(op) for op in all_operations(module)):
         declare_functions(module, _DECLARATIONS)
 
 
 def replace(kernel: Operation) -> None:
-    """Replace a kernel's instructions by calls. Raises CompileError for one without a call."""
+    """Replace a kernel's instructions by calls. Raises CompileError if one has no call."""
     for op in all_operations(kernel):
         if op.name.startswith("nvvm.") and not _needs_call(op):
             raise _unknown(op)
@@ -125,7 +125,7 @@ def _needs_call(op: Operation) -> bool:
 
 
 def _batch(kernel: Operation) -> None:
-    """Call the simulator for matrix instructions of warps, with memory for their registers."""
+    """Batch the matrix instructions of warps, with memory for their registers."""
     counts = Counter(op.name for op in all_operations(kernel) if op.name in WORDS)
     if not counts:
         return
@@ -145,14 +145,14 @@ def _unknown(op: Operation) -> CompileError:
 
 
 def _require(op: Operation, **expected: str) -> None:
-    """Raise CompileError unless each attribute of the operation has the expected text in it."""
+    """Raise CompileError unless each attribute of the operation contains the expected text."""
     for name, text in expected.items():
         if name not in op.attributes or text not in str(op.attributes[name]):
             raise _unknown(op)
 
 
 def _refuse(op: Operation, *attributes: str) -> None:
-    """Raise CompileError where the operation has one of these attributes."""
+    """Raise CompileError if the operation has one of these attributes."""
     if any(name in op.attributes for name in attributes):
         raise _unknown(op)
 
@@ -181,7 +181,7 @@ def _pause(op: Operation, ip: InsertionPoint, memory: Value) -> None:
 
 
 def _scratch(ip: InsertionPoint) -> Value:
-    """A thread's memory for the registers of one instruction."""
+    """Stack memory of a thread for the registers of an instruction."""
     return _words(_SCRATCH_WORDS, ip)
 
 
@@ -256,7 +256,7 @@ def _shuffle(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
 
 
 def _on_memory(function: str) -> Replacement:
-    """A call with the operation's operands, of which addresses in shared memory become plain."""
+    """A call with the operation's operands; shared-memory addresses become generic."""
 
     def replacement(op: Operation, ip: InsertionPoint, memory: Value) -> None:
         given = [
@@ -288,7 +288,7 @@ def _coordinates(values: list[Value], ip: InsertionPoint, memory: Value) -> Valu
 
 
 def _operands(op: Operation) -> list[list[Value]]:
-    """The operands of an operation with several of a kind, by kinds."""
+    """The operand groups of an operation with operand segments."""
     left = list(op.operands)
     sizes = list(DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
     return [[left.pop(0) for _ in range(size)] for size in sizes]
@@ -324,7 +324,7 @@ def _bulk_store(op: Operation, ip: InsertionPoint, memory: Value) -> None:
 
 
 def _no_operands(function: str) -> Replacement:
-    """A call without operands."""
+    """Replace an operation by a call without operands."""
 
     def replacement(op: Operation, ip: InsertionPoint, memory: Value) -> None:
         call(function, [], [], ip)
@@ -359,7 +359,7 @@ def _bulk_wait(op: Operation, ip: InsertionPoint, memory: Value) -> None:
 
 
 def _nothing(op: Operation, ip: InsertionPoint, memory: Value) -> None:
-    """What orders nothing here: threads see each other's writes at once."""
+    """Erase an operation that orders memory: simulated threads see writes at once."""
 
 
 _CALLS: Mapping[str, Replacement] = MappingProxyType(

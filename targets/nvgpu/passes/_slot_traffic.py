@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a loop reads from the slots that asynchronous copies fill, if it waits as it has to."""
+"""Finds the tiles that a loop reads from asynchronously copied slots, and checks its waits."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class SlotView:
 
     Attributes:
         root: the allocation.
-        slot: the number of the part; None: it is no part, but all.
-        order: the dimension of the part that each dimension of the view is.
+        slot: the index of the part; None for the whole tensor.
+        order: the dimension of the part for each dimension of the view.
     """
 
     root: Operation
@@ -36,7 +36,7 @@ class SlotView:
 
 
 def slot_view(value: Value, forms: LoopForms, user: Operation) -> SlotView:
-    """What a shared tensor is a view of. Raises Declined where it is another part of one."""
+    """The slot that a value is a view of. Raises Declined for views of other parts."""
     op = value.owner.operation
     if op.name == "memref.cast":
         return slot_view(op.operands[0], forms, user)
@@ -49,20 +49,20 @@ def slot_view(value: Value, forms: LoopForms, user: Operation) -> SlotView:
         return SlotView(op, None, tuple(range(rank)))
     root = op.operands[0].owner.operation if len(op.operands) else op
     if op.name != "memref.subview" or root.name != "memref.alloc":
-        raise Declined("a tile of shared memory is no slot of a shared tensor", user)
+        raise Declined("a tile in shared memory is not a slot of a shared tensor", user)
     offsets = list(DenseI64ArrayAttr(op.attributes["static_offsets"]))
     sizes = list(DenseI64ArrayAttr(op.attributes["static_sizes"]))
     whole = list(MemRefType(root.results[0].type).shape)
     is_slot = sizes == [1, *whole[1:]] and rank == len(whole) - 1 and not any(offsets[1:])
     slot = forms.of(op.operands[1] if offsets[0] == _DYNAMIC else int(offsets[0]))
     if not is_slot or slot is None or slot.terms or not slot.is_reduced:
-        raise Declined("the slot of a shared tensor is not known in each iteration", user)
+        raise Declined("the slot of a shared tensor is unknown in some iteration", user)
     return SlotView(root, slot, tuple(range(rank)))
 
 
 @dataclass
 class _Slot:
-    """What a slot holds: where it comes from, the group of its copy, who may read it."""
+    """The state of a slot: the offsets of its tile, the commit group of its copy, its readers."""
 
     contents: tuple[Form, ...]
     group: int
@@ -73,14 +73,14 @@ class _Slot:
 
 @dataclass(frozen=True)
 class Stream:
-    """The tiles that a loop reads through the slots of a shared tensor, one in each iteration.
+    """The tiles that a loop reads through the slots of a shared tensor, one per iteration.
 
     Attributes:
         root: the allocation.
         copy: an operation that fills a slot.
         source: the global tensor.
-        dims: of it, along which the dimensions of a slot run.
-        offsets: of the tile that an iteration reads.
+        dims: its dimensions that the dimensions of a slot correspond to.
+        offsets: the offsets of the tile that an iteration reads.
     """
 
     root: Operation
@@ -92,7 +92,7 @@ class Stream:
 
 @dataclass
 class Traffic:
-    """Follows copies, waits and reads through the code before a loop and its first iterations."""
+    """Simulates copies, waits and reads in the code before a loop and in its first iterations."""
 
     forms: LoopForms
     trips: int | None
@@ -102,7 +102,7 @@ class Traffic:
     group: int = 0
 
     def follow(self, before: Sequence[Operation], body: Sequence[Operation]) -> None:
-        """Run both. Raises Declined where a read or a copy is not in order."""
+        """Simulate both. Raises Declined if a read or a copy is not ordered correctly."""
         for op in before:
             self._run(op, 0)
         most = self.trips if self.trips is not None else 2 * _MOST_SLOTS
@@ -111,7 +111,7 @@ class Traffic:
                 self._run(op, iteration)
 
     def stream(self, load: Operation, root: Operation) -> Stream:
-        """What a load reads. Raises Declined where its tiles are not evenly apart."""
+        """The tiles that a load reads. Raises Declined if their offsets have no constant step."""
         copies, tiles = self.copies[root], self.read[load]
         keys = {(self._key(copy.operands[0]), tuple(dims_of(copy))) for copy in copies}
         if len(keys) > 1:
@@ -161,13 +161,13 @@ class Traffic:
         key = self._slot(op.operands[1], op, iteration)
         old = self.slots.get(key)
         if old is not None and (old.is_read or not old.has_landed):
-            raise Declined("a copy overwrites what is still in use", op)
+            raise Declined("a copy overwrites a slot that is still in use", op)
         found = [self.forms.of(value) for value in list(op.operands)[2:]]
         offsets = tuple(form.at(iteration) for form in found if form is not None)
         if len(offsets) != len(found) or any(form.modulus for form in offsets):
             raise Declined("the offset of a copy is not linear in the iteration", op)
         if view.order != tuple(range(len(view.order))) or not 0 <= key[1] < _MOST_SLOTS:
-            raise Declined("a copy fills a transposed slot, or one of many", op)
+            raise Declined("a copy fills a transposed slot, or one of too many", op)
         self.slots[key] = _Slot(offsets, self.group)
         known = self.copies.setdefault(view.root, [])
         if op not in known:

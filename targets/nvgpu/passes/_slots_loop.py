@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loop of a contraction over tiles of K, with slots of shared memory that threads fill."""
+"""The loop of a contraction over tiles of K, with buffer slots that threads fill."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SlotsLoop(ABC):
         ]
 
     def write(self) -> Value:
-        """The accumulators; what the operands' tiles lay in is free then."""
+        """Write the loop, release the slots, and return the accumulators."""
         for slot in range(min(self.ahead, self.tiles)):
             self._copy(slot, slot)
             tile.commit_group()
@@ -60,17 +60,17 @@ class SlotsLoop(ABC):
 
     @abstractmethod
     def _initial(self) -> list[Value]:
-        """What the first iteration takes over, the accumulators last."""
+        """The initial values of the loop-carried variables, the accumulators last."""
 
     @abstractmethod
     def _iteration(self, loop: control.Loop) -> None:
-        """Compute with a tile, and begin to copy another one."""
+        """Compute with a tile, and begin to copy a later one."""
 
-    def _end(self) -> None:  # noqa: B027  most leave nothing
-        """Wait for what the last iteration left in flight."""
+    def _end(self) -> None:  # noqa: B027  most need no wait
+        """Wait for operations of the last iteration that are still in flight."""
 
     def _copy_ahead(self, loop: control.Loop, slot: Value) -> None:
-        """Begin to copy the tile that far ahead, in a group."""
+        """Begin to copy the tile `ahead` iterations later, as a commit group."""
         number = add(loop.index, self.ahead)
         there = compare("ult", number, self.tiles)
         with branch(there):
@@ -79,7 +79,7 @@ class SlotsLoop(ABC):
         tile.commit_group()
 
     def _following(self, slot: Value) -> Value:
-        """The slot behind another one."""
+        """The next slot."""
         following = add(slot, 1)
         is_slot = compare("ult", following, self.tiling.slots)
         return arith.select(is_slot, following, as_i32(0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A parallel loop whose first size is known at the launch only: the host computes its grid."""
+"""Parallel loops whose first extent is known only at launch: the host computes the grid."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from xtc_targets.nvgpu.passes._numbered_loops import known, move_body, where_bel
 
 @dataclass(frozen=True)
 class SymbolicLoop:
-    """A parallel loop from 0, by steps of 1, to sizes of which the first is a kernel argument.
+    """A parallel loop from 0, by steps of 1, whose first extent is a kernel argument.
 
     Attributes:
         loop: the scf.parallel.
         size: the argument, an index.
-        inner: the other sizes.
+        inner: the other extents.
     """
 
     loop: Operation
@@ -42,7 +42,7 @@ class SymbolicLoop:
 
     @staticmethod
     def of(loop: Operation, kernel: Operation) -> SymbolicLoop | None:
-        """The loop of a kernel, or None where it is none of this form."""
+        """The loop of a kernel; None if it does not have this form."""
         rank = len(loop.regions[0].blocks[0].arguments)
         numbers = [known(value) for value in loop.operands]
         starts, ends, steps = (numbers[n * rank : (n + 1) * rank] for n in range(3))
@@ -54,9 +54,9 @@ class SymbolicLoop:
         return SymbolicLoop(loop, size, inner)
 
     def distribute(self, kernel: Operation, number: Value, threads: int) -> None:
-        """Let thread `number` of the grid do the iteration of that number; the loop is left empty.
+        """Map iteration `number` to the thread with this number; the loop is left empty.
 
-        The kernel gets `nvgpu.grid = [0, 0, 0]`, which the launch replaces, and `xtc.grid`, by
+        The kernel gets `nvgpu.grid = [0, 0, 0]`, which the launch replaces, and `xtc.grid`, from
         which the host computes it.
         """
         ip = InsertionPoint(self.loop)
@@ -74,7 +74,7 @@ class SymbolicLoop:
 
 
 def _size(value: Value) -> Value:
-    """The size that a memref.dim asks for, where a reinterpret_cast gives the memref its sizes."""
+    """The result of a memref.dim, if a reinterpret_cast defines the sizes of its memref."""
     if isinstance(value, BlockArgument) or value.owner.name != "memref.dim":
         return value
     source, dimension = value.owner.operands

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the code of a thread has beside the builders: its registers, wide numbers and addresses."""
+"""Builders of a thread's code: special registers, 64-bit numbers and addresses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REGISTERS = {
 
 
 def register(name: str, ip: InsertionPoint | None = None) -> Value:
-    """The register of this name, which tells a block's or a thread's position, as an i32."""
+    """The special register of this name, the position of a block or a thread, as an i32."""
     return _REGISTERS[name](IntegerType.get_signless(32), ip=ip)
 
 
@@ -28,7 +28,7 @@ def as_i32(number: Number) -> Value:
 
 
 def all_of(conditions: Sequence[Value]) -> Value | bool:
-    """Whether all conditions hold; True where there is none."""
+    """Whether all conditions hold; True for an empty sequence."""
     found: Value | bool = True
     for condition in conditions:
         found = condition if found is True else arith.andi(found, condition)
@@ -36,13 +36,13 @@ def all_of(conditions: Sequence[Value]) -> Value | bool:
 
 
 def wide(number: Number) -> Value:
-    """A number in 64 bits."""
+    """A number zero-extended to 64 bits."""
     i64 = IntegerType.get_signless(64)
     return constant(number, i64) if isinstance(number, int) else arith.extui(i64, number)
 
 
 def wide_signed(number: Number) -> Value:
-    """A number in 64 bits, with its sign."""
+    """A number sign-extended to 64 bits."""
     i64 = IntegerType.get_signless(64)
     if isinstance(number, int):
         return constant(number, i64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions in any order, and the threads that share a row of one."""
+"""Reductions that may be reordered, and the threads that share a row."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _COMBINING = frozenset(
     )
 )
 _PURE = ("arith.", "math.")
-_MOST = 256  # threads of a row: eight warps
-_EACH = 4  # elements of a row for each thread, at least, where there are more threads than a warp
+_MOST = 256  # threads per row: eight warps
+_EACH = 4  # minimum elements per thread, if more threads than a warp share a row
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +33,9 @@ class Reduction:
     """Each element of the result is combined with all elements of a row.
 
     Attributes:
-        nest: the operation.
-        combine: what its body does with the sum so far and one element.
-        element: that element, in the body.
+        nest: the structured op.
+        combine: the operation that combines the accumulator with an element.
+        element: the value of that element in the body.
     """
 
     nest: Structured
@@ -49,12 +49,12 @@ class Reduction:
 
     @property
     def length(self) -> int:
-        """Elements of a row."""
+        """Elements per row."""
         return math.prod(self.nest.extents[loop] for loop in self.nest.reductions)
 
     @property
     def crosses_rows(self) -> bool:
-        """Whether neighbouring results are side by side in what is read, and elements are not."""
+        """Whether the reduction is strided: adjacent results read adjacent elements."""
         inputs = range(self.nest.destination)
         last, along = self.nest.reductions[-1], self.nest.last_parallel_loop
         return along is not None and any(
@@ -63,10 +63,10 @@ class Reduction:
         )
 
     def threads(self, most_rows: int) -> int:
-        """The threads that share a row; 1 where each thread has a row.
+        """The number of threads that share a row; 1 if each thread reduces a row.
 
-        Threads that have a row each read side by side where neighbouring rows do: they need not
-        share them if there are `most_rows`.
+        In a strided reduction, threads with a row each read contiguous elements: they need not
+        share rows if there are at least `most_rows`.
         """
         if self.length < WARP or (self.crosses_rows and self.rows >= most_rows):
             return 1
@@ -77,7 +77,7 @@ class Reduction:
 
     @property
     def vector(self) -> int:
-        """How many neighbouring elements of a row a thread reads at once."""
+        """The number of contiguous elements of a row that a thread reads at once."""
         last = self.nest.reductions[-1]
         inputs = [n for n in range(self.nest.destination) if self.nest.uses_loop(n, last)]
         widest = max((element_bits(self.nest.op.operands[n]) for n in inputs), default=64)
@@ -87,7 +87,7 @@ class Reduction:
         return lanes if fits and side_by_side else 1
 
     def value(self, counters: Mapping[int, Value], ip: InsertionPoint) -> Value:
-        """The element of a row, as the body makes it, at these counters of loops."""
+        """The element of a row that the body computes at these loop indices."""
         arguments = list(self.nest.body.arguments)[:-1]
         values = {
             argument: _loaded(self.nest, n, counters, ip) for n, argument in enumerate(arguments)
@@ -103,13 +103,13 @@ class Reduction:
     def location(
         self, counters: Mapping[int, Value], ip: InsertionPoint
     ) -> tuple[Value, list[Value]]:
-        """The location of the result of a row: its buffer, and the indices."""
+        """The location of a row's result: its buffer and indices."""
         number = self.nest.destination
         indices = self.nest.indices[number]
         return self.nest.op.operands[number], [_position(index, counters, ip) for index in indices]
 
     def combined(self, a: Value, b: Value, ip: InsertionPoint) -> Value:
-        """Two values in one."""
+        """The combination of two values."""
         copy = self.combine.clone(ip=ip).operation
         copy.operands[0], copy.operands[1] = a, b
         return copy.results[0]
@@ -118,7 +118,7 @@ class Reduction:
 def _loaded(
     nest: Structured, number: int, counters: Mapping[int, Value], ip: InsertionPoint
 ) -> Value:
-    """The element of an operand at these counters of loops; a scalar as it is."""
+    """The element of an operand at these loop indices; a scalar unchanged."""
     buffer = nest.op.operands[number]
     if not is_shaped(buffer):
         return buffer
@@ -134,7 +134,7 @@ def _position(index: Index, counters: Mapping[int, Value], ip: InsertionPoint) -
 
 
 def reduction_of(nest: Structured) -> Reduction | None:
-    """The operation as a reduction in any order; None for others."""
+    """The operation as a reduction that may be reordered; None for others."""
     ops = body_operations(nest.op)
     total = ops[-1].operands[0]
     combine = next((op for op in ops if total in op.results), None)
@@ -152,7 +152,7 @@ def reduction_of(nest: Structured) -> Reduction | None:
 def counters_of(
     nest: Structured, loops: Sequence[int], number: Value, ip: InsertionPoint, step: int = 1
 ) -> dict[int, Value]:
-    """The counters of loops in iteration `number`, the last one changing first, by `step`."""
+    """The loop indices of iteration `number`; the last one varies fastest, by `step`."""
     sizes = [nest.extents[loop] for loop in loops]
     if sizes:
         sizes[-1] //= step

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread's part of `tile.view`: the same bits as elements of another size."""
+"""Lowers `tile.view` for a thread: the same bits as elements of another size."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def view_layouts(op: Operation, threads: int) -> tuple[RegisterLayout, RegisterL
         return first, second
     result = parse_layout(text).merged()
     if source is None or source.local_size * before != result.local_size * after:
-        held = "nothing known" if source is None else f"{source.local_size * before} bits"
+        held = "no known layout" if source is None else f"{source.local_size * before} bits"
         raise UserError(
-            f"view: a thread holds {held}, and {result.local_size * after} bits in the new layout",
+            f"view: a thread has {held}, but {result.local_size * after} bits in the new layout",
             where=location_text(op.location),
-            notes=[f"held: {source}", f"wanted: {result}"],
-            hints=["annotate_layout of the tile that is viewed"],
+            notes=[f"operand: {source}", f"result: {result}"],
+            hints=["use annotate_layout on the operand of view"],
         )
     return source, result
 
@@ -75,7 +75,7 @@ def regrouped(value: Value, op: Operation) -> Value:
 
 
 def _joined(codes: list[Value], bits: int, wide: IntegerType) -> Value:
-    """Codes side by side, the first one lowest."""
+    """Concatenate codes, the first one in the lowest bits."""
     word: Value | None = None
     for at, code in enumerate(codes):
         if code.type.width > abs(bits):
@@ -89,7 +89,7 @@ def _joined(codes: list[Value], bits: int, wide: IntegerType) -> Value:
 
 
 def _field(word: Value, at: int, bits: int, width: int) -> Value:
-    """One of the codes of a word, in `bits` bits, with its sign where `bits` is negative."""
+    """Extract a code of `bits` bits from a word; negative `bits` mean a signed code."""
     narrow = IntegerType.get_signless(width)
     if at:
         word = arith.shrui(word, arith.constant(word.type, at * abs(bits)))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What loops and branches hand on of a thread's tiles: fragments and accumulators in registers.
+"""Passes fragments and accumulators through loops and branches as single registers.
 
-`mma.sync` takes and gives single registers. As one vector, LLVM would put a hundred of them
-together at the end of each iteration, to take them apart again at its beginning.
+The operands and results of `mma.sync` are single registers. If a loop carried a vector, LLVM would
+assemble it from a hundred of them at the end of each iteration, and split it again in the next.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WORD = 4  # bytes of a register
 
 
 def carried_types(tile: Type, own: Type) -> list[Type]:
-    """The types in which a value of type `own`, a thread's part of `tile`, is handed on."""
+    """The types that carry a value of type `own`, a thread's elements of `tile`."""
     registers = _registers(tile, own)
     if registers is None:
         return [own]
@@ -27,7 +27,7 @@ def carried_types(tile: Type, own: Type) -> list[Type]:
 
 
 def carried(tile: Type, value: Any) -> list[Any]:
-    """A value as it is handed on."""
+    """The carried values of a value."""
     registers = _registers(tile, value.type) if isinstance(value, Value) else None
     if registers is None:
         return [value]
@@ -36,7 +36,7 @@ def carried(tile: Type, value: Any) -> list[Any]:
 
 
 def taken_over(tile: Type, own: Type, parts: Iterator[Value]) -> Value:
-    """The value of type `own` that the next of these parts are."""
+    """The value of type `own` that the next carried values form."""
     registers = _registers(tile, own)
     if registers is None:
         return next(parts)
@@ -46,7 +46,7 @@ def taken_over(tile: Type, own: Type, parts: Iterator[Value]) -> Value:
 
 
 def _registers(tile: Type, own: Type) -> VectorType | None:
-    """A vector of as many bits as `own` whose elements are registers; None for other tiles."""
+    """The type of `own` as a vector of 32-bit registers; None unless `tile` has fragments."""
     if not isinstance(tile, RankedTensorType) or not has_matrices(known_layout(tile)):
         return None
     whole = VectorType(own)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Register tiles that must have the same layout, and the instructions between such classes."""
+"""Classes of register tiles with the same layout, and the instructions that relate them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from xtc.ir.mlir import Operation, RankedTensorType, Value
 
 RELATED = ("tile.broadcast", "tile.reduce", "tile.transpose", "tile.reshape", "tile.dot")
-"""Instructions whose operands and results have layouts that follow from each other."""
+"""Instructions that relate the layouts of their operands and results."""
 
 _ALONE = (
     *("tile.load_global", "tile.store_global", "tile.load_shared", "tile.store_shared"),
@@ -43,7 +43,7 @@ class Classes:
                         self.relations[self.of(value)].append(op)
 
     def of(self, value: Value) -> int:
-        """The number of a tile's class."""
+        """The index of a tile's class."""
         if value not in self._numbers:
             self._numbers[value] = len(self._parents)
             self._parents.append(len(self._parents))
@@ -62,7 +62,7 @@ class Classes:
             self._join(row)
 
     def _join_around(self, op: Operation) -> None:
-        """Join what an operation hands on as it is, or computes element by element."""
+        """Join the tiles that an operation passes on unchanged, or computes elementwise."""
         if op.name == "scf.for":
             body = op.regions[0].blocks[0]
             carried, inside = list(op.operands)[3:], list(body.arguments)[1:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread's part of what blocks of a cluster do to each other."""
+"""Lowers the synchronization of a cluster's blocks for a thread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REMOTE = "!llvm.ptr<7>"
 
 
 def sync() -> None:
-    """Wait for all threads of the cluster's blocks; what they did before is seen after."""
+    """Wait for all threads of the cluster; their earlier accesses become visible."""
     nvvm.cluster_arrive()
     nvvm.cluster_wait()
 

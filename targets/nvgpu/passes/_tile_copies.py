@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread's part of `tile.copy_async`: cp.async of 4 to 16 bytes, or loads and stores."""
+"""Lowers `tile.copy_async` for a thread: cp.async of 4 to 16 bytes, or loads and stores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from xtc_targets.nvgpu.passes._warp_instructions import NARROWEST_ASYNC, begin_c
 
 
 def copy(tile: GlobalTile, view: SharedView, thread: Value, packed: int, in_bounds: bool) -> None:
-    """Begin to copy a tile; elements outside of the tensor become 0."""
+    """Begin to copy a tile; elements outside the tensor become 0."""
     layout, nbytes = tile.layout, view.nbytes
     last = len(view.shape) - 1
     width = math.gcd(packed, view.widest(last) if view.contiguous == last else 1)

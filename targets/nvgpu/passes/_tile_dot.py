@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a block's warps share a `tile.dot`: layouts of its operands and its result."""
+"""Distributes a `tile.dot` over a block's warps by the layouts of its operands and result."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from xtc.ir.mlir import Operation, RankedTensorType
 from xtc_targets.nvgpu.passes._kernels import WARP
 
 M_STEP, N_STEP, K_STEP = 16, 8, 16
-"""What an mma.sync of 16-bit operands multiplies."""
+"""The extents of an mma.sync with 16-bit operands."""
 
 _PACKED = MappingProxyType({("f16", "f32"): 2, ("bf16", "f32"): 2, ("i8", "i32"): 4})
-"""Of operands and sums that mma.sync takes: elements of a register."""
+"""Elements per register, by the types of mma.sync's operands and accumulators."""
 
-_SIMT_ROWS, _SIMT_COLUMNS = 4, 4  # of a thread's part of the result
+_SIMT_ROWS, _SIMT_COLUMNS = 4, 4  # maximum elements of the result per thread
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class DotLayouts:
     """The layouts of `a @ b + c`.
 
     Attributes:
-        step: the extent of K that mma.sync multiplies at once; 0 where threads multiply one by one.
+        step: the K extent of an mma.sync; 0 if threads multiply single elements.
     """
 
     step: int
@@ -44,7 +44,7 @@ class DotLayouts:
 
 
 def dot_layouts(op: Operation, threads: int, rows_only: bool) -> DotLayouts:
-    """The layouts that suit a dot; with `rows_only`, no two warps share rows, where that works."""
+    """The layouts of a dot; with `rows_only`, warps do not share rows, if that is possible."""
     a, b, c = (RankedTensorType(value.type) for value in op.operands)
     m, k, n = a.shape[0], a.shape[1], b.shape[1]
     types = str(a.element_type), str(c.element_type)
@@ -59,7 +59,7 @@ def dot_layouts(op: Operation, threads: int, rows_only: bool) -> DotLayouts:
 
 @cache
 def _warps(m: int, n: int, warps: int, rows_only: bool) -> tuple[int, int]:
-    """Warps along rows and columns: those that read the fewest rows and columns together."""
+    """Warps along rows and columns that read the fewest rows and columns in total."""
 
     def cost(pair: tuple[int, int]) -> tuple[bool, int, float, int]:
         rows, columns = pair
@@ -90,7 +90,7 @@ def _mma(m: int, n: int, k: int, warps: tuple[int, int], count: int, packed: int
 def step_layouts(m: int, n: int, warps: tuple[int, int], element_bytes: int) -> DotLayouts:
     """The layouts of one step of `mma.sync` along K; the first warps share columns.
 
-    Elements of 4 bytes are taken as TF32.
+    Elements of 4 bytes are TF32.
     """
     rows, columns = warps
     grid, packed = column_spatial(rows, columns), 4 // element_bytes
@@ -101,9 +101,9 @@ def step_layouts(m: int, n: int, warps: tuple[int, int], element_bytes: int) -> 
 def _fragments(
     grid: RegisterLayout, m: int, n: int, k: int, packed: int
 ) -> tuple[RegisterLayout, RegisterLayout, RegisterLayout]:
-    """Operands and result, of which a warp has `m` rows and `n` columns.
+    """The layouts of operands and result, if a warp has `m` rows and `n` columns.
 
-    A register has `packed` elements along K ("PTX ISA", matrix fragments for mma.m16n8k16 and
+    A register contains `packed` elements along K ("PTX ISA", matrix fragments for mma.m16n8k16 and
     mma.m16n8k8).
     """
     mi, ni, ki = m // M_STEP, n // N_STEP, k // (8 * packed)
@@ -123,7 +123,7 @@ def _simt(m: int, n: int, k: int, threads: int) -> DotLayouts:
 
 
 def _spared(layout: RegisterLayout, threads: int) -> RegisterLayout:
-    """The same with warps more that do the same work."""
+    """The same layouts with additional warps that replicate the work."""
     if threads == 1:
         return layout.merged()
     return RegisterLayout(

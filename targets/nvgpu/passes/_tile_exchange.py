@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tiles that move between threads: conversions of layouts, and reductions."""
+"""Lowers layout conversions and reductions, which exchange elements between threads."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SIGNED = {"sum": arith.addi, "max": arith.maxsi, "min": arith.minsi}
 
 
 def same_threads(before: RegisterLayout, after: RegisterLayout) -> bool:
-    """Whether each thread has the same elements in both layouts, in whatever order."""
+    """Whether each thread has the same elements in both layouts, in any order."""
     if set(before.local_offsets) != set(after.local_offsets):
         return False
     threads = range(before.spatial_size)
@@ -44,9 +44,9 @@ def same_threads(before: RegisterLayout, after: RegisterLayout) -> bool:
 
 
 def reduced_digits(op: Operation) -> list[tuple[int, int]]:
-    """Of each digit of a thread's number along a reduction's dimension: size, and step.
+    """Size and step of each digit of the thread number along a reduction's dimension.
 
-    A digit that lanes and warps share is two: one inside of a warp, one between warps.
+    A digit that spans lanes and warps is split in two: one within a warp, one across warps.
     """
     dim = number_of(op, "dim")
     found = []
@@ -58,17 +58,17 @@ def reduced_digits(op: Operation) -> list[tuple[int, int]]:
 
 
 def in_warp(size: int, step: int) -> bool:
-    """Whether a digit of a thread's number is made of bits of its lane."""
+    """Whether a digit of the thread number consists of bits of the lane number."""
     return size * step <= WARP and size & (size - 1) == 0 and step & (step - 1) == 0
 
 
 def crosses_warps(op: Operation) -> bool:
-    """Whether a reduction combines what several warps have."""
+    """Whether a reduction combines elements of several warps."""
     return any(not in_warp(*digit) for digit in reduced_digits(op))
 
 
 def converted(value: Value, op: Operation, thread: Value, shared: Callable[[], Value]) -> Value:
-    """A thread's part of a tile in another layout, through shared memory where threads differ."""
+    """Convert the layout of a tile, through shared memory if elements change threads."""
     before, after = known_layout(op.operands[0]), known_layout(op.results[0])
     if same_threads(before, after):
         positions = {offset: at for at, offset in enumerate(before.local_offsets)}
@@ -86,14 +86,14 @@ def converted(value: Value, op: Operation, thread: Value, shared: Callable[[], V
 
 
 def permuted(value: Value, order: Sequence[int]) -> Value:
-    """A vector of these elements of another."""
+    """A vector of these elements of another vector."""
     if list(order) == list(range(VectorType(value.type).shape[0])):
         return value
     return vector.shuffle(value, value, list(order))
 
 
 def reduced(value: Value, op: Operation, thread: Value, shared: Callable[[], Value]) -> Value:
-    """The reduction of a tile along a dimension; every thread gets the elements that it holds."""
+    """Reduce a tile along a dimension; each thread gets its elements of the result."""
     source, result = known_layout(op.operands[0]), known_layout(op.results[0])
     dim = number_of(op, "dim")
     element = VectorType(value.type).element_type
@@ -112,15 +112,15 @@ def reduced(value: Value, op: Operation, thread: Value, shared: Callable[[], Val
 
 
 def type_of_sums(op: Operation, element: Type) -> Type:
-    """In what type a reduction or a scan adds or multiplies elements of a type: those of 16 bits in
-    float32, so that the result is rounded once."""
+    """The type in which a reduction or a scan computes: float32 for sums and products of 16-bit
+    floats, so that the result is rounded once."""
     kind = str(op.attributes["kind"]).strip('"')
     is_half = isinstance(element, FloatType) and element.width < _SINGLE_BITS
     return F32Type.get() if is_half and kind in ("sum", "add", "mul") else element
 
 
 def with_elements(value: Value, element: Type) -> Value:
-    """A vector of floats in a wider or narrower type."""
+    """A vector of floats with a wider or narrower element type."""
     type = VectorType(value.type)
     if type.element_type == element:
         return value
@@ -129,14 +129,14 @@ def with_elements(value: Value, element: Type) -> Value:
 
 
 def _rows(source: RegisterLayout, result: RegisterLayout, dim: int) -> list[list[int]]:
-    """Positions in a thread's part of the source, as parts of which each has the result's order."""
+    """Positions of a thread's source elements, one row of the result's order per reduced step."""
     positions = {offset: at for at, offset in enumerate(source.local_offsets)}
     steps = sorted({offset[dim] for offset in source.local_offsets})
     return [[positions[_moved(o, dim, step)] for o in result.local_offsets] for step in steps]
 
 
 def _moved(offset: tuple[int, ...], dim: int, step: int) -> tuple[int, ...]:
-    """The offset with this number in a dimension."""
+    """The offset with `step` in dimension `dim`."""
     return (*offset[:dim], step, *offset[dim + 1 :])
 
 
@@ -168,7 +168,7 @@ def _over_warps(
     shared: Value,
     combine: Callable[[Value, Value], Value],
 ) -> Value:
-    """Each thread stores its part, and reads those of the threads that differ in these digits."""
+    """Store each thread's part, and combine those of the threads that differ in these digits."""
     digits = [digit for digit in reduced_digits(op) if not in_warp(*digit)]
     layout = known_layout(op.operands[0])
     type = VectorType(total.type)
@@ -197,12 +197,12 @@ def _over_warps(
         found = vector.from_elements(type, parts)
         result = found if result is None else combine(result, found)
     barrier(op)
-    assert result is not None  # noqa: S101  a digit has a size of 2, at least
+    assert result is not None  # noqa: S101  a digit has a size of at least 2
     return result
 
 
 def _widened(value: Value) -> Value:
-    """With elements of a byte, at least."""
+    """A vector whose elements have at least 8 bits."""
     type = VectorType(value.type)
     if not isinstance(type.element_type, IntegerType) or type.element_type.width >= 8:
         return value

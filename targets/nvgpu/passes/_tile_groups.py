@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads of a group: their barrier, and where they begin."""
+"""Thread groups: their barriers, and their threads."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._thread_code import as_i32
 
 _BARRIERS = 16
-"""Of a block, of which all threads use the first ("PTX ISA", bar)."""
+"""Barriers per block; the first is for all threads ("PTX ISA", bar)."""
 
 
 def barrier(op: Operation) -> None:
-    """All threads that run an operation wait for each other."""
+    """A barrier of all threads that run an operation."""
     group = group_of(op)
     if group is None:
         nvvm.barrier(None)
@@ -27,13 +27,13 @@ def barrier(op: Operation) -> None:
 
 
 def threads_of(op: Operation, block: int) -> int:
-    """How many threads run an operation, in a block of so many."""
+    """The number of threads that run an operation, in a block of `block` threads."""
     group = group_of(op)
     return block if group is None else group[1]
 
 
 def _number(op: Operation, group: tuple[int, int]) -> int:
-    """The barrier of a group: groups of several warps have one each, in the kernel's order."""
+    """The barrier of a group: each group of several warps has one, in the kernel's order."""
     kernel = op
     while kernel.name != "func.func":
         kernel = kernel.parent.operation

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread's part of what is done to mbarriers."""
+"""Lowers operations on mbarriers for a thread."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from xtc_targets.nvgpu.passes._tile_groups import barrier
 
 BARRIER_BYTES = 8
 _TICKS = 10_000_000
-"""Nanoseconds for which hardware may suspend a thread that waits; then it looks again."""
+"""Nanoseconds for which hardware may suspend a waiting thread before it polls again."""
 
 
 def made(op: Operation, shared: Value, thread: Value, threads: int) -> Value:
-    """The address of new barriers: the first thread initialises them, and all know it."""
+    """The address of new barriers, which the first thread initialises before all continue."""
     first = advanced(shared, number_of(op, "nvgpu.offset"))
     with control.branch(compare("eq", thread, 0)):
         for number, count in enumerate(dims_of(op, "counts")):
@@ -38,25 +38,25 @@ def address(first: Value, index: Value) -> Value:
 
 
 def arrive(first: Value, operands: Sequence[Value]) -> None:
-    """A thread's arrivals."""
+    """Arrive at a barrier."""
     index, count = operands
     nvvm.mbarrier_arrive(IntegerType.get_signless(64), address(first, index), count=count)
 
 
 def expect(first: Value, operands: Sequence[Value]) -> None:
-    """A thread's arrival, and the bytes that it announces."""
+    """Arrive at a barrier, and announce bytes."""
     index, nbytes = operands
     nvvm.mbarrier_arrive_expect_tx(None, address(first, index), nbytes)
 
 
 def wait(first: Value, operands: Sequence[Value]) -> None:
-    """Wait for the phase of a parity."""
+    """Wait for the phase with a parity."""
     index, phase = operands
     nvvm.mbarrier_try_wait_parity(address(first, index), phase, as_i32(_TICKS))
 
 
 def fence_proxy(space: str) -> None:
-    """Order what this thread has written before asynchronous accesses that follow."""
+    """Order this thread's writes before later asynchronous accesses."""
     kind = Attribute.parse(f"#nvvm.proxy_kind<async.{space}>")
     if space == "shared":
         nvvm.fence_proxy(kind, space=Attribute.parse("#nvvm.shared_space<cta>"))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread's accesses to tiles in memory: addresses, bounds, vectors, swizzled shared memory.
+"""A thread's accesses to tiles in shared memory: addresses, vectors and swizzles.
 
-Chunks of 16 bytes of a row of shared memory lie in an order, an exclusive or with bits of the row,
-in which neither rows nor columns of chunks meet a bank twice; rows whose length is no power of two
-lie as they are.
+The 16-byte chunks of a row are permuted by an exclusive or with bits of the row, so that accesses
+to rows and to columns of chunks are free of bank conflicts. Rows whose length is not a power of two
+are not swizzled.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32
 
 PANEL = "nvgpu.panel"
-"""Integer on an allocation: elements of a row that lie together, those of the next row behind."""
+"""Integer on an allocation: elements of a row in a panel, which stores its rows contiguously."""
 
 CHUNK_BYTES = "nvgpu.chunk_bytes"
-"""Integer on an allocation: bytes of a row that swizzles keep together, where not `CHUNK`."""
+"""Integer on an allocation: bytes of a row that swizzles keep together; default `CHUNK`."""
 
-_BANK_ROW = 7  # bits of an address in a row of all banks, 128 bytes
+_BANK_ROW = 7  # log2 of the bytes of all banks, 128
 CHUNK = 16
-"""Bytes of a row of a matrix that ldmatrix loads; swizzles keep them together."""
+"""Bytes per row of an ldmatrix matrix, which swizzles keep together."""
 
 
 def thread_base(layout: RegisterLayout, thread: Value) -> list[Number]:
@@ -67,7 +67,7 @@ def thread_base(layout: RegisterLayout, thread: Value) -> list[Number]:
 
 
 def first_replica(layout: RegisterLayout, thread: Value) -> list[Value]:
-    """Conditions under which a thread is the first of those that hold the same."""
+    """Conditions for a thread to be the first of those with the same elements."""
     return [
         compare("eq", remainder_unsigned(divide_unsigned(thread, step), size), 0)
         for size, step in layout.replica_digits()
@@ -75,14 +75,14 @@ def first_replica(layout: RegisterLayout, thread: Value) -> list[Value]:
 
 
 def bytes_of(element: Type) -> int:
-    """Bytes of an element in memory."""
+    """Bytes per element in memory."""
     return max(1, int(element.width) // 8)
 
 
 def groups_of(layout: RegisterLayout, dim: int, widest: int) -> list[list[int]]:
-    """Positions of a thread's elements in runs of neighbours along a dimension, all of a length.
+    """Positions of a thread's elements, grouped into runs of equal length along a dimension.
 
-    The length is a power of two, `widest` at most, and every run begins at a multiple of it.
+    The length is a power of two, at most `widest`, and every run begins at a multiple of it.
     """
     offsets = layout.local_offsets
     steps = [distance for at, distance, _, _ in layout.thread_digits() if at == dim]
@@ -109,13 +109,13 @@ class SharedView:
 
     Attributes:
         base: the address of the shared memory of a block.
-        root: where the tensor that was allocated begins, in bytes.
-        slot, part: where this part begins in it, in elements: their sum. Rows have the same order
-            of chunks in every slot.
+        root: offset of the allocated tensor, in bytes.
+        slot, part: the sum is the offset of this part in that tensor, in elements. All slots have
+            the same swizzle.
         strides: in elements.
-        row_bytes: bytes of a row of the tensor that was allocated, or of a panel of it.
-        panel: elements of a row that lie together, 0: all; those of the next row lie behind.
-        panel_step: elements from a panel to the next one.
+        row_bytes: bytes per row of the allocated tensor, or of its panels.
+        panel: elements of a row in a panel; 0 if there are no panels.
+        panel_step: elements from one panel to the next.
     """
 
     base: Value
@@ -133,7 +133,7 @@ class SharedView:
 
     @staticmethod
     def dense(base: Value, op: Operation, shape: Sequence[int], element: Type) -> SharedView:
-        """The whole tensor for which an operation got memory."""
+        """A dense tensor in the memory of an operation."""
         strides = [math.prod(shape[at + 1 :]) for at in range(len(shape))]
         return SharedView.placed(base, op, shape, strides, element)
 
@@ -141,7 +141,7 @@ class SharedView:
     def placed(
         base: Value, op: Operation, shape: Sequence[int], given: Sequence[int], element: Type
     ) -> SharedView:
-        """The whole tensor for which an operation got memory, whose rows may lie apart."""
+        """A tensor with these strides in the memory of an operation."""
         strides = list(given)
         row = (strides[-2] if len(shape) > 1 else shape[-1]) * bytes_of(element)
         root = number_of(op, "nvgpu.offset")
@@ -160,12 +160,12 @@ class SharedView:
 
     @property
     def contiguous(self) -> int | None:
-        """The dimension whose neighbours are neighbours in memory."""
+        """The dimension with stride 1, or None."""
         found = [at for at, stride in enumerate(self.strides) if stride == 1]
         return max(found) if found else None
 
     def swizzle(self) -> tuple[int, int] | None:
-        """The shift and the mask of the bits of a row that are mixed in; None: none are."""
+        """The shift and the mask of the row bits in the exclusive or; None without a swizzle."""
         chunks = self.row_bytes // self.chunk_bytes
         if chunks < 2 or self.row_bytes & (self.row_bytes - 1):
             return None
@@ -174,12 +174,12 @@ class SharedView:
 
     @property
     def period(self) -> int:
-        """Bytes after which rows have their chunks in the same order again."""
+        """The period of the swizzle in bytes."""
         mixed = self.swizzle()
         return 1 if mixed is None else 1 << (mixed[0] + mixed[1].bit_length())
 
     def swizzled(self, offset: Number) -> Number:
-        """Where the byte is that lies at `offset` before its row's chunks are put in order."""
+        """The swizzled offset of the byte at `offset`."""
         mixed = self.swizzle()
         if mixed is None:
             return offset
@@ -188,11 +188,11 @@ class SharedView:
 
     @property
     def begin(self) -> Number:
-        """Where this part begins in the tensor that was allocated, in elements."""
+        """The offset of this part in the allocated tensor, in elements."""
         return add(self.slot, self.part)
 
     def address(self, index: Sequence[Number], behind: Sequence[int] | None = None) -> Value:
-        """The address of the element at `index + behind`; the former is computed once."""
+        """The address of the element at `index + behind`; that of `index` is computed once."""
         distance = self.offset(behind) if behind else 0
         assert isinstance(distance, int)  # noqa: S101
         rest = distance * self.nbytes
@@ -201,10 +201,10 @@ class SharedView:
         return advanced(begin, self.root + known + fixed)
 
     def offset(self, index: Sequence[Number]) -> Number:
-        """How many elements behind the first one an element is.
+        """The offset of an element from the first one, in elements.
 
-        In a tensor of panels the digits of an index and of what is behind it do not carry: the sum
-        of both offsets is that of the sum.
+        In a tensor of panels, the offset of `index + behind` is the sum of both offsets, as adding
+        them never carries into another panel.
         """
         found: Number = 0
         for dim, (number, stride) in enumerate(zip(index, self.strides, strict=True)):
@@ -216,12 +216,12 @@ class SharedView:
         return found
 
     def _begin(self, index: tuple[Number, ...], behind: int) -> tuple[Value, int]:
-        """The address of an element and the bytes behind it, and bytes to add, all but the root."""
+        """The address `behind` bytes after an element, without constant bytes; and these."""
         if (index, behind) not in self._kept:
             offset = multiply(add(self.part, self.offset(index)), self.nbytes)
             offset = self.swizzled(add(offset, behind))
             known = isinstance(offset, int)
-            # The slot first: what is added to it stays the same in a loop over slots.
+            # The slot first: later terms are invariant in a loop over slots.
             slot = multiply(self.slot, self.nbytes)
             begin = self.base if is_int(slot, 0) else advanced(self.base, as_i32(slot))
             begin = begin if known else advanced(begin, as_i32(offset))
@@ -229,14 +229,14 @@ class SharedView:
         return self._kept[index, behind]
 
     def first_address(self) -> Value:
-        """Where the first element would be, were chunks not swizzled: what a map begins with."""
+        """The address of the first element without the swizzle, from which bulk copies count."""
         offset = multiply(self.begin, self.nbytes)
         if isinstance(offset, int):
             return advanced(self.base, self.root + offset)
         return advanced(advanced(self.base, as_i32(offset)), self.root)
 
     def widest(self, dim: int | None) -> int:
-        """Elements of a run along a dimension that one access may have."""
+        """The maximum elements of an access along a dimension."""
         if dim is None or self.strides[dim] != 1:
             return 1
         others = [stride for at, stride in enumerate(self.strides) if at != dim]
@@ -249,13 +249,13 @@ class SharedView:
     def load(
         self, index: Sequence[Number], count: int, behind: Sequence[int] | None = None
     ) -> Value:
-        """A vector of neighbours."""
+        """Load a vector of contiguous elements."""
         return load_vector(self.address(index, behind), self.element, count)
 
     def store(
         self, value: Value, index: Sequence[Number], behind: Sequence[int] | None = None
     ) -> None:
-        """Store a vector of neighbours."""
+        """Store a vector of contiguous elements."""
         store_vector(value, self.address(index, behind))
 
 
@@ -267,7 +267,7 @@ def arith_and(number: Number, mask: int) -> Number:
 
 
 def load_vector(address: Value, element: Type, count: int) -> Value:
-    """Neighbours in memory as a vector; bfloat16 as its bits, which the code generator knows."""
+    """Load a vector; bfloat16 is loaded as bits, since the code generator lacks the type."""
     stored = _bits(element)
     type = VectorType.get([count], stored)
     loaded = llvm.load(type, address, alignment=count * bytes_of(element))
@@ -278,7 +278,7 @@ def load_vector(address: Value, element: Type, count: int) -> Value:
 
 
 def store_vector(value: Value, address: Value) -> None:
-    """Store a vector to neighbours in memory."""
+    """Store a vector to contiguous memory."""
     type = VectorType(value.type)
     stored = _bits(type.element_type)
     if stored != type.element_type:
@@ -297,7 +297,7 @@ def _bits(element: Type) -> Type:
 
 
 def read_shared(view: SharedView, layout: RegisterLayout, thread: Value) -> Value:
-    """A thread's part of a shared tensor."""
+    """Load a thread's elements of a shared tensor."""
     base = thread_base(layout, thread)
     dim = view.contiguous
     groups = groups_of(layout, dim, view.widest(dim)) if dim is not None else _singles(layout)
@@ -308,7 +308,7 @@ def read_shared(view: SharedView, layout: RegisterLayout, thread: Value) -> Valu
 
 
 def write_shared(view: SharedView, layout: RegisterLayout, thread: Value, value: Value) -> None:
-    """Write a thread's part of a tile to a shared tensor."""
+    """Store a thread's elements of a tile to a shared tensor."""
     base = thread_base(layout, thread)
     dim = view.contiguous
     groups = groups_of(layout, dim, view.widest(dim)) if dim is not None else _singles(layout)
@@ -322,7 +322,7 @@ def _singles(layout: RegisterLayout) -> list[list[int]]:
 
 
 def part(value: Value, group: Sequence[int]) -> Value:
-    """Neighbouring elements of a vector."""
+    """Consecutive elements of a vector."""
     type = VectorType(value.type)
     if len(group) == type.shape[0]:
         return value
@@ -331,7 +331,7 @@ def part(value: Value, group: Sequence[int]) -> Value:
 
 
 def assembled(parts: Sequence[tuple[Sequence[int], Value]], element: Type, count: int) -> Value:
-    """A vector of pieces, each at its positions."""
+    """The vector that pieces form, in order."""
     if len(parts) == 1:
         return parts[0][1]
     elements: list[Value] = [

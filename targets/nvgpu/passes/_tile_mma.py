@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread's part of `tile.dot`; shared tensors that warps load and store as matrices."""
+"""Lowers `tile.dot`, and loads and stores of matrices by warps, for a thread."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from xtc_targets.nvgpu.passes._warp_instructions import (
     store_matrices,
 )
 
-_MATRIX = 8  # rows of a matrix that ldmatrix loads, and elements of 16 bits in a row
-_HALF = 2  # bytes of such an element
-_WORD = 4  # bytes of a lane's part of a matrix
+_MATRIX = 8  # rows of an ldmatrix matrix, and 16-bit elements per row
+_HALF = 2  # bytes of a 16-bit element
+_WORD = 4  # bytes of a matrix per lane
 _SINGLE_BITS = 32  # of float32
 
 
 def dot(op: Operation, a: Value, b: Value, c: Value) -> Value:
-    """A thread's part of `a @ b + c`."""
+    """Compute a thread's elements of `a @ b + c`."""
     layouts = [known_layout(value) for value in op.operands]
     if _is_mma(layouts[2]):
         return _by_mma(layouts, a, b, c)
@@ -49,26 +49,26 @@ def dot(op: Operation, a: Value, b: Value, c: Value) -> Value:
 
 
 def _is_mma(layout: RegisterLayout) -> bool:
-    """Whether pairs of a row lie over lanes as the sums of mma.sync do."""
+    """Whether a layout distributes pairs of a row as mma.sync distributes accumulators."""
     return layout.local_size % 4 == 0 and is_matrices(layout)
 
 
 def is_matrices(layout: RegisterLayout) -> bool:
-    """Whether the elements of a warp are 8 x 8 matrices, a pair of a row, or column, in a lane."""
+    """Whether a warp has 8 x 8 matrices, with a pair of a row or column in each lane."""
     return _word_dim(layout, _HALF) is not None
 
 
 @cache
 def has_matrices(layout: RegisterLayout) -> bool:
-    """Whether a tile lies over lanes as fragments or accumulators of mma.sync do."""
+    """Whether a layout is that of fragments or accumulators of mma.sync."""
     return any(_word_dim(layout, nbytes) is not None for nbytes in (_HALF, _WORD))
 
 
 @cache
 def _word_dim(layout: RegisterLayout, nbytes: int) -> int | None:
-    """The dimension along which a lane has a word of a layout that is made of matrices.
+    """The dimension along which a lane has a word, if a layout consists of matrices.
 
-    A matrix has 8 rows of 16 bytes, 4 words, of elements of `nbytes`.
+    A matrix has 8 rows of 16 bytes, 4 words, with elements of `nbytes`.
     """
     packed = _WORD // nbytes
     if len(layout.shape) != 2 or layout.local_size % packed:
@@ -113,7 +113,7 @@ def _by_mma(layouts: Sequence[RegisterLayout], a: Value, b: Value, c: Value) -> 
 
 
 def _words(value: Value, kind: Kind) -> list[Value]:
-    """The registers of a fragment, as mma.sync takes them."""
+    """The registers of a fragment, as operands of mma.sync."""
     count = VectorType(value.type).shape[0] * kind.nbytes // _WORD
     i32 = IntegerType.get_signless(32)
     whole = vector.bitcast(VectorType.get([count], i32), value)
@@ -121,7 +121,7 @@ def _words(value: Value, kind: Kind) -> list[Value]:
 
 
 def _by_thread(layouts: Sequence[RegisterLayout], a: Value, b: Value, c: Value) -> Value:
-    """Each thread adds up, in order, what its elements of the result need."""
+    """Accumulate each element of the result in its thread, in order of K."""
     left, right, total = layouts
     element = VectorType(c.type).element_type
     is_float = isinstance(element, FloatType)
@@ -163,7 +163,7 @@ def _wider(value: Value, element: Type) -> Value:
 
 
 def takes_matrices(view: SharedView, layout: RegisterLayout) -> bool:
-    """Whether ldmatrix loads a shared tensor in this layout."""
+    """Whether ldmatrix can load a shared tensor in this layout."""
     contiguous = view.contiguous
     if view.nbytes not in (_HALF, _WORD) or contiguous is None or len(view.shape) != 2:
         return False
@@ -173,7 +173,7 @@ def takes_matrices(view: SharedView, layout: RegisterLayout) -> bool:
     dim = _word_dim(layout, view.nbytes)
     if not rows or dim is None or not _are_apart(layout):
         return False
-    # Matrices of words come as they lie, and their rows have to begin with a chunk.
+    # Matrices of words are not transposed, and their rows must begin at a chunk.
     begins = isinstance(view.part, int) and view.part % chunk == 0
     return view.nbytes == _HALF or (dim == contiguous and begins)
 
@@ -187,12 +187,12 @@ def _are_apart(layout: RegisterLayout) -> bool:
 
 
 def stores_matrices(view: SharedView, layout: RegisterLayout) -> bool:
-    """Whether stmatrix stores a tile in this layout: elements of 16 bits, each of one thread."""
+    """Whether stmatrix can store a tile in this layout: 16-bit elements, without replicas."""
     return view.nbytes == _HALF and takes_matrices(view, layout) and not layout.replica_digits()
 
 
 def read_matrices(view: SharedView, layout: RegisterLayout, thread: Value) -> Value:
-    """A thread's part of a shared tensor of elements of 2 or 4 bytes, loaded by its warp."""
+    """Load a thread's elements of a shared tensor, of 2 or 4 bytes each, by ldmatrix."""
     words: list[Value] = []
     for address, count, transposed in _matrices(view, layout, thread):
         words += load_matrices(address, count, transposed)
@@ -202,7 +202,7 @@ def read_matrices(view: SharedView, layout: RegisterLayout, thread: Value) -> Va
 
 
 def write_matrices(view: SharedView, layout: RegisterLayout, thread: Value, value: Value) -> None:
-    """Store a thread's part of a tile of elements of 2 bytes, by its warp."""
+    """Store a thread's elements of a tile, of 2 bytes each, by stmatrix."""
     count = layout.local_size * view.nbytes // _WORD
     whole = vector.bitcast(VectorType.get([count], IntegerType.get_signless(32)), value)
     words = [vector.extract(whole, [], [at]) for at in range(count)]
@@ -214,7 +214,7 @@ def write_matrices(view: SharedView, layout: RegisterLayout, thread: Value, valu
 def _matrices(
     view: SharedView, layout: RegisterLayout, thread: Value
 ) -> Iterator[tuple[Value, int, bool]]:
-    """The row's address that a lane gives for each instruction of a warp, how many matrices it has,
+    """For each instruction of a warp: the row address that a lane provides, the number of matrices,
     and whether these are transposed."""
     first = multiply(divide_unsigned(thread, WARP), WARP)
     assert isinstance(first, Value)  # noqa: S101
@@ -236,7 +236,7 @@ def _matrices(
 
 
 def _together(origins: Sequence[tuple[int, ...]]) -> tuple[int, list[tuple[int, int]]]:
-    """How many of the next matrices one instruction takes, and the steps between them."""
+    """The number of matrices of the next instruction, and the steps between them."""
     steps = [(b[0] - origins[0][0], b[1] - origins[0][1]) for b in origins[:4]]
     if len(steps) == 4 and steps[3] == (steps[1][0] + steps[2][0], steps[1][1] + steps[2][1]):
         return 4, [steps[1], steps[2]]
@@ -244,7 +244,7 @@ def _together(origins: Sequence[tuple[int, ...]]) -> tuple[int, list[tuple[int, 
 
 
 def _lane_index(base: Number, lane: Number, is_row: bool, steps: Sequence[int]) -> Number:
-    """The index of the row whose address a lane gives, in a dimension."""
+    """The index, in a dimension, of the row whose address a lane provides."""
     index = add(base, remainder_unsigned(lane, _MATRIX)) if is_row else base
     for bit, step in enumerate(steps):
         if step:

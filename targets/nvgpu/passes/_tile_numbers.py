@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of the run-time integers of a tile kernel: divisors, and bounds of loops."""
+"""Analyses the run-time integers of a tile kernel: divisors and upper bounds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui"
 
 
 class Numbers:
-    """Facts about the integers of one kernel."""
+    """Known divisors and bounds of the integers of a kernel."""
 
     def __init__(self, kernel: Operation) -> None:
         self._grid = shape(kernel)[0] if GRID in kernel.attributes else None
@@ -40,7 +40,7 @@ class Numbers:
                 self._assume(op.operands[0])
 
     def _assume(self, condition: Value) -> None:
-        """Learn from `x % c == 0`, `x < c` and several such conditions joined by `and`."""
+        """Record `x % c == 0`, `x < c` and conjunctions of such conditions."""
         op = _owner(condition)
         if op is None:
             return
@@ -66,7 +66,7 @@ class Numbers:
         if isinstance(value, int):
             return abs(value)
         if value not in self._divisors:
-            self._divisors[value] = 1  # of a value that depends on itself
+            self._divisors[value] = 1  # for a value that depends on itself
             self._divisors[value] = math.lcm(self._found(value), self._assumed.get(value, 1))
         return self._divisors[value]
 
@@ -97,7 +97,7 @@ class Numbers:
         return 1
 
     def most(self, value: Value) -> int | None:
-        """What a number is at most that is not negative; None where that is not known."""
+        """An upper bound of a non-negative number; None if it is unknown."""
         number = known(value)
         if isinstance(number, int):
             return number if number >= 0 else None
@@ -141,7 +141,7 @@ class Numbers:
         return first + second if op.name == "arith.addi" else first * second
 
     def fits(self, offset: Value, extent: int, size: Value | int) -> bool:
-        """Whether `offset + extent` is known to be at most `size`, and `offset` not negative."""
+        """Whether `offset + extent` is known to be at most `size`, and `offset` non-negative."""
         number = known(offset)
         if isinstance(number, int) and isinstance(size, int):
             return number >= 0 and number + extent <= size
@@ -164,9 +164,9 @@ class Numbers:
 
 
 def global_sizes(memory: Value) -> tuple[list[Value | int], list[Value | int], Value | int]:
-    """Sizes, strides and offset of a view of global memory, integers where they are known."""
+    """Sizes, strides and offset of a view of global memory, as integers if known."""
     op = _owner(memory)
-    assert op is not None  # noqa: S101  a view is made by an operation
+    assert op is not None  # noqa: S101  a view is an operation's result
     type = MemRefType(memory.type)
     strides, offset = type.get_strides_and_offset()
     segments = list(op.attributes["operandSegmentSizes"])
@@ -183,9 +183,9 @@ def global_sizes(memory: Value) -> tuple[list[Value | int], list[Value | int], V
 
 
 def packed_elements(numbers: Numbers, op: Operation, memory: Value) -> int:
-    """How many neighbours of a tile's last dimension may be accessed at once.
+    """The number of elements along a tile's last dimension that one access may have.
 
-    They are contiguous and aligned, and all inside of the tensor or all outside.
+    They are contiguous and aligned, and all inside the tensor or all outside.
     """
     sizes, strides, offset = global_sizes(memory)
     dims = dims_of(op)
@@ -200,7 +200,7 @@ def packed_elements(numbers: Numbers, op: Operation, memory: Value) -> int:
 
 
 def tile_of(op: Operation) -> RankedTensorType:
-    """The type of the tile that an access moves."""
+    """The type of the tile that an access loads or stores."""
     value = op.results[0] if len(op.results) else op.operands[0]
     return RankedTensorType(value.type)
 

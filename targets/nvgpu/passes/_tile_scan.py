@@ -46,7 +46,7 @@ _FLOATS: dict[str, Callable[[Value, Value], Value]] = {
 
 
 def scanned(value: Value, op: Operation, thread: Value, shared: Callable[[], Value]) -> Value:
-    """A thread's part of a scan."""
+    """Compute a thread's elements of a scan."""
     layout, dim = known_layout(op.results[0]), number_of(op, "dim")
     element = VectorType(value.type).element_type
     value = with_elements(value, type_of_sums(op, element))
@@ -67,10 +67,10 @@ def scanned(value: Value, op: Operation, thread: Value, shared: Callable[[], Val
 
 
 class _Steps:
-    """Combines each of a thread's elements with the one at a distance before it.
+    """Combines each of a thread's elements with the element at a distance before it.
 
-    An element that the thread holds comes from its registers, another one through shared memory.
-    Each is combined as it comes: registers do not suffice for two copies of a large tile.
+    Elements of the same thread come from registers, others through shared memory. Each element is
+    combined when it is read, as registers do not suffice for two copies of a large tile.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class _Steps:
         combine: Callable[[Value, Value], Value],
         first: Value | None = None,
     ) -> Value:
-        """The elements after a step; those with none before them become `first`, or stay."""
+        """The elements after a step; those without a predecessor become `first`, or are kept."""
         elements = [vector.extract(value, [], [at]) for at in range(len(self.held))]
         found = list(elements)
         exchanges = any(self._is_elsewhere(self._moved(at, distance)) for at in self.held)
@@ -111,27 +111,27 @@ class _Steps:
         return vector.from_elements(value.type, found)
 
     def _is_elsewhere(self, offset: tuple[int, ...]) -> bool:
-        """Whether the element at an offset from the thread's first may be another thread's."""
+        """Whether the element at an offset from the thread's first may be in another thread."""
         first = self.base[self.dim]
         outside = isinstance(first, int) and first + offset[self.dim] < 0
         return offset not in self.held and not outside
 
     def _moved(self, offset: tuple[int, ...], distance: int) -> tuple[int, ...]:
-        """The offset at a distance before another one; negative where a thread begins later."""
+        """The offset at a distance before `offset`; may be negative."""
         return tuple(n - distance * (at == self.dim) for at, n in enumerate(offset))
 
 
 class _Reads:
-    """Reads elements of shared memory that may begin before the tile does."""
+    """Reads elements of shared memory whose position may precede the tile."""
 
     def __init__(self, view: SharedView, base: list[Number], dim: int) -> None:
         self.view, self.base, self.dim = view, base, dim
         self._kept: dict[int, tuple[list[Number], Value]] = {}
 
     def at(self, offset: tuple[int, ...]) -> tuple[Value | None, Value | None]:
-        """The element at an offset from the thread's first, and the condition that it is there.
+        """The element at an offset from the thread's first, and the condition that it exists.
 
-        Without a condition it always is; without an element it never is.
+        The condition is None if it always exists, the element is None if it never exists.
         """
         step, first = offset[self.dim], self.base[self.dim]
         if step >= 0:
@@ -153,7 +153,7 @@ class _Reads:
 
 
 def _identity(kind: str, type: Type) -> Value:
-    """What combines with everything to the same."""
+    """The identity element of a combination."""
     if isinstance(type, FloatType):
         infinite = float("inf")
         number = {"add": 0.0, "mul": 1.0, "max": -infinite, "min": infinite}[kind]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread's part of atomic instructions and of scattered stores, one element at a time."""
+"""Lowers atomic instructions and scattered stores for a thread, element by element."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _BINARY = {
     "umax": ("umax", "fmax"),
     "umin": ("umin", "fmin"),
 }
-"""Kinds of atomic instructions: LLVM's names for integers and for floats."""
+"""LLVM's names of atomic operations, for integers and floats, by kind."""
 
 _ORDERS = {
     "relaxed": llvm.AtomicOrdering.monotonic,
@@ -58,7 +58,7 @@ View = SharedView | GlobalView
 
 
 def hands_back(op: Operation) -> bool:
-    """Whether threads need what an atomic instruction returned to others of them."""
+    """Whether threads need the result of an atomic instruction that another thread ran."""
     used = len(list(op.results[0].uses)) > 0
     return used and bool(known_layout(op.results[0]).replica_digits())
 
@@ -66,7 +66,7 @@ def hands_back(op: Operation) -> bool:
 def combine(
     op: Operation, view: View, operands: Sequence[Value], thread: Value, shared: Callable[[], Value]
 ) -> Value:
-    """Combine a thread's elements with memory; what was there before."""
+    """Combine a thread's elements with memory; returns the previous values."""
     kind = str(op.attributes["kind"]).strip('"')
     values = operands[0]
     type = VectorType(values.type)
@@ -92,7 +92,7 @@ def combine(
 
 
 def scatter(op: Operation, view: View, value: Value, indices: Value, thread: Value) -> None:
-    """Store a thread's elements where their indices say."""
+    """Store a thread's elements at their indices."""
     layout = known_layout(op.operands[0])
     positions = _Elements(view, layout, thread, number_of(op, "dim"), indices)
     type = VectorType(value.type)
@@ -106,7 +106,7 @@ def scatter(op: Operation, view: View, value: Value, indices: Value, thread: Val
 
 
 class _Elements:
-    """Addresses of a thread's elements, in one dimension by their indices."""
+    """Addresses of a thread's elements, with an index tensor for one dimension."""
 
     def __init__(
         self, view: View, layout: RegisterLayout, thread: Value, dim: int, indices: Value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Semaphores in global memory: the first thread polls for a block, or writes for it."""
+"""Semaphores in global memory, which the first thread of a block polls or writes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from xtc_targets.nvgpu.passes._thread_code import as_i32, wide_signed
 from xtc_targets.nvgpu.passes._tile_groups import barrier
 
 _BYTES = 4
-_PAUSE = 20  # nanoseconds between two looks
+_PAUSE = 20  # nanoseconds between polls
 
 
 def lock(op: Operation, address: Value, offset: Value, value: Value, thread: Value) -> None:
-    """Wait until the word has this value, then let all threads go on."""
+    """Wait until the word has this value, then let all threads continue."""
     word = _word(address, offset)
     with control.branch(compare("eq", thread, 0)):
         loop = scf.WhileOp([], [])
@@ -38,7 +38,7 @@ def lock(op: Operation, address: Value, offset: Value, value: Value, thread: Val
 
 
 def release(address: Value, offset: Value, value: Value, thread: Value) -> None:
-    """Write the word, for others to see after what this thread has seen."""
+    """Write the word with release semantics."""
     word = _word(address, offset)
     with control.branch(compare("eq", thread, 0)):
         llvm.store(

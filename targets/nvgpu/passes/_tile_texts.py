@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Printing from a thread: a call of `vprintf`, as CUDA's device code has it.
+"""Prints from a thread by `vprintf`, as CUDA's device code does.
 
-Arguments lie in memory one after another, 8 bytes each (NVIDIA, "PTX Interoperability", on
+The arguments are in an array in memory, 8 bytes each (NVIDIA, "PTX Interoperability", on
 `vprintf`).
 """
 
@@ -17,7 +17,7 @@ from xtc.ir.mlir_llvm import llvm
 from xtc.ir.partition import symbol_of, top_level
 
 PRINT = "vprintf"
-"""The function that prints."""
+"""The symbol of the function that prints."""
 
 _SLOT = 8
 
@@ -37,7 +37,7 @@ def print_text(op: Operation, kernel: Operation, values: Sequence[Value], thread
 
 
 def _text(kernel: Operation, text: str) -> str:
-    """The name of a constant with this text, and the function's declaration, beside the kernel."""
+    """Declare `vprintf` and a constant with this text beside the kernel; returns its name."""
     module = kernel.parent
     known = {symbol_of(op): op for op in top_level(module) if op.name.startswith("llvm.")}
     with InsertionPoint(kernel):

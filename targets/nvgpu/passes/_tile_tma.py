@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bulk copies of shared tensors that a thread begins: one for each panel, at most 256 rows."""
+"""Bulk copies of shared tensors: one per panel and per 256 rows, issued by a thread."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAP_BYTES = 128
 
 
 def acquire(argument: Value) -> None:
-    """Let bulk copies see a map in global memory."""
+    """Make a tensor map in global memory visible to bulk copies."""
     scope = Attribute.parse("#nvvm.mem_scope<gpu>")
     nvvm.fence_proxy_acquire(scope, _generic(argument), as_i32(_MAP_BYTES))
 
@@ -33,7 +33,7 @@ def load(
     offsets: Sequence[Value],
     mask: Value | None = None,
 ) -> None:
-    """Begin to fill a shared tensor, or those of the blocks that a mask names."""
+    """Begin to load a shared tensor, in this block or in the blocks of a mask."""
     cluster = Type.parse("!llvm.ptr<7>")
     ranks = None if mask is None else arith.trunci(IntegerType.get_signless(16), mask)
 
@@ -47,7 +47,7 @@ def load(
 
 
 def store(op: Operation, view: SharedView, map: Value, offsets: Sequence[Value]) -> None:
-    """Begin to write a shared tensor."""
+    """Begin to store a shared tensor."""
 
     def begin(address: Value, coordinates: Sequence[Value]) -> None:
         nvvm.cp_async_bulk_tensor_global_shared_cta(_generic(map), address, coordinates)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Multiplications of warpgroups: who holds their sums, and the matrices that they are told of."""
+"""Lowers warpgroup multiplications: layouts of accumulators, and matrix descriptors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from xtc_targets.nvgpu.passes._wgmma_sums import packed, unpacked
 WARPGROUP = 128
 _WORD_BYTES = 4  # of a register
 _ROWS, _STEP_BYTES, _COLUMNS = 64, 32, 256
-"""Of one multiplication: rows, bytes of a row of A, and columns of B at most."""
+"""Limits of an instruction: rows, bytes per row of A, and maximum columns of B."""
 
 _CODES = {
     "float8_e4m3": "e4m3",
@@ -43,40 +43,40 @@ _CODES = {
 }
 
 _SWIZZLES = {128: 1, 64: 2, 32: 3}
-"""Bytes of the pattern, and its number in a matrix descriptor ("PTX ISA", wgmma)."""
+"""The swizzle mode of a matrix descriptor, by the bytes of the pattern ("PTX ISA", wgmma)."""
 
 
 @cache
 def sum_layout(m: int, n: int, threads: int) -> RegisterLayout:
-    """The layout of the sums: a warp has 16 of 64 rows, a lane pairs of two of them."""
+    """The layout of accumulators: a warp has 16 of 64 rows, a lane has pairs in two of these."""
     groups = threads // WARPGROUP
     rows = spatial(groups, 1) * local(m // _ROWS // groups, 1) * spatial(4, 1)
     return (rows * local(1, n // 8) * local(2, 1) * spatial(8, 4) * local(1, 2)).merged()
 
 
 def layout_of_sums(op: Operation, threads: int) -> RegisterLayout:
-    """The same of an operation. Raises UserError where its threads cannot share the rows."""
+    """The layout of an operation's result. Raises UserError if threads cannot share the rows."""
     m, n = RankedTensorType(op.results[0].type).shape
     if threads % WARPGROUP or m % (threads // WARPGROUP * _ROWS):
         raise UserError(
             f"wgmma.mma of {m} rows by {threads} threads",
             where=location_text(op.location),
-            notes=[f"each {WARPGROUP} threads multiply {_ROWS} rows, or a multiple"],
+            notes=[f"each group of {WARPGROUP} threads needs a multiple of {_ROWS} rows"],
         )
     return sum_layout(m, n, threads)
 
 
 def columns_at_once(n: int) -> int:
-    """Of `n` columns, those that one instruction multiplies."""
+    """The number of columns per instruction, a divisor of `n`."""
     return max(size for size in range(8, min(n, _COLUMNS) + 1, 8) if n % size == 0)
 
 
 def multiply_add(
     op: Operation, a: SharedView | Value, b: SharedView, sums: Value, thread: Value, threads: int
 ) -> Value:
-    """A thread's part of `a @ b + sums`, which is there when it has been waited for.
+    """Begin to compute a thread's elements of `a @ b + sums`; they are valid after a wait.
 
-    A is a view of shared memory, or a thread's part of a tile.
+    A is a view of shared memory, or a thread's elements of a tile.
     """
     m = op.results[0].type.shape[0]
     k, n = b.shape
@@ -108,13 +108,13 @@ def multiply_add(
 
 @dataclass
 class _Fragments:
-    """Operand A in registers, of `steps` steps for each 64 rows."""
+    """Operand A in registers, with `steps` steps per 64 rows."""
 
     value: Value
     steps: int
 
     def words(self, block: int, step: int) -> list[Value]:
-        """The registers of 64 rows and one step."""
+        """The registers of 64 rows in one step."""
         type = VectorType(self.value.type)
         count = type.shape[0] * bytes_of(type.element_type) // _WORD_BYTES
         whole = vector.bitcast(VectorType.get([count], IntegerType.get_signless(32)), self.value)
@@ -124,7 +124,7 @@ class _Fragments:
 
 @dataclass
 class _Matrix:
-    """An operand in shared memory; `outer` is the dimension that is not summed over."""
+    """An operand in shared memory; `outer` is its dimension that is not K."""
 
     view: SharedView
     outer: int
@@ -135,30 +135,30 @@ class _Matrix:
             raise UserError(
                 f"wgmma.mma of a shared tensor with rows of {self.view.row_bytes} bytes",
                 where=location_text(self.op.location),
-                hints=["rows of 32 or 64 bytes, or of a multiple of 128"],
+                hints=["use rows of 32 or 64 bytes, or of a multiple of 128"],
             )
         if codes_of(self.op) and self.is_transposed:
             raise UserError(
                 f"wgmma.mma of {codes_of(self.op)}: k is not contiguous in operand "
                 f"{'ab'[self.outer]}",
                 where=location_text(self.op.location),
-                notes=["only operands of 16 bits can be transposed"],
-                hints=["make a shared tensor of [n, k], and multiply by its transpose()"],
+                notes=["only 16-bit operands can be transposed"],
+                hints=["use a shared tensor of [n, k], and multiply by its transpose()"],
             )
 
     @property
     def is_transposed(self) -> bool:
-        """Whether neighbours in memory are not summed over."""
+        """Whether the operand is contiguous along its other dimension than K."""
         return self.view.contiguous == self.outer
 
     @property
     def element(self) -> str:
-        """The type of its elements, as the PTX ISA calls it."""
+        """The element type's name in the PTX ISA."""
         codes = codes_of(self.op)
         return _CODES[codes] if codes else str(self.view.element)
 
     def descriptor(self, outer: Number, step: int) -> Value:
-        """What tells of the matrix that begins at a row, or column, and a position of the sum."""
+        """The descriptor of the matrix that begins at a row or column and a position along K."""
         view = self.view
         index = [outer, step] if self.outer == 0 else [step, outer]
         offset = multiply(add(view.begin, view.offset(index)), view.nbytes)

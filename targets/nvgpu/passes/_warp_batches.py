@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix instructions of warps in batches, for the simulator: lanes meet once for many.
+"""Batches the matrix instructions of warps for the simulator: one warp collective for many.
 
-A meeting switches to every lane of a warp, which costs more than a multiply-add. Loads of matrices
-and multiply-adds of a block of code are done by one call, before the first operation that needs a
-result; what only takes results apart, or puts them together, waits behind the call. Of a batch are
-also multiply-adds of matrices that it loads, and those that continue the sums of another one which
-nobody else reads: such results do not go by way of lanes.
+A warp collective switches to every lane of a warp, which costs more than a multiply-add. The matrix
+loads and multiply-adds of a basic block become one call, before the first operation that needs a
+result. Operations that only split or assemble results move after the call. A batch may contain
+multiply-adds of matrices that it loads, and those that accumulate onto another result without other
+users: such values do not pass through lanes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from xtc_targets.nvgpu.passes._batch_calls import (
 )
 
 MOST = 64
-"""Loads, and multiply-adds, of a batch: `CUDA_BATCH` of `csrc/cuda_sim.h`."""
+"""Maximum loads, and multiply-adds, per batch: `CUDA_BATCH` of `csrc/cuda_sim.h`."""
 
 _DELAYED = (
     *("llvm.extractvalue", "llvm.insertvalue", "llvm.extractelement", "llvm.insertelement"),
@@ -34,7 +34,7 @@ _DELAYED = (
     *("llvm.mlir.constant", "llvm.fadd", "llvm.fptrunc", "llvm.fpext"),
     *("nvvm.convert.float.to.tf32", MMA),
 )
-"""Operations without effects that may stand behind the call."""
+"""Operations without side effects that may move after the call."""
 
 _TAKES_APART = "llvm.extractvalue", "llvm.bitcast"
 _ENDS = ("llvm.return", "llvm.br", "llvm.cond_br", "llvm.switch", "llvm.unreachable")
@@ -49,12 +49,12 @@ WITHOUT_EFFECTS = (
 
 @dataclass
 class _Batch:
-    """Instructions, and operations that wait for them.
+    """Matrix instructions, and operations that depend on them.
 
     Attributes:
-        kind: of the multiply-adds, None before there is one.
-        loads, steps: with their numbers.
-        inner: all operations of the batch, in order.
+        kind: kind of the multiply-adds; None before the first one.
+        loads, steps: loads and multiply-adds, with their numbers.
+        inner: all these operations, in order.
     """
 
     kind: int | None = None
@@ -64,11 +64,11 @@ class _Batch:
     pending: set[Value] = field(default_factory=set)
 
     def waits(self, values: list[Value]) -> bool:
-        """Whether a value is not there before the call."""
+        """Whether a value depends on the call."""
         return any(value in self.pending for value in values)
 
     def takes(self, op: Operation, kind: int) -> bool:
-        """Whether an instruction can be of this batch."""
+        """Whether an instruction can join this batch."""
         if op.name == LOAD:
             return len(self.loads) < MOST and not self.waits(list(op.operands))
         if self.kind not in (None, kind) or len(self.steps) == MOST:
@@ -88,7 +88,7 @@ class _Batch:
         self.wait(op)
 
     def wait(self, op: Operation) -> None:
-        """An operation is of the batch, or waits for it."""
+        """Record an operation that is in the batch, or depends on it."""
         self.inner.append(op)
         self.pending.update(op.results)
 
@@ -96,10 +96,10 @@ class _Batch:
 def batch(
     kernel: Operation, kind_of: Callable[[Operation], int], memory: Value, tables: Tables
 ) -> None:
-    """Do a kernel's matrix instructions in batches; `memory` has room for the words of `MOST`.
+    """Batch a kernel's matrix instructions; `memory` has room for the words of `MOST`.
 
     Args:
-        kind_of: the number of an mma's kind, any for a load.
+        kind_of: the number of an mma's kind, any number for a load.
     """
     for block in _blocks(kernel):
         found = _Batch()
@@ -124,7 +124,7 @@ def _blocks(op: Operation) -> list[Block]:
 
 
 def continued(op: Operation) -> Operation | None:
-    """The multiply-add whose sums this one goes on with, if nobody else reads them."""
+    """The multiply-add whose result this one accumulates onto, if it has no other user."""
     parts = [extracted(value) for value in operands(op)[2]]
     first = parts[0]
     if first is None or first[0].name != MMA:
@@ -139,7 +139,7 @@ def continued(op: Operation) -> Operation | None:
 
 
 def _is_read(op: Operation, found: _Batch) -> bool:
-    """Whether anybody but the multiply-adds of the batch reads what an operation loads."""
+    """Whether an operation's result has other users than the batch's multiply-adds."""
     return any(
         user not in found.steps and (user.name not in _TAKES_APART or _is_read(user, found))
         for user in (use.owner.operation for result in op.results for use in result.uses)
@@ -147,7 +147,7 @@ def _is_read(op: Operation, found: _Batch) -> bool:
 
 
 def _flush(found: _Batch, before: Operation, memory: Value, tables: Tables) -> None:
-    """Write the call before an operation, and after it what waits for results."""
+    """Insert the call before an operation, followed by the operations that depend on it."""
     if not found.loads and not found.steps:
         return
     ip = InsertionPoint(before)
@@ -171,7 +171,7 @@ def _flush(found: _Batch, before: Operation, memory: Value, tables: Tables) -> N
 
 
 def _drop(found: _Batch) -> None:
-    """Erase the instructions, and what took apart results that are no longer there."""
+    """Erase the instructions, and operations on their results that are now unused."""
     left = []
     for op in reversed(found.inner):
         is_member = op in found.loads or op in found.steps

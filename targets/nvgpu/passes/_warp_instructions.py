@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cp.async, ldmatrix, stmatrix and mma.sync, as tile kernels and those of graphs write them."""
+"""Builders of cp.async, ldmatrix, stmatrix and mma.sync."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from xtc_targets.nvgpu.passes._mma_contraction import Kind
 from xtc_targets.nvgpu.passes._thread_code import as_i32
 
 NARROWEST_ASYNC = 4
-"""Bytes that cp.async copies at least."""
+"""Minimum bytes of cp.async."""
 
 ACCUMULATORS = 4
-"""Accumulators of a lane for each 16 x 8: two neighbours in a row, and two 8 rows below."""
+"""Accumulators of a lane per 16 x 8 tile: two adjacent in a row, and two 8 rows below."""
 
 _MATRICES = {1: "i32", 2: "!llvm.struct<(i32, i32)>", 4: "!llvm.struct<(i32, i32, i32, i32)>"}
 
 
 def begin_copy(to: Value, source: Value, width: int, inside: Value | bool) -> None:
-    """Begin to copy `width` bytes to shared memory by cp.async; zeros where not `inside`."""
+    """Begin to copy `width` bytes to shared memory by cp.async; zeros unless `inside`."""
     kinds = nvvm.LoadCacheModifierKind
-    modifier = kinds.CG if width == ACCESS_BYTES else kinds.CA  # CA: through the first-level cache
+    modifier = kinds.CG if width == ACCESS_BYTES else kinds.CA  # CA: through the L1 cache
     size = None if inside is True else arith.select(inside, as_i32(width), as_i32(0))
     nvvm.cp_async_shared_global(to, source, width, modifier, cp_size=size)
 
 
 def load_matrices(address: Value, count: int, transposed: bool) -> list[Value]:
-    """A lane's registers of 1, 2 or 4 matrices of 8 x 8 elements of 16 bits, by ldmatrix."""
+    """Load a lane's registers of 1, 2 or 4 matrices of 8 x 8 16-bit elements, by ldmatrix."""
     loaded = nvvm.ldmatrix(
         Type.parse(_MATRICES[count]),
         address,
@@ -57,7 +57,7 @@ def _matrix_kind(transposed: bool) -> tuple[Attribute, Attribute, Attribute]:
 
 
 def multiplicand(kind: Kind, word: Value) -> Value:
-    """A register of 32 bits as mma.sync takes it; float32 is rounded to the nearest TF32."""
+    """A 32-bit register as an operand of mma.sync; float32 is rounded to the nearest TF32."""
     if kind.name in ("bf16", "s8"):
         return word
     if kind.name == "f16":
@@ -74,7 +74,7 @@ def _wrapped() -> Attribute:
 def mma(
     kind: Kind, a: Sequence[Value], b: Sequence[Value], accumulators: Sequence[Value]
 ) -> list[Value]:
-    """The accumulators of 16 x 8 after one step."""
+    """The accumulators of a 16 x 8 tile after one step."""
     type = Attribute.parse(f"#nvvm.mma_type<{kind.name}>")
     is_integer = kind.name == "s8"
     total: Type = IntegerType.get_signless(32) if is_integer else F32Type.get()

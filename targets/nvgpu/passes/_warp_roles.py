@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The code of a warp that copies tiles in bulk, and of the warpgroups that multiply them."""
+"""Writes the code of a warp that copies tiles in bulk, and of warpgroups that multiply them."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ _SHARED = 2  # memory space
 _BAND = 8  # tiles in x: 132 blocks share about 8 tiles of one operand and 16 of the other
 
 Slots = tuple[Value, Value]
-"""The number of a slot, and the parity of the phase in which it is used."""
+"""The index of a slot, and the parity of its phase."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How a kernel is divided.
+    """The division of a kernel among threads.
 
     Attributes:
-        consumers: threads that multiply; a warp behind them copies.
-        registers: of a thread, and who has them.
-        slots: of shared memory.
-        merged: iterations of the user's loop that are one.
-        resident: blocks of the grid, at most.
-        store: of the tile, that goes through shared memory and in bulk; or None.
+        consumers: threads that multiply; the copying threads have higher numbers.
+        registers: registers per thread, by role.
+        slots: buffer slots.
+        merged: iterations of the user's loop per iteration.
+        resident: maximum blocks of the grid.
+        store: the store of the tile that becomes a bulk store through shared memory, or None.
     """
 
     consumers: int
@@ -74,7 +74,7 @@ class Shape:
 
     @property
     def threads(self) -> int:
-        """Of a block."""
+        """Threads per block."""
         return self.consumers + self.registers.copiers
 
 
@@ -85,11 +85,11 @@ class Roles:
     Attributes:
         matched: the loop.
         shape: the division of the kernel.
-        mapped: what values of the old kernel are in the new one.
-        grid: the blocks in x, y and z that the old kernel had.
-        asked: what asks for the block's position, or for the grid, in the old kernel.
-        before, after: the code around the loop, which every tile needs anew.
-        buffers, full, empty: the shared tensors, and the barriers of their slots.
+        mapped: values of the new kernel by those of the old one.
+        grid: blocks of the old kernel in x, y and z.
+        asked: the block's position and the grid, in the old kernel.
+        before, after: the code around the loop, which runs once per tile.
+        buffers, full, empty: the shared tensors, and the mbarriers of their slots.
     """
 
     matched: DotLoop
@@ -105,10 +105,10 @@ class Roles:
     staging: Value = field(init=False)
 
     def write(self, has_shared: bool) -> None:
-        """Write slots and barriers, and then what each role does for all tiles of its block.
+        """Write slots and barriers, and then the code of each role for all tiles of its block.
 
-        With shared tensors of the kernel's, a tile begins when the last one has been left by all,
-        as it has been where a store in bulk has begun, which is the last that a tile does.
+        If the kernel has shared tensors, a barrier separates consecutive tiles. A bulk store needs
+        none: it is the last operation of a tile, and begins after all threads.
         """
         self.has_shared = has_shared
         slots, consumers = self.shape.slots, self.shape.consumers
@@ -140,7 +140,7 @@ class Roles:
                 end_stores(self.shape.store)
 
     def _each_tile(self, write: Callable[[Slots], Slots]) -> None:
-        """A loop over the tiles of a block, which carries the slot."""
+        """Write a loop over the tiles of a block, which carries the slot."""
         total = multiply(multiply(self.grid[0], self.grid[1]), self.grid[2])
         i32 = IntegerType.get_signless(32)
         zero = as_value(0, type=i32)
@@ -152,10 +152,10 @@ class Roles:
             self.mapped = kept
 
     def _place(self, number: Value) -> None:
-        """What the old kernel's code asks for: the block that a tile had there, and its grid.
+        """Map the old kernel's block position, that of tile `number`, and its grid.
 
-        Tiles that are computed at the same time lie in a band of a few positions in x: what they
-        read of both operands comes from the second-level cache.
+        Tiles that are computed at the same time are in a band of a few positions in x, so that
+        their operands come from the L2 cache.
         """
         x, y, _ = self.grid
         z, inside = divide(number, multiply(x, y)), remainder(number, multiply(x, y))
@@ -168,13 +168,13 @@ class Roles:
             self.mapped[value] = as_value(found, type=value.type)
 
     def _trips(self) -> Number:
-        """The iterations of a tile, merged ones."""
+        """The trip count of a tile's loop, after merging."""
         lower, upper, step = list(self.matched.loop.operands)[:3]
         bounds = [known(self.mapped.get(value, value)) for value in (lower, upper, step)]
         merged = self.shape.merged
         return divide(add(trip_count(*bounds), merged - 1), merged)
 
-    # --- the warp that copies ---------------------------------------------------------------------
+    # --- the copying warp -------------------------------------------------------------------------
 
     def _copy_tile(self, slots: Slots) -> Slots:
         needed = {self.matched.forms.values[key] for key in self._terms()}
@@ -208,7 +208,7 @@ class Roles:
                 source = self.mapped[operand.stream.source]
                 tile.tma_load(source, view, (self.full, slot), values, list(operand.dims))
 
-    # --- the warpgroups that multiply -------------------------------------------------------------
+    # --- the multiplying warpgroups ---------------------------------------------------------------
 
     def _multiply_tile(self, slots: Slots) -> Slots:
         matched, loop = self.matched, self.matched.loop
@@ -232,7 +232,7 @@ class Roles:
         return following[0], following[1]
 
     def _multiplied(self, trips: Number, slots: Slots, sums: Value) -> list[Value]:
-        """The loop: a multiplication is in flight while the next one's slot is waited for."""
+        """Write the loop: a multiplication is in flight during the wait for the next slot."""
         with self._iterations(trips, [slots[0], *slots, sums]) as loop:
             last, slot, phase, total = loop.carried
             tile.mbarrier_wait(self.full, slot, phase)
@@ -264,7 +264,7 @@ class Roles:
         return control.loop(bounds[0], bounds[1], bounds[2], carried)
 
     def _advanced(self, slots: Slots) -> Slots:
-        """The next slot, in the next phase where it is the first again."""
+        """The next slot, with the other parity when it wraps around to the first one."""
         slot = as_value(remainder(add(slots[0], 1), self.shape.slots), type=slots[0].type)
         is_first = arith.extui(slots[0].type, compare("eq", slot, 0))
         return slot, arith.xori(slots[1], is_first)
@@ -291,7 +291,7 @@ def _transposed(view: Value) -> Value:
 
 
 def clone(op: Operation, mapped: dict[Value, Value]) -> Operation:
-    """A copy of an operation on what values have become."""
+    """Clone an operation with mapped operands, and map its results."""
     made = op.clone().operation
     for inner in all_operations(made):
         for number, operand in enumerate(inner.operands):
@@ -302,7 +302,7 @@ def clone(op: Operation, mapped: dict[Value, Value]) -> Operation:
 
 
 def _needed(ops: Sequence[Operation], values: set[Value]) -> list[Operation]:
-    """Those of these operations that compute values, in their order."""
+    """The operations that `values` depend on, in order."""
     wanted, found = set(values), []
     for op in reversed(ops):
         if any(result in wanted for result in op.results):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of the simulator for multiplications of warpgroups: those of one sum by a single call."""
+"""Calls the simulator for warpgroup multiplications, once per chain of accumulations."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from xtc_targets.nvgpu.passes._wgmma_registers import A_WORDS, FROM_REGISTERS, K
 
 WGMMA = "nvvm.wgmma.mma_async"
 MOST_STEPS = 8
-"""Of a call: `STEPS` of `csrc/gpu_wgmma.c`."""
+"""Maximum multiplications per call: `STEPS` of `csrc/gpu_wgmma.c`."""
 
 _SHAPE = re.compile(r"m = 64, n = (\d+), k = (?:8|16|32)")
 _HEAD, _STEP_BYTES, _SUM_BYTES = 48, 8, 512
 _BYTES = _HEAD + 2 * MOST_STEPS * _STEP_BYTES + _SUM_BYTES
-"""Bytes of `cuda_wgmma_operands`, of a descriptor, of a lane's sums, and of all together."""
+"""Bytes of `cuda_wgmma_operands`, of a descriptor, of a lane's accumulators, and in total."""
 
 _A_REGISTERS, _A_POINTER, _B_POINTER = 24, 32, 40  # in `cuda_wgmma_operands`
 
 
 def replace_multiplications(kernel: Operation) -> None:
-    """Replace a kernel's multiplications of warpgroups."""
+    """Replace a kernel's warpgroup multiplications."""
     for op in [op for op in all_operations(kernel) if PINNED in op.attributes]:
         _drop(op)
     ops = [op for op in all_operations(kernel) if op.name == WGMMA]
@@ -53,7 +53,7 @@ def replace_multiplications(kernel: Operation) -> None:
 
 
 def _drop(op: Operation) -> None:
-    """Replace parts of the result of an operation by its operands."""
+    """Replace elements of an operation's result by the operation's operands."""
     for use in list(op.results[0].uses):
         part = use.owner.operation
         (number,) = DenseI64ArrayAttr(part.attributes["position"])
@@ -63,7 +63,7 @@ def _drop(op: Operation) -> None:
 
 
 def _chains(ops: list[Operation]) -> list[list[Operation]]:
-    """Multiplications that add to each other's results, and are alike."""
+    """Chains of equal multiplications, each of which accumulates onto the previous result."""
     chains: list[list[Operation]] = []
     for op in ops:
         last = chains[-1] if chains else []
@@ -73,7 +73,7 @@ def _chains(ops: list[Operation]) -> list[list[Operation]]:
             and op.operands[0] == last[-1].results[0]
             and op.block == last[-1].block
             and _kind(op) == _kind(last[-1])
-            and not _is_half(op)  # rounded by each
+            and not _is_half(op)  # each multiplication rounds
         )
         if follows:
             last.append(op)
@@ -83,7 +83,7 @@ def _chains(ops: list[Operation]) -> list[list[Operation]]:
 
 
 def _kind(op: Operation) -> tuple[int, int, bool, bool]:
-    """Columns, the number of the operands' type, and which of A and B are transposed."""
+    """Columns, the number of the operand type, and whether A and B are transposed."""
     shape = _SHAPE.search(str(op.attributes["shape"]))
     type = str(op.attributes["typeA"])
     kinds = [at for at, name in enumerate(KINDS) if f"<{name}>" in type]
@@ -97,7 +97,7 @@ def _kind(op: Operation) -> tuple[int, int, bool, bool]:
 
 
 def _is_half(op: Operation) -> bool:
-    """Whether sums are float16."""
+    """Whether the accumulators are float16."""
     return "<f16>" in str(op.attributes["typeD"])
 
 
@@ -120,8 +120,8 @@ def _call(chain: list[Operation], memory: Value) -> None:
 
 
 def _add(memory: Value, sums: Value, halves: int, ip: InsertionPoint) -> None:
-    """Call the simulator, which adds to a lane's float32 or int32 in memory; or to so many float16
-    there, which are widened for the call and rounded after it."""
+    """Call the simulator, which accumulates onto a lane's float32 or int32 values in memory;
+    float16 values are widened before the call and rounded after it."""
     if halves:
         narrow, wide = (VectorType.get([halves], Type.parse(name)) for name in ("f16", "f32"))
         given = llvm.load(narrow, sums, alignment=16, ip=ip)
@@ -135,7 +135,7 @@ def _add(memory: Value, sums: Value, halves: int, ip: InsertionPoint) -> None:
 def _described(
     numbers: Sequence[int], memory: Value, a_pointer: int, ip: InsertionPoint
 ) -> list[Value]:
-    """Write the head of `cuda_wgmma_operands`; where what it says of A and of B goes."""
+    """Write the head of `cuda_wgmma_operands`; returns the addresses for A and B."""
     for at, number in enumerate(numbers):
         llvm.store(constant(int(number), ip), advanced(memory, 4 * at, ip), ip=ip)
     tiles = [advanced(memory, _HEAD + n * MOST_STEPS * _STEP_BYTES, ip) for n in (0, 1)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loop of a contraction over tiles of K by a warpgroup, which multiplies from shared memory."""
+"""The loop of a contraction over tiles of K for a warpgroup, which reads shared memory."""
 
 from __future__ import annotations
 
@@ -15,31 +15,30 @@ from xtc_targets.nvgpu.passes._thread_code import as_i32
 from xtc_targets.nvgpu.passes._tile_wgmma import WARPGROUP, sum_layout
 
 _ROWS = 64
-"""Of which what a warpgroup multiplies is a multiple."""
+"""A warpgroup multiplies multiples of this number of rows."""
 
 
 def declined(tiling: Tiling, kind: Kind) -> str:
-    """Why warpgroups do not compute a contraction's tiles; empty where they do."""
+    """The reason why warpgroups cannot compute a contraction's tiles; "" if they can."""
     if kind.nbytes != 2:
         return f"operands of {kind.name}"
     if tiling.m % _ROWS or tiling.threads % WARPGROUP:
-        return f"tiles of {tiling.m}x{tiling.n}: warpgroups take multiples of {_ROWS} rows"
+        return f"tiles of {tiling.m}x{tiling.n}: warpgroups need multiples of {_ROWS} rows"
     return ""
 
 
 class WarpgroupLoop(SlotsLoop):
-    """The accumulation by a warpgroup, of which a multiplication is in flight while the next one is
-    begun:
+    """The accumulation by a warpgroup, with a multiplication in flight while the next one begins:
 
         begin to copy tiles 0 .. slots - 3
         for each tile:
-            wait for it, fence, barrier: all see it, and have left the one two before
+            wait for it, fence, barrier: all threads see it, and none uses the tile two before
             begin to multiply it
-            begin to copy the tile slots - 2 ahead, to the slot that all have left
-            wait for the multiplication before
+            begin to copy the tile slots - 2 ahead, to the free slot
+            wait for the previous multiplication
         wait for the last multiplication
 
-    No fragment is loaded: the operands go from shared memory to the tensor cores.
+    No fragments are loaded: the tensor cores read the operands from shared memory.
     """
 
     def __init__(
@@ -48,7 +47,7 @@ class WarpgroupLoop(SlotsLoop):
         operands: tuple[GlobalOperand, GlobalOperand],
         shared_bytes: int,
     ) -> None:
-        """`shared_bytes` are a block's: of a slot more, where they hold one, copies are further
+        """If the `shared_bytes` of a block suffice, one more slot lets copies run further
         ahead."""
         deeper = replace(tiling, slots=tiling.slots + 1)
         if deeper.shared_bytes <= shared_bytes:
@@ -57,7 +56,7 @@ class WarpgroupLoop(SlotsLoop):
 
     def _initial(self) -> list[Value]:
         layout = sum_layout(self.tiling.m, self.tiling.n, self.tiling.threads)
-        # The slot that is read first, and the one that is written first.
+        # The slots that are read first and written first.
         return [as_i32(0), as_i32(self.ahead), self._zeros(layout)]
 
     def _iteration(self, loop: control.Loop) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registers of multiplications of warpgroups: operands there, which nvvm does not have, and sums
-that are there before a fence."""
+"""Registers of warpgroup multiplications: operand A, which nvvm does not support, and accumulators
+that must be in registers before a fence."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from xtc.ir.mlir_llvm import llvm
 from xtc_targets.nvgpu.passes._wgmma_sums import packed, per_register, unpacked
 
 FROM_REGISTERS = "nvgpu.wgmma"
-"""Array of integers on an inline_asm that is such a multiplication: the columns of the result, the
-number of the operands' type in `KINDS`, whether B is transposed, and whether sums are float16. Its
-operands are the registers of the sums, four words of A and the descriptor of B. Written by
+"""Array of integers on an inline_asm that is such a multiplication: columns of the result, index of
+the operand type in `KINDS`, whether B is transposed, and whether accumulators are float16. Its
+operands are the registers of the accumulators, four words of A and the descriptor of B. Written by
 lower-tiles, read by call-simulator."""
 
 KINDS = ("f16", "bf16", "e4m3", "e5m2", "tf32", "s8", "u8")
-"""Types of operands, in the order of `csrc/gpu_wgmma.c`."""
+"""Operand types, in the order of `csrc/gpu_wgmma.c`."""
 
 _INTEGERS = ("s8", "u8")
 
 PINNED = "nvgpu.pinned"
-"""Unit attribute on an inline_asm without instructions, whose results are its operands. Written by
-lower-tiles, dropped by call-simulator."""
+"""Unit attribute on an inline_asm without instructions that returns its operands. Written by
+lower-tiles, removed by call-simulator."""
 
 A_WORDS = 4
 
 
 @cache
 def operand_layout(m: int, k: int, threads: int, nbytes: int) -> RegisterLayout:
-    """The layout of A, of elements of `nbytes`: a warp has 16 of 64 rows, a lane four registers of
-    neighbours, of two rows and two places in each ("PTX ISA", register fragments for wgmma)."""
+    """The layout of A with elements of `nbytes`: a warp has 16 of 64 rows, a lane four registers of
+    consecutive elements, two in each of two rows ("PTX ISA", register fragments for wgmma)."""
     packed = 4 // nbytes
     groups = threads // 128
     rows = spatial(groups, 1) * local(m // 64 // groups, 1) * spatial(4, 1)
@@ -51,10 +51,10 @@ def operand_layout(m: int, k: int, threads: int, nbytes: int) -> RegisterLayout:
 
 
 def pinned(sums: Value) -> Value:
-    """The same sums, a vector, in registers from here on.
+    """Pin a vector of accumulators to registers at this point.
 
-    Code generators would write zeros to them behind the fence, and the assembler insert another
-    one, or wait for multiplications in flight.
+    Otherwise code generators write zeros to them after the fence, and the assembler inserts another
+    fence, or a wait for multiplications in flight.
     """
     type = VectorType(sums.type)
     size, element = type.shape[0], type.element_type
@@ -72,13 +72,13 @@ def pinned(sums: Value) -> Value:
 
 
 def _registers(sums: Value, count: int, kind: Type) -> list[Value]:
-    """The registers of a struct of sums of a type."""
+    """The registers of a struct of accumulators."""
     register = IntegerType.get_signless(32) if per_register(kind) > 1 else kind
     return [llvm.extractvalue(register, sums, [at]) for at in range(count)]
 
 
 def _tied(count: int, kind: Type) -> list[str]:
-    """Constraints of registers that are results and operands of an inline_asm."""
+    """Constraints for registers that are both results and operands of an inline_asm."""
     letter = "f" if isinstance(kind, F32Type) else "r"
     return [*[f"={letter}"] * count, *map(str, range(count))]
 
@@ -92,7 +92,7 @@ def multiplied(
     total: Value,
     kind: Type,
 ) -> Value:
-    """The sums of type `kind`, a struct of registers, after one step of 32 bytes."""
+    """The accumulators of type `kind`, a struct of registers, after one step of 32 bytes."""
     count = columns // 2 // per_register(kind)
     made = llvm.inline_asm(
         total.type,
@@ -113,7 +113,7 @@ def _text(element: str, columns: int, count: int, b_transposed: bool, kind: str)
     is_integer, is_half = element in _INTEGERS, element in KINDS[:2]
     step = 16 if is_half else 8 if element == "tf32" else 32
     shape = f"m64n{columns}k{step}.{'s32' if is_integer else kind}.{element}.{element}"
-    # The scale of the sums; the signs of both operands; and of B whether it is transposed.
+    # The scale of the accumulators, the signs of both operands, and whether B is transposed.
     numbers = [1] if is_integer else [1, 1, 1, int(b_transposed)] if is_half else [1, 1, 1]
     return (
         f"wgmma.mma_async.sync.aligned.{shape} {{{sums}}}, {{{words}}}, "

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accumulators of warpgroup multiplications as operands: structs of registers.
+"""Accumulators of warpgroup multiplications as structs of registers.
 
-A register holds one float32 or int32, or two float16 of neighbouring columns ("PTX ISA", register
+A register holds one float32 or int32, or two float16 of adjacent columns ("PTX ISA", register
 fragments for wgmma).
 """
 
@@ -12,7 +12,7 @@ from xtc.ir.mlir_llvm import llvm
 
 
 def per_register(kind: Type) -> int:
-    """The accumulators of a type that one register holds."""
+    """The number of accumulators of a type per register."""
     return 2 if str(kind) == "f16" else 1
 
 
@@ -30,7 +30,7 @@ def packed(elements: list[Value]) -> Value:
 
 
 def unpacked(total: Value, count: int, kind: Type) -> list[Value]:
-    """The `count` accumulators that a struct of registers holds."""
+    """The `count` accumulators in a struct of registers."""
     held = per_register(kind)
     if held == 1:
         return [llvm.extractvalue(kind, total, [at]) for at in range(count)]

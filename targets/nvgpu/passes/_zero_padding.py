@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors with zeros behind their last elements, so that tiles divide them."""
+"""Pads tensors with zeros, so that tiles divide their sizes."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from xtc.ir.mlir import (
 
 
 def padded(source: Value, sizes: Sequence[int], like: Operation) -> Value:
-    """A tensor of at least as many elements in each dimension, `source` and zeros behind it.
+    """`source`, padded with zeros to a larger size.
 
-    It is computed before `like`, and runs where that does. A tensor of equal elements gets more of
-    them.
+    The padding is computed before `like`, on the same device. A tensor of equal elements is
+    extended with the same element.
     """
     shape = shape_of(source)
     if tuple(sizes) == shape:
@@ -45,7 +45,7 @@ def padded(source: Value, sizes: Sequence[int], like: Operation) -> Value:
 
 
 def _filled(fill: Operation, sizes: Sequence[int], ip: InsertionPoint) -> Value:
-    """The same for a tensor of equal elements, which are as good as zeros."""
+    """The padded tensor for a tensor of equal elements, which need not be zeros."""
     out = empty(sizes, fill.results[0], ip)
     wide = fill.clone(ip=ip).operation
     wide.operands[1] = out
@@ -54,7 +54,7 @@ def _filled(fill: Operation, sizes: Sequence[int], ip: InsertionPoint) -> Value:
 
 
 def _element(source: Value, sizes: Sequence[int]) -> Value:
-    """The element of `source` at the loops' counters, or zero where it has none."""
+    """The element of `source` at the loop indices, or zero outside it."""
     indices, inside = [], []
     for loop, (size, wide) in enumerate(zip(shape_of(source), sizes, strict=True)):
         index = loop_index(loop)

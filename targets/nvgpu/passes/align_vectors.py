@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""align-vectors: vector accesses state their alignment."""
+"""align-vectors: adds the known alignment to vector accesses."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class AlignVectors(Pass):
     After, where `%j` is a multiple of 4:
         %v = vector.load %a[%i, %j] {alignment = 16 : i64} : memref<64x32xf32, 1>, vector<4xf32>
 
-    Without it, code generation emits an access per element. Buffers begin at multiples of 64 bytes;
-    the factors of an index follow from its arithmetic. An access that has an alignment keeps it.
+    Without it, the code generator emits an access per element. Buffers are aligned to 64 bytes; the
+    divisors of an index follow from its arithmetic. An access that has an alignment keeps it.
     """
 
     name: ClassVar[str] = "align-vectors"
@@ -51,18 +51,18 @@ class AlignVectors(Pass):
 
 
 def _is_placed(access: Access) -> bool:
-    """Whether it is known where the buffer begins: an argument, or one of the block's."""
+    """Whether the buffer's alignment is known: it is an argument, or in shared memory."""
     buffer = root(access.memref)
     has_space = MemRefType(buffer.type).memory_space is not None
     return has_space and (isinstance(buffer, BlockArgument) or buffer.owner.name == "memref.alloc")
 
 
 def _alignment(access: Access) -> int:
-    """Bytes that the address is a multiple of, up to the widest that matters."""
+    """The known alignment of an address in bytes, up to the widest access."""
     type = MemRefType(access.memref.type)
     nbytes = element_bytes(type.element_type)
     strides, offset = type.get_strides_and_offset()
-    if any(number < 0 for number in (*strides, offset)):  # how MLIR writes what is not known
+    if any(number < 0 for number in (*strides, offset)):  # MLIR's marker of a dynamic value
         return nbytes
     steps = [_power_of_two(offset)]
     pairs = zip(access.indices, strides, strict=True)
@@ -71,12 +71,12 @@ def _alignment(access: Access) -> int:
 
 
 def _power_of_two(number: int) -> int:
-    """The largest power of two that divides a number; of 0, one that is large enough."""
+    """The largest power of two that divides a number; a large one for 0."""
     return number & -number or BUFFER_ALIGNMENT
 
 
 def _divisor(index: Value) -> int:
-    """A power of two that an index is a multiple of."""
+    """A power of two that divides an index."""
     total = sum_of(index)
     parts = [_power_of_two(total.constant)]
     parts += [_power_of_two(f) * _own_divisor(value) for value, f in total.terms.items() if f]
@@ -84,7 +84,7 @@ def _divisor(index: Value) -> int:
 
 
 def _own_divisor(value: Value) -> int:
-    """The same for an index that is no sum."""
+    """The same for an index that is not a sum."""
     if isinstance(value, OpResult):
         operands: Sequence[Value] = list(value.owner.operands)
         if value.owner.name == "arith.muli":

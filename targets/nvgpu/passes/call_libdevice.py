@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""call-libdevice: mathematical functions become calls of NVIDIA's device library."""
+"""call-libdevice: lowers mathematical functions to calls of NVIDIA's device library."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _OF_TWO = ("math.powf", "math.atan2")
 
 @dataclass(frozen=True)
 class CallLibdevice(Pass):
-    """Call `__nv_expf` and the like, per element, where LLVM's back end has no instruction.
+    """Call `__nv_expf` and the like, per element, for functions without a GPU instruction in LLVM.
 
     Before:
         %y = math.exp %x : f16
@@ -49,7 +49,7 @@ class CallLibdevice(Pass):
         %a = arith.extf %x : f16 to f32 ; %b = call @__nv_expf(%a) : (f32) -> f32
         %y = arith.truncf %b : f32 to f16
 
-    The code generator links the library, which has functions of float32 and float64.
+    The code generator links the library, which has float32 and float64 functions.
     """
 
     name: ClassVar[str] = "call-libdevice"
@@ -84,7 +84,7 @@ def _replace(op: Operation, module: Operation, declared: set[str]) -> None:
 
 
 def _call(name: str, operands: list[Value], ip: InsertionPoint) -> Value:
-    """The function's value of scalars, computed in the type that the library has."""
+    """The function's value for scalars, computed in a type that the library supports."""
     type = operands[0].type
     wide = _library_type(type)
     if wide != type:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""call-simulator: kernels in the llvm dialect become functions that the simulated GPU runs."""
+"""call-simulator: turns kernels in the llvm dialect into functions for the simulator."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _POSITIONS = {
     )
     for number, axis in enumerate(_AXES)
 }
-"""Special registers, with the function that reads each and its argument."""
+"""The function that reads each special register, and its argument."""
 _PRINT = "cuda_print"
 _LAUNCH, _LAUNCH_INDEPENDENT = "cuda_launch", "cuda_launch_independent"
 _CONTRACT = """
@@ -81,7 +81,7 @@ class CallSimulator(Pass):
     `cuda_launch`, which runs one block at a time.
 
     Raises CompileError for an operation of the nvvm dialect, or a form of one, that the simulator
-    does not have.
+    does not support.
     """
 
     name: ClassVar[str] = "call-simulator"
@@ -114,7 +114,7 @@ class CallSimulator(Pass):
 
 
 def _replace(op: Operation) -> None:
-    """Do what only a GPU does by a call; other operations stay."""
+    """Replace a GPU operation by a call; others stay."""
     ip = InsertionPoint(op)
     if op.name in _POSITIONS:
         function, axis = _POSITIONS[op.name]
@@ -150,7 +150,7 @@ def _export(module: Operation, kernel: Operation, launch: str) -> None:
 def _entry(
     name: str, types: list[str], numbers: list[int], launch: str, maps: list[list[int]]
 ) -> str:
-    """The function that each thread runs, the launch's shape, and the function that is launched."""
+    """The function of a thread, the launch's shape, and the function that the host calls."""
     loads = [
         line
         for position, type in enumerate(types)
@@ -186,14 +186,14 @@ def _entry(
 
 
 def _maps(name: str, maps: list[list[int]]) -> list[str]:
-    """What the maps are made of that a launch makes."""
+    """The constant with the sources of the maps that a launch encodes."""
     words = [word for each in maps for word in each]
     kind = f"llvm.mlir.global internal constant @{name}.maps(dense<{words}> : "
     return [f"{kind}tensor<{len(words)}xi64>) : !llvm.array<{len(words)} x i64>"] if maps else []
 
 
 def _with_maps(name: str, count: int, maps: int) -> list[str]:
-    """The arguments of a launch, and its maps behind them."""
+    """The arguments of a launch, followed by its maps."""
     if not maps:
         return []
     return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check-accesses: threads report their loads and stores to the simulator."""
+"""check-accesses: reports the loads and stores of threads to the simulator."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _DECLARATIONS = "\n".join(
 )
 _COMBINING = ("llvm.atomicrmw", "llvm.cmpxchg")
 _MEMORIES = ("!llvm.ptr<1>", "!llvm.ptr<3>")  # global and shared
-_WIDEST = 16  # bytes of one access
+_WIDEST = 16  # maximum bytes of an access
 _ADDRESSES = (
     *("llvm.getelementptr", "llvm.addrspacecast", "llvm.ptrtoint", "llvm.call"),
     *("llvm.br", "llvm.cond_br", "llvm.select"),
 )
-"""Operations that compute with addresses, or hand them on."""
+"""Operations that compute or pass on addresses."""
 _CHECKED = (
     *("nvvm.cp.async.shared.global", "nvvm.ldmatrix", "nvvm.stmatrix", "nvvm.mbarrier.init"),
     *("nvvm.mbarrier.arrive", "nvvm.mbarrier.arrive.expect_tx", "nvvm.mbarrier.try_wait.parity"),
     *("nvvm.cp.async.bulk.tensor.shared.cluster.global", "nvvm.wgmma.mma_async"),
     *("nvvm.cp.async.bulk.tensor.global.shared.cta", "nvvm.fence.proxy.acquire", "nvvm.mapa"),
 )
-"""Operations that are checked by the calls that they become."""
+"""Operations whose calls check the accesses."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class CheckAccesses(Pass):
         %a = llvm.addrspacecast %p : !llvm.ptr<1> to !llvm.ptr
         llvm.call @cuda_read(%a, 4) ; %v = llvm.load %p : !llvm.ptr<1> -> f32
 
-    A vector is as many accesses as its alignment demands; scalars are aligned to their size.
+    A vector counts as the accesses that its alignment allows; scalars are aligned to their size.
     """
 
     name: ClassVar[str] = "check-accesses"
@@ -80,7 +80,7 @@ def _is_access(op: Operation) -> bool:
         return False
     if op.name not in ("llvm.load", "llvm.store", *_COMBINING):
         raise CompileError(
-            f"{op.name} accesses the device's memory in a way that cannot be checked",
+            f"{op.name} accesses device memory in a way that cannot be checked",
             where=str(op.location),
         )
     return True
@@ -91,7 +91,7 @@ def _is_atomic(op: Operation) -> bool:
 
 
 def _ordering(op: Operation) -> int:
-    """MLIR's number of how an access is ordered; 0: in no way."""
+    """MLIR's number of an access's memory ordering; 0 if it has none."""
     name = "success_ordering" if op.name == "llvm.cmpxchg" else "ordering"
     return int(IntegerAttr(op.attributes[name]).value) if name in op.attributes else 0
 

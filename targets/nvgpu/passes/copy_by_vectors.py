@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""copy-by-vectors: copies move several contiguous elements per access."""
+"""copy-by-vectors: copies several contiguous elements per access."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ class CopyByVectors(Pass):
         scf.parallel (%i, %j) = (0, 0) to (16, 128) step (1, 4) {
           %v = vector.load %a[%i, %j] ; vector.store %v, %b[%i, %j] }
 
-    The vectors are the widest that divide the length of the rows and the distance between them in
-    both buffers.
+    The vectors are the widest that divide the length and the stride of rows in both buffers.
 
     Attributes:
-        bytes: of a vector, at most.
+        bytes: maximum bytes of a vector.
     """
 
     name: ClassVar[str] = "copy-by-vectors"
@@ -63,7 +62,7 @@ class CopyByVectors(Pass):
 
 
 def _fits(type: MemRefType, lanes: int) -> bool:
-    """Whether each row is whole vectors, and begins where a vector may."""
+    """Whether each row consists of whole, aligned vectors."""
     strides, _ = type.get_strides_and_offset()
     whole = type.shape[-1] % lanes == 0 and strides[-1] == 1
     return whole and all(stride > 0 and stride % lanes == 0 for stride in strides[:-1])

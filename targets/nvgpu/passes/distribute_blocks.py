@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""distribute-blocks: a loop over blocks becomes a grid; threads share the loops inside."""
+"""distribute-blocks: turns a loop over blocks into a grid whose threads share the loops inside."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ from xtc_targets.nvgpu.passes._numbered_loops import (
     where_below,
 )
 
-_WRITTEN_OUT = 8  # iterations of a loop, of which several reads are on their way then
+_WRITTEN_OUT = 8  # iterations of a loop, so that several reads are in flight
 _PASSED_ON = ("scf.for", "scf.yield", "scf.if")
 
 
 @dataclass(frozen=True)
 class DistributeBlocks(Pass):
-    """Give each iteration of a kernel's loop over blocks a block, whose threads share its loops.
+    """Map each iteration of a kernel's loop over blocks to a block, whose threads share its loops.
 
     Before:
         scf.parallel (%i) = (0) to (8) step (1) { %t = alloc : memref<64xf32> ; copy of %a to %t by
@@ -67,17 +67,17 @@ class DistributeBlocks(Pass):
         scf.for %n = tid.x to 64 step 32 { copy of element %n } ; nvvm.barrier ; use of %t
 
     Consecutive loops of a block share its threads, with a barrier between two loops that access the
-    same buffer if one of them writes it. Neighbouring threads have neighbouring last indices. A
-    block has as many threads as the largest loop that is mapped to threads has iterations; threads
-    take the iterations of a longer loop in rounds. A kernel without a loop over blocks is one block
-    if it has loops over threads and other operations.
+    same buffer if one of them writes it. The last loop index varies fastest over threads. The number
+    of threads is the largest trip count of the loops that are mapped to threads; threads run the
+    iterations of a longer loop in rounds. A kernel without a loop over blocks becomes one block if
+    it has loops over threads and other operations.
 
     The buffers of a block are in shared memory. A buffer that is allocated inside a loop over
-    threads is private to a thread. Outside such loops, one thread runs an operation that writes
+    threads is private to a thread. Outside such loops, one thread runs operations that write
     memory, and all threads run the others.
 
     Attributes:
-        most_threads: threads of a block, at most.
+        most_threads: maximum threads per block.
     """
 
     name: ClassVar[str] = "distribute-blocks"
@@ -106,7 +106,7 @@ class DistributeBlocks(Pass):
         loop.erase()
 
     def _share(self, kernel: Operation, body: Block, blocks: int) -> None:
-        """Let threads share what each of `blocks` blocks does, of a kernel that does no more."""
+        """Share the work of each of `blocks` blocks among threads; the kernel has no other work."""
         wanted = -(-_most_iterations(kernel) // WARP) * WARP
         threads = min(self.most_threads, max(wanted, WARP))
         set_apart(kernel)
@@ -124,7 +124,7 @@ def _is_mapped(loop: Operation, to: str) -> bool:
 
 
 def _most_iterations(kernel: Operation) -> int:
-    """Of the loops that are mapped to threads; 0 where there are none."""
+    """The largest trip count of the loops that are mapped to threads; 0 if there are none."""
     loops = [op for op in all_operations(kernel) if op.name == SHARED_LOOPS]
     return max((count(extents(op) or []) for op in loops if _is_mapped(op, "thread")), default=0)
 
@@ -148,20 +148,18 @@ def _move_to_shared(memref: Value) -> None:
         if is_view(user):
             _move_to_shared(user.results[0])
         elif user.name in _PASSED_ON:
-            raise CompileError(
-                "a block's buffer is chosen while a kernel runs", where=str(user.location)
-            )
+            raise CompileError("a block's buffer is selected at run time", where=str(user.location))
 
 
 @dataclass(frozen=True)
 class _Threads:
-    """The threads of a block, each of which knows its number."""
+    """Distributes the loops of a block over its threads."""
 
     number: Value
     count: int
 
     def run(self, body: Block) -> None:
-        """Let the threads share the loops of a block."""
+        """Distribute the loops of a block."""
         for op in [operation.operation for operation in body.operations]:
             if op.name == SHARED_LOOPS and extents(op) is not None:
                 self._share(op)
@@ -186,7 +184,7 @@ class _Threads:
         loop.erase()
 
     def _iterations(self, iterations: int, ip: InsertionPoint) -> tuple[Value, Operation]:
-        """A loop over those iterations of `iterations` that are a thread's."""
+        """A loop over a thread's share of `iterations`."""
         if iterations % self.count:
             return strided_loop(self.number, iterations, self.count, ip)
         first, end = strided_loop(index_constant(0, ip), iterations, self.count, ip)
@@ -199,7 +197,7 @@ class _Threads:
     def _run_once(self, op: Operation) -> None:
         if any(True for result in op.results for _ in result.uses):
             raise CompileError(
-                f"{op.name} writes memory, and all threads of a block need its result",
+                f"{op.name} writes memory, but all threads of a block need its result",
                 where=str(op.location),
             )
         with op.location:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""distribute-threads: the parallel loop of a kernel becomes a grid of threads."""
+"""distribute-threads: turns the parallel loop of a kernel into a grid of threads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from xtc_targets.nvgpu.passes._symbolic_grid import SymbolicLoop
 
 @dataclass(frozen=True)
 class DistributeThreads(Pass):
-    """Give each iteration of a kernel's only loop, if that is parallel, a thread.
+    """Map each iteration of a kernel's only loop to a thread, if the loop is parallel.
 
     Before:
         scf.parallel (%i, %j) = (0, 0) to (70, 33) step (1, 1) { body(%i, %j) }
@@ -41,13 +41,13 @@ class DistributeThreads(Pass):
         %n = ctaid.x * 256 + tid.x
         scf.if %n < 2310 { %i, %j = affine.delinearize_index %n into (70, 33) ; body(%i, %j) }
 
-    Neighbouring threads have neighbouring last indices. Any other kernel, such as one of several
-    loops that would have to wait for each other, runs on one thread: its `nvgpu.grid` and
-    `nvgpu.block` are 1. All functions that have a body are kernels, and their buffers are
-    `llvm.noalias`, as they are on the host. A kernel that has a grid keeps it.
+    The last loop index varies fastest over threads. Any other kernel, such as one with several
+    dependent loops, runs on one thread: its `nvgpu.grid` and `nvgpu.block` are 1. All functions with
+    a body are kernels, and their buffers are `llvm.noalias`, as on the host. A kernel that has a grid
+    keeps it.
 
     Attributes:
-        block_threads: threads of a block, if there are as many iterations.
+        block_threads: threads per block, if there are that many iterations.
     """
 
     name: ClassVar[str] = "distribute-threads"
@@ -84,7 +84,7 @@ class DistributeThreads(Pass):
 
 
 def _write(loop: Operation, ranges: Sequence[range], threads: int) -> None:
-    """Put the body, for this thread's iteration, before the loop."""
+    """Insert the body for this thread's iteration before the loop."""
     ip = InsertionPoint(loop)
     number = _thread_number(threads, ip)
     even = count(ranges) % threads == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""export-entries: kernels in the llvm dialect become entries of a GPU's module."""
+"""export-entries: makes kernels in the llvm dialect entry points of a GPU module."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ARGUMENTS = ("i32", "i64", "f32", "f64", "!llvm.ptr", "!llvm.ptr<1>")
 
 @dataclass(frozen=True)
 class ExportEntries(Pass):
-    """Mark kernels, and record how each is launched.
+    """Mark kernels as entry points, and record their launch parameters.
 
     Before:
         llvm.func @f.nvgpu0.0(%a: !llvm.ptr<1>) attributes {nvgpu.grid = .., nvgpu.block = ..}
@@ -39,9 +39,9 @@ class ExportEntries(Pass):
         llvm.func @f_nvgpu0_0(%a: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = ..}
         llvm.mlir.global constant @f_nvgpu0_0_launch(dense<[..]>) {addr_space = 4}
 
-    The constant holds what `hw_shape` of `csrc/hw_device.h` does: blocks, threads, bytes of dynamic
-    shared memory and the number of parameters; for a kernel with maps that launches make, also the
-    number of these. What they are made of is in another constant, `f_nvgpu0_0_maps`.
+    The constant has the fields of `hw_shape` in `csrc/hw_device.h`: blocks, threads, bytes of dynamic
+    shared memory and the number of parameters; for a kernel with tensor maps that launches encode,
+    also their number. The sources of these maps are in another constant, `f_nvgpu0_0_maps`.
     """
 
     name: ClassVar[str] = "export-entries"
@@ -57,7 +57,7 @@ def _export(module: Operation, kernel: Operation) -> None:
     types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]
     if wrong := [type for type in types if type not in _ARGUMENTS]:
         raise CompileError(
-            f"kernel '{symbol_of(kernel)}' takes {wrong[0]}, which is no kernel argument",
+            f"kernel '{symbol_of(kernel)}' has a parameter of type {wrong[0]}, which kernels cannot take",
             where=str(kernel.location),
         )
     grid, block = shape(kernel)
@@ -87,7 +87,7 @@ def _constant(name: str, words: Sequence[int], type: str) -> str:
 
 
 def _pass_by_value(kernel: Operation, count: int) -> None:
-    """Let a launch hand over the bytes of the last arguments."""
+    """Pass the last arguments, tensor maps, by value."""
     none = [DictAttr.get({})] * len(kernel.regions[0].blocks[0].arguments)
     given = (
         list(ArrayAttr(kernel.attributes["arg_attrs"]))

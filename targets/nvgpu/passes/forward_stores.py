@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""forward-stores: loads take the value of an earlier access; overwritten stores go."""
+"""forward-stores: forwards the values of earlier accesses to loads, and removes dead stores."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class ForwardStores(Pass):
     Before:
         %a = memref.load %c[%i] ; memref.store %x, %c[%i]
         %b = memref.load %c[%i] ; memref.store %y, %c[%i]
-    After, where nothing in between can touch the location:
+    After, if no operation in between can access the location:
         %a = memref.load %c[%i] ; (%x replaces %b) ; memref.store %y, %c[%i]
 
-    Copies of an unrolled loop body have such accesses. `hoist-accumulators` can take the rest out
-    of the loop around them only when these are gone.
+    The copies of an unrolled loop body have such accesses. `hoist-accumulators` can hoist the first
+    load and the last store out of the surrounding loop only after the others are removed.
     """
 
     name: ClassVar[str] = "forward-stores"
@@ -41,12 +41,12 @@ class ForwardStores(Pass):
 
 @dataclass
 class _Walk:
-    """One block, from its first operation to its last.
+    """A forward walk over a block.
 
     Attributes:
-        apart: whether two locations cannot overlap, for the pairs compared so far.
-        values: the last access of a location, and the value there.
-        unread: the last write to a location that nothing has read since.
+        apart: whether two locations are disjoint, for the pairs compared so far.
+        values: the last access to each location, and the value there.
+        unread: the last store to each location that has not been read since.
     """
 
     apart: dict[tuple[_Location, _Location], bool]
@@ -98,5 +98,5 @@ def _location(access: Access) -> _Location:
 
 
 def _is_pure(op: Operation) -> bool:
-    """Whether an operation that is no access leaves all memory as it is, and reads none."""
+    """Whether an operation other than a load or store neither reads nor writes memory."""
     return bool(op.name.startswith(_PURE))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse-multiply-adds: a multiplication and its addition in a tile kernel become one operation."""
+"""fuse-multiply-adds: fuses multiplications and additions in tile kernels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class FuseMultiplyAdds(Pass):
-    """Write `math.fma` for a `mulf` and the `addf` that is its only user, of float32 and float64.
+    """Fuse a float32 or float64 `mulf` and the `addf` that is its only user into `math.fma`.
 
     Before:
         %p = arith.mulf %a, %b : tensor<64x64xf32, #layout>
@@ -30,9 +30,9 @@ class FuseMultiplyAdds(Pass):
     After:
         %s = math.fma %a, %b, %t : tensor<64x64xf32, #layout>
 
-    A fused multiply-add rounds once, the pair rounds twice. Left to the code generator, it would
-    depend on the machine and on what else it optimises; so written, every machine and the
-    interpreter round alike. Narrower floats keep both: not every machine can fuse them.
+    A fused multiply-add rounds once, the pair rounds twice. If the code generator decided, rounding
+    would depend on the machine and on other optimisations; this way, every machine and the
+    interpreter round alike. Narrower floats are not fused, since not every machine can do so.
     """
 
     name: ClassVar[str] = "fuse-multiply-adds"
@@ -53,7 +53,7 @@ def _is_wide(op: Operation) -> bool:
 
 
 def _fuse(product: Operation) -> None:
-    """Fuse a multiplication, if its one use is an addition."""
+    """Fuse a multiplication if its only user is an addition."""
     uses = list(product.results[0].uses)
     if len(uses) != 1 or uses[0].owner.name != "arith.addf":
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""group-contractions: a contraction, its initial zeros and its epilogue become one kernel."""
+"""group-contractions: groups a contraction, its initial zeros and its epilogue in a kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xtc_targets.nvgpu.passes._mma_contraction import MmaContraction, epilogue_o
 
 @dataclass(frozen=True)
 class GroupContractions(Pass):
-    """Mark the operations of one kernel on tensor cores, and move them next to each other.
+    """Mark the operations of a tensor-core kernel, and move them next to each other.
 
     Before:
         %z = linalg.fill 0.0 ; %m = linalg.matmul ins(%a, %b) outs(%z) ; %x = ...
@@ -24,12 +24,12 @@ class GroupContractions(Pass):
         %x = ... ; %z = linalg.fill {xtc.kernel = 0} ; %m = linalg.matmul {xtc.kernel = 0} ..
         %r = linalg.generic {xtc.kernel = 0} ins(%m, %x)
 
-    The contraction must accumulate onto zeros and have no user schedule. Its consumer joins if it
-    is the only one and reads each element once, at its own position. Results get a tensor of their
-    own: some blocks still read the operands while others write the result.
+    The contraction must accumulate onto zeros and have no user schedule. Its consumer joins if it is
+    the only one and computes each element from the same element of the contraction. The result gets
+    a separate tensor, since some blocks still read the operands while others write the result.
 
     Attributes:
-        tf32: whether operands in float32 may be rounded to TF32.
+        tf32: whether float32 operands may be rounded to TF32.
     """
 
     name: ClassVar[str] = "group-contractions"
@@ -42,7 +42,7 @@ class GroupContractions(Pass):
                     group.mark(number)
 
     def _groups(self, view: FunctionView) -> list[_Group]:
-        """All that will be marked: the hash of an operation is lost when that is changed."""
+        """All groups, found before marking, since changing an operation changes its hash."""
         groups: list[_Group] = []
         taken: set[Operation] = set()
         for contraction in (mma_contraction(op, self.tf32) for op in view.nests):
@@ -60,14 +60,14 @@ class GroupContractions(Pass):
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """A contraction, what fills its destination with zeros, and what joins it."""
+    """A contraction, the fill of its destination, and its epilogue."""
 
     contraction: MmaContraction
     zeros: Operation
     reader: Operation | None
 
     def mark(self, number: int) -> None:
-        """Put the group side by side, and mark it."""
+        """Mark the group's operations, and move them next to each other."""
         op, members = self.contraction.nest.op, []
         if self.reader is not None:
             _separate(self.reader, number)
@@ -82,9 +82,9 @@ class _Group:
 
 
 def _separate(op: Operation, number: int) -> None:
-    """Let an operation write to a new tensor, not to a buffer that a block may read.
+    """Make an operation write to a new tensor, not to a buffer that a block may read.
 
-    The mark keeps it from being taken for another one like it.
+    The mark prevents CSE from merging the tensor with an equal one.
     """
     last = len(op.operands) - 1
     producer = op.operands[last].owner
@@ -95,7 +95,7 @@ def _separate(op: Operation, number: int) -> None:
 
 
 def _zeros(view: FunctionView, contraction: MmaContraction) -> Operation | None:
-    """What fills the contraction's destination with zeros."""
+    """The operation that fills the contraction's destination with zeros."""
     nest = view.nest_of(contraction.nest.op.operands[contraction.nest.destination])
     if nest is None or nest.op.name != "linalg.fill":
         return None
@@ -111,7 +111,7 @@ def is_zero(value: Value) -> bool:
 
 
 def _reader(view: FunctionView, contraction: MmaContraction) -> Operation | None:
-    """The operation that may change the contraction's elements before they are written."""
+    """The consumer that can be the contraction's epilogue."""
     uses = view.uses.get(contraction.nest.result, [])
     if len(uses) != 1:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""infer-tile-layouts: every register tile gets the layout that its instructions want."""
+"""infer-tile-layouts: infers the layout of every register tile from its instructions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from xtc_targets.nvgpu.passes._wgmma_registers import operand_layout
 
 @dataclass(frozen=True)
 class InferTileLayouts(Pass):
-    """Write the register layout into the type of each tile, and convert where two disagree.
+    """Add the register layout to the type of each tile, and insert conversions between layouts.
 
     Before:
         %a = "tile.load_shared"(%sa) : (memref<64x32xf16, 2>) -> tensor<64x32xf16>
@@ -48,12 +48,12 @@ class InferTileLayouts(Pass):
     After:
         %a = "tile.load_shared"(%sa) : (..) -> tensor<64x32xf16, #tile.layout<"shape(64,32) ..">>
 
-    Tiles that go through the same elementwise instructions, loops and branches have one layout,
+    Tiles that are connected by elementwise instructions, loops and branches have the same layout:
     the user's, else a dot's, else that of 16-byte accesses to global memory. A
-    `tile.convert_layout` stands where an instruction wants another one. A layout that a tile's type
-    has already stays, as its class's; kernels whose tiles all have one are left as they are.
+    `tile.convert_layout` precedes an instruction that needs another layout. A layout in a tile's
+    type applies to its class; kernels whose tiles all have layouts are unchanged.
 
-    Raises UserError where a user's layout does not fit the block, or two of them meet.
+    Raises UserError if a user's layout does not fit the block, or conflicts with another one.
     """
 
     name: ClassVar[str] = "infer-tile-layouts"
@@ -67,7 +67,7 @@ class InferTileLayouts(Pass):
 
 
 class _Inference:
-    """The layouts of one kernel."""
+    """Infers the layouts of a kernel."""
 
     def __init__(self, kernel: Operation) -> None:
         self.kernel, self.warps = kernel, number_of(kernel, WARPS)
@@ -81,7 +81,7 @@ class _Inference:
         self.givers: dict[int, Operation] = {}
         self.dots: dict[
             int, DotLayouts
-        ] = {}  # by the operation's identity: its hash changes with types
+        ] = {}  # by the operation's identity, since its hash changes with types
 
     def run(self) -> None:
         self._given()
@@ -96,12 +96,12 @@ class _Inference:
         self._write()
 
     def _threads_of(self, op: Operation) -> int:
-        """How many threads run an operation."""
+        """The number of threads that run an operation."""
         group = group_of(op)
         return self.threads if group is None else group[1]
 
     def _assign(self, value: Value, layout: RegisterLayout, op: Operation) -> None:
-        """Give a tile's class a layout, and theirs to those that follow, where they have none."""
+        """Assign a layout to a tile's class, and propagate it to related classes without one."""
         number = self.classes.of(value)
         if number in self.layouts:
             return
@@ -115,7 +115,7 @@ class _Inference:
     def _follows(
         self, op: Operation, number: int, layout: RegisterLayout
     ) -> list[tuple[Value, RegisterLayout | None]]:
-        """The layouts of an operation's tiles that follow from that of the class `number`."""
+        """The layouts of an operation's tiles that follow from the layout of class `number`."""
         if op.name == "tile.dot":
             if self.classes.of(op.operands[2]) == number and id(op) in self.dots:
                 dot = self.dots[id(op)]
@@ -127,7 +127,7 @@ class _Inference:
         return [(source, _backward(op, layout))]
 
     def _given(self) -> None:
-        """Layouts that types have already."""
+        """Assign the layouts in the types of tiles."""
         for op in self.ops:
             for value in _tiles(op):
                 layout = layout_of(value)
@@ -145,15 +145,15 @@ class _Inference:
             if number in self.layouts and self.layouts[number] != layout:
                 first = location_text(self.givers[number].location)
                 raise UserError(
-                    "annotate_layout: the tile has another layout already",
+                    "annotate_layout: the tile already has another layout",
                     where=where,
                     notes=[f"given at {first}: {self.layouts[number]}", f"given here: {layout}"],
-                    hints=["annotate a tile once, or make a new one of it"],
+                    hints=["annotate a tile once, or annotate a copy of it"],
                 )
             self._assign(op.results[0], layout, op)
 
     def _views(self) -> None:
-        """Layouts that the user gives to the result of a view."""
+        """Assign the layouts that users specify for results of views."""
         for op in self.ops:
             if op.name == "tile.view" and StringAttr(op.attributes["layout"]).value:
                 layout = parse_layout(StringAttr(op.attributes["layout"]).value).merged()
@@ -175,7 +175,7 @@ class _Inference:
             )
 
     def _warpgroups(self) -> None:
-        """Sums of warpgroups, which no conversion may touch before they have been waited for."""
+        """Assign layouts to accumulators of warpgroups, which cannot be converted before a wait."""
         for op in self.ops:
             if op.name == "tile.wgmma":
                 self._assign(op.results[0], layout_of_sums(op, self._threads_of(op)), op)
@@ -184,7 +184,7 @@ class _Inference:
                 self._assign(op.operands[0], self._fragments(op), op)
 
     def _fragments(self, op: Operation) -> RegisterLayout:
-        """The layout of a warpgroup's first operand in registers."""
+        """Assign the layout of a warpgroup's operand A in registers."""
         type = RankedTensorType(op.operands[0].type)
         (m, k), nbytes = type.shape, bytes_of(type.element_type)
         return operand_layout(m, k, self._threads_of(op), nbytes)
@@ -202,12 +202,12 @@ class _Inference:
                 self._assign(op.results[0], layouts.c, op)
 
     def _feeds_from_dot(self, op: Operation, dots: list[Operation]) -> bool:
-        """Whether the first operand is computed, elementwise, from another dot's result."""
+        """Whether operand A is computed elementwise from another dot's result."""
         number = self.classes.of(op.operands[0])
         return any(self.classes.of(dot.results[0]) == number for dot in dots)
 
     def _accesses(self) -> None:
-        """Tiles of global memory, the largest first: neighbouring threads access neighbours."""
+        """Assign layouts with contiguous accesses to tiles of global memory, the largest first."""
         found = [
             (op, op.results[0] if op.name == "tile.load_global" else op.operands[0])
             for op in self.ops
@@ -238,7 +238,7 @@ class _Inference:
                 self._convert(op)
 
     def _convert(self, op: Operation) -> None:
-        """Convert what an operation takes, or makes, where the classes' layouts differ from it."""
+        """Convert operands and results whose class has another layout than the operation needs."""
         if op.name == "arith.constant" and is_tile(op.results[0]):
             _retype_constant(op)
         elif op.name == "tile.dot":
@@ -312,7 +312,7 @@ def _backward(op: Operation, layout: RegisterLayout | None) -> RegisterLayout | 
 def _convert_operand(
     op: Operation, number: int, wanted: RegisterLayout | None, *, early: bool = False
 ) -> None:
-    """Convert before the operation, or where the value is made: before what orders registers."""
+    """Convert before the operation, or after the definition: before a fence of registers."""
     value = op.operands[number]
     if wanted is None or layout_of(value) == wanted:
         return
@@ -322,7 +322,7 @@ def _convert_operand(
 
 
 def _convert_result(op: Operation, made: RegisterLayout | None) -> None:
-    """Let the operation make a tile of this layout, converted to the one its users expect."""
+    """Give the operation's result this layout, and convert it to that of its class."""
     result = op.results[0]
     expected = layout_of(result)
     if made is None or expected is None or made == expected:
@@ -349,7 +349,7 @@ def _lacks_layouts(kernel: Operation) -> bool:
 
 
 def _copy_free_tiles(kernel: Operation) -> None:
-    """Make a copy, for each use, of tiles that cost nothing, so that each gets its own layout."""
+    """Duplicate tiles that cost nothing for each use, so that each copy gets a separate layout."""
     for op in all_operations(kernel):
         if op.name not in ("tensor.splat", "arith.constant", "tile.indices"):
             continue
@@ -364,31 +364,33 @@ def _copy_free_tiles(kernel: Operation) -> None:
 
 
 def _is_elsewhere(op: Operation, uses: Sequence[Any]) -> bool:
-    """Whether other threads use a tile than those that run its operation."""
+    """Whether a tile is used by other threads than those that run its operation."""
     own = group_of(op)
     return any(group_of(use.owner.operation) != own for use in uses)
 
 
 def _maker(value: Value) -> Operation:
-    """The operation that makes a value, or whose block has it as an argument."""
+    """The operation that defines a value, or whose block has it as an argument."""
     owner = value.owner
     found: Operation = owner.owner.operation if isinstance(owner, Block) else owner.operation
     return found
 
 
 def require_one_group(ops: Sequence[Operation]) -> None:
-    """Raise UserError where threads use a tile that others hold."""
+    """Raise UserError if threads use a tile of other threads."""
     for op in ops:
         for value in op.operands:
             if is_tile(value) and group_of(op) != group_of(_maker(value)):
                 raise UserError(
-                    f"{op.name.partition('.')[2]} uses a tile that other threads hold",
+                    f"{op.name.partition('.')[2]} uses a tile of other threads",
                     where=location_text(op.location),
                     notes=[
-                        f"it is made at {location_text(_maker(value).location)}",
+                        f"it is defined at {location_text(_maker(value).location)}",
                         f"by {_named(group_of(_maker(value)))}, and used by {_named(group_of(op))}",
                     ],
-                    hints=["make it where it is used, or hand it on through shared memory"],
+                    hints=[
+                        "define it in the threads that use it, or pass it through shared memory"
+                    ],
                 )
 
 

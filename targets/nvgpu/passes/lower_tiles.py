@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lower-tiles: a tile kernel becomes the code of a thread."""
+"""lower-tiles: lowers a tile kernel to the code of a thread."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ _GRID_DIMS = (
 
 @dataclass(frozen=True)
 class LowerTiles(Pass):
-    """Write what one thread does: tiles become vectors of its elements.
+    """Generate the code of a thread: tiles become vectors of its elements.
 
     Before, with `xtc.warps = 4`:
         %a = "tile.load_shared"(%sa) : (memref<64x32xf16, 2>) -> tensor<64x32xf16, #tile.layout<..>>
@@ -107,10 +107,10 @@ class LowerTiles(Pass):
     After, with `nvgpu.block = [128, 1, 1]`:
         nvvm.ldmatrix ; nvvm.mma.sync ; ... vector<32xf32>
 
-    Layouts are those that infer-tile-layouts wrote, addresses those of place-tile-buffers.
+    The layouts are from infer-tile-layouts, the addresses from place-tile-buffers.
 
     Attributes:
-        stores_matrices: whether a machine has stmatrix, for results of 16 bits.
+        stores_matrices: whether the GPU has stmatrix, for 16-bit results.
     """
 
     name: ClassVar[str] = "lower-tiles"
@@ -124,7 +124,7 @@ class LowerTiles(Pass):
 
 
 class _Lowering(HopperLowerings):
-    """The code of a thread of one kernel."""
+    """Generates the code of a thread for a kernel."""
 
     def __init__(self, kernel: Operation, stores_matrices: bool) -> None:
         self.kernel, self.stores_matrices = kernel, stores_matrices
@@ -152,23 +152,23 @@ class _Lowering(HopperLowerings):
             del kernel.attributes[SHARED_BYTES]
 
     def lower(self, op: Operation) -> None:
-        """Write what a thread does for an operation, at the current insertion point."""
+        """Emit a thread's code for an operation at the current insertion point."""
         with op.location:
             if op.name in _LOWERINGS:
                 _LOWERINGS[op.name](self, op)
             elif op.name.startswith(("tile.", "tensor.", "memref.")):
-                raise CompileError(f"{op.name} has no code", where=str(op.location))
+                raise CompileError(f"{op.name} cannot be lowered", where=str(op.location))
             elif len(op.regions):
                 self._with_regions(op)
             else:
                 self._elementwise(op)
 
     def value(self, old: Value) -> Any:
-        """What a value has become; arguments of the kernel stay."""
+        """The lowered value; arguments of the kernel are unchanged."""
         return self.values.get(old, old)
 
     def type(self, old: Type) -> Type:
-        """The type of what a thread has of a value."""
+        """The type of a thread's part of a value."""
         if not isinstance(old, RankedTensorType):
             return old
         return VectorType.get([known_layout(old).local_size], old.element_type)
@@ -190,7 +190,7 @@ class _Lowering(HopperLowerings):
             self.values[before] = after
 
     def _carried(self, values: Iterable[Value]) -> list[Any]:
-        """What values have become, as loops and branches hand them on."""
+        """The lowered values, in the form that loops and branches carry."""
         return [part for value in values for part in carried(value.type, self.value(value))]
 
     def _carried_types(self, values: Iterable[Value]) -> list[Type]:
@@ -204,7 +204,7 @@ class _Lowering(HopperLowerings):
             self.values[value] = taken_over(value.type, self.type(value.type), left)
 
     def end(self, op: Operation) -> None:
-        """What a block hands on."""
+        """Write the terminator of a block, with the carried values."""
         rebuilt(op, self._carried(op.operands), [])
 
     def _with_regions(self, op: Operation) -> None:
@@ -219,7 +219,7 @@ class _Lowering(HopperLowerings):
         self._take_over(op.results, made.results)
 
     def _group(self, begin: int, block: Block, region: Any) -> None:
-        """The code of a group's thread, which counts from the first of them."""
+        """Emit the code of a group's threads, numbered from the first of the group."""
         outer = self.thread
         new = Block.create_at_start(region, [])
         with InsertionPoint(new):
@@ -240,10 +240,10 @@ class _Lowering(HopperLowerings):
                 self.lower(view.operation)
 
     def skip(self, op: Operation) -> None:
-        """What is for the compiler, or for the launch, has no code."""
+        """Emit nothing for operations that only the compiler or the launch reads."""
 
     def same(self, op: Operation) -> None:
-        """The registers stay as they are."""
+        """Use the same registers."""
         self.values[op.results[0]] = self.value(op.operands[0])
 
     def global_view(self, op: Operation) -> None:
@@ -306,7 +306,7 @@ class _Lowering(HopperLowerings):
             raise UserError(
                 "reshape_shared of a tensor that bulk copies or wgmma access",
                 where=location_text(op.location),
-                notes=[f"its rows lie in panels of {whole.row_bytes} bytes"],
+                notes=[f"its rows are divided into panels of {whole.row_bytes} bytes"],
             )
         strides, _ = type.get_strides_and_offset()
         self.values[op.results[0]] = replace(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""map-tensors: what bulk copies and warpgroups access gets its order in memory, and its maps."""
+"""map-tensors: adds tensor maps, and the memory layout that bulk copies and wgmma need."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from xtc_targets.nvgpu.passes._launch_maps import add_launch_map
 from xtc_targets.nvgpu.passes._tile_memory import PANEL, bytes_of
 
 MAP = "nvgpu.map"
-"""Integer on a bulk copy: the kernel's argument that is its map."""
+"""Integer on a bulk copy: the index of the kernel argument that is its map."""
 
 ROW_BYTES = 128
 _ROWS = (16, 32, 64)
@@ -35,14 +35,14 @@ _MOST_ROWS = 256  # of a box, "CUDA Driver API", cuTensorMapEncodeTiled
 _MAP = "memref<128xi8, 1>"
 _HOPPER = ("tile.mbarrier_", "tile.tma_", "tile.wgmma", "tile.fence_proxy", "tile.cluster_")
 NewMap: TypeAlias = Callable[[Operation, Value, list[int], int], int]
-"""Adds a map of a tensor, a box and a swizzle to a kernel; the number of its argument."""
+"""Adds a map of a tensor, a box and a swizzle to a kernel; returns its argument's index."""
 _COPIES = {"tile.tma_load": (1, 0), "tile.tma_multicast": (1, 0), "tile.tma_store": (0, 1)}
-"""Bulk copies, with the operands that are their shared and their global tensor."""
+"""Bulk copies, with the operand indices of their shared and global tensors."""
 
 
 @dataclass(frozen=True)
 class MapTensors(Pass):
-    """Add an argument for each map that bulk copies need, and divide rows into panels.
+    """Add an argument for each tensor map that bulk copies need, and divide rows into panels.
 
     Before:
         %s = memref.alloc() : memref<128x128xf16, 2>
@@ -52,15 +52,15 @@ class MapTensors(Pass):
         "tile.tensor_map"(%map, %g) {box = array<i64: 128, 64>, swizzle = 128}
         "tile.tma_load"(...) {nvgpu.map = 3} : ...
 
-    With `by_launch` a launch makes the maps, from the addresses of the kernel's other arguments:
+    With `by_launch` a launch encodes the maps, from the addresses of the kernel's other arguments:
         func.func @f(.., %map: !llvm.ptr) attributes {nvgpu.maps = [array<i64: ..>]}
 
-    Raises UserError for rows that are neither 16, 32 or 64 bytes nor a multiple of 128.
-    Raises UserError too where a machine has none of these instructions.
+    Raises UserError for rows that are neither 16, 32 or 64 bytes nor a multiple of 128, and for
+    these instructions if the GPU does not support them.
 
     Attributes:
-        bulk: whether it has them.
-        by_launch: whether launches make the maps; else the arguments are their addresses.
+        bulk: whether the GPU supports bulk copies and warpgroups.
+        by_launch: whether launches encode the maps; else the arguments are their addresses.
     """
 
     name: ClassVar[str] = "map-tensors"
@@ -100,7 +100,7 @@ def _arrange(kernel: Operation, new_map: NewMap) -> None:
 
 
 def root_of(value: Value) -> Operation:
-    """The allocation of which a shared tensor is a part."""
+    """The allocation that a shared tensor is a part of."""
     op: Operation = value.owner.operation
     while op.name != "memref.alloc":
         op = op.operands[0].owner.operation
@@ -117,7 +117,7 @@ def _set_panel(value: Value, op: Operation) -> None:
             f"{op.name.partition('.')[2]}: rows of a shared tensor have {row} bytes",
             where=location_text(op.location),
             notes=[f"it is allocated at {location_text(root.location)}"],
-            hints=["rows of 16, 32 or 64 bytes, or of a multiple of 128, can be copied in bulk"],
+            hints=["use rows of 16, 32 or 64 bytes, or of a multiple of 128"],
         )
     if row > ROW_BYTES:
         panel = ROW_BYTES // nbytes
@@ -125,7 +125,7 @@ def _set_panel(value: Value, op: Operation) -> None:
 
 
 def box_of(value: Value) -> list[int]:
-    """What one bulk copy of a shared tensor brings: rows of a panel, the last dimension last."""
+    """The box of one bulk copy of a shared tensor: rows of a panel, the last dimension last."""
     type, root = MemRefType(value.type), root_of(value)
     panel = int(IntegerAttr(root.attributes[PANEL]).value) if PANEL in root.attributes else 0
     box = [1] * (len(type.shape) - 1) + [min(type.shape[-1], panel or type.shape[-1])]
@@ -136,7 +136,7 @@ def box_of(value: Value) -> list[int]:
 
 
 def swizzle_of(value: Value) -> int:
-    """Bytes of the pattern in which chunks of a shared tensor are swizzled; 0: they are not."""
+    """Bytes of the swizzle pattern of a shared tensor; 0 if it is not swizzled."""
     type = MemRefType(root_of(value).results[0].type)
     row = min(type.shape[-1] * bytes_of(type.element_type), ROW_BYTES)
     return 0 if row == _ROWS[0] else row
@@ -152,7 +152,7 @@ def _set_map(kernel: Operation, op: Operation, known: dict[Any, int], new_map: N
         raise UserError(
             f"{op.name.partition('.')[2]} of a tensor of {rank} dimensions",
             where=location_text(op.location),
-            hints=["a bulk copy knows up to 5"],
+            hints=["a bulk copy supports up to 5"],
         )
     key = (tensor, tuple(box), swizzle_of(shared))
     i64 = IntegerType.get_signless(64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pipeline-bulk-copies: a loop of copies and a dot becomes bulk copies beside warpgroups."""
+"""pipeline-bulk-copies: turns a loop of copies and a dot into bulk copies and warpgroup dots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xtc_targets.nvgpu.passes._dot_loops import dot_loops
 
 @dataclass(frozen=True)
 class PipelineBulkCopies(Pass):
-    """Divide a kernel with a loop of copies and a dot among a warp that copies, and warpgroups.
+    """Divide a kernel with a loop of copies and a dot among a copying warp and warpgroups.
 
     Before, with `xtc.warps = 4`:
         "tile.grid"(%x, %y, %c1)
@@ -33,15 +33,15 @@ class PipelineBulkCopies(Pass):
         scf.if %is_behind { for all tiles of the block, for all slots: "tile.tma_load" ... }
         scf.if %is_before { for all tiles: for all slots: "tile.wgmma" ... }
 
-    Blocks stay for several tiles of the grid. Slots are filled as far ahead as shared memory
-    allows; short iterations are merged, so that rows have 128 bytes. The waits and syncs that the
-    loop had are followed first: a loop that misses one is left as it is. A loop that is left has a
-    reason in the kernel's `xtc.notes`.
+    Blocks are persistent: each computes several tiles of the grid. Slots are filled as far ahead as
+    shared memory allows; short iterations are merged, so that rows have 128 bytes. The pass first
+    checks the waits and syncs of the loop, and leaves a loop that lacks one unchanged. The kernel's
+    `xtc.notes` give the reason for each unchanged loop.
 
     Attributes:
         sms: multiprocessors.
-        shared_bytes: shared memory of one.
-        block_bytes: what a block may have of it.
+        shared_bytes: shared memory per multiprocessor.
+        block_bytes: maximum shared memory per block.
     """
 
     name: ClassVar[str] = "pipeline-bulk-copies"

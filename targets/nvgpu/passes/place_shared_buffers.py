@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""place-shared-buffers: buffers of a block get offsets in its shared memory."""
+"""place-shared-buffers: assigns the buffers of a block offsets in its shared memory."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from xtc_targets.nvgpu.passes._buffer_bytes import bytes_of
 from xtc_targets.nvgpu.passes._kernels import SHARED, SHARED_BYTES, SHARED_SYMBOL, kernels
 from xtc_targets.nvgpu.passes._shared import declare_shared
 
-_ALIGNMENT = 128  # bytes: a row of all banks; no access needs more
+_ALIGNMENT = 128  # bytes: one row of all banks, the most that an access needs
 
 
 @dataclass(frozen=True)
 class PlaceSharedBuffers(Pass):
-    """Make each buffer of memory space 3 a view of one array, and erase deallocations.
+    """Replace each buffer in memory space 3 by a view of one array, and erase deallocations.
 
     Before:
         %a = memref.alloc() : memref<16x128xf32, 3> ; ... ; memref.dealloc %a
@@ -38,11 +38,10 @@ class PlaceSharedBuffers(Pass):
         %s = memref.get_global @xtc_shared : memref<0xi8, 3>
         %a = memref.view %s[%c0][] : memref<0xi8, 3> to memref<16x128xf32, 3>
 
-    The launch defines the size of the array. Raises UserError where the buffers of a block are too
-    large.
+    The launch sets the size of the array. Raises UserError if the buffers of a block are too large.
 
     Attributes:
-        block_bytes: shared memory of a block.
+        block_bytes: maximum shared memory per block.
     """
 
     name: ClassVar[str] = "place-shared-buffers"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""place-thread-buffers: buffers inside a kernel are private to a thread, on its stack."""
+"""place-thread-buffers: allocates private buffers of a thread on its stack."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xtc_targets.nvgpu.passes._kernels import kernels
 
 @dataclass(frozen=True)
 class PlaceThreadBuffers(Pass):
-    """Allocate each buffer of a kernel once, at its beginning, and erase deallocations.
+    """Allocate each buffer of a kernel once, at the entry, and erase deallocations.
 
     Before:
         scf.for %k = ... { %a = memref.alloc() : memref<50x8xf32> ; ... ; memref.dealloc %a }
@@ -25,11 +25,11 @@ class PlaceThreadBuffers(Pass):
         %a = memref.alloca() : memref<50x8xf32>
         scf.for %k = ... { ... }
 
-    An allocation on the stack inside a loop would grow with every iteration. Raises UserError where
-    the buffers of a thread are too large, CompileError where a size is not known.
+    An allocation inside a loop would grow the stack in every iteration. Raises UserError if the
+    buffers of a thread are too large, and CompileError if a size is unknown.
 
     Attributes:
-        stack_bytes: bytes that the buffers of a thread may take.
+        stack_bytes: maximum bytes of a thread's buffers.
     """
 
     name: ClassVar[str] = "place-thread-buffers"

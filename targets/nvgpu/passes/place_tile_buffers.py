@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""place-tile-buffers: what a tile kernel keeps in shared memory gets its place there."""
+"""place-tile-buffers: assigns the buffers of a tile kernel offsets in shared memory."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from xtc_targets.nvgpu.passes._tile_memory import bytes_of
 from xtc_targets.nvgpu.passes._tile_scatter import hands_back
 
 OFFSET = "nvgpu.offset"
-"""Integer on an allocation, a conversion or a reduction: where its memory begins, in bytes."""
+"""Integer on an allocation, a conversion or a reduction: the offset of its memory in bytes."""
 
-ALIGNMENT = 1024  # what addresses are swizzled within
+ALIGNMENT = 1024  # the period of swizzled addresses
 
 
 @dataclass
 class _Buffer:
-    """What needs memory while the operations numbered `first` to `last` run."""
+    """A buffer that is live while the operations numbered `first` to `last` run."""
 
     op: Operation
     nbytes: int
@@ -46,7 +46,7 @@ class _Buffer:
     offset: int = 0
 
     def meets(self, other: _Buffer) -> bool:
-        """Whether both may be needed at a time: groups of threads run beside each other."""
+        """Whether both may be live at the same time; thread groups run concurrently."""
         if self.group != other.group:
             return True
         return other.first <= self.last and self.first <= other.last
@@ -61,11 +61,11 @@ class PlaceTileBuffers(Pass):
     After, with `nvgpu.shared_bytes` and `xtc.local_bytes` on the kernel:
         %sa = memref.alloc() {nvgpu.offset = 0 : i64} : memref<128x32xf16, 2>
 
-    Memory is used again after `memref.dealloc`. Raises UserError, with a table of what is live at
-    the same time, where a block has less.
+    Memory is reused after `memref.dealloc`. Raises UserError, with a table of the buffers that are
+    live at the same time, if they do not fit.
 
     Attributes:
-        block_bytes: shared memory of a block.
+        block_bytes: maximum shared memory per block.
     """
 
     name: ClassVar[str] = "place-tile-buffers"
@@ -126,7 +126,7 @@ def _buffers(kernel: Operation) -> list[_Buffer]:
 
 
 def _around(op: Operation) -> list[Operation]:
-    """The operations in whose regions an operation stands, the innermost first."""
+    """The ancestors of an operation, the innermost first."""
     found = []
     while op.name != "func.func":
         op = op.parent.operation
@@ -135,7 +135,7 @@ def _around(op: Operation) -> list[Operation]:
 
 
 def _last_use(op: Operation, numbers: dict[Operation, int]) -> int:
-    """The deallocation, or the end of what the allocation stands in: loops begin anew."""
+    """The deallocation, or the last operation of the region, as a loop repeats it."""
     ends = [use.owner.operation for use in op.results[0].uses if use.owner.name == "memref.dealloc"]
     around = op.block.owner
     inside = [numbers[inner] for inner in all_operations(around)]
@@ -194,4 +194,4 @@ def _named(op: Operation) -> str:
     if isinstance(type, MemRefType):
         sizes = "x".join(map(str, type.shape))
         return f"shared tensor {sizes} of {type.element_type}"
-    return "a tile that changes threads"
+    return "a tile exchanged between threads"

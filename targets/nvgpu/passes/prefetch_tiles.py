@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""prefetch-tiles: threads load the next tile from global memory during this one's work."""
+"""prefetch-tiles: loads the next tile from global memory while the current one is used."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from xtc_targets.nvgpu.passes._numbered_loops import known
 
 _HARMLESS = ("arith.", "affine.", "memref.alloc")
 _MOST = 16
-"""Values that a thread has on their way, of at most 16 bytes each: a quarter of its registers."""
+"""Maximum loads in flight per thread, of at most 16 bytes each: a quarter of its registers."""
 
 
 @dataclass(frozen=True)
 class PrefetchTiles(Pass):
-    """Load what the next iteration copies to shared memory before computing with this tile.
+    """Load the tile of the next iteration to registers before computing with the current one.
 
     Before:
         scf.for %k { nvvm.barrier ; %v = vector.load %a[%k] ; vector.store %v, %tile
@@ -47,8 +47,8 @@ class PrefetchTiles(Pass):
           %next = scf.if (there is one) { vector.load %a[%k + step] } else { %v }
           compute with %tile ; scf.yield %next }
 
-    This requires that only such copies stand between the first two barriers of a loop, and that no
-    operation of the loop writes what they read.
+    The pass requires that there are only such copies between the first two barriers of a loop, and
+    that no operation of the loop writes the memory that they read.
     """
 
     name: ClassVar[str] = "prefetch-tiles"
@@ -65,7 +65,7 @@ class PrefetchTiles(Pass):
 
 
 def _loads(loop: Operation) -> list[Operation]:
-    """Reads of global memory between the first barriers; none where anything else is there."""
+    """The loads from global memory between the first two barriers; [] if there is other code."""
     body = [op.operation for op in loop.regions[0].blocks[0].operations]
     barriers = [position for position, op in enumerate(body) if op.name == BARRIER]
     if len(barriers) < 2 or not _runs(loop):
@@ -89,7 +89,7 @@ def _is_shared(memref: Value) -> bool:
 
 
 def _runs(loop: Operation) -> bool:
-    """Whether there is a first iteration, and another one."""
+    """Whether there is a first iteration, and whether there is a next one."""
     bounds = [known(value) for value in list(loop.operands)[:3]]
     numbers = [number for number in bounds if number is not None]
     return len(numbers) == 3 and len(range(*numbers)) > 1
@@ -117,7 +117,7 @@ def _rewrite(loop: Operation, loads: Sequence[Operation]) -> None:
 def _following(
     loop: Operation, body: Block, loads: Sequence[Operation], carried: Sequence[Value]
 ) -> list[Value]:
-    """What the next iteration stores, read behind the second barrier."""
+    """The values that the next iteration stores, loaded after the second barrier."""
     barriers = [op.operation for op in body.operations if op.operation.name == BARRIER]
     ip = InsertionPoint.after(barriers[1])
     counter, bound, step = body.arguments[0], loop.operands[1], loop.operands[2]
@@ -131,7 +131,7 @@ def _following(
 
 
 def _copied(load: Operation, counter: Value, ip: InsertionPoint) -> Value:
-    """The read in the iteration with this counter, with all that its place is computed from."""
+    """Clone a load, and the computation of its address, for this loop index."""
     body = load.parent.regions[0].blocks[0]
     values: dict[Value, Value] = {body.arguments[0]: counter}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""reduce-in-blocks: the threads of a block share each row of a reduction."""
+"""reduce-in-blocks: distributes each row of a reduction over the threads of a block."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from xtc_targets.nvgpu.passes._numbered_loops import where_below
 from xtc_targets.nvgpu.passes._shuffles import exchanged
 from xtc_targets.nvgpu.passes._thread_reductions import Reduction, counters_of, reduction_of
 
-_BUSY = 256  # threads of a multiprocessor that hide each other's latency
+_BUSY = 256  # threads per multiprocessor that hide latency
 
 
 @dataclass(frozen=True)
 class ReduceInBlocks(Pass):
-    """Distribute the elements of a row over the threads of a block, then combine their results.
+    """Distribute the elements of a row over the threads of a block, and combine their results.
 
     Before:
         linalg.generic {iterator_types = ["parallel", "reduction"]} ins(%a : memref<8x4096xf32, 1>)
@@ -36,9 +36,9 @@ class ReduceInBlocks(Pass):
           scf.parallel (%t) = (0) to (32) { the same for %partial; the first one adds to %r[%row] }
         } {mapping = [#gpu.block<..>]}
 
-    The order of the reduction changes. Rows of fewer than 32 elements keep their loop, as do rows
-    whose threads would not read contiguous elements if there are enough of them for all
-    multiprocessors.
+    The order of the reduction changes. Rows of fewer than 32 elements keep their loop. So do strided
+    reductions with enough rows for all multiprocessors, since their threads would not read
+    contiguous elements.
 
     Attributes:
         sms: multiprocessors that run a kernel.
@@ -72,7 +72,7 @@ class ReduceInBlocks(Pass):
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows of a reduction, each computed by `threads` threads."""
+    """Writes a reduction whose rows are each computed by `threads` threads."""
 
     reduction: Reduction
     threads: int
@@ -95,7 +95,7 @@ class _Rows:
         return self.reduction.combine.results[0].type
 
     def _add_up(self, row: Value, thread: Value, partial: Value, end: Operation) -> None:
-        """What a thread does: its elements, then those of its warp."""
+        """Reduce a thread's elements, then the results of its warp."""
         ip = InsertionPoint(end)
         first = self._elements(row, thread, ip)
         begin = arith.addi(thread, index_constant(self.threads, ip), ip=ip)
@@ -111,7 +111,7 @@ class _Rows:
         memref.store(total, partial, [warp], ip=store)
 
     def _finish(self, row: Value, thread: Value, partial: Value, end: Operation) -> None:
-        """Let the first warp reduce the results of all warps."""
+        """Reduce the results of all warps in the first warp."""
         ip = InsertionPoint(end)
         count = self.threads // WARP
         warp = arith.remui(thread, index_constant(count, ip), ip=ip)
@@ -123,7 +123,7 @@ class _Rows:
         memref.store(self.reduction.combined(before, total, last), buffer, indices, ip=last)
 
     def _elements(self, row: Value, number: Value, ip: InsertionPoint) -> Value:
-        """Neighbouring elements of a row, as many as are read at once, in one."""
+        """The combination of the contiguous elements that are read at once."""
         nest, step = self.reduction.nest, self.reduction.vector
         counters = counters_of(nest, nest.out, row, ip)
         counters |= counters_of(nest, nest.reductions, number, ip, step)
@@ -141,7 +141,7 @@ class _Rows:
         return total
 
     def _of_lanes(self, value: Value, lanes: int, ip: InsertionPoint) -> Value:
-        """The values of neighbouring lanes in one; each of them gets it."""
+        """The combination of the lanes' values, in each lane."""
         distance = lanes // 2
         while distance:
             value = self.reduction.combined(value, exchanged(value, distance, ip), ip)

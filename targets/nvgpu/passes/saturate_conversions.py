@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""saturate-conversions: floats become integers as a GPU converts them."""
+"""saturate-conversions: converts floats to integers as a GPU does."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _INTRINSICS = MappingProxyType(
 
 @dataclass(frozen=True)
 class SaturateConversions(Pass):
-    """A float that no integer of the type is becomes the nearest one, and what is no number 0.
+    """Saturate a float that is out of the integer's range, and convert NaN to 0.
 
-    A GPU's `cvt` does so ("Parallel Thread Execution ISA", cvt); instructions of the processor
-    that simulates it give other numbers, and MLIR leaves them open.
+    A GPU's `cvt` does so ("Parallel Thread Execution ISA", cvt). Instructions of the simulator's host
+    give other results, and MLIR leaves these conversions undefined.
 
     Before:
         %y = arith.fptoui %x : f16 to i32

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""schedule-contractions: contractions without a schedule get one, for blocks and threads."""
+"""schedule-contractions: schedules contractions without a schedule on blocks and threads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xtc_targets.nvgpu.passes._core_tiles import CoreContraction, Tile, core_con
 from xtc_targets.nvgpu.passes._nest_pass import NestPass
 from xtc_targets.nvgpu.passes._zero_padding import padded
 
-_K_UNROLL = 4  # of a sum that a thread adds before it looks whether there are more
+_K_UNROLL = 4  # K extent that a thread accumulates per loop iteration
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class ScheduleContractions(NestPass, SchedulingPass):
         linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = [{axis = "i", parallelize},
           {axis = "j", parallelize}, {axis = "k", pack = array<i64: 0, 1>}, ..]}
 
-    Tiles are as large as they can be with all multiprocessors busy. Sizes that they do not divide
-    are padded with zeros first. If padding would double the work, or there is too little work, the
-    operation keeps its loops.
+    Tiles are as large as possible while all multiprocessors are busy. Sizes that tiles do not divide
+    are first padded with zeros. If padding would double the work, or if there is too little work,
+    the operation keeps its loops.
 
     Attributes:
         sms: multiprocessors that run a kernel.
@@ -43,7 +43,7 @@ class ScheduleContractions(NestPass, SchedulingPass):
     name: ClassVar[str] = "schedule-contractions"
 
     def schedules_in(self, module: Operation) -> dict[str, str]:
-        """Those of contractions that need no padding: their loops are those of the graph."""
+        """The schedules of contractions without padding, whose loops are those of the graph."""
         return {
             node: schedule_line(op)
             for op in operations_with(module, LOOP_SCHEDULE)
@@ -61,7 +61,7 @@ class ScheduleContractions(NestPass, SchedulingPass):
 
 
 def _filled_up(contraction: CoreContraction, tile: Tile) -> CoreContraction:
-    """The contraction of operands that tiles divide, in the place of `contraction`."""
+    """Replace `contraction` by the contraction of padded operands."""
     nest = contraction.nest
     steps = {contraction.m: tile.rows, contraction.n: tile.columns, contraction.k: tile.depth}
     sizes = [-(-size // steps.get(n, 1)) * steps.get(n, 1) for n, size in enumerate(nest.extents)]
@@ -95,7 +95,7 @@ def _names(op: Operation, loops: int) -> list[str]:
 
 
 def _loops(contraction: CoreContraction, tile: Tile, names: list[str]) -> tuple[NestLoop, ...]:
-    """Loops over blocks, over tiles of K, over threads, and those of a thread."""
+    """The loops over blocks, tiles of K and threads, and within a thread."""
     m, n, k = (names[loop] for loop in (contraction.m, contraction.n, contraction.k))
     grid = [
         NestLoop(names[b], parallelize=True) for b in contraction.batch if contraction.size(b) > 1
@@ -111,7 +111,7 @@ def _loops(contraction: CoreContraction, tile: Tile, names: list[str]) -> tuple[
     if tile.own_columns > 1:
         own.append(NestLoop(n, tile.own_columns, vectorize=True))
     operands = contraction.a, contraction.b
-    if contraction.size(contraction.k) == tile.depth:  # a single tile of each operand
+    if contraction.size(contraction.k) == tile.depth:  # one tile per operand
         grid[-1] = replace(grid[-1], pack=operands)
         return (*grid, *threads, NestLoop(k, unroll=_K_UNROLL), *own)
     inner = NestLoop(k, tile.depth, unroll=_K_UNROLL)

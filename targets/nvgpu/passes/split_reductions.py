@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""split-reductions: few long rows are cut into parts, so that more blocks have work."""
+"""split-reductions: splits few long rows into parts, so that more blocks have work."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from xtc.ir.mlir import (
 from xtc_targets.nvgpu.passes._nest_pass import NestPass
 from xtc_targets.nvgpu.passes._thread_reductions import Reduction, reduction_of
 
-_MIN_PART = 2048  # elements of a part: eight for each thread of a block
+_MIN_PART = 2048  # elements per part: eight per thread of a block
 _BLOCKS_PER_SM = 4  # several run at once
 _NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.mulf": 1, "arith.muli": 1}
 
@@ -70,13 +70,13 @@ class SplitReductions(NestPass):
 
 
 def _starts_neutral(reduction: Reduction) -> bool:
-    """Whether every part may begin with what the whole begins with."""
+    """Whether every part may start from the initial value of the whole reduction."""
     nest = reduction.nest
     start = nest.op.operands[nest.destination]
     if not isinstance(start, OpResult) or start.owner.name != "linalg.fill":
         return False
     value = start.owner.operands[0]
-    if reduction.combine.name not in _NEUTRAL:  # the others do not mind a value that comes twice
+    if reduction.combine.name not in _NEUTRAL:  # the other combinations are idempotent
         return True
     if not isinstance(value, OpResult) or value.owner.name != "arith.constant":
         return False
@@ -86,7 +86,7 @@ def _starts_neutral(reduction: Reduction) -> bool:
 
 
 def _is_plain(nest: Structured, loop: int) -> bool:
-    """Whether the loop is an index by itself wherever it is part of one."""
+    """Whether every index that uses the loop is that loop alone."""
     return all(index.loop == loop for row in nest.indices for index in row if index.factor(loop))
 
 
@@ -115,7 +115,7 @@ def _write(reduction: Reduction, loop: int, parts: int) -> None:
 
 
 def _attributes(op: Operation) -> dict[str, Attribute]:
-    """What says which node of the graph this is, and where it runs."""
+    """The attributes with the operation's graph node and device."""
     kept = {name: op.attributes[name] for name in op.attributes}
     return {name: value for name, value in kept.items() if name.startswith(NODE_NAMESPACES)}
 
@@ -143,7 +143,7 @@ def _cut(value: Value, row: tuple[Index, ...], loop: int, parts: int, ip: Insert
 
 
 def _wider(start: Value, parts: int, ip: InsertionPoint) -> Value:
-    """What the result begins with, for each part."""
+    """The initial value of the result, for each part."""
     fill = start.owner.operation
     out = empty((*shape_of(start), parts), start, ip)
     wide = fill.clone(ip=ip).operation

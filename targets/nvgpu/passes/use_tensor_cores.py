@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""use-tensor-cores: the kernel of a contraction becomes a tile kernel around tile.dot."""
+"""use-tensor-cores: turns the kernel of a contraction into a tile kernel with tile.dot."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ _PASSIVE = ("arith.constant", "memref.alloc", "memref.dealloc", *VIEWS)
 _TALLEST_GROUP = 8
 
 _BLOCKS_SM = "nvvm.minctasm"
-"""Blocks that shall find room on an SM: without it, ptxas spills for the sake of more of them."""
+"""Minimum resident blocks per SM; without it, ptxas spills registers to fit more blocks."""
 
 
 @dataclass(frozen=True)
 class UseTensorCores(Pass):
-    """Make a tile kernel of each kernel that group-contractions marked.
+    """Write a tile kernel for each kernel that group-contractions marked.
 
     Before:
         %s = memref.alloc() ; linalg.fill 0.0 outs(%s) ; linalg.matmul ins(%a, %b) outs(%s)
@@ -79,16 +79,16 @@ class UseTensorCores(Pass):
         scf.for %row { tile.load_shared ; the generic's body on tiles ; tile.store_global }
 
     Attributes:
-        tf32: whether operands in float32 may be rounded to TF32.
+        tf32: whether float32 operands may be rounded to TF32.
         sms: multiprocessors of the GPU; each should have work.
-        shared_bytes: shared memory of a multiprocessor.
-        warpgroups: whether a GPU has instructions of warpgroups, which multiply 16-bit numbers
-            from shared memory: no fragments are loaded. Where tiles are too small for them, or
-            operands wider, `xtc.notes` of the kernel says so.
-        bulk_copies: whether a loop for warpgroups is divided among them and a warp that copies in
-            bulk, as pipeline-bulk-copies does with those of users. Where it is not, `xtc.notes`
-            says why.
-        block_bytes: shared memory that a block may have.
+        shared_bytes: shared memory per multiprocessor.
+        warpgroups: whether the GPU has wgmma, which multiplies 16-bit operands from shared memory,
+            without fragments. If tiles are too small or operands wider, the kernel's `xtc.notes`
+            say so.
+        bulk_copies: whether to divide a loop for warpgroups among these and a warp that issues bulk
+            copies, as pipeline-bulk-copies does for loops of users. If that is impossible,
+            `xtc.notes` give the reason.
+        block_bytes: maximum shared memory per block.
     """
 
     name: ClassVar[str] = "use-tensor-cores"
@@ -113,7 +113,7 @@ class UseTensorCores(Pass):
                     self._write(kernel, work)
                 elif any(KERNEL in op.attributes for op in all_operations(kernel)):
                     raise CompileError(
-                        f"kernel '{symbol_of(kernel)}' is marked as a contraction and is none",
+                        f"kernel '{symbol_of(kernel)}' is marked as a contraction but is not one",
                         where=str(kernel.location),
                     )
 
@@ -152,7 +152,7 @@ class UseTensorCores(Pass):
     def _divided(
         self, kernel: Operation, work: _Work, tiling: Tiling, notes: list[str]
     ) -> Divided | None:
-        """Write the kernel with bulk copies; None, and a note, where they do not fit."""
+        """Write the kernel with bulk copies; None, and a note, if they do not apply."""
         budget = Budget(self.sms, self.shared_bytes, self.block_bytes)
         old = [view.operation for view in kernel.regions[0].blocks[0].operations][:-1]
         parts = work.contraction, work.result, work.epilogue
@@ -163,7 +163,7 @@ class UseTensorCores(Pass):
             return None
 
     def _write_block(self, work: _Work, tiling: Tiling, *, by_warpgroups: bool) -> None:
-        """Write what a block does that copies for itself."""
+        """Write a block whose multiplying threads also copy."""
         contraction = work.contraction
         batch, row, column = _tile(contraction, tiling, tile.block_id(0))
         operands = (
@@ -182,7 +182,7 @@ class UseTensorCores(Pass):
 
 
 def _note(kernel: Operation, op: Operation, notes: Sequence[str]) -> None:
-    """Leave notes on a kernel, with the place of an operation."""
+    """Add notes to a kernel, with the location of an operation."""
     texts = [StringAttr.get(f"{location_text(op.location)}: {note}") for note in notes]
     if texts:
         kernel.attributes[NOTES] = ArrayAttr.get(texts)
@@ -192,13 +192,13 @@ def _set_launch(kernel: Operation, divided: Divided) -> None:
     set_shape(kernel, [divided.grid], [divided.threads])
     i64, i32 = IntegerType.get_signless(64), IntegerType.get_signless(32)
     kernel.attributes[WARPS] = IntegerAttr.get(i64, divided.threads // WARP)
-    if REGISTERS not in kernel.attributes:  # which says the same
+    if REGISTERS not in kernel.attributes:  # the same reason
         kernel.attributes[_BLOCKS_SM] = IntegerAttr.get(i32, divided.resident)
 
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """A kernel's contraction; `ops` is all that it does, to be replaced."""
+    """A kernel's contraction; `ops` are all its operations, which are replaced."""
 
     contraction: MmaContraction
     ops: list[Operation]
@@ -230,7 +230,7 @@ def _work(kernel: Operation, tf32: bool) -> _Work | None:
     ]
     read = [*list(op.operands)[:2], *others]
     if any(root(value) == root(result) and not are_apart(value, result) for value in read):
-        return None  # blocks would read what others have written
+        return None  # blocks would read results of other blocks
     if accumulators == result:
         return _Work(contraction, acting, result, (nest, number))
     if not isinstance(accumulators, OpResult) or len(list(accumulators.uses)) != len(acting):
@@ -242,7 +242,7 @@ def _work(kernel: Operation, tf32: bool) -> _Work | None:
 
 
 def _drop_views(ops: Sequence[Operation]) -> None:
-    """Erase what the contraction alone used."""
+    """Erase views that only the contraction used."""
     for op in reversed(ops):
         if op.name in (*VIEWS, "memref.alloc", "memref.dealloc") and not any(
             True for result in op.results for _ in result.uses
@@ -253,10 +253,10 @@ def _drop_views(ops: Sequence[Operation]) -> None:
 def _tile(
     contraction: MmaContraction, tiling: Tiling, block: Value
 ) -> tuple[tuple[Number, ...], Number, Number]:
-    """Indices of the batch, first row and first column of a block's part of the result.
+    """Batch indices, first row and first column of a block's tile of the result.
 
-    Blocks that run at the same time have tiles of a few rows, below which they share columns: what
-    they read comes from the second-level cache.
+    Blocks that run at the same time have tiles in a few rows and share their columns, so that
+    operands come from the L2 cache.
     """
     m, n = contraction.extent(contraction.m), contraction.extent(contraction.n)
     rows, columns = -(-m // tiling.m), -(-n // tiling.n)
@@ -275,7 +275,7 @@ def _tile(
 
 
 def _is_by_elements(contraction: MmaContraction, operand: int) -> bool:
-    """Whether threads copy single elements of 16 bits of an operand whose rows are along K."""
+    """Whether threads copy single 16-bit elements of an operand whose rows are along K."""
     last = contraction.nest.indices[operand][-1].loop
     return last == contraction.k and _copy_bytes(contraction, operand) == 2
 
@@ -283,7 +283,7 @@ def _is_by_elements(contraction: MmaContraction, operand: int) -> bool:
 def _copy_bytes(contraction: MmaContraction, operand: int) -> int:
     """Bytes that can be copied at a time: aligned, and all inside the operand or all outside.
 
-    Buffers begin at multiples of 16 bytes.
+    Buffers are aligned to 16 bytes.
     """
     type, nbytes = MemRefType(contraction.nest.op.operands[operand].type), contraction.kind.nbytes
     strides, offset = type.get_strides_and_offset()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""vectorize-elementwise: a thread computes as many contiguous elements as it loads at once."""
+"""vectorize-elementwise: computes as many contiguous elements per thread as one load has."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from xtc.loops.nest_attribute import write_loops
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._nest_pass import NestPass
 
-_BUSY = 256  # threads of a multiprocessor that hide each other's latency
+_BUSY = 256  # threads per multiprocessor that hide latency
 _PURE = ("arith.", "math.", "linalg.yield")
 
 
 @dataclass(frozen=True)
 class VectorizeElementwise(NestPass):
-    """Give operations without reductions a schedule with vectors, if enough threads remain.
+    """Schedule operations without reductions on vectors, if enough threads remain.
 
     Before:
         linalg.generic {iterator_types = ["parallel", "parallel"]} ins(%a : tensor<512x1024xf32>)
@@ -29,8 +29,8 @@ class VectorizeElementwise(NestPass):
         linalg.generic {loop.dims = ["d0", "d1"], loop.schedule = [{axis = "d0", parallelize},
           {axis = "d1", parallelize}, {axis = "d1", tile = 4, vectorize}], ..}
 
-    A vector has 16 bytes of the widest elements. All operands that change along the vector are
-    contiguous there, and its loop is a whole number of vectors.
+    A vector has 16 bytes of the widest elements. All operands that vary along the vector must be
+    contiguous there, and the loop's extent must be a multiple of the vector length.
 
     Attributes:
         sms: multiprocessors that run a kernel.

@@ -12,5 +12,5 @@ with O.graph(name="f") as graph:
 
 # CHECK: module.so, nvgpu0.ptx
 
-# MISSING:      error: XTC_CUDA_ROOT is {{.*}}.empty, which has no program 'bin/ptxas'
+# MISSING:      error: XTC_CUDA_ROOT is {{.*}}.empty, which does not contain 'bin/ptxas'
 # MISSING-NEXT: hint: unset it, or name the folder of a CUDA toolkit: /usr/local/cuda
