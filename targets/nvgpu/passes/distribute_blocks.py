@@ -67,10 +67,10 @@ class DistributeBlocks(Pass):
         scf.for %n = tid.x to 64 step 32 { copy of element %n } ; nvvm.barrier ; use of %t
 
     Consecutive loops of a block share its threads, with a barrier between two loops that access the
-    same buffer if one of them writes it. The last loop index varies fastest over threads. The number
-    of threads is the largest trip count of the loops that are mapped to threads; threads run the
-    iterations of a longer loop in rounds. A kernel without a loop over blocks becomes one block if
-    it has loops over threads and other operations.
+    same buffer if one of them writes it. The last loop index varies fastest over threads. The
+    number of threads is the largest trip count of the loops that are mapped to threads; threads run
+    the iterations of a longer loop in rounds. A kernel without a loop over blocks becomes one block
+    if it has loops over threads and other operations.
 
     The buffers of a block are in shared memory. A buffer that is allocated inside a loop over
     threads is private to a thread. Outside such loops, one thread runs operations that write

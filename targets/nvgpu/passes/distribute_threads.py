@@ -42,9 +42,9 @@ class DistributeThreads(Pass):
         scf.if %n < 2310 { %i, %j = affine.delinearize_index %n into (70, 33) ; body(%i, %j) }
 
     The last loop index varies fastest over threads. Any other kernel, such as one with several
-    dependent loops, runs on one thread: its `nvgpu.grid` and `nvgpu.block` are 1. All functions with
-    a body are kernels, and their buffers are `llvm.noalias`, as on the host. A kernel that has a grid
-    keeps it.
+    dependent loops, runs on one thread: its `nvgpu.grid` and `nvgpu.block` are 1. All functions
+    with a body are kernels, and their buffers are `llvm.noalias`, as on the host. A kernel that has
+    a grid keeps it.
 
     Attributes:
         block_threads: threads per block, if there are that many iterations.

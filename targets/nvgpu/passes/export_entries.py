@@ -39,9 +39,9 @@ class ExportEntries(Pass):
         llvm.func @f_nvgpu0_0(%a: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = ..}
         llvm.mlir.global constant @f_nvgpu0_0_launch(dense<[..]>) {addr_space = 4}
 
-    The constant has the fields of `hw_shape` in `csrc/hw_device.h`: blocks, threads, bytes of dynamic
-    shared memory and the number of parameters; for a kernel with tensor maps that launches encode,
-    also their number. The sources of these maps are in another constant, `f_nvgpu0_0_maps`.
+    The constant has the fields of `hw_shape` in `csrc/hw_device.h`: blocks, threads, bytes of
+    dynamic shared memory and the number of parameters; for a kernel with tensor maps that launches
+    encode, also their number. The sources of these maps are in another constant, `f_nvgpu0_0_maps`.
     """
 
     name: ClassVar[str] = "export-entries"
@@ -57,7 +57,7 @@ def _export(module: Operation, kernel: Operation) -> None:
     types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]
     if wrong := [type for type in types if type not in _ARGUMENTS]:
         raise CompileError(
-            f"kernel '{symbol_of(kernel)}' has a parameter of type {wrong[0]}, which kernels cannot take",
+            f"a parameter of kernel '{symbol_of(kernel)}' has the invalid type {wrong[0]}",
             where=str(kernel.location),
         )
     grid, block = shape(kernel)

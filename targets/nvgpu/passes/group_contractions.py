@@ -24,9 +24,9 @@ class GroupContractions(Pass):
         %x = ... ; %z = linalg.fill {xtc.kernel = 0} ; %m = linalg.matmul {xtc.kernel = 0} ..
         %r = linalg.generic {xtc.kernel = 0} ins(%m, %x)
 
-    The contraction must accumulate onto zeros and have no user schedule. Its consumer joins if it is
-    the only one and computes each element from the same element of the contraction. The result gets
-    a separate tensor, since some blocks still read the operands while others write the result.
+    The contraction must accumulate onto zeros and have no user schedule. Its consumer joins if it
+    is the only one and computes each element from the same element of the contraction. The result
+    gets a separate tensor, since some blocks still read the operands while others write the result.
 
     Attributes:
         tf32: whether float32 operands may be rounded to TF32.

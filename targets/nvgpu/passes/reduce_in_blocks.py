@@ -36,8 +36,8 @@ class ReduceInBlocks(Pass):
           scf.parallel (%t) = (0) to (32) { the same for %partial; the first one adds to %r[%row] }
         } {mapping = [#gpu.block<..>]}
 
-    The order of the reduction changes. Rows of fewer than 32 elements keep their loop. So do strided
-    reductions with enough rows for all multiprocessors, since their threads would not read
+    The order of the reduction changes. Rows of fewer than 32 elements keep their loop. So do
+    strided reductions with enough rows for all multiprocessors, since their threads would not read
     contiguous elements.
 
     Attributes:

@@ -30,8 +30,8 @@ _INTRINSICS = MappingProxyType(
 class SaturateConversions(Pass):
     """Saturate a float that is out of the integer's range, and convert NaN to 0.
 
-    A GPU's `cvt` does so ("Parallel Thread Execution ISA", cvt). Instructions of the simulator's host
-    give other results, and MLIR leaves these conversions undefined.
+    A GPU's `cvt` does so ("Parallel Thread Execution ISA", cvt). Instructions of the simulator's
+    host give other results, and MLIR leaves these conversions undefined.
 
     Before:
         %y = arith.fptoui %x : f16 to i32

@@ -32,9 +32,9 @@ class ScheduleContractions(NestPass, SchedulingPass):
         linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = [{axis = "i", parallelize},
           {axis = "j", parallelize}, {axis = "k", pack = array<i64: 0, 1>}, ..]}
 
-    Tiles are as large as possible while all multiprocessors are busy. Sizes that tiles do not divide
-    are first padded with zeros. If padding would double the work, or if there is too little work,
-    the operation keeps its loops.
+    Tiles are as large as possible while all multiprocessors are busy. Sizes that tiles do not
+    divide are first padded with zeros. If padding would double the work, or if there is too little
+    work, the operation keeps its loops.
 
     Attributes:
         sms: multiprocessors that run a kernel.
