@@ -127,7 +127,7 @@ def test_wrong_tuning() -> None:
     first, *notes = _message(lambda: bad().compile(8, None, None, None))
     assert first.endswith("no schedule of Bad compiles")
     assert notes[:2] == [
-        "  note: block=0: load_global: 0 is no size; it is an integer, 1 or more",
+        "  note: block=0: int32 division by 0",
         "  note: block=-1: load_global: -1 is no size; it is an integer, 1 or more",
     ]
 

@@ -113,7 +113,7 @@ def test_the_simulator_reports_the_deadlock(mark: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("UsedElsewhere", "store_global uses a tile that other threads hold"),
+        ("UsedElsewhere", "store_global uses a tile of other threads"),
         ("UsedAfter", "was changed in a thread group, and only its threads know it"),
         ("TooManyThreads", "thread_group: threads 32 to 96 of 64"),
         ("HalfAWarp", "thread_group: threads 0 to 16 are no group"),

@@ -75,11 +75,11 @@ def test_nothing_spills() -> None:
         ),
         (
             lambda: matmul(72, 72, 104, tiles=(32, 64, 32)),
-            "a dot of 32x32 and 32x64: warpgroups take multiples of 64, 16 and 8",
+            "a dot of 32x32 and 32x64: warpgroups need multiples of 64, 16 and 8",
         ),
         (
             lambda: matmul(72, 70, 104),
-            "a stride of the tensor, 140 bytes, is no multiple of 16 bytes",
+            "a stride of the tensor, 140 bytes, is not a multiple of 16 bytes",
         ),
         (
             lambda: matmul(72, 72, 104, tiles=(64, 64, 48)),
@@ -87,7 +87,7 @@ def test_nothing_spills() -> None:
         ),
         (
             lambda: matmul(72, 72, 104, tiles=(64, 512, 32), warps=8),
-            "a sum of 64x512 has too many elements for the registers",
+            "accumulators of 64x512 do not fit in the registers",
         ),
     ],
 )

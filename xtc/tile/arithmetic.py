@@ -133,7 +133,7 @@ def _divided(
 ) -> Data:
     """A quotient or remainder of integers; 0 for a divisor of 0, which must not reach `arith`."""
     if isinstance(divisor, Number) and divisor == 0:
-        raise UserError(f"{name} of {left.dtype} by 0")
+        raise UserError(f"{left.dtype} division by 0")
     if isinstance(divisor, Number) and divisor > 0:
         return _like(left, table[name](left.value, right.value))
     is_zero = unsafe = binary("eq", right, 0)

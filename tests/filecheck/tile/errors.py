@@ -105,7 +105,7 @@ for kernel in (Shapes, Types, RunTime, Statement, Freed, Absent, Large, Layouts,
 # CHECK:        note: it needs a Blackwell GPU
 # CHECK:      Large: {{.*}}:63:13: the kernel needs 262144 bytes of shared memory, and a block has 232448
 # CHECK:        note:   262144 bytes at {{.*}}errors.py:63:13: shared tensor 256x256 of f32
-# CHECK:      Layouts: {{.*}}:74:9: annotate_layout: the tile has another layout already
+# CHECK:      Layouts: {{.*}}:74:9: annotate_layout: the tile already has another layout
 # CHECK-NEXT:   {{^ +}}self.annotate_layout(u, {{.*}}
 # CHECK-NEXT:   {{^ +\^$}}
 # CHECK-NEXT:   note: given at {{.*}}errors.py:72:9: shape(16,16) modes(16,8,2) spatial(0,1) local(2)

@@ -8,7 +8,7 @@
 // CHECK:       vector.load {{.*}} {alignment = 16 : i64} : memref<64x256xf32, 1>, vector<4xf32>
 // CHECK:       vector.store {{.*}} {alignment = 8 : i64} : memref<64x256xf32, 1>, vector<4xf32>
 // CHECK:       vector.load {{.*}} {alignment = 4 : i64} : memref<64x256xf32, 1>, vector<4xf32>
-// A row of 255 elements is no multiple of 16 bytes.
+// A row of 255 elements is not a multiple of 16 bytes.
 // CHECK:       vector.load {{.*}} {alignment = 4 : i64} : memref<64x255xf32, 1>, vector<4xf32>
 // CHECK:       vector.load {{.*}} {alignment = 16 : i64} : memref<255xf32, 3>, vector<4xf32>
 // CHECK:       vector.load {{.*}} {alignment = 8 : i64} : memref<64x4xf16, 1>, vector<4xf16>

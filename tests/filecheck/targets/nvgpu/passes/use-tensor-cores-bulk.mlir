@@ -89,7 +89,7 @@ func.func @residual(%a: memref<512x512xf16, 1>, %b: memref<512x512xf16, 1>, %x: 
 // Rows of 516 bytes have no map.
 // CHECK-LABEL: func.func @declined(
 // CHECK-SAME:  nvgpu.block = array<i64: 128, 1, 1>
-// CHECK-SAME:  xtc.notes = ["{{.*}}: no bulk copies: a stride of the tensor, 516 bytes, is no multiple of 16 bytes"]
+// CHECK-SAME:  xtc.notes = ["{{.*}}: no bulk copies: a stride of the tensor, 516 bytes, is not a multiple of 16 bytes"]
 // CHECK:       "tile.copy_async"
 // CHECK:       "tile.wgmma"
 func.func @declined(%a: memref<256x258xf16, 1>, %b: memref<258x256xf16, 1>, %c: memref<256x256xf32, 1>) {

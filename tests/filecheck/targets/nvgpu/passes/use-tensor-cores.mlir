@@ -147,7 +147,7 @@ func.func @half(%a: memref<512x512xf16, 1>, %b: memref<512x512xf16, 1>, %x: memr
 // Odd sizes, both transposed, a batch: what is outside becomes 0. Rows of B have 10 bytes to the
 // next, of which 2 can be copied at a time, those of A 40, in steps of 8.
 // DECLINED-LABEL: func.func @odd(
-// DECLINED-SAME: xtc.notes = ["{{.*}}: no warpgroups: tiles of 32x32: warpgroups take multiples of 64 rows"]
+// DECLINED-SAME: xtc.notes = ["{{.*}}: no warpgroups: tiles of 32x32: warpgroups need multiples of 64 rows"]
 // THREAD-LABEL: func.func @odd(
 // THREAD-SAME:  nvgpu.grid = array<i64: 6, 1, 1>
 // THREAD:       nvvm.cp.async.shared.global {{.*}}, 8, cache = ca, %{{.*}} : !llvm.ptr<3>, !llvm.ptr<1>, i32
