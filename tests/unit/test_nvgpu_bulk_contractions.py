@@ -152,7 +152,8 @@ GATES = {
 @needs_ptxas
 @needs_nvdisasm
 @pytest.mark.parametrize(
-    ("name", "dtype"), zip(GATES, itertools.cycle(("float16", "bfloat16")), strict=False)
+    ("name", "dtype"),
+    list(zip(GATES, itertools.cycle(("float16", "bfloat16")), strict=False)),
 )
 def test_nothing_is_spilled_or_serialized(name: str, dtype: str, tmp_path: Path) -> None:
     shape, then = GATES[name]
