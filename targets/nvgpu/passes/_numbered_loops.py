@@ -14,7 +14,7 @@ from xtc_targets.nvgpu.passes._thread_code import register
 
 
 def extents(loop: Operation) -> list[range] | None:
-    """The trip count of each dimension of an scf.parallel; None if it is unknown."""
+    """The range of each index of an scf.parallel; None if a bound is unknown."""
     bounds = [known(value) for value in loop.operands]
     rank = len(loop.regions[0].blocks[0].arguments)
     found = [number for number in bounds if number is not None]
