@@ -11,6 +11,7 @@ from xtc_passes.lower._sequences import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM
 from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.lower.copy_by_loops import CopyByLoops
 from xtc_passes.lower.expand_math import ExpandMath
+from xtc_passes.lower.forward_stores import ForwardStores
 from xtc_passes.lower.hoist_accumulators import HoistAccumulators
 from xtc_passes.lower.split_vectors import SplitVectors
 from xtc_passes.tensor.apply_schedules import ApplySchedules
@@ -35,7 +36,6 @@ from xtc_targets.host.passes.divide_by_reciprocals import DivideByReciprocals
 from xtc_targets.host.passes.divide_copies import DivideCopies
 from xtc_targets.host.passes.expand_reductions import ExpandReductions
 from xtc_targets.host.passes.fill_by_vectors import FillByVectors
-from xtc_targets.host.passes.forward_masked_stores import ForwardMaskedStores
 from xtc_targets.host.passes.fuse_attention import FuseAttention
 from xtc_targets.host.passes.fuse_epilogues import FuseEpilogues
 from xtc_targets.host.passes.fuse_reductions import FuseReductions
@@ -208,7 +208,7 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             # After the accumulators: a sum is a value that its loop carries.
             HoistScales(),
             # Once the first load and the last store of an accumulator are out of its loops.
-            ForwardMaskedStores(),
+            ForwardStores(only_masked=True),
             # While reductions are still structured operations.
             BlockReductions(),
             # Several rows at a time, one per lane: their reductions keep the order of additions.

@@ -7,6 +7,7 @@ from xtc.ir.pipeline import Pipeline, Stage, Step
 from xtc_passes.lower._sequences import NO_BF16, TO_BRANCHES, TO_LLVM
 from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.lower.copy_by_loops import CopyByLoops
+from xtc_passes.lower.forward_stores import ForwardStores
 from xtc_passes.lower.hoist_accumulators import HoistAccumulators
 from xtc_passes.lower.split_vectors import SplitVectors
 from xtc_passes.tensor.apply_schedules import ApplySchedules
@@ -23,7 +24,6 @@ from xtc_targets.nvgpu.passes.copy_by_vectors import CopyByVectors
 from xtc_targets.nvgpu.passes.distribute_blocks import DistributeBlocks
 from xtc_targets.nvgpu.passes.distribute_threads import DistributeThreads
 from xtc_targets.nvgpu.passes.export_entries import ExportEntries
-from xtc_targets.nvgpu.passes.forward_stores import ForwardStores
 from xtc_targets.nvgpu.passes.fuse_multiply_adds import FuseMultiplyAdds
 from xtc_targets.nvgpu.passes.group_contractions import GroupContractions
 from xtc_targets.nvgpu.passes.infer_tile_layouts import InferTileLayouts
