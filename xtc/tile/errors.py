@@ -29,8 +29,12 @@ class KernelError(UserError):
 def _excerpt_at(where: str) -> str:
     """The line of `file:line:column`, with a caret under the column; "" where it is not known."""
     found = _PLACE.fullmatch(where)
-    line = linecache.getline(found["file"], int(found["line"])).rstrip() if found else ""
-    return f"  {line}\n  {' ' * (int(found['column']) - 1)}^" if found and line else ""
+    line = linecache.getline(found["file"], int(found["line"])) if found else ""
+    return _with_caret(line, int(found["column"])) if found and line else ""
+
+
+def _with_caret(line: str, column: int) -> str:
+    return f"  {line.rstrip()}\n  {' ' * (column - 1)}^"
 
 
 _PLACE = re.compile(r"(?P<file>.+):(?P<line>\d+):(?P<column>\d+)")
@@ -49,10 +53,8 @@ class Source:
 
     def excerpt(self, node: ast.AST) -> str:
         """The line of a piece of syntax, with a caret under its beginning."""
-        number, column = node.lineno, node.col_offset  # type: ignore[attr-defined]
-        if number > len(self.lines):
-            return ""
-        return f"  {self.lines[number - 1].rstrip()}\n  {' ' * column}^"
+        number, column = node.lineno, node.col_offset + 1  # type: ignore[attr-defined]
+        return _with_caret(self.lines[number - 1], column) if number <= len(self.lines) else ""
 
 
 @contextmanager
