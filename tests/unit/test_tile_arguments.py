@@ -60,7 +60,7 @@ def _readonly() -> Any:
             (8, np.ones((8, 2), np.float32)[:, 0], X, X),
             {},
             "'x_ptr' is not contiguous, and a pointer has no strides",
-            "pass numpy.ascontiguousarray(x_ptr), or a copy of the part",
+            "pass numpy.ascontiguousarray(x_ptr), or a copy of the slice",
         ),
         (
             (8, X, None, X),
@@ -128,7 +128,7 @@ def test_wrong_tuning() -> None:
     assert first.endswith("no schedule of Bad compiles")
     assert notes[:2] == [
         "  note: block=0: int32 division by 0",
-        "  note: block=-1: load_global: -1 is no size; it is an integer, 1 or more",
+        "  note: block=-1: load_global: -1 is not a size: an integer of 1 or more",
     ]
 
 

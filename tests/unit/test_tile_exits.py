@@ -95,7 +95,7 @@ def test_none_is_not_returned_early() -> None:
         tile_exits.NoneReturned().compile(1)
     text = str(caught.value)
     assert "'return None' in a branch or loop" in text
-    assert "hint: write return to end the kernel, or make what follows conditional" in text
+    assert "hint: write return to end the kernel, or make the rest conditional" in text
 
 
 def test_a_method_does_not_end_the_kernel_for_a_group_of_threads() -> None:
@@ -108,8 +108,8 @@ def test_a_group_of_threads_does_not_return() -> None:
         tile_exits.GroupLeft().compile(1)
     text = str(caught.value)
     assert "a group of threads cannot be left by return, break or continue" in text
-    assert "note: the other threads of the block would not know of it" in text
-    assert "hint: make what follows in the group conditional" in text
+    assert "note: the other threads of the block would continue" in text
+    assert "hint: make the statements that follow in the group conditional" in text
 
 
 def test_functions_of_numbers() -> None:
@@ -118,5 +118,5 @@ def test_functions_of_numbers() -> None:
         y = np.zeros(7, np.float32)
         run(1.75, y)
         np.testing.assert_allclose(y, [1, -1, 1.75, 1.75**2, math.tan(1.75), 0, 1], rtol=1e-5)
-    with pytest.raises(UserError, match=r"a kernel has no math\.expm1 of a number of run time"):
+    with pytest.raises(UserError, match=r"a kernel has no math\.expm1 of a run-time number"):
         tile_exits.NoFunction().compile(1.0)

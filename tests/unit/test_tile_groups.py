@@ -93,7 +93,7 @@ def test_a_deadlock_says_who_waits_for_what(tmp_path: Path) -> None:
     with pytest.raises(DeadlockError) as caught:
         program.check(*arguments)
     text = str(caught.value)
-    assert "every group of threads waits, and none will go on" in text
+    assert "every group of threads waits, and none can continue" in text
     assert "threads 0 to 128 of block (0, 0, 0): waits for a phase of parity 0" in text
 
 
@@ -116,8 +116,8 @@ def test_the_simulator_reports_the_deadlock(mark: str, tmp_path: Path) -> None:
         ("UsedElsewhere", "store_global uses a tile of other threads"),
         ("UsedAfter", "was changed in a thread group, and only its threads know it"),
         ("TooManyThreads", "thread_group: threads 32 to 96 of 64"),
-        ("HalfAWarp", "thread_group: threads 0 to 16 are no group"),
-        ("TooManyArrivals", "32 arrivals at an mbarrier whose phase waits for 1"),
+        ("HalfAWarp", "thread_group: threads 0 to 16 are not a group"),
+        ("TooManyArrivals", "32 arrivals at an mbarrier whose phase expects 1"),
     ],
 )
 def test_mistakes_are_refused(name: str, text: str) -> None:

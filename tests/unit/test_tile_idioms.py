@@ -44,7 +44,7 @@ MISTAKES = [
     ("r = self.load_global(x, mask=1)", "argument 'mask'", "read as 0, and not written"),
     ("r = r @ r", "a kernel has no operator MatMult", "self.dot(a, b)"),
     ("r = self.cast(r, dtype='float99')", "'float99' is not an element type", "tile.float16"),
-    ("r = self.load_global(x, offsets=[0.5, 0], shape=[16, 16])", "0.5 is no integer", ""),
+    ("r = self.load_global(x, offsets=[0.5, 0], shape=[16, 16])", "0.5 is not an integer", ""),
     ("with open('/nowhere/x'): pass", "No such file", ""),
     ("return r", "a kernel returns nothing", "self.store_global"),
     ("raise ValueError", "a kernel has no 'raise'", "self.static_assert"),

@@ -183,7 +183,7 @@ def test_a_missing_lock_is_a_race() -> None:
 
 def test_a_missing_release_is_a_deadlock() -> None:
     arguments, _ = ordered(3)
-    with pytest.raises(DeadlockError, match="waits for a semaphore to become 1, which is 0"):
+    with pytest.raises(DeadlockError, match="waits for a semaphore to become 1; it is 0"):
         NoRelease().check(*arguments)
 
 

@@ -278,7 +278,7 @@ def test_utilities() -> None:
     assert utils.parallel_map(abs, [-1, 2]) == [1, 2]
     assert utils.same_list([1, 2], (1, 2))
     assert utils.round_up_to_multiple(5, 4) == 8
-    with pytest.raises(UserError, match="24 is no multiple of 16"):
+    with pytest.raises(UserError, match="24 is not a multiple of 16"):
         utils.idiv(24, 16)
     with pytest.raises(UserError, match="ncu_run is not supported"):
         utils.ncu_run(print)

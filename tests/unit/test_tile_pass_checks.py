@@ -75,7 +75,7 @@ def test_a_pass_that_loses_a_wait_is_named() -> None:
         values = case.program._bound(case.arguments, {})
         with pytest.raises(RaceError) as caught:
             kernel.check_passes(values)
-    assert "after the pass drop-operations: a mistake of the compiler" in str(caught.value)
+    assert "after the pass drop-operations: a compiler bug" in str(caught.value)
     assert "tile_pipelines.py" in str(caught.value.where)
 
 

@@ -105,7 +105,7 @@ def test_a_database_that_cannot_be_used_is_told_and_the_kernel_runs(
     assert kernel.schedule["block"] in (64, 1024)
     assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
     assert "tuning Tuned again: cannot use the tuning database" in caplog.text
-    assert "the search for Tuned is not kept: cannot use" in caplog.text
+    assert "the search for Tuned is not stored: cannot use" in caplog.text
 
 
 @pytest.mark.usefixtures("artifact_cache")

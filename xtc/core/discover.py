@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds classes and targets by the names of their files.
+"""Finds classes and targets by their file names.
 
 A target is the folder `targets/<name>`; `xtc.ir.known_passes` and `xtc.graph.known_operators` find
 passes and operators the same way, and `xtc.core.extensions` those of other packages. These are the

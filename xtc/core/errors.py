@@ -11,7 +11,7 @@ from pathlib import Path
 
 from xtc.core.location import SourceLocation
 
-_LISTED = 50  # the most names that a hint lists
+_LISTED = 50  # limit of the names in a hint
 
 
 class XtcError(Exception):
@@ -51,7 +51,7 @@ class UserError(XtcError):
 
 
 class LayoutOperationError(UserError, RuntimeError):
-    """No layout is what an operation on layouts asks for."""
+    """No layout satisfies an operation on layouts."""
 
 
 class ToolError(XtcError):
@@ -78,7 +78,7 @@ class DeviceError(XtcError):
     """The base of device errors."""
 
 
-class DeviceNotFound(DeviceError):  # noqa: N818  the name users read: what happened, not a suffix
+class DeviceNotFound(DeviceError):  # noqa: N818  users read the name: it states the event, without a suffix
     """The device, its driver or its SDK is missing; says what was searched for and where."""
 
 

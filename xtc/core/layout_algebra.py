@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations on register layouts; `xtc/core/tile_layout.py` defines layouts.
 
-Each raises LayoutOperationError where no layout is what it asks for.
+Each raises LayoutOperationError if no layout is the result.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ def compose(outer: RegisterLayout, inner: RegisterLayout) -> RegisterLayout:
 
 
 def permute(layout: RegisterLayout, dims: Sequence[int]) -> RegisterLayout:
-    """Dimension i of the result is dimension `dims[i]`."""
+    """The layout whose dimension i is dimension `dims[i]` of `layout`."""
     if sorted(dims) != list(range(len(layout.shape))):
         raise LayoutOperationError(
-            f"permute: {list(dims)} does not permute {len(layout.shape)} dimensions"
+            f"permute: {list(dims)} is not a permutation of {len(layout.shape)} dimensions"
         )
     return layout.permuted(dims)
 
@@ -45,7 +45,7 @@ def reshape(layout: RegisterLayout, shape: Sequence[int]) -> RegisterLayout:
 
 
 def flatten(layout: RegisterLayout, start_dim: int = 0, end_dim: int = -1) -> RegisterLayout:
-    """The layout with dimensions from `start_dim` to `end_dim`, both included, made into one."""
+    """The layout with the dimensions from `start_dim` to `end_dim`, inclusive, merged."""
     rank = len(layout.shape)
     first, last = (_dimension(dim, rank, "flatten") for dim in (start_dim, end_dim))
     merged = math.prod(layout.shape[first : last + 1])
@@ -63,7 +63,7 @@ def squeeze(layout: RegisterLayout, dims: Sequence[int]) -> RegisterLayout:
 
 
 def unsqueeze(layout: RegisterLayout, dims: Sequence[int]) -> RegisterLayout:
-    """The layout with further dimensions of size 1, numbered as in the result."""
+    """The layout with dimensions of size 1 inserted at these positions of the result."""
     rank = len(layout.shape) + len(dims)
     new = {_dimension(dim, rank, "unsqueeze") for dim in dims}
     if len(new) != len(dims):
@@ -73,12 +73,12 @@ def unsqueeze(layout: RegisterLayout, dims: Sequence[int]) -> RegisterLayout:
 
 
 def reduce_to(layout: RegisterLayout, shape: Sequence[int]) -> RegisterLayout:
-    """The layout of a tile that broadcasts to this one: threads along what it lacks replicate."""
+    """The layout of a tile that broadcasts to this one; threads along the others replicate."""
     return layout.reduce_to(shape)
 
 
 def auto_local_spatial(num_threads: int, shape: Sequence[int]) -> RegisterLayout:
-    """Threads along rows first, each with elements that are as far apart as possible."""
+    """Threads along rows first; the elements of a thread are as far apart as possible."""
     size = math.prod(shape)
     if size % num_threads and num_threads % size:
         raise LayoutOperationError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The factors of a product of two register layouts."""
+"""Division of register layouts: finds the factors of a product."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def divided(lhs: RegisterLayout, rhs: RegisterLayout) -> RegisterLayout:
 
 
 def left_divided(layout: RegisterLayout, lhs_divisor: RegisterLayout) -> RegisterLayout:
-    """The layout whose product with `lhs_divisor` on the left is `layout`.
+    """The layout x with `lhs_divisor * x` equal to `layout`.
 
     Raises LayoutOperationError if there is none.
     """
@@ -40,7 +40,7 @@ def left_divided(layout: RegisterLayout, lhs_divisor: RegisterLayout) -> Registe
 def _halves(
     layout: RegisterLayout, shape: Sequence[int], threads: int
 ) -> tuple[RegisterLayout, RegisterLayout] | None:
-    """A layout as two factors, the inner one with this shape and thread count; or None."""
+    """A layout as two factors, the inner one with this shape and number of threads; or None."""
     if any(size < 1 or whole % size for whole, size in zip(layout.shape, shape, strict=True)):
         return None
     both = [n for a, b in zip(layout.shape, shape, strict=True) for n in (a // b, b)]
@@ -53,7 +53,7 @@ def _halves(
         cut -= 1
         inside *= split.spatial_shape[cut]
     ahead, behind = list(split.spatial_modes[:cut]), list(split.spatial_modes[cut:])
-    if inside > threads and behind[0] < 0 and inside % threads == 0:  # replications side by side
+    if inside > threads and behind[0] < 0 and inside % threads == 0:  # adjacent replications
         ahead.append(-(inside // threads))
         behind[0] //= inside // threads
     outer = _of_dimensions(split, 0, ahead)
@@ -66,7 +66,7 @@ def _halves(
 def _of_dimensions(
     layout: RegisterLayout, first: int, spatial_modes: Sequence[int]
 ) -> RegisterLayout | None:
-    """Every second dimension of a layout from `first` on; None if threads index the others."""
+    """The layout of every second dimension from `first`; None if threads index the others."""
     modes = [mode for group in layout.groups[first::2] for mode in group]
     rank_of = {mode: number for number, mode in enumerate(modes)}
     local_modes = tuple(rank_of[mode] for mode in layout.local_modes if mode in rank_of)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of register layouts, in text."""
+"""Draws register layouts as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_ROWS, _MOST_COLUMNS = 16, 16
 def drawn(layout: RegisterLayout) -> str:
     """The first rows and columns of a layout, with thread and position of each element.
 
-    `5.2` is the element 2 of thread 5; a star stands behind the thread where others hold it too.
+    `5.2` is element 2 of thread 5; a star after the thread marks elements that others hold too.
     """
     shape = (1,) * (2 - len(layout.shape)) + layout.shape
     cells: dict[tuple[int, ...], str] = {}

@@ -37,7 +37,7 @@ _written: ContextVar[SourceLocation | None] = ContextVar("written", default=None
 
 @contextmanager
 def written_at(where: SourceLocation | None) -> Iterator[None]:
-    """Within the block, `user_location` is the line `where`, whose deferred work runs now."""
+    """Within the block, `user_location` is `where`, the line whose deferred work runs."""
     token = _written.set(where)
     try:
         yield
@@ -46,7 +46,7 @@ def written_at(where: SourceLocation | None) -> Iterator[None]:
 
 
 def user_location() -> SourceLocation | None:
-    """The innermost caller outside this project's packages; None in a command, which has none."""
+    """The innermost caller outside this project's packages; None in a command."""
     if (written := _written.get()) is not None:
         return written
     frame: FrameType | None = sys._getframe(1)

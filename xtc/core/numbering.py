@@ -15,7 +15,7 @@ class Numbering:
         self._lock = threading.Lock()
 
     def take(self) -> int:
-        """A number that belongs to the caller until it is given back."""
+        """Reserve a number until `give_back` releases it."""
         with self._lock:
             number = next(n for n in itertools.count() if n not in self._taken)
             self._taken.add(number)

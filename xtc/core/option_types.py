@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of passes and targets: checks values against declared types, and parses texts."""
+"""Options of passes and targets: checks values against declared types, and parses text."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Register layouts: which thread of a group holds which elements of a tile, and in which order.
+"""Register layouts: the distribution of a tile's elements over threads, and their order in each.
 
 A dimension of a tile is factored into modes, outermost first. Each mode is either spatial, a digit
 of the thread's number, or local, a digit of the element's position within its thread. A spatial
 entry may also be a replication: threads that differ only in that digit hold the same elements.
 
-    spatial(2, 4) * local(1, 2)         a 2 x 8 tile, 8 threads, 2 neighbors of a row each
+    spatial(2, 4) * local(1, 2)         a 2 x 8 tile, 8 threads, 2 neighboring columns each
     shape (2, 8)  modes (2, 4, 2)  spatial (0, 1)  local (2,)
 """
 
@@ -28,7 +28,7 @@ _TEXT = re.compile(r"shape\(([\d,]*)\) modes\(([\d,]*)\) spatial\(([-\d,]*)\) lo
 def mode_groups(shape: Sequence[int], modes: Sequence[int]) -> list[list[int]] | None:
     """The modes of each dimension, outermost first; None if they do not make up the shape.
 
-    Modes are above 1.
+    Modes are greater than 1.
     """
     groups, at = [], 0
     for size in shape:
@@ -48,11 +48,11 @@ class RegisterLayout:
     """A register layout.
 
     Attributes:
-        shape: of the tile.
-        modes: the sizes of all modes, those of the first dimension first; each is above 1.
-        spatial_modes: for each digit of a thread's number, the most significant first, its mode,
-            or minus the number of threads that hold the same elements.
-        local_modes: for each digit of a position among a thread's elements, its mode.
+        shape: shape of the tile.
+        modes: the sizes of all modes, grouped by dimension; each is greater than 1.
+        spatial_modes: the mode of each digit of a thread's number, the most significant first,
+            or minus the number of threads with the same elements for a replication.
+        local_modes: the mode of each digit of an element's position in its thread.
     """
 
     shape: tuple[int, ...]
@@ -86,12 +86,12 @@ class RegisterLayout:
 
     @property
     def spatial_size(self) -> int:
-        """How many threads hold the tile."""
+        """The number of threads."""
         return math.prod(self.spatial_shape)
 
     @property
     def local_size(self) -> int:
-        """How many elements a thread holds."""
+        """The number of elements per thread."""
         return math.prod(self.modes[mode] for mode in self.local_modes)
 
     @property
@@ -101,7 +101,7 @@ class RegisterLayout:
 
     @property
     def local_shape(self) -> list[int]:
-        """The sizes of the digits of a position among a thread's elements."""
+        """The sizes of the digits of an element's position in its thread."""
         return [self.modes[mode] for mode in self.local_modes]
 
     def factor(self, mode: int) -> tuple[int, int]:
@@ -134,7 +134,7 @@ class RegisterLayout:
 
     @cached_property
     def local_offsets(self) -> list[tuple[int, ...]]:
-        """The offset of each element of a thread from its first one, in each dimension."""
+        """The offsets of a thread's elements from its first one, in each dimension."""
         factors = [self.factor(mode) for mode in self.local_modes]
         found = []
         for digits in itertools.product(*(range(self.modes[mode]) for mode in self.local_modes)):
@@ -161,7 +161,7 @@ class RegisterLayout:
         return list(self.element(spatial_index, local_index))
 
     def get_spatial(self, global_indices: Sequence[int]) -> list[int]:
-        """The threads that hold an element, in order."""
+        """The threads that hold an element, in ascending order."""
         digits = self._digits(global_indices)
         sizes = self.spatial_shape
         threads = [0]
@@ -171,7 +171,7 @@ class RegisterLayout:
         return threads
 
     def get_local(self, global_indices: Sequence[int]) -> int:
-        """The position of an element among those of its thread."""
+        """The position of an element in its thread."""
         digits = self._digits(global_indices)
         position = 0
         for mode in self.local_modes:
@@ -190,8 +190,8 @@ class RegisterLayout:
         ]
 
     def __mul__(self, inner: RegisterLayout) -> RegisterLayout:
-        """Each element of this layout becomes a tile of `inner`; the layout of fewer dimensions
-        gets leading ones of size 1."""
+        """Each element of this layout becomes a tile of `inner`. The layout of lower rank gets
+        leading dimensions of size 1."""
         rank = max(len(self.shape), len(inner.shape))
         both = (self.of_rank(rank), inner.of_rank(rank))
         order = [
@@ -223,27 +223,27 @@ class RegisterLayout:
 
     @property
     def size(self) -> int:
-        """Elements of the tile."""
+        """The number of elements of the tile."""
         return math.prod(self.shape)
 
     def spatial(self, *shape: int, ranks: Sequence[int] | None = None) -> RegisterLayout:
-        """Each element of this layout becomes a tile that has a thread for each element."""
+        """Each element of this layout becomes a tile with one thread per element."""
         return self * spatial(*shape, ranks=ranks)
 
     def local(self, *shape: int, ranks: Sequence[int] | None = None) -> RegisterLayout:
-        """Each element of this layout becomes a tile that its thread holds."""
+        """Each element of this layout becomes a tile within its thread."""
         return self * local(*shape, ranks=ranks)
 
     def column_spatial(self, *shape: int) -> RegisterLayout:
-        """The same as `spatial`, the first dimension fastest."""
+        """Like `spatial`, with the first dimension fastest."""
         return self * column_spatial(*shape)
 
     def column_local(self, *shape: int) -> RegisterLayout:
-        """The same as `local`, the first dimension fastest."""
+        """Like `local`, with the first dimension fastest."""
         return self * column_local(*shape)
 
     def permuted(self, dims: Sequence[int]) -> RegisterLayout:
-        """Dimension i of the result is dimension `dims[i]` of this; threads keep their elements."""
+        """The layout with dimension `dims[i]` as dimension i; threads keep their elements."""
         order = [mode for dim in dims for mode in self.groups[dim]]
         rank_of = {mode: number for number, mode in enumerate(order)}
         return RegisterLayout(
@@ -254,7 +254,7 @@ class RegisterLayout:
         )
 
     def reduced(self, dims: Sequence[int]) -> RegisterLayout:
-        """The layout with these dimensions of size 1: threads along them hold the same elements."""
+        """The layout with these dimensions reduced to size 1; threads along them hold replicas."""
         gone = {mode for dim in dims for mode in self.groups[dim]}
         kept = [mode for mode in range(len(self.modes)) if mode not in gone]
         rank_of = {mode: number for number, mode in enumerate(kept)}
@@ -269,7 +269,7 @@ class RegisterLayout:
         ).merged()
 
     def reduce_to(self, shape: Sequence[int]) -> RegisterLayout:
-        """The layout of a tile that broadcasts to this one: threads along what it lacks replicate.
+        """The layout of a tile that broadcasts to this one; threads along the others replicate.
 
         Raises LayoutOperationError for a shape that does not broadcast.
         """
@@ -318,7 +318,7 @@ class RegisterLayout:
 
 @lru_cache(maxsize=1024)
 def parse_layout(text: str) -> RegisterLayout:
-    """Parses the text that `str` gives. Raises UserError for other texts."""
+    """Parse the output of `str`. Raises UserError for other text."""
     match = _TEXT.fullmatch(text)
     if match is None:
         raise UserError(
@@ -329,7 +329,7 @@ def parse_layout(text: str) -> RegisterLayout:
 
 
 def spatial(*shape: int, ranks: Sequence[int] | None = None) -> RegisterLayout:
-    """A thread for each element, the dimension of the greatest rank fastest; by default the last.
+    """One thread per element; the dimension of the greatest rank, by default the last, is fastest.
 
     Raises UserError for ranks that are not a permutation of the dimensions.
     """
@@ -337,30 +337,30 @@ def spatial(*shape: int, ranks: Sequence[int] | None = None) -> RegisterLayout:
 
 
 def local(*shape: int, ranks: Sequence[int] | None = None) -> RegisterLayout:
-    """One thread that holds all, ordered as in `spatial`."""
+    """One thread with all elements, ordered as in `spatial`."""
     return _ranked(shape, ranks, spatial=False)
 
 
 def column_spatial(*shape: int) -> RegisterLayout:
-    """A thread for each element, the first dimension fastest."""
+    """One thread per element, the first dimension fastest."""
     return _whole(shape[::-1], spatial=True).permuted(range(len(shape))[::-1])
 
 
 def column_local(*shape: int) -> RegisterLayout:
-    """One thread that holds all, the first dimension fastest."""
+    """One thread with all elements, the first dimension fastest."""
     return _whole(shape[::-1], spatial=False).permuted(range(len(shape))[::-1])
 
 
 def replicated(*shape: int, num_workers: int) -> RegisterLayout:
-    """Each of `num_workers` threads holds all."""
+    """Each of `num_workers` threads holds all elements."""
     whole = local(*shape)
     return RegisterLayout(whole.shape, whole.modes, (-num_workers,), whole.local_modes)
 
 
 def blocked(threads: int, shape: Sequence[int], packed: int) -> RegisterLayout:
-    """The default layout: `packed` neighbors of a row each, threads along rows first.
+    """The default layout: `packed` neighbors of a row per thread, threads along rows first.
 
-    Surplus threads replicate. `threads` is a power of two; sizes need not be.
+    Surplus threads hold replicas. `threads` is a power of two; sizes need not be.
     """
     left = threads
     inner: list[tuple[int, int]] = []
@@ -381,7 +381,7 @@ def blocked(threads: int, shape: Sequence[int], packed: int) -> RegisterLayout:
 
 
 def concat(lhs: RegisterLayout, rhs: RegisterLayout) -> RegisterLayout:
-    """The dimensions of two layouts side by side: a thread for each pair of threads."""
+    """The concatenated dimensions of two layouts, with one thread per pair of threads."""
     shift = len(lhs.modes)
 
     def moved(modes: tuple[int, ...]) -> tuple[int, ...]:
@@ -398,7 +398,7 @@ def concat(lhs: RegisterLayout, rhs: RegisterLayout) -> RegisterLayout:
 def reduce(
     layout: RegisterLayout, dims: Sequence[int], *, keepdims: bool = False
 ) -> RegisterLayout:
-    """The layout with these dimensions of size 1, or without them: threads along them replicate."""
+    """The layout with dimensions reduced to size 1 or removed; threads along them hold replicas."""
     left = layout.reduced(dims)
     if keepdims:
         return left
@@ -418,7 +418,7 @@ def _ranked(shape: Sequence[int], ranks: Sequence[int] | None, *, spatial: bool)
 
 def _whole(shape: Sequence[int], *, spatial: bool) -> RegisterLayout:
     if any(not isinstance(size, int) or size < 1 for size in shape):
-        raise UserError(f"{tuple(shape)} is not a shape of a layout")
+        raise UserError(f"{tuple(shape)} is not a valid shape of a layout")
     modes = tuple(size for size in shape if size > 1)
     everything = tuple(range(len(modes)))
     return RegisterLayout(
@@ -427,7 +427,7 @@ def _whole(shape: Sequence[int], *, spatial: bool) -> RegisterLayout:
 
 
 def split_modes(modes: Sequence[int], shape: Sequence[int]) -> list[list[int]] | None:
-    """Each mode in factors such that dimensions of `shape` begin between factors; or None."""
+    """Factor modes so that dimensions of `shape` are products of factors; None if impossible."""
     sizes = [size for size in shape if size != 1]
     split: list[list[int]] = []
     left = sizes.pop() if sizes else 1
@@ -448,7 +448,7 @@ def split_modes(modes: Sequence[int], shape: Sequence[int]) -> list[list[int]] |
 
 
 def _merged_once(layout: RegisterLayout) -> RegisterLayout:
-    """The layout with the first pair of neighboring modes that can be merged, merged."""
+    """Merge the first pair of neighboring modes that can be merged."""
     for at, (a, b) in enumerate(itertools.pairwise(layout.spatial_modes)):
         if a < 0 and b < 0:
             joined = (*layout.spatial_modes[:at], -(a * b), *layout.spatial_modes[at + 2 :])
@@ -461,7 +461,7 @@ def _merged_once(layout: RegisterLayout) -> RegisterLayout:
 
 
 def _joined(layout: RegisterLayout, mode: int) -> RegisterLayout:
-    """The layout with a mode and the next one merged."""
+    """Merge a mode with the next one."""
     size = layout.modes[mode] * layout.modes[mode + 1]
 
     def kept(given: tuple[int, ...]) -> tuple[int, ...]:

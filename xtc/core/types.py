@@ -22,9 +22,9 @@ MAX_BYTES = 1 << 40
 class ElementType:
     """One element type.
 
-    `mlir` is the type of an element in memory. A bool is stored as a byte that holds 0 or 1, as in
-    NumPy, hence "i8"; MLIR's integers have no sign, `signed` says how their bits are read.
-    `accumulator` names the type in which such elements are summed.
+    `mlir` is the type of an element in memory. A bool is stored as a byte of 0 or 1, as in NumPy,
+    hence "i8". MLIR's integers are signless; `signed` determines how their bits are interpreted.
+    `accumulator` names the type in which elements are accumulated.
     """
 
     name: str
@@ -44,12 +44,12 @@ class ElementType:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of one element in memory."""
+        """The size of an element in memory, in bytes."""
         return self.bits // 8
 
     @property
     def accumulator(self) -> ElementType:
-        """Sums and products are formed in this type, then rounded once to the result type."""
+        """The type of sums and products, which are rounded once to the result type."""
         return ELEMENT_TYPES[self.accumulator_name]
 
     @property
@@ -93,9 +93,9 @@ _DOT_GROUPS = {"bf16": (2,), "i16": (2,), "i8": (4, 2)}
 
 
 def dot_groups(mlir: str, extent: int) -> tuple[int, ...]:
-    """How many neighboring elements of K a dot-product instruction of some processor reduces.
+    """The group sizes along K that dot-product instructions of some processor reduce.
 
-    `mlir` is MLIR's name of the operands' element type. A group is smaller than K, the `extent`.
+    `mlir` is MLIR's name of the operands' element type. A group is smaller than the K extent.
     """
     return tuple(count for count in _DOT_GROUPS.get(mlir, ()) if count < extent)
 
@@ -119,7 +119,7 @@ def _numpy_name(dtype: object) -> str:
 
 @dataclass(frozen=True)
 class TensorType:
-    """A shape and an element type. Only the first dimension may be symbolic, a name."""
+    """A shape and an element type. Only the first dimension may be symbolic: a name."""
 
     shape: tuple[Dim, ...]
     element: ElementType
@@ -131,7 +131,7 @@ class TensorType:
 
     @property
     def is_static(self) -> bool:
-        """True when no dimension is symbolic."""
+        """True if no dimension is symbolic."""
         return all(isinstance(dim, int) for dim in self.shape)
 
     @property

@@ -83,11 +83,11 @@ class CCompiler:
 
     def _compile(self, source: str, flags: Sequence[str], what: str) -> bytes:
         with private_folder("c-") as folder:
-            code, made = Path(folder, "module.c"), Path(folder, "module.o")
+            code, result = Path(folder, "module.c"), Path(folder, "module.o")
             code.write_text(source)
-            words = [*self.command, *flags, "-c", "-o", str(made), str(code)]
+            words = [*self.command, *flags, "-c", "-o", str(result), str(code)]
             tool.run(words, what=what, install_hint=INSTALL_HINT, timeout=_SECONDS)
-            return made.read_bytes()
+            return result.read_bytes()
 
 
 @functools.lru_cache(maxsize=16)
@@ -98,7 +98,9 @@ def _identified(command: tuple[str, ...], path: str) -> CCompiler:
 
 def _answer(words: Sequence[str]) -> str:
     """The first line of a program's output."""
-    asked = tool.run(words, what="asking the C compiler what it is", install_hint=INSTALL_HINT)
+    asked = tool.run(
+        words, what="querying the version of the C compiler", install_hint=INSTALL_HINT
+    )
     return asked.stdout.strip().partition("\n")[0]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels: what a block of threads does with tiles, in Python. See docs/tile.md."""
+"""Tile kernels: Python programs for a block of threads that compute on tiles. See docs/tile.md."""
 
 from __future__ import annotations
 

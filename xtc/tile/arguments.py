@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of a kernel: what a call gives, checked against the kernel's parameters."""
+"""Checks the arguments of a call against the parameters of the kernel."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def bound(
     *,
     arrays: bool,
 ) -> dict[str, Any]:
-    """The arguments of a call by name, in the types of their parameters; without `arrays`, those
-    may be None.
+    """The arguments of a call by name, converted to the types of the parameters.
+    Arrays may be None unless `arrays` is set.
 
-    Raises UserError, with the line of the call and the kernel's parameters, where they do not fit.
+    Raises UserError, with the line of the call and the kernel's parameters, if they do not match.
     """
     with _told(kernel, known):
         given = _named(kernel, known, args, kwargs)
@@ -38,7 +38,7 @@ def bound(
 
 
 def constructed(cls: type, args: Sequence[Any], kwargs: Mapping[str, Any], tuned: str) -> None:
-    """Raise UserError unless a kernel's `__init__` takes these arguments, with those `tuned`."""
+    """Raise UserError unless a kernel's `__init__` accepts these arguments and the `tuned` ones."""
     init: Any = _nothing if cls.__init__ is object.__init__ else cls.__init__  # type: ignore[misc]
     try:
         inspect.signature(init).bind(None, *args, **kwargs)
@@ -60,7 +60,7 @@ def _nothing(self: Any) -> None:
 
 @contextmanager
 def _told(kernel: str, known: Sequence[Parameter]) -> Iterator[None]:
-    """Errors with the line of the call, and what the kernel is called with."""
+    """Add the line of the call and the kernel's parameters to errors."""
     try:
         yield
     except UserError as error:
@@ -109,7 +109,7 @@ def _example(parameter: Parameter) -> str:
 
 
 def checked(parameter: Parameter, value: Any, arrays: bool) -> Any:
-    """An argument in the type of its parameter. Raises UserError where it does not fit."""
+    """An argument converted to its parameter's type. Raises UserError if it does not match."""
     kind, name = parameter.kind, parameter.name
     if isinstance(kind, PointerType):
         return _array(name, kind, value) if arrays or value is not None else None
@@ -135,7 +135,7 @@ def checked(parameter: Parameter, value: Any, arrays: bool) -> Any:
     if type(value) is not kind:
         raise UserError(
             f"'{name}' is a constant of type {kind.__name__}, not {_brief(value)}",
-            hints=["annotate the parameter int32 or float32 for a number of run time"],
+            hints=["annotate the parameter int32 or float32 for a run-time number"],
         )
     return value
 
@@ -148,7 +148,7 @@ def _no_number(name: str, kind: DataType, value: Any) -> UserError:
 
 
 def _brief(value: Any) -> str:
-    """A value in a message; of an array what it is, not what it holds."""
+    """A value for messages; for an array its type and shape, not its contents."""
     if hasattr(value, "shape") and hasattr(value, "dtype") and tuple(value.shape):
         return f"an array of {value.dtype} and shape {list(value.shape)}"
     return shown(value)
@@ -162,10 +162,10 @@ def _array(name: str, kind: PointerType, value: Any) -> Any:
     if not hasattr(value, "__dlpack__") and (dtype is None or not hasattr(value, "shape")):
         raise UserError(
             f"'{name}' is an array, not {_brief(value)}",
-            notes=["an address does not say how much memory is behind it"]
+            notes=["an address does not tell the size of the memory"]
             if isinstance(value, int)
             else (),
-            hints=["pass the tensor itself, or for an offset a part of it: tensor.view(-1)[64:]"]
+            hints=["pass the tensor itself, or a slice from the offset on: tensor.view(-1)[64:]"]
             if isinstance(value, int)
             else ["NumPy arrays, device arrays, and tensors of libraries that speak DLPack"],
         )
@@ -173,7 +173,7 @@ def _array(name: str, kind: PointerType, value: Any) -> Any:
         if not value.flags.c_contiguous:
             raise UserError(
                 f"'{name}' is not contiguous, and a pointer has no strides",
-                hints=[f"pass numpy.ascontiguousarray({name}), or a copy of the part"],
+                hints=[f"pass numpy.ascontiguousarray({name}), or a copy of the slice"],
             )
         is_small = any(dtype.is_coded and dtype.numpy == value.dtype for dtype in TYPES)
         found: Any = value.dtype if is_small else element_type(value.dtype).numpy

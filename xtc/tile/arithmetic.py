@@ -2,8 +2,8 @@
 """Arithmetic on run-time scalars and register tiles, as operations of `arith` and `math`.
 
 Both are `Data`: an SSA value, an element type and a shape, which is empty for a scalar. Operands of
-two types are made the wider one, a number beside a value takes its type, and shapes are broadcast
-as NumPy does.
+different types are promoted to the wider type, a Python number takes the type of the other operand,
+and shapes are broadcast as in NumPy.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ _UNARY: dict[str, Callable[..., Value]] = {
 
 @method("binary")
 def binary(name: str, a: Any, b: Any) -> Data:
-    """`a <name> b`, elementwise. Raises UserError for types or shapes that do not fit."""
+    """`a <name> b`, elementwise. Raises UserError for incompatible types or shapes."""
     left, right = together(a, b, name)
     dtype = left.dtype
     refuse_codes(dtype, name)
@@ -131,7 +131,7 @@ def binary(name: str, a: Any, b: Any) -> Data:
 def _divided(
     name: str, table: dict[str, Callable[..., Value]], left: Data, right: Data, divisor: Any
 ) -> Data:
-    """A quotient or remainder of integers; 0 for a divisor of 0, which must not reach `arith`."""
+    """Integer quotient or remainder; 0 for a divisor of 0, which is undefined in `arith`."""
     if isinstance(divisor, Number) and divisor == 0:
         raise UserError(f"{left.dtype} division by 0")
     if isinstance(divisor, Number) and divisor > 0:
@@ -146,7 +146,7 @@ def _divided(
 
 @method("unary")
 def unary(name: str, a: Any) -> Data:
-    """A function of each element. Raises UserError for a type that it does not take."""
+    """Apply a function to each element. Raises UserError for an unsupported type."""
     value = data(a)
     refuse_codes(value.dtype, name)
     if value.dtype.is_packed:
@@ -164,7 +164,7 @@ def unary(name: str, a: Any) -> Data:
         raise UserError(
             f"{name} does not take values of type {value.dtype}", hints=["cast to float32 first"]
         )
-    if name == "rsqrt" and value.dtype.is_any_float16():  # a root and a quotient: rounded once
+    if name == "rsqrt" and value.dtype.is_any_float16():  # two roundings
         return cast(unary(name, cast(value, float32)), value.dtype)  # type: ignore[no-any-return]
     return _like(value, _UNARY[name](value.value))
 
@@ -214,12 +214,12 @@ def cast(a: Any, dtype: DataType) -> Any:
 
 
 def _as_byte(a: Data) -> Data:
-    """An integer of fewer than 8 bits in the byte that holds it."""
+    """The byte that holds an integer of fewer than 8 bits."""
     return _made(a.value, int8 if a.dtype.signed else uint8, a.shape)
 
 
 def _narrowed(a: Data, dtype: DataType) -> Data:
-    """The lowest bits of a byte, with their sign: what an integer of fewer bits holds."""
+    """The lowest bits of a byte, sign-extended: the value of a narrower integer."""
     unused = a.dtype.bits - dtype.bits
     kept = binary("rshift", binary("lshift", a, unused), unused)
     return _made(kept.value, dtype, a.shape)
@@ -229,7 +229,7 @@ _TF32_DROPPED = 13  # bits of a float32's mantissa
 
 
 def _rounded_to_tf32(a: Data, dtype: DataType) -> Data:
-    """The nearest number that tensor cores see whole, of two the one further from 0 (cvt.rna)."""
+    """The nearest tfloat32 number, ties away from zero (cvt.rna)."""
     bits = arith.bitcast(_shaped(int32, a), a.value)
     half = binary("add", _made(bits, int32, a.shape), 1 << (_TF32_DROPPED - 1))
     kept = binary("and", half, -(1 << _TF32_DROPPED))
@@ -239,13 +239,13 @@ def _rounded_to_tf32(a: Data, dtype: DataType) -> Data:
 
 
 def data(a: Any, like: DataType | None = None) -> Data:
-    """A value for a number too: of type `like` where it fits, else int32 or float32."""
+    """Convert a number to a value of type `like` if it fits, else int32 or float32."""
     if isinstance(a, Data):
         return a
     if like is not None and (like.is_coded or like.is_packed) and isinstance(a, int | float):
         return data(cast(a, like))
     if not isinstance(a, int | float | bool):
-        raise UserError(f"{a!r} is no value of a kernel", hints=["numbers and tiles are"])
+        raise UserError(f"{a!r} is not a value of a kernel", hints=["numbers and tiles are"])
     own = boolean if isinstance(a, bool) else float32 if isinstance(a, float) else _integer(a)
     if like is None or (own.is_float() and not like.is_float()) or like.kind == "bool":
         return Scalar(_constant(a, own), own)
@@ -253,7 +253,7 @@ def data(a: Any, like: DataType | None = None) -> Data:
 
 
 def together(a: Any, b: Any, name: str) -> tuple[Data, Data]:
-    """Two operands in one type and one shape."""
+    """Convert two operands to a common type and shape."""
     left = data(a, b.dtype if isinstance(b, Data) else None)
     right = data(b, left.dtype)
     dtype = _wider(left.dtype, right.dtype)
@@ -267,14 +267,14 @@ def broadcast_shape(name: str, a: Sequence[int], b: Sequence[int]) -> tuple[int,
     left, right = (1,) * (rank - len(a)) + tuple(a), (1,) * (rank - len(b)) + tuple(b)
     if any(m != n and 1 not in (m, n) for m, n in zip(left, right, strict=True)):
         raise UserError(
-            f"{name} takes tiles of shapes {list(a)} and {list(b)}, which do not fit",
-            notes=["sizes are equal, or one of them is 1"],
+            f"{name}: shapes {list(a)} and {list(b)} cannot be broadcast",
+            notes=["sizes must be equal, or one of them 1"],
         )
     return tuple(max(m, n) for m, n in zip(left, right, strict=True))
 
 
 def spread(value: Data, shape: Sequence[int]) -> Data:
-    """The value in a larger shape; a scalar fills it."""
+    """Broadcast the value to a larger shape."""
     if tuple(value.shape) == tuple(shape):
         return value
     type = tile.tile_type(shape, value.dtype_mlir)
@@ -287,7 +287,7 @@ def spread(value: Data, shape: Sequence[int]) -> Data:
 
 
 def reshaped(value: Data, shape: Sequence[int]) -> Data:
-    """The same elements in another shape. Raises UserError where there are more or fewer."""
+    """The same elements in another shape. Raises UserError if the number of elements differs."""
     if numbers.prod(shape) != numbers.prod(value.shape):
         raise UserError(f"a tile of shape {list(value.shape)} cannot have shape {list(shape)}")
     if tuple(shape) == tuple(value.shape):
@@ -320,7 +320,7 @@ def _converted(a: Data, dtype: DataType) -> Value:
     if source.is_float() and dtype.is_float():
         return (arith.extf if dtype.bits > source.bits else arith.truncf)(type, a.value)
     if source.is_float():
-        if dtype.bits < int32.bits:  # what does not fit loses its upper bits
+        if dtype.bits < int32.bits:  # values out of range lose their upper bits
             return _converted(_made(_converted(a, int32), int32, a.shape), dtype)
         return (arith.fptosi if dtype.signed else arith.fptoui)(type, a.value)
     if dtype.is_float():
@@ -339,7 +339,7 @@ def _shaped(dtype: DataType, like: Data) -> Type:
 
 def _constant(number: Any, dtype: DataType) -> Value:
     if not isinstance(number, int | float):
-        raise UserError(f"{number!r} is no number of type {dtype}")
+        raise UserError(f"{number!r} is not a number of type {dtype}")
     type = Type.parse(dtype.mlir)
     if dtype.is_float():
         if isinstance(number, int) and abs(number) > sys.float_info.max:
@@ -347,7 +347,8 @@ def _constant(number: Any, dtype: DataType) -> Value:
         return arith.constant(type, FloatAttr.get(type, float(number)))
     if not numbers.isfinite(number) or number != int(number):
         raise UserError(
-            f"{number} is no number of type {dtype}", hints=["round it, or use a type of floats"]
+            f"{number} is not a number of type {dtype}",
+            hints=["round it, or use a floating-point type"],
         )
     value = int(bool(number)) if dtype.kind == "bool" else int(number)
     if not -(1 << (dtype.bits - 1)) <= value < 1 << dtype.bits:
@@ -361,7 +362,7 @@ def _integer(number: int) -> DataType:
 
 
 def _wider(a: DataType, b: DataType) -> DataType:
-    """The type that both operands get: a float before an integer, then the wider one."""
+    """The common type of two operands: a float before an integer, then the wider one."""
     if a == b:
         return a
     if {a.name, b.name} == {"float16", "bfloat16"}:

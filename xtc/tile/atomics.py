@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The instruction group `atomic`: read, combine and write an element in one step."""
+"""The instruction group `atomic`: atomic read-modify-write operations."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ _BITS = (32, 64)
 
 
 class Atomic:
-    """Atomic instructions on whole tiles; the result is what memory held before.
+    """Atomic instructions on whole tiles; the result is the old contents of memory.
 
-    `shared_add(dst, values)` and its like combine element by element.
+    `shared_add(dst, values)` and the like work elementwise.
     `shared_scatter_add(dst, dim=, indices=, values=)` takes the position in one dimension from
-    `indices`; what lies outside of the tensor is dropped. `sem` orders other accesses around it,
-    for the whole device, whatever narrower `scope` is asked for.
+    `indices`; elements outside of the tensor are dropped. `sem` orders other accesses around it
+    for the whole device, even if `scope` is narrower.
     """
 
 
 def scatter(dst: Any, dim: int, indices: Any, values: Any, name: str) -> tuple[Any, Any, int]:
-    """Indices and values of a scatter. Raises UserError where they do not fit the tensor."""
+    """Indices and values of a scatter. Raises UserError if they do not match the tensor."""
     where, what = tensor_of(indices, name), tensor_of(values, name)
     if not isinstance(dst, GlobalTensor | SharedTensor) or getattr(dst, "fixed", None):
         raise UserError(f"{name} takes a whole tensor in memory, not {dst!r}")
     if where.shape != what.shape or len(what.shape) != len(dst.shape):
         raise UserError(
             f"{name}: {where!r} and {what!r} for {dst!r}",
-            notes=["indices and values have one shape, of as many dimensions as the tensor"],
+            notes=["indices and values have the same shape, with the rank of the tensor"],
         )
     if where.dtype.kind != "int" or where.dtype.bits > 32:
         raise UserError(f"{name}: indices are integers of at most 32 bits, not {where!r}")
     if not isinstance(dim, int) or not -len(dst.shape) <= dim < len(dst.shape):
-        raise UserError(f"{name}: {dim!r} is no dimension of {dst!r}")
+        raise UserError(f"{name}: {dim!r} is not a dimension of {dst!r}")
     _require_type(dst, what, name)
     return arithmetic.cast(where, int32), what, dim % len(dst.shape)
 
@@ -53,7 +53,7 @@ def _require_type(dst: Any, values: RegisterTensor, name: str) -> None:
             hints=[f"cast it: self.cast(x, dtype={dst.dtype})"],
         )
     if dst.dtype.is_packed or dst.dtype == boolean:
-        raise UserError(f"{name} does not take elements of {dst.dtype}, which share bytes")
+        raise UserError(f"{name} does not take elements of {dst.dtype}, which are packed in bytes")
 
 
 def _elementwise(memory: type[Memory], kind: str, name: str) -> Callable[..., Any]:
@@ -127,7 +127,7 @@ def _require(memory: type[Memory], dst: Any, kind: str, sem: str, scope: str, na
     if sem not in _ORDERS or scope not in ("", *_SCOPES):
         raise UserError(
             f"atomic.{name}: sem={sem!r}, scope={scope!r}",
-            notes=[f"sem is {', '.join(_ORDERS)}", f"scope is {', '.join(_SCOPES)}"],
+            notes=[f"sem is one of {', '.join(_ORDERS)}", f"scope is one of {', '.join(_SCOPES)}"],
         )
     dtype = dst.dtype
     allowed = dtype.bits in _BITS and (not dtype.is_float() or kind in ("add", "sub", "exch"))
@@ -140,7 +140,7 @@ def _require(memory: type[Memory], dst: Any, kind: str, sem: str, scope: str, na
 
 def _named(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     method.__name__ = name
-    method.__doc__ = f"The instruction `atomic.{name}`; what memory held before."
+    method.__doc__ = f"The instruction `atomic.{name}`; returns the old contents of memory."
     return method
 
 

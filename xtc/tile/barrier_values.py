@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What mbarriers are for a kernel: names of memory that arrivals and bytes are counted in."""
+"""The values that represent mbarriers in a kernel."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from xtc.tile.values import Data
 
 
 class Barrier:
-    """A barrier in shared memory; of the block of `rank` in the cluster, None: of this block."""
+    """A barrier in the shared memory of block `rank` of the cluster, or of this block if None."""
 
     def __init__(self, memory: Value, index: Any, rank: Any = None) -> None:
         self.memory, self.index, self.rank = memory, index, rank
 
     @property
     def operands(self) -> tuple[Value, Value]:
-        """What operations take: the barriers that were allocated together, and which of them."""
+        """The operands of operations: the array of barriers, and the index of this one."""
         return self.memory, cast(data(self.index, int32), int32).value
 
     def __repr__(self) -> str:
@@ -28,14 +28,14 @@ class Barrier:
 
 
 class Barriers:
-    """Several barriers, of which an index of run time names each; `rank` as in `Barrier`."""
+    """An array of barriers that a run-time index selects from; `rank` as in `Barrier`."""
 
     def __init__(self, memory: Value, count: int, rank: Any = None) -> None:
         self.memory, self.count, self.rank = memory, count, rank
 
     def __getitem__(self, index: Any) -> Barrier:
         if isinstance(index, tuple | slice) or not isinstance(index, int | Data):
-            raise UserError(f"{index!r} is no index of {self!r}")
+            raise UserError(f"{index!r} is not an index of {self!r}")
         if isinstance(index, int) and not 0 <= index < self.count:
             raise UserError(f"index {index} is outside of {self!r}")
         return Barrier(self.memory, index, self.rank)
@@ -44,7 +44,7 @@ class Barriers:
         return self.count
 
     def tolist(self) -> list[Barrier]:
-        """Each barrier, to give them names."""
+        """The barriers as a list, for unpacking."""
         return [self[index] for index in range(self.count)]
 
     def __repr__(self) -> str:
@@ -52,11 +52,11 @@ class Barriers:
 
 
 def barrier_of(value: Any, name: str) -> Barrier:
-    """The barrier; the only one where a list has one. Raises UserError for anything else."""
+    """The barrier, or the only one of an array. Raises UserError for anything else."""
     if isinstance(value, Barriers) and value.count == 1:
         return value[0]
     if isinstance(value, Barriers):
         raise UserError(f"{name} takes a barrier, not {value!r}", hints=["index them"])
     if not isinstance(value, Barrier):
-        raise UserError(f"{name} takes a barrier that mbarrier.alloc made, not {value!r}")
+        raise UserError(f"{name} takes a barrier from mbarrier.alloc, not {value!r}")
     return value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What blocks of a launch share: memory of the launch, and semaphores that order them."""
+"""Global memory shared by the blocks of a launch, and semaphores that order them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xtc.tile.values import GlobalTensor, Pointer
 
 
 class BetweenBlocks:
-    """Instructions for memory and order between the blocks of a launch."""
+    """Instructions for communication between the blocks of a launch."""
 
     def global_tensor(
         self,
@@ -31,7 +31,7 @@ class BetweenBlocks:
         With `requires_clean` it is zero when the launch begins, and the kernel must leave it zero.
         """
         if not isinstance(requires_clean, bool):
-            raise UserError("global_tensor: requires_clean is known when compiling")
+            raise UserError("global_tensor: requires_clean is a compile-time constant")
         buffer = new_argument(dtype)
         sizes = memory.stored_shape(shape, dtype, "global_tensor")
         tile.buffer(
@@ -43,19 +43,19 @@ class BetweenBlocks:
         return memory.global_view(Pointer(buffer, dtype), dtype, shape, strides)
 
     def lock_semaphore(self, semaphore: Any, value: Any) -> None:
-        """Wait until a semaphore has a value; then see everything before its release."""
+        """Wait until a semaphore has a value, with acquire semantics."""
         tile.lock(*_semaphore(semaphore, "lock_semaphore"), _number(value))
 
     def release_semaphore(self, semaphore: Any, value: Any) -> None:
         """Set a semaphore.
 
-        After a `sync`, the release publishes what all threads of the block have done.
+        After a `sync`, the release makes the writes of all threads of the block visible.
         """
         tile.release(*_semaphore(semaphore, "release_semaphore"), _number(value))
 
 
 def new_argument(dtype: DataType) -> Value:
-    """A further argument of the function that is being written, a buffer that the launch makes."""
+    """Add an argument to the function that is being built: a buffer that the launch allocates."""
     block = InsertionPoint.current.block
     while block.owner.operation.name != "func.func":
         block = block.owner.operation.block
@@ -75,5 +75,5 @@ def _semaphore(pointer: Any, name: str) -> tuple[Value, Value]:
 def _number(value: Any) -> Value:
     found = arithmetic.data(value, int32)
     if found.shape or found.dtype.kind != "int":
-        raise UserError(f"a semaphore has an integer as its value, not {found!r}")
+        raise UserError(f"the value of a semaphore is an integer, not {found!r}")
     return arithmetic.cast(found, int32).value

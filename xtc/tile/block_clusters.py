@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The instruction group `cluster`: blocks that run together and reach each other's barriers."""
+"""The instruction group `cluster`: blocks that run together and access each other's barriers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from xtc.tile.types import int32
 from xtc.tile.values import Data, Scalar
 
 MOST_BLOCKS = 8
-"""Of a cluster on any machine that has them ("CUDA C++ Programming Guide", portable size)."""
+"""Blocks of a cluster that every GPU with clusters supports ("CUDA C++ Programming Guide")."""
 
 
 def cluster_sizes(value: Any) -> tuple[int, int, int]:
-    """The blocks of a cluster in x, y and z. Raises UserError for what is no size of one."""
+    """The blocks of a cluster in x, y and z. Raises UserError for invalid sizes."""
     given = tuple(value) if isinstance(value, list | tuple) else (value,)
     if not 1 <= len(given) <= 3:
         raise UserError(f"attrs.cluster_blocks has 1 to 3 sizes, not {len(given)}")
     for size in given:
         if isinstance(size, bool | Data) or not isinstance(size, int) or size < 1:
-            raise UserError(f"attrs.cluster_blocks: {size!r} is no constant number of blocks")
+            raise UserError(f"attrs.cluster_blocks: {size!r} is not a constant number of blocks")
     if prod(given) > MOST_BLOCKS:
         raise UserError(
             f"attrs.cluster_blocks: {prod(given)} blocks", notes=[f"1 to {MOST_BLOCKS} in all"]
@@ -35,23 +35,23 @@ def cluster_sizes(value: Any) -> tuple[int, int, int]:
 
 
 def cluster_size() -> int:
-    """The blocks of a cluster of the kernel that is being transcribed."""
+    """The number of blocks per cluster of the kernel that is being transcribed."""
     return prod(tile.cluster_of(tile.current_kernel()))
 
 
 def i32_of(value: Any, name: str) -> Any:
-    """A number of compile or run time as an i32 value. Raises UserError for anything else."""
+    """A constant or run-time number as an i32 value. Raises UserError for anything else."""
     if not isinstance(value, int | Scalar):
         raise UserError(f"{name} takes a number, not {value!r}")
     return cast(data(value, int32), int32).value
 
 
 def mask_of(ranks: Any, name: str) -> Any:
-    """A set of ranks, a bit for each, as an i32. Raises UserError for ranks that there are not."""
+    """A set of ranks as an i32 bit mask. Raises UserError for ranks that do not exist."""
     if isinstance(ranks, int) and not 0 < ranks < 1 << cluster_size():
         raise UserError(
             f"{name}: the mask {ranks:#b} in a cluster of {cluster_size()} blocks",
-            hints=["self.attrs.cluster_blocks says how many blocks a cluster has"],
+            hints=["self.attrs.cluster_blocks sets the number of blocks per cluster"],
         )
     return i32_of(ranks, name)
 
@@ -86,7 +86,7 @@ class Cluster:
         """
         if tile.current_group() is not None:
             raise UserError(
-                "cluster.sync in a thread group", hints=["all threads of the block come to it"]
+                "cluster.sync in a thread group", hints=["all threads of the block must reach it"]
             )
         tile.cluster_sync()
 

@@ -24,7 +24,7 @@ _STORES = ("store_global", "store_shared")
 
 
 def block_of(cls: type) -> Position | None:
-    """The block that a kernel's class lets print. Raises UserError for what is not a block."""
+    """The block that prints, from the kernel's class. Raises UserError unless it is a block."""
     given = getattr(cls, "debug_block", None)
     if given is None:
         return None
@@ -43,9 +43,9 @@ def _is_index(number: Any) -> bool:
 def print_result(
     frames: Frames, block: Position, function: Any, given: Sequence[Any], made: Any
 ) -> None:
-    """Print, in this block, the register tensor that an instruction made, or has stored.
+    """Print, in this block, the register tensor that an instruction returned or stored.
 
-    Other functions, and other results, print nothing; of a large tensor only type and shape.
+    Other functions and results print nothing; large tensors print only their type and shape.
     """
     if not isinstance(function, MethodType) or not isinstance(function.__self__, Instructions):
         return

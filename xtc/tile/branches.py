@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Branches and loops of run time: what they change becomes results of `scf` operations."""
+"""Run-time branches and loops: values that they change become results of `scf` operations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Frames = Sequence[Names]
 
 
 def loop_slots(frames: Frames, assigned: set[str]) -> list[AnySlot]:
-    """What a loop carries that assigns these names."""
+    """The slots that a loop carries if it assigns these names."""
     return slots(frames, assigned)
 
 
@@ -41,7 +41,7 @@ def for_loop(
     bounds: Sequence[Data],
     body: Callable[[Data], None],
 ) -> None:
-    """A loop over run-time numbers, `bounds` being start, stop and step."""
+    """A loop over run-time numbers; `bounds` are start, stop and step."""
     carried = slots(frames, assigned)
     kinds = [(slot.read().dtype, slot.read().shape) for slot in carried]
     start, stop, step = (bound.value for bound in bounds)
@@ -62,7 +62,7 @@ def while_loop(
     condition: Callable[[], Value],
     body: Callable[[], None],
 ) -> None:
-    """A loop that runs while a condition of run time holds."""
+    """A loop that runs while a run-time condition holds."""
     carried = slots(frames, assigned)
     kinds = [(slot.read().dtype, slot.read().shape) for slot in carried]
     initial = [slot.read().value for slot in carried]
@@ -86,7 +86,7 @@ def while_loop(
 def branch(
     frames: Frames, condition: Value, bodies: tuple[Callable[[], None], Callable[[], None]]
 ) -> None:
-    """Two branches of run time; what they change has the value of the one that ran."""
+    """Two run-time branches; slots that they change get the values of the branch that ran."""
     made = scf.IfOp(condition, has_else=True)
     before, held = _state(frames), contents(frames)
     after: list[_State] = []
@@ -114,7 +114,7 @@ def branch(
 
 
 def group(frames: Frames, begin: int, size: int, body: Callable[[], None]) -> None:
-    """Transcribe what threads from `begin` on do; what they change, only they know."""
+    """Transcribe the body of a thread group; only its threads know the values that it changes."""
     threads = (begin, size)
     made = scf.IfOp(in_group(begin, size))
     kept = _known_to(frames, threads)
@@ -137,7 +137,7 @@ def group(frames: Frames, begin: int, size: int, body: Callable[[], None]) -> No
 
 
 def _known_to(frames: Frames, threads: tuple[int, int]) -> dict[tuple[int, str], Lost]:
-    """Let names stand for what they did for these threads, which others have changed since."""
+    """Restore the values that names have in these threads, after other threads changed them."""
     kept = {}
     for names, key, value in changed(frames):
         if isinstance(value, Lost) and value.is_known_to(threads):
@@ -158,7 +158,7 @@ def _is_same(before: Any, after: Any) -> bool:
 
 @dataclass(frozen=True)
 class _Handed:
-    """A result of the branch, by its number."""
+    """A result of the branch, by its index."""
 
     number: int
     dtype: DataType
@@ -173,7 +173,7 @@ class _Handed:
 
 @dataclass
 class _State:
-    """Every name and what it stands for, and every tile and its value."""
+    """The value of every name and of every tile."""
 
     names: dict[tuple[int, str], Any]
     owners: dict[tuple[int, str], tuple[Names, str]]
@@ -209,8 +209,8 @@ _MISSING = Unset()
 
 
 class _Merge:
-    """Collects what two branches hand on. What is behind them does not run where one has ended
-    the kernel: it hands on anything."""
+    """Collects the values that two branches yield. If one has ended the kernel, the code after it
+    does not run, so it yields any value."""
 
     def __init__(
         self, then_block: Block, else_block: Block, ended: Sequence[bool], known: set[int]
@@ -219,7 +219,7 @@ class _Merge:
         self.yields: list[tuple[Value, Value]] = []
 
     def value(self, left: Any, right: Any) -> Any:
-        """What a name stands for after both: what it is, or the number of a result."""
+        """The value of a name after both branches, or the index of a result."""
         found = self._of_both(left, right)
         if found is _MISSING and self.ended[0] != self.ended[1]:
             return self._of_other(right if self.ended[0] else left, int(self.ended[1]))
@@ -239,7 +239,7 @@ class _Merge:
         return _Handed(len(self.yields) - 1, sides[0].dtype, sides[0].shape)
 
     def _of_other(self, value: Any, ended: int) -> Any:
-        """What a name stands for that only the branch has set which does not end the kernel."""
+        """The value of a name that only the branch that does not end the kernel has set."""
         if not isinstance(value, Data):
             return value if isinstance(value, str | int | float | None) else _MISSING
         if id(value) in self.known:
@@ -250,7 +250,7 @@ class _Merge:
         return _Handed(len(self.yields) - 1, value.dtype, value.shape)
 
     def tile(self, left: Value, right: Value) -> int | None:
-        """The number of the result that a tile has; None where neither branch changes it."""
+        """The index of a tile's result; None if neither branch changes it."""
         if left == right:
             return None
         self.yields.append((left, right))
@@ -262,7 +262,7 @@ class _Merge:
             return found if like is None or like.shape or found.shape else cast(found, like.dtype)
 
     def finish(self, made: Any) -> list[Value]:
-        """Make the operation anew, with results; returns these."""
+        """Rebuild the operation with results, and return them."""
         types = [left.type for left, _ in self.yields]
         whole = scf.IfOp(made.operation.operands[0], types, has_else=True)
         for side, block in enumerate((whole.then_block, whole.else_block)):
@@ -286,7 +286,7 @@ def _give(carried: Sequence[AnySlot], kinds: Sequence[Any], values: Sequence[Val
 
 
 def _taken(carried: Sequence[AnySlot], kinds: Sequence[Any]) -> list[Value]:
-    """What the end of an iteration hands on. Raises UserError where a type has changed."""
+    """The values that an iteration yields. Raises UserError if a type has changed."""
     values = []
     for slot, (dtype, shape) in zip(carried, kinds, strict=True):
         found = slot.read()
@@ -308,5 +308,5 @@ def _taken(carried: Sequence[AnySlot], kinds: Sequence[Any]) -> list[Value]:
 
 
 def _keeps(found: Data, dtype: DataType) -> bool:
-    """Whether a scalar may silently become the type that the variable has."""
+    """Whether a scalar is implicitly converted to the type of the variable."""
     return found.dtype.kind == dtype.kind == "int"

@@ -9,6 +9,6 @@ from xtc.tile.instructions import Instructions
 class Class(Instructions):
     """The base class of helper objects that exist while a kernel is transcribed.
 
-    Attributes that hold run-time values may change anywhere, other attributes not in run-time
+    Attributes that hold run-time values may change anywhere; others may not change in run-time
     loops or branches.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a kernel's module, as text, to later stages and to what a device loads."""
+"""Compiles a kernel's module, as text, to later stages and to a device image."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from xtc.system.workspace import private_folder
 from xtc.tile.errors import KernelError
 
 IMAGE = "image"
-"""The file with what a device loads."""
+"""The file of the device image."""
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """What makes code of kernels: a target, its options, and its stages for tile kernels."""
+    """Compiles kernels: a target, its options, and its stages for tile kernels."""
 
     target: AcceleratorTarget
     options: Any
     pipeline: Pipeline
 
     def image(self, text: str, context: Context, symbol: str) -> bytes:
-        """What a device loads for the kernel that it calls `symbol`. Raises XtcError."""
+        """The device image of a kernel with the function `symbol`. Raises XtcError."""
         lowered = through(text, context, self.pipeline.until("lowered"))
         with private_folder("tile-") as folder, context:
             name = self.target.build_image(lowered.operation, self.options, Path(folder), symbol)
@@ -35,7 +35,7 @@ class Compiler:
 
 
 def through(text: str, context: Context, pipeline: Pipeline) -> Module:
-    """The module of a text on which a pipeline has run. Raises KernelError with the user's line."""
+    """Parse a module and run a pipeline on it. Raises KernelError with the user's line."""
     with context:
         module = Module.parse(text)
         run_stages(module, pipeline)
@@ -43,7 +43,7 @@ def through(text: str, context: Context, pipeline: Pipeline) -> Module:
 
 
 def run_stages(module: Module, pipeline: Pipeline) -> None:
-    """Run stages on a module, whose context is current. Raises KernelError likewise."""
+    """Run stages on a module in the current context. Raises KernelError likewise."""
     try:
         PassRunner().run(module.operation, pipeline)
     except UserError as error:

@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def _prepare(job: Job) -> None:
-    """Import here what every child needs."""
+    """Import the modules that every child needs."""
     for file in job["extensions"]:
         extend(file)
     _compiler(job)
@@ -45,5 +45,5 @@ def _compiler(job: Job) -> Compiler:
 
 
 def _plain(value: Any) -> Any:
-    """JSON knows no tuples."""
+    """JSON has no tuples."""
     return tuple(value) if isinstance(value, list) else value

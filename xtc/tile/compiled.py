@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A compiled kernel: its IR at each stage, its code, what it needs, and its launch."""
+"""A compiled kernel: its IR at each stage, its code, resources and launch."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from xtc.tile.interpreter.report import Report
 
 TEXT = "text"
-"""The file with the machine's code."""
+"""The file of the machine code."""
 
 _KEPT_MAPS = 16
-"""Launches whose maps of tensors a device keeps, of each kernel."""
+"""The number of launches per kernel whose tensor maps a device keeps."""
 
 
 class Kernel:
@@ -88,14 +88,14 @@ class Kernel:
 
     @cached_property
     def launched(self) -> Operation:
-        """The kernel as it is launched: the compiler may have divided its work in another way."""
+        """The kernel as launched: the compiler may have partitioned its work differently."""
         self._pipelined = self._lowered("pipelined")  # lives as long as its operations are used
         found: Operation = self._pipelined.body.operations[0].operation
         return found
 
     @cached_property
     def is_divided(self) -> bool:
-        """Whether the compiler divided the kernel's work in another way than it is written."""
+        """Whether the compiler partitioned the kernel's work differently from the source."""
         kinds = [
             {op.name for op in all_operations(function) if op.name.startswith("tile.")}
             for function in (self.function, self.launched)
@@ -104,7 +104,7 @@ class Kernel:
 
     @cached_property
     def undivided(self) -> Kernel:
-        """The same kernel, whose work is not divided in another way."""
+        """The same kernel with its work partitioned as in the source."""
         return Kernel(*self._made_of, as_written=True)
 
     @property
@@ -126,7 +126,7 @@ class Kernel:
 
     @property
     def symbol(self) -> str:
-        """What the device's code calls the kernel."""
+        """The name of the kernel's function in the device code."""
         return kernel_symbol(symbol_of(self.function))
 
     def ir(self, stage: str = "source") -> str:
@@ -137,17 +137,17 @@ class Kernel:
         return self.through(self.support.pipeline.until(stage))
 
     def through(self, pipeline: Pipeline) -> Module:
-        """A copy of the module on which a pipeline has run."""
+        """A copy of the module after a pipeline."""
         return through(self.text, self._module.context, pipeline)
 
     @property
     def text(self) -> str:
-        """The module at the stage `source`, with the user's files and lines."""
+        """The module at stage `source`, with locations in the user's files."""
         return str(self._module.operation.get_asm(enable_debug_info=True))
 
     @property
     def source(self) -> str:
-        """The same without files and lines, which are no part of the code."""
+        """The same without locations, which do not affect the code."""
         return str(self._module)
 
     @property
@@ -157,12 +157,12 @@ class Kernel:
 
     @property
     def image(self) -> bytes:
-        """What a device loads."""
+        """The device image."""
         return self._built[0][IMAGE]
 
     @cached_property
     def _built(self) -> tuple[Files, bool]:
-        """The file of the image, and whether the cache had it."""
+        """The file of the image, and whether it came from the cache."""
         return found_or_made(self.key("image"), self._build)
 
     def _build(self) -> Files:
@@ -171,15 +171,15 @@ class Kernel:
 
     @property
     def is_built(self) -> bool:
-        """Whether the device's code is here."""
+        """Whether the device code is available."""
         return "_built" in vars(self)
 
     def take(self, files: Files, cached: bool) -> None:
-        """Take the device's code that another process made, or the cache had."""
+        """Use device code that another process compiled or that was cached."""
         vars(self)["_built"] = files, cached
 
     def key(self, what: str, **parts: str) -> CompilationKey | None:
-        """Under what the artifact cache keeps something of this kernel; None: it does not."""
+        """The key of this kernel in the artifact cache; None if it is not cached."""
         stages = "as written" if self.support.pipeline is self.support.as_written else "all"
         words = {"tile": what, "source": self.source, "stages": stages, **parts}
         return key_of(self.compiler, words)
@@ -193,7 +193,7 @@ class Kernel:
 
     @cached_property
     def ptx(self) -> str:
-        """The code for the machine itself, also when a simulator runs the kernel."""
+        """The PTX for the GPU, even if a simulator runs the kernel."""
         files, _ = found_or_made(self.key("machine code"), self._machine_code)
         return files[TEXT].decode()
 
@@ -205,7 +205,7 @@ class Kernel:
 
     @property
     def sass(self) -> str:
-        """The machine instructions. Raises ToolError where a vendor's program is missing."""
+        """The machine instructions. Raises ToolError if a CUDA tool is missing."""
         return self.support.machine_code.disassembly(self.ptx)
 
     @cached_property
@@ -216,22 +216,22 @@ class Kernel:
 
     @property
     def layouts(self) -> tuple[str, ...]:
-        """Drawings of the layouts of the kernel's tiles, each once."""
+        """Drawings of the distinct layouts of the kernel's tiles."""
         kernel = self._scheduled.body.operations[0].operation
         return tuple(layout.visualize() for layout in layouts_in(kernel))
 
     def words(self, values: Mapping[str, Any]) -> list[Any]:
-        """What the function's arguments are, arrays among them."""
+        """The arguments of the function, with arrays."""
         return [values[p.name] for p in self._parameters if not p.is_constant]
 
     def scalars(self, values: Mapping[str, Any], function: Operation | None = None) -> Scalars:
-        """Numbers that the arguments determine, of the function at the stage `source` or later."""
+        """Scalars of the function, at stage `source` or later, that the arguments determine."""
         block = (function or self.launched).regions[0].blocks[0]
         words = zip(block.arguments, self.words(values), self.kinds(), strict=False)
         return Scalars({a: _number(kind, w) for a, w, kind in words if isinstance(kind, DataType)})
 
     def made(self, values: Mapping[str, Any]) -> list[np.ndarray[Any, Any]]:
-        """What a launch allocates, filled with 0, for the arguments that the kernel added."""
+        """The zero-filled buffers that a launch allocates for added arguments."""
         scalars = self.scalars(values, self.function)
         found = []
         for op in self._named(self.function, "tile.buffer"):
@@ -243,7 +243,7 @@ class Kernel:
         return found
 
     def _named(self, function: Operation, name: str) -> list[Operation]:
-        """The operations of this name, which each launch asks for."""
+        """The operations of this name; cached, because each launch needs them."""
         if (function, name) not in self._found:
             ops = [op for op in all_operations(function) if op.name == name]
             self._found[function, name] = ops
@@ -253,9 +253,9 @@ class Kernel:
         return [p.kind for p in self._parameters if not p.is_constant]
 
     def grid(self, values: Mapping[str, Any], function: Operation | None = None) -> list[int]:
-        """The blocks of a launch in x, y and z; of the kernel at another stage, where it is given.
+        """The blocks of a launch in x, y and z; `function` is the kernel at another stage.
 
-        Raises UserError where they depend on more than arguments.
+        Raises UserError if they depend on more than the arguments.
         """
         function = function or self.launched
         numbers = [values[p.name] for p in self._parameters if isinstance(p.kind, DataType)]
@@ -286,7 +286,7 @@ class Kernel:
 
     @cached_property
     def written(self) -> list[bool]:
-        """Of each argument of the function, whether the kernel writes the memory behind it."""
+        """For each argument of the function, whether the kernel writes its memory."""
         stored = {
             number
             for op in all_operations(self.function)
@@ -302,7 +302,7 @@ class Kernel:
     def maps_on(
         self, device: Any, values: Mapping[str, Any], arguments: Sequence[Any]
     ) -> list[DeviceArray]:
-        """The maps of tensors on a device, of which those of earlier launches may be right."""
+        """The tensor maps on a device; maps of earlier launches are reused."""
         if not self._has_maps:
             return []
         kept = self._maps.setdefault(device, {})
@@ -316,11 +316,11 @@ class Kernel:
 
     @cached_property
     def _has_maps(self) -> bool:
-        """Whether bulk copies need maps of tensors."""
+        """Whether bulk copies need tensor maps."""
         return any(op.name in BULK_COPIES for op in all_operations(self.launched))
 
     def function_on(self, device: Any) -> Any:
-        """The function on a device, which loads it the first time."""
+        """The function on a device, loaded on first use."""
         kept = self._images.get(device)
         if kept is not None and kept[0] is device.opened():
             return kept[1]
@@ -337,11 +337,14 @@ class Kernel:
         try:
             report.compiled = self.interpreted(self._scheduled, again)
         except XtcError as error:
-            error.notes = (*error.notes, "in what the compiler made of it: a mistake of its own")
+            error.notes = (
+                *error.notes,
+                "only in the compiled kernel: a compiler bug",
+            )
             raise
         for name, value in values.items():
             if isinstance(value, np.ndarray) and value.flags.writeable:
-                value[...] = again[name]  # rounded as a device does
+                value[...] = again[name]  # rounded as on a device
         return report
 
     def check_passes(self, values: Mapping[str, Any]) -> dict[str, Report]:
@@ -349,7 +352,7 @@ class Kernel:
         return checked_passes(self, values)
 
     def interpreted(self, module: Module, values: Mapping[str, Any]) -> Report:
-        """Run a stage of the kernel that has layouts in the interpreter."""
+        """Run the kernel, at a stage with layouts, in the interpreter."""
         from xtc.tile.interpreter.run import interpret
 
         buffers = [
@@ -368,7 +371,7 @@ class Kernel:
 
     @cached_property
     def mapped(self) -> Module:
-        """The module with what bulk copies need."""
+        """The module with the tensor maps of bulk copies."""
         return self._lowered("bufferized")
 
     @cached_property
@@ -384,11 +387,11 @@ _WRITTEN = {
     "tile.atomic": 0,
     "tile.release": 0,
 }
-"""Operations that write memory, with the number of the operand that does."""
+"""Operations that write memory, with the index of the operand that they write."""
 
 
 def _key(word: Any) -> Any:
-    """What tells arguments apart: a number, or the address of an array."""
+    """The identity of an argument: a number, or the address of an array."""
     if isinstance(word, np.generic):
         return word.item()
     if isinstance(word, int | float):
@@ -397,13 +400,13 @@ def _key(word: Any) -> Any:
 
 
 def _number(kind: DataType, value: Any) -> Any:
-    """A number as the interpreter holds it: the bits of an integer, with a sign."""
+    """A number as in the interpreter: the bits of an integer as a signed one."""
     found = np.asarray(value, kind.argument.numpy)
     return (found.view(f"i{found.itemsize}") if found.dtype.kind == "u" else found)[()]
 
 
 def _argument(value: Any) -> int | None:
-    """The number of the function's argument that a view looks at; None for shared memory."""
+    """The index of the argument that a view refers to; None for shared memory."""
     while not hasattr(value, "arg_number"):
         if value.owner.name == "memref.alloc":
             return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device that kernels run on where no argument says it."""
+"""The device that kernels run on unless an argument determines it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def use_device(device: AcceleratorDevice | None) -> None:
 
 @contextmanager
 def device_kept() -> Iterator[None]:
-    """Restore the choice of `use_device` at the end of the block."""
+    """Restore the device of `use_device` at the end of the block."""
     global _used
     before = _used
     try:
@@ -69,8 +69,8 @@ def use_stream(stream: int = 0) -> Iterator[None]:
 
 
 def streams_of(device: AcceleratorDevice, arguments: Sequence[Any]) -> tuple[int, ...]:
-    """The stream in which a launch runs, and those that it follows and that follow it; () for a
-    launch that is waited for."""
+    """The stream of a launch, and the streams that are ordered before and after it; () for a
+    synchronous launch."""
     found = tuple(device.callers_streams(arguments))
     if _stream is None or device.streams is None:
         return found
@@ -79,7 +79,7 @@ def streams_of(device: AcceleratorDevice, arguments: Sequence[Any]) -> tuple[int
 
 
 def device_for(arguments: Any) -> AcceleratorDevice:
-    """The device on which arguments live, else the one in use."""
+    """The device on which the arguments reside, or the one in use."""
     owners = {id(owner): owner for a in arguments if (owner := getattr(a, "device", None))}
     devices = [owner for owner in owners.values() if isinstance(owner, AcceleratorDevice)]
     if len(devices) > 1:
@@ -88,7 +88,7 @@ def device_for(arguments: Any) -> AcceleratorDevice:
 
 
 def _holding(arguments: Any) -> AcceleratorDevice | None:
-    """The device in whose memory other libraries have arguments; None where none has any."""
+    """The device whose memory holds arguments of other libraries; None if there are none."""
     target = tile_target()
     found = {options for a in arguments if (options := target.options_holding(a)) is not None}
     if len(found) > 1:
@@ -97,7 +97,7 @@ def _holding(arguments: Any) -> AcceleratorDevice | None:
 
 
 def opened(target: AcceleratorTarget, options: Any) -> AcceleratorDevice:
-    """The device of these options, which kernels of this process share."""
+    """The device with these options, shared by the kernels of this process."""
     if options not in _shared:
         _shared[options] = target.runtime(options)
     return _shared[options]
@@ -105,7 +105,7 @@ def opened(target: AcceleratorTarget, options: Any) -> AcceleratorDevice:
 
 @cache
 def tile_target() -> AcceleratorTarget:
-    """The target of tile kernels. Raises UserError where no target has any."""
+    """The target that runs tile kernels. Raises UserError if none does."""
     for name in discover.targets():
         target = discover.target(name)
         if isinstance(target, AcceleratorTarget) and target.tiles(target.options()) is not None:
@@ -114,7 +114,7 @@ def tile_target() -> AcceleratorTarget:
 
 
 def _default() -> AcceleratorDevice:
-    """The simulator of kernels without a device, anew after one has stopped: it holds nothing."""
+    """The default simulator; a new one if the last one has stopped, as it holds no data."""
     device = _first_default()
     if isinstance(device, DriverDevice) and device.is_lost():
         device.init_device()
@@ -128,7 +128,7 @@ def _first_default() -> AcceleratorDevice:
 
 
 def device_in_use() -> AcceleratorDevice | None:
-    """The device of `use_device`, else the one that other libraries use; None where none does."""
+    """The device of `use_device`, else the one that other libraries use, or None."""
     if _used is not None:
         return _used
     options = tile_target().options_in_use()
@@ -136,12 +136,12 @@ def device_in_use() -> AcceleratorDevice | None:
 
 
 def stream_in_use(device: AcceleratorDevice) -> int:
-    """The stream of `use_stream`, else that in which other libraries work now."""
+    """The stream of `use_stream`, else the current stream of other libraries."""
     return device.current_stream() if _stream is None else _stream
 
 
 def close_default() -> None:
-    """Close the devices that kernels without a device used; the next such kernel opens another."""
+    """Close the default devices; the next kernel without a device opens a new one."""
     while _shared:
         _shared.popitem()[1].close()
     if _first_default.cache_info().currsize:
@@ -150,7 +150,7 @@ def close_default() -> None:
 
 
 def support_of(device: AcceleratorDevice) -> tuple[AcceleratorTarget, Any, TileSupport]:
-    """A device's target, the options of code for it, and what it offers. Raises UserError."""
+    """A device's target, code generation options and features. Raises UserError."""
     target = discover.target(device.target_name)
     options = target.options_for(device, {})
     support = target.tiles(options) if isinstance(target, AcceleratorTarget) else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`self.cuda`: layouts that tensor cores and memory of a GPU want, for `annotate_layout`."""
+"""`self.cuda`: layouts for the tensor cores and the memory of a GPU, for `annotate_layout`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class DotConfig:
 
 @dataclass(frozen=True)
 class AtomicMma:
-    """A multiplication that a warp does at once, and the fragments of its operands and result."""
+    """An mma instruction of a warp, and the fragments of its operands and result."""
 
     name: str
     operand_type: DataType
@@ -71,14 +71,14 @@ def _atomic(name: str, operand: DataType) -> AtomicMma:
 
 
 class atomic_mma_configs:  # noqa: N801
-    """The multiplications that `dot` uses; names say shape, operands and result."""
+    """The mma instructions that `dot` uses, named after shape, operands and result."""
 
     m16n8k16_f16_f32 = _atomic("m16n8k16_f16_f32", float16)
     m16n8k16_bf16_f32 = _atomic("m16n8k16_bf16_f32", bfloat16)
 
     @classmethod
     def from_dtypes(cls, operand_dtype: DataType, accumulator_dtype: DataType) -> AtomicMma:
-        """The multiplication of these types. Raises UserError where there is none."""
+        """The mma instruction for these types. Raises UserError if there is none."""
         for known in (cls.m16n8k16_f16_f32, cls.m16n8k16_bf16_f32):
             if (known.operand_type, known.acc_type) == (operand_dtype, accumulator_dtype):
                 return known
@@ -96,7 +96,7 @@ def swizzled_shared_layout(dtype: DataType, shape: Sequence[int]) -> SharedLayou
 def mma_dot_config(
     atomic_mma: AtomicMma, warp_spatial: Sequence[int], warp_repeat: Sequence[int]
 ) -> DotConfig:
-    """Layouts for a dot by a grid of warps, each of which repeats an mma in m, n and k."""
+    """Layouts for a dot by a grid of warps; each warp repeats an mma in m, n and k."""
     (rows, columns), (m, n, k) = warp_spatial, warp_repeat
     grid = spatial(rows, columns)
     a = grid.reduced([1]) * local(m, k) * atomic_mma.la
@@ -128,8 +128,8 @@ def resolve_dot_config(
 ) -> DotConfig:
     """Layouts for a dot of m x k and k x n.
 
-    The warps form a grid of warp_m x warp_n, or `num_warps` of them the grid in which each holds
-    the fewest elements. Raises UserError for types and sizes that tensor cores do not support.
+    The warps form a grid of warp_m x warp_n, or for `num_warps` the grid with the
+    fewest elements per warp. Raises UserError for types and sizes that tensor cores do not support.
     """
     atomic = atomic_mma_configs.from_dtypes(operand_dtype, acc_dtype)
     if num_warps is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The instruction `dot`: what it takes."""
+"""Checks and converts the operands of the instruction `dot`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from xtc.tile.values import RegisterTensor
 
 
 def dot_result(a: Any, b: Any, c: Any, acc_dtype: DataType | None) -> RegisterTensor:
-    """`a @ b + c`. Raises UserError for shapes or types that do not fit."""
+    """`a @ b + c`. Raises UserError for incompatible shapes or types."""
     left, right = _widened(tensor_of(a, "dot")), _widened(tensor_of(b, "dot"))
     _check(left, right)
     tf32 = left.dtype == tfloat32
     shape = (left.shape[0], right.shape[1])
     if c is None:
         if acc_dtype is None:
-            raise UserError("dot needs acc_dtype= where it has no third operand")
+            raise UserError("dot needs acc_dtype= without a third operand")
         _check_accumulator(left, acc_dtype)
         start = fitted(cast(0, acc_dtype), shape, "dot")
         left, right = _signed(left, acc_dtype), _signed(right, acc_dtype)
@@ -30,7 +30,7 @@ def dot_result(a: Any, b: Any, c: Any, acc_dtype: DataType | None) -> RegisterTe
     total = tensor_of(c, "dot")
     if total.shape != shape:
         raise UserError(
-            f"dot: {left!r} times {right!r} is no {total!r}",
+            f"dot: {left!r} times {right!r} is not {total!r}",
             notes=[f"it has shape {list(shape)}"],
         )
     if acc_dtype not in (None, total.dtype):
@@ -42,8 +42,8 @@ def dot_result(a: Any, b: Any, c: Any, acc_dtype: DataType | None) -> RegisterTe
 
 
 def _widened(operand: RegisterTensor) -> RegisterTensor:
-    """A float of at most 8 bits as a float16, an integer of fewer than 8 as a byte: exact, and what
-    multiplications take."""
+    """Widen a float of at most 8 bits to float16, and an integer of fewer than 8 bits to a byte.
+    Both are exact."""
     dtype = operand.dtype
     if dtype.is_coded:
         return cast(operand, float16)  # type: ignore[no-any-return]
@@ -53,7 +53,7 @@ def _widened(operand: RegisterTensor) -> RegisterTensor:
 
 
 def _signed(operand: RegisterTensor, total: DataType) -> RegisterTensor:
-    """An unsigned integer in the type of the sums: multiplications extend bits by their sign."""
+    """Convert an unsigned integer to the accumulator type, because multiplications sign-extend."""
     if operand.dtype.kind != "int" or operand.dtype.signed or operand.dtype.bits == total.bits:
         return operand
     return cast(operand, total)  # type: ignore[no-any-return]

@@ -19,7 +19,7 @@ from xtc.tile.values import Data, GlobalTensor, Pointer, RegisterTensor, SharedT
 
 @method("global_part")
 def global_part(tensor: GlobalTensor, location: Any) -> GlobalTensor:
-    """The part of a tensor that indices in some of its dimensions name."""
+    """The part of a tensor selected by indices in some of its dimensions."""
     indices = indexed(location, len(tensor.shape), tensor)
     sizes = [size for size, at in zip(tensor.shape, indices, strict=True) if at is None]
     chosen = zip(tensor.dimensions(), indices, strict=True)
@@ -68,13 +68,13 @@ def shared_item(tensor: SharedTensor) -> Any:
 
 @method("register_part")
 def register_part(x: RegisterTensor, location: Any) -> Data:
-    """The elements that indices in some dimensions name, as a smaller tile."""
+    """The elements selected by indices in some dimensions, as a smaller tile."""
     indices = indexed(location, len(x.shape), x)
     dims = [dim for dim, at in enumerate(indices) if at is not None]
     if not dims:
         return RegisterTensor(x.value, x.dtype, x.shape)
     value: Any = x if x.dtype.kind != "bool" else cast(x, int32)
-    nothing = -0.0 if value.dtype.is_float() else 0  # which changes no sum, not of -0.0 either
+    nothing = -0.0 if value.dtype.is_float() else 0  # the neutral element of sums, also for -0.0
     value = select(_chosen(x, indices), value, cast(nothing, value.dtype))
     found = reduced(value, dims, True, "sum")
     if x.dtype.kind == "bool":
@@ -84,7 +84,7 @@ def register_part(x: RegisterTensor, location: Any) -> Data:
 
 @method("with_part")
 def with_part(x: RegisterTensor, location: Any, value: Any) -> Data:
-    """The tile with other elements where indices in some dimensions name them."""
+    """The tile with the elements replaced that indices in some dimensions select."""
     indices = indexed(location, len(x.shape), x)
     if isinstance(value, RegisterTensor):
         value = _along(value, x, indices)
@@ -94,12 +94,12 @@ def with_part(x: RegisterTensor, location: Any, value: Any) -> Data:
 
 
 def _kept(x: RegisterTensor, indices: list[Any]) -> tuple[int, ...]:
-    """The sizes of the dimensions that have no index."""
+    """The sizes of the dimensions without an index."""
     return tuple(size for size, at in zip(x.shape, indices, strict=True) if at is None)
 
 
 def _along(value: RegisterTensor, x: RegisterTensor, indices: list[Any]) -> Any:
-    """A tile for the dimensions of `x` that have no index, as one of its rank; or its element."""
+    """Expand a tile of the dimensions without an index to the rank of `x`; or its element."""
     if value.shape == (1,) and not _kept(x, indices):
         return item(value)
     if value.shape != _kept(x, indices):
@@ -109,7 +109,7 @@ def _along(value: RegisterTensor, x: RegisterTensor, indices: list[Any]) -> Any:
 
 
 def _chosen(x: RegisterTensor, indices: list[Any]) -> Any:
-    """Which elements the indices name; None: all."""
+    """A mask of the elements that the indices select; None selects all."""
     chosen: Any = None
     for dim, number in enumerate(indices):
         if number is None:
@@ -124,7 +124,7 @@ def _chosen(x: RegisterTensor, indices: list[Any]) -> Any:
 
 @method("listed")
 def listed(x: RegisterTensor, location: tuple[int, ...]) -> Any:
-    """All elements behind these first indices, as nested lists of scalars."""
+    """All elements with these leading indices, as nested lists of scalars."""
     if len(location) == len(x.shape):
         return item(register_part(x, location))  # type: ignore[arg-type]
     return [listed(x, (*location, number)) for number in range(x.shape[len(location)])]

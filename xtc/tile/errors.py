@@ -27,7 +27,7 @@ class KernelError(UserError):
 
 
 def _excerpt_at(where: str) -> str:
-    """The line of `file:line:column`, with a caret under the column; "" where it is not known."""
+    """The line of `file:line:column`, with a caret under the column; "" if it is unknown."""
     found = _PLACE.fullmatch(where)
     line = linecache.getline(found["file"], int(found["line"])) if found else ""
     return _with_caret(line, int(found["column"])) if found and line else ""
@@ -42,31 +42,31 @@ _PLACE = re.compile(r"(?P<file>.+):(?P<line>\d+):(?P<column>\d+)")
 
 @dataclass(frozen=True)
 class Source:
-    """The file that a function was written in, and its lines."""
+    """The source file of a function, and its lines."""
 
     file: str
     lines: tuple[str, ...]
 
     def location(self, node: ast.AST) -> SourceLocation:
-        """Where a piece of syntax begins."""
+        """The location of a syntax node."""
         return SourceLocation(self.file, node.lineno, node.col_offset + 1)  # type: ignore[attr-defined]
 
     def excerpt(self, node: ast.AST) -> str:
-        """The line of a piece of syntax, with a caret under its beginning."""
+        """The line of a syntax node, with a caret under its beginning."""
         number, column = node.lineno, node.col_offset + 1  # type: ignore[attr-defined]
         return _with_caret(self.lines[number - 1], column) if number <= len(self.lines) else ""
 
 
 @contextmanager
 def shown_at(source: Source, node: ast.AST) -> Iterator[None]:
-    """Give errors that leave the block this place in the kernel, unless they have one."""
+    """Give errors raised in the block this location in the kernel, unless they have one."""
     try:
         yield
     except KernelError:
         raise
     except XtcError as error:
         raise _kernel_error(source, node, error.what, error) from None
-    except Exception as error:  # of Python's own, MLIR's, or of a function of the user
+    except Exception as error:  # raised by Python, MLIR or a function of the user
         text = f"there is no key {error}" if isinstance(error, KeyError) else f"{error}"
         found = _kernel_error(source, node, text or type(error).__name__, None)
         found.hints = tuple(error_hints(error))

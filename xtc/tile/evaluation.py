@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expressions of a kernel: what is constant is computed, what is not becomes operations."""
+"""Expressions of a kernel: constants are folded, others become operations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Frame:
 
     def __init__(self, function: FunctionType, source: Source, names: Names) -> None:
         self.function, self.source, self.names = function, source, names
-        self.read: set[tuple[str, int]] = set()  # names that were read, and what they stood for
+        self.read: set[tuple[str, int]] = set()  # names that were read, and their values
         outer = inspect.getclosurevars(function)
         self.outer = {**vars(builtins), **function.__globals__, **outer.nonlocals}
 
@@ -55,19 +55,19 @@ class Expressions:
         return self.frames[-1]
 
     def call_function(self, function: FunctionType, arguments: tuple[Any, ...], named: Any) -> Any:
-        """Transcribe an external function where it is called."""
+        """Transcribe an external function at its call."""
         raise NotImplementedError
 
     def called(self, function: Any, given: Sequence[Any], made: Any) -> None:
-        """React to the call of a function that is not transcribed, with its result."""
+        """Hook after the call of a function that is not transcribed."""
         raise NotImplementedError
 
     def require_going(self) -> None:
-        """Raise UserError where a part of an expression may have ended the kernel."""
+        """Raise UserError if a part of an expression may have ended the kernel."""
         raise NotImplementedError
 
     def evaluate(self, node: ast.expr) -> Any:
-        """The value of an expression. Raises KernelError that shows it."""
+        """The value of an expression. Raises KernelError that quotes it."""
         with self.at(node):
             method: Callable[[Any], Any] | None = getattr(self, f"_{type(node).__name__}", None)
             if method is None:
@@ -77,7 +77,7 @@ class Expressions:
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:
-        """Operations made in the context come from this syntax, and so do errors."""
+        """Locate the operations and errors of the block at this syntax node."""
         source = self.frame.source
         where = source.location(node)
         with (
@@ -97,7 +97,7 @@ class Expressions:
                 raise UserError(f"'{node.id}' is {found!r}")
             if isinstance(found, Unset):
                 raise UserError(
-                    f"'{node.id}' is set in only one branch of run time above",
+                    f"'{node.id}' is set in only one run-time branch above",
                     hints=[f"give '{node.id}' a value before the branch or loop"],
                 )
             self.frame.read.add((node.id, id(found)))
@@ -149,7 +149,7 @@ class Expressions:
         return ~value if isinstance(node.op, ast.Invert) else value
 
     def _BoolOp(self, node: ast.BoolOp) -> Any:  # noqa: N802
-        """As Python, where operands are constants; all are computed where they are not."""
+        """As in Python for constants; run-time operands are all evaluated."""
         is_and = isinstance(node.op, ast.And)
         found: Any = is_and
         for part in node.values:
@@ -215,7 +215,7 @@ class Expressions:
         names = [argument.arg for argument in node.args.args]
         given = node.args
         if given.vararg or given.kwarg or given.kwonlyargs:
-            raise UserError("a lambda of a kernel takes arguments by position alone")
+            raise UserError("a lambda of a kernel takes only positional arguments")
         defaults = dict(
             zip(reversed(names), reversed(self._elements(given.defaults)), strict=False)
         )
@@ -310,7 +310,7 @@ class Expressions:
             return Range.of(*arguments)
         if function is print and any(isinstance(value, Data) for value in arguments):
             raise UserError(
-                "print runs when the kernel is compiled, and not on the device",
+                "print runs when the kernel is compiled, not on the device",
                 hints=["self.printf for numbers, self.print_tensor for tensors"],
             )
         made = _result(function, arguments, named)
@@ -321,7 +321,7 @@ class Expressions:
         return made
 
     def _class(self) -> type:
-        """The class in which the function of the innermost frame is written."""
+        """The class that defines the function of the innermost frame."""
         cell = dict(
             zip(
                 self.frame.function.__code__.co_freevars,
@@ -337,7 +337,7 @@ class Expressions:
 
 
 def is_user_method(method: MethodType) -> bool:
-    """Whether a method is written by the user, on a kernel or a class of device objects."""
+    """Whether a method is the user's, of a kernel or a class of device objects."""
     return isinstance(method.__self__, Instructions) and not (
         method.__func__.__module__.startswith(_OWN)
     )
@@ -346,7 +346,7 @@ def is_user_method(method: MethodType) -> bool:
 def bound_to(
     function: Callable[..., Any], arguments: Sequence[Any], named: dict[str, Any]
 ) -> inspect.BoundArguments:
-    """The arguments of a call by name. Raises UserError, with what the function takes."""
+    """The arguments of a call by name. Raises UserError that lists the function's parameters."""
     signature, name = inspect.signature(function), function.__name__
     known = [key for key in signature.parameters if key != "self"]
     try:
@@ -361,7 +361,7 @@ def bound_to(
 
 
 def _shown(signature: inspect.Signature) -> str:
-    """The parameters of a method as a call has them: without types, and without self."""
+    """The parameters of a method as in a call: without types and without self."""
     bare = [
         p.replace(annotation=inspect.Parameter.empty)
         for p in signature.parameters.values()
@@ -371,7 +371,7 @@ def _shown(signature: inspect.Signature) -> str:
 
 
 def _result(function: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """What a function that is not transcribed returns. Raises UserError for wrong arguments."""
+    """Call a function that is not transcribed. Raises UserError for wrong arguments."""
     try:
         return function(*arguments, **named)
     except TypeError:
@@ -381,7 +381,7 @@ def _result(function: Any, arguments: tuple[Any, ...], named: dict[str, Any]) ->
 
 
 def computed(operator: str, left: Any, right: Any) -> Any:
-    """An operation of Python's on two values. Raises UserError where there is none."""
+    """A Python operator on two values. Raises UserError if they do not support it."""
     try:
         return BINARY[operator](left, right)
     except TypeError:
@@ -391,7 +391,7 @@ def computed(operator: str, left: Any, right: Any) -> Any:
 
 
 def constant_items(items: Any) -> list[Any]:
-    """What a loop over constants runs over. Raises UserError for numbers of run time."""
+    """The items of a loop over constants. Raises UserError for run-time numbers."""
     if isinstance(items, Range) and not items.is_known:
         raise UserError("a comprehension runs over constants")
     if isinstance(items, Data):
@@ -400,11 +400,11 @@ def constant_items(items: Any) -> list[Any]:
 
 
 def _listed(arguments: Sequence[Any]) -> Sequence[Any]:
-    """The elements of the only argument. Raises UserError for a tile, or a number of run time."""
+    """The elements of the only argument. Raises UserError for a tile or a run-time number."""
     (only,) = arguments or ((),)
     if isinstance(only, Data):
         raise UserError(
-            f"min and max of Python take several values, not {only!r}",
+            f"Python's min and max take several values, not {only!r}",
             hints=["self.max(tile) and self.min(tile) reduce a tile"],
         )
     return only if isinstance(only, list | tuple) else ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`break` and `continue`, made into conditions of the statements that follow.
+"""Rewrites `break` and `continue` as conditions of the statements that follow.
 
 if done:                  if done:
     break          ->         .left = True
@@ -13,10 +13,10 @@ import ast
 from collections.abc import Sequence
 
 LEFT, SKIPPED = ".left", ".skipped"
-"""Names, of a loop that ends and an iteration that does: no user can write them."""
+"""Flags of a loop and of an iteration that have ended; not valid identifiers."""
 
 VALUE = ".value"
-"""The name of what a function returns."""
+"""The name of a function's return value."""
 
 _FLAGS: dict[type[ast.stmt], str] = {
     ast.Break: LEFT,
@@ -29,7 +29,7 @@ class KernelEnd(ast.stmt):
 
 
 def exits(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> set[type[ast.stmt]]:
-    """The kinds of exits that these statements have; those of inner loops are the loops' own."""
+    """The kinds of exits in these statements, without those of inner loops."""
     found: set[type[ast.stmt]] = set()
     for statement in body:
         if isinstance(statement, kinds):
@@ -43,7 +43,7 @@ def exits(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> set[type[ast.stmt
 
 
 def without_exits(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> list[ast.stmt]:
-    """The statements with flags set instead, and what follows an exit made conditional."""
+    """The statements with exits replaced by flags, and the statements after an exit conditional."""
     result: list[ast.stmt] = []
     for number, statement in enumerate(body):
         if isinstance(statement, kinds):
@@ -62,7 +62,7 @@ def without_exits(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> list[ast.
 
 
 def left_in_group(body: Sequence[ast.stmt]) -> ast.stmt | None:
-    """A statement that leaves a group of threads from inside of it; None where none does."""
+    """A statement that leaves a group of threads from inside, or None."""
     for statement in (node for each in body for node in ast.walk(each)):
         if isinstance(statement, ast.With) and exits(
             statement.body, *_FLAGS, ast.Return, KernelEnd
@@ -72,7 +72,7 @@ def left_in_group(body: Sequence[ast.stmt]) -> ast.stmt | None:
 
 
 def early_returns(body: Sequence[ast.stmt]) -> list[ast.Return]:
-    """The returns of a value, or of None, in branches and loops."""
+    """The returns of a value, or of none, in branches and loops."""
     inner = [statement for statement in body if not isinstance(statement, ast.Return)]
     nodes = (node for statement in inner for node in ast.walk(statement))
     return [node for node in nodes if isinstance(node, ast.Return)]
@@ -86,8 +86,8 @@ def returns_value(body: Sequence[ast.stmt]) -> bool:
 
 
 def with_values(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """The statements with values assigned to `VALUE` where they are returned: what follows a branch
-    that may return is the end of each of its ways that does not."""
+    """The statements with returns replaced by assignments to `VALUE`. The code after a branch that
+    may return is moved into the paths that do not return."""
     result: list[ast.stmt] = []
     for number, statement in enumerate(body):
         if isinstance(statement, ast.Return):
@@ -113,7 +113,7 @@ def flag_names(kinds: set[type[ast.stmt]]) -> list[str]:
 
 
 def _rewritten(statement: ast.stmt, kinds: tuple[type[ast.stmt], ...]) -> ast.stmt:
-    """A branch without exits; a loop as it is, which sees to its own."""
+    """Rewrite the exits of a branch; loops are unchanged."""
     if not isinstance(statement, ast.If):
         return statement
     made = ast.If(

@@ -15,11 +15,11 @@ Array = np.ndarray[Any, Any]
 
 _CPU = 1  # "DLPack: Open In Memory Tensor Structure", kDLCPU
 _CODED = {"float8_e4m3fn": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
-"""Names of types that DLPack has not, as libraries print them."""
+"""Types that DLPack lacks, by the names that libraries print."""
 
 
 def over(value: Any) -> Any:
-    """A tensor in host memory as a NumPy array of its memory; anything else as it is.
+    """A NumPy array over the memory of a host tensor; other values are unchanged.
 
     A kernel that writes to the array writes to the tensor.
     """
@@ -37,7 +37,7 @@ def over(value: Any) -> Any:
 
 
 class _Memory:
-    """The memory of an array, which may be written: capsules of DLPack do not say whether."""
+    """The memory of an array, as writable: DLPack capsules do not record it."""
 
     def __init__(self, array: Array) -> None:
         self.array = array

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Properties of the machine for which kernels are compiled, by the names of CUDA's runtime."""
+"""Properties of the machine that kernels are compiled for, by the names of CUDA's runtime."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from xtc.tile.config import device_for, support_of
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """Of the device on which kernels run where no argument says it.
+    """Properties of the default device.
 
     Attributes:
-        name: of the device.
-        multiProcessorCount: multiprocessors, each of which runs several blocks.
-        warpSize: threads of a warp.
-        sharedMemPerBlockOptin: bytes of shared memory that a block may have.
-        maxThreadsPerBlock: threads of a block, at most.
-        l2CacheSize: bytes of the last cache before main memory.
+        name: name of the device.
+        multiProcessorCount: number of multiprocessors.
+        warpSize: threads per warp.
+        sharedMemPerBlockOptin: most bytes of shared memory per block.
+        maxThreadsPerBlock: most threads per block.
+        l2CacheSize: bytes of the last-level cache.
     """
 
     name: str
@@ -30,11 +30,11 @@ class DeviceProperties:
 
 
 class runtime:  # noqa: N801
-    """What a program asks CUDA's runtime."""
+    """Queries of CUDA's runtime."""
 
     @staticmethod
     def get_device_properties(device_id: int = 0) -> DeviceProperties:
-        """Properties of the device in use; `device_id` is not looked at."""
+        """Properties of the device in use; `device_id` is ignored."""
         device = device_for(())
         support = support_of(device)[2]
         return DeviceProperties(

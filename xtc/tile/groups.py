@@ -22,10 +22,10 @@ class ThreadGroup:
 
 
 def thread_group(begin: Any, size: Any, name: str) -> ThreadGroup:
-    """A part of the threads that run now. Raises UserError where they cannot be a group."""
+    """A group of the active threads. Raises UserError if they cannot form a group."""
     for number in (begin, size):
         if isinstance(number, Data | bool) or not isinstance(number, int):
-            raise UserError(f"{name} takes numbers of threads known when compiling, not {number!r}")
+            raise UserError(f"{name} takes constant numbers of threads, not {number!r}")
     around = tile.current_group()
     if begin < 0 or size < 1 or (around is not None and begin + size > around[1]):
         has = "the block's" if around is None else f"{around[1]}, as the group around it"
@@ -40,30 +40,32 @@ def thread_group(begin: Any, size: Any, name: str) -> ThreadGroup:
     first = begin + (0 if around is None else around[0])
     if size > 1 and (first % WARP or size % WARP):
         raise UserError(
-            f"{name}: threads {first} to {first + size} are no group",
+            f"{name}: threads {first} to {first + size} are not a group",
             notes=[f"a group is whole warps of {WARP} threads, or one thread"],
         )
     return ThreadGroup(first, size)
 
 
 def threads_now() -> tuple[int, int]:
-    """The first thread of those that run, and how many they are. Raises UserError before
-    `attrs.warps` says how many a block has."""
+    """The first active thread and the number of active threads. Raises UserError before
+    `attrs.warps` is set."""
     group = tile.current_group()
     if group is not None:
         return group
     warps = tile.block_warps()
     if warps is None:
-        raise UserError("attrs.warps is not known yet", hints=["set it at the kernel's beginning"])
+        raise UserError(
+            "attrs.warps is not set yet", hints=["set it at the beginning of the kernel"]
+        )
     return 0, warps * WARP
 
 
 def group_left() -> UserError:
-    """The error of threads that leave their group before its end."""
+    """The error for threads that leave their group before its end."""
     return UserError(
         "a group of threads cannot be left by return, break or continue",
-        notes=["the other threads of the block would not know of it"],
-        hints=["make what follows in the group conditional"],
+        notes=["the other threads of the block would continue"],
+        hints=["make the statements that follow in the group conditional"],
     )
 
 
@@ -106,5 +108,5 @@ class ThreadGroups:
 
 def _warps(number: Any, name: str) -> int:
     if isinstance(number, bool) or not isinstance(number, int):
-        raise UserError(f"{name} takes numbers of warps known when compiling, not {number!r}")
+        raise UserError(f"{name} takes constant numbers of warps, not {number!r}")
     return number * WARP

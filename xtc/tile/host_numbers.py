@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of run time, computed on the host from a kernel's arguments: its grid, trip counts."""
+"""Run-time numbers, such as the grid and trip counts, computed on the host from the arguments."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from xtc.tile.interpreter.values import compute, is_computed
 
 
 class Scalars:
-    """The values of scalars that depend on nothing but the arguments."""
+    """The values of scalars that depend only on the arguments."""
 
     def __init__(self, arguments: Mapping[Value, Any]) -> None:
         self._known: dict[Value, Any] = dict(arguments)
 
     def number(self, value: Value, default: Any = None) -> Any:
-        """The number that a value is; `default` where it depends on more than the arguments."""
+        """The number of a value; `default` if it depends on more than the arguments."""
         found = self._number(value)
         return default if found is None else int(found)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors of any element type, packed where elements have fewer than 8 bits.
+"""Tensors of any element type; elements of fewer than 8 bits are packed.
 
-NumPy and PyTorch have no such types. A kernel takes such a tensor, or its storage, for a pointer.
+NumPy and PyTorch have no such types. Such a tensor, or its storage, can be passed for a pointer.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Tensor:
         return stored if self.dtype.is_packed else stored.view(self.dtype.numpy).reshape(self.shape)
 
     def torch(self) -> Any:
-        """The storage as a PyTorch tensor. Raises UserError where PyTorch lacks the type."""
+        """The storage as a PyTorch tensor. Raises UserError if PyTorch lacks the type."""
         import torch
 
         dtype = dtype_to_torch(self.dtype)
@@ -84,7 +84,7 @@ class Tensor:
         if shape is None:
             bits = self.shape[-1] * self.dtype.nbits
             if bits % dtype.nbits:
-                raise UserError(f"{self.dtype}{list(self.shape)} is no whole number of {dtype}")
+                raise UserError(f"{self.dtype}{list(self.shape)} is not a whole number of {dtype}")
             shape = (*self.shape[:-1], bits // dtype.nbits)
         return Tensor(dtype, shape, self.storage)
 
@@ -156,7 +156,7 @@ def _of(values: Array, source: DataType, dtype: DataType) -> Tensor:
 
 
 def _bytes_of(storage: Any) -> Array:
-    """The memory of a tensor as bytes. Raises UserError where it is a device's."""
+    """The memory of a tensor as bytes. Raises UserError for device memory."""
     found = over(storage)
     if not isinstance(found, np.ndarray):
         raise UserError(
@@ -166,7 +166,7 @@ def _bytes_of(storage: Any) -> Array:
 
 
 def _like(storage: Any, stored: Array) -> Any:
-    """Bytes in the kind of storage that another tensor has."""
+    """Bytes in the same kind of storage as another tensor."""
     if isinstance(storage, np.ndarray):
         return stored
     import torch

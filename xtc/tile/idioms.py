@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hints for what NumPy, CUDA and other languages of tiles write in another way."""
+"""Hints for idioms of NumPy, CUDA and other tile languages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OF_TILES = frozenset(
         "sin cos tanh erf"
     ).split()
 )
-"""Instructions that elsewhere are methods of an array."""
+"""Instructions that are array methods elsewhere."""
 
 _BLOCK = "a kernel says what a whole block does: self.single_thread() lets one of its threads run"
 _TILE = "self.register_tensor(dtype=..., shape=[...], init=...), a number or a function of indices"
@@ -83,18 +83,18 @@ _PYTHON: Mapping[str, tuple[str, str]] = MappingProxyType(
         "YieldFrom": ("yield", "return several values as a tuple, or a list"),
     }
 )
-"""Python's syntax that kernels do not have, as it is written, and what there is instead."""
+"""Unsupported Python syntax, as written, with alternatives."""
 
 
 def of_python(node: ast.AST) -> tuple[str, list[str]]:
-    """A piece of syntax that kernels do not have, as it is written, and hints."""
+    """An unsupported piece of syntax, as written, and hints."""
     kind = type(node).__name__
     word, hint = _PYTHON.get(kind, (kind, ""))
     return word, [hint] if hint else []
 
 
 def argument_hints(name: str) -> list[str]:
-    """Hints for an argument that an instruction does not take."""
+    """Hints for an unknown argument of an instruction."""
     return [_ARGUMENTS[name]] if name in _ARGUMENTS else []
 
 
@@ -109,15 +109,17 @@ def name_hints(name: str) -> list[str]:
     """Hints for a name that is not defined."""
     if name not in _MODULES:
         return []
-    return [f"what '{name}' has elsewhere are methods of the script here: self.load_global, ..."]
+    return [
+        f"functions of '{name}' elsewhere are methods of the script here: self.load_global, ..."
+    ]
 
 
 def error_hints(error: Exception) -> list[str]:
-    """Hints for an error of Python's own in what a kernel does when it is transcribed."""
+    """Hints for a Python error raised while a kernel is transcribed."""
     if isinstance(error, AttributeError) and error.name is not None:
         return _attribute_hints(error.name, error.obj)
     text = str(error)
-    if found := re.search(r"has no callable (\w+) method", text):  # a function of NumPy's
+    if found := re.search(r"has no callable (\w+) method", text):  # a NumPy function
         return _of_tile(found[1])
     return []
 

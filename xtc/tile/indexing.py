@@ -10,10 +10,10 @@ from xtc.tile.values import Data, Scalar
 
 
 def indexed(location: Any, rank: int, tensor: Any) -> list[Any]:
-    """The index of each dimension of a tensor, None for a whole dimension.
+    """The index of each dimension of a tensor; None for a whole dimension.
 
-    Dimensions behind the last index are whole. Raises UserError for anything else than numbers and
-    `:`, and for too many of them.
+    Dimensions after the last index are whole. Raises UserError for anything but numbers and `:`,
+    and for too many of them.
     """
     given = list(location) if isinstance(location, tuple) else [location]
     if len(given) > rank:
@@ -26,7 +26,7 @@ def _index(given: Any, tensor: Any) -> Any:
         if given != slice(None):
             raise UserError(
                 f"{tensor!r} is indexed by a part of a dimension",
-                notes=["an index is a number, or : for a whole dimension"],
+                notes=["an index is a number, or ':' for a whole dimension"],
                 hints=["load_global(tensor, offsets=[...], shape=[...]) loads a part"],
             )
         return None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The instructions of a thread block, as methods of a kernel's class; names as in Tilus 0.2.
 
-They are called while a kernel is transcribed, and write operations. Each raises UserError for
-operands that do not fit.
+They are called while a kernel is transcribed, and build operations. Each raises UserError for
+invalid operands.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         return Range.of(start, end, step, unroll)
 
     def assume(self, cond: Any) -> None:
-        """State a fact for the compiler, such as `m % 8 == 0`, which may allow wider accesses."""
+        """State a fact for the compiler, such as `m % 8 == 0`, which can allow wider accesses."""
         if isinstance(cond, Data):
             if cond.shape:
                 raise UserError(
@@ -110,13 +110,13 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
                 )
             tile.assume(arithmetic.cast(cond, boolean).value)
         elif not cond:
-            raise UserError("assume: what is assumed is known to be false")
+            raise UserError("assume: the condition is false")
 
     @staticmethod
     def static_assert(cond: Any, msg: str) -> None:
         """Refuse to compile with this message unless a constant condition holds."""
         if isinstance(cond, Data):
-            raise UserError("static_assert takes a condition that is known when compiling")
+            raise UserError("static_assert takes a compile-time condition")
         if not cond:
             raise UserError(f"static_assert: {msg}")
 
@@ -179,7 +179,9 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         """
         if isinstance(tensor, SharedTensor) and isinstance(layout, SharedLayout):
             if layout.shape != tensor.shape:
-                raise UserError(f"annotate_layout: {tensor!r} has not shape {list(layout.shape)}")
+                raise UserError(
+                    f"annotate_layout: {tensor!r} does not have shape {list(layout.shape)}"
+                )
             return
         if not isinstance(tensor, RegisterTensor) or not isinstance(layout, RegisterLayout):
             raise UserError("annotate_layout takes a register tensor and a register layout")
@@ -274,7 +276,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
     ) -> None:
         """Start an asynchronous copy of a tile to shared memory, with 0 outside of the tensor.
 
-        Wait by `copy_async_wait_group` or `copy_async_wait_all`, and then `sync`, before reading
+        Call `copy_async_wait_group` or `copy_async_wait_all`, and then `sync`, before reading
         it.
         """
         source, target = _global(src, "copy_async"), _shared(dst, "copy_async")
@@ -448,7 +450,7 @@ for _name in _FUNCTIONS:
 
 
 def _out(value: Any, out: Any) -> Any:
-    """The result, which becomes the contents of `out` where that is given."""
+    """The result, copied to `out` if given."""
     if out is None:
         return value
     if not isinstance(out, RegisterTensor) or not isinstance(value, Data):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels become, in the artifact cache: a later process compiles nothing of it again."""
+"""Compiled kernels in the artifact cache, which later processes reuse."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Files = Mapping[str, bytes]
 
 
 def key_of(compiler: Compiler, parts: Mapping[str, str]) -> CompilationKey | None:
-    """The key of what a compiler makes of `parts`; None where nothing may be kept."""
+    """The key of the code compiled from `parts`; None if it must not be cached."""
     if not knobs.CACHE.get():
         return None
     target, options = compiler.target, compiler.options
@@ -32,7 +32,7 @@ def key_of(compiler: Compiler, parts: Mapping[str, str]) -> CompilationKey | Non
 
 
 def found(key: CompilationKey | None) -> Files | None:
-    """The files that the cache has under a key, all checked."""
+    """The verified files under a key of the cache."""
     if key is None:
         return None
     with private_folder("tile-") as name:
@@ -42,7 +42,7 @@ def found(key: CompilationKey | None) -> Files | None:
 
 
 def keep(key: CompilationKey | None, files: Files) -> None:
-    """Keep files under a key, unless the code that made them is not that of the key any more."""
+    """Store files under a key, unless the compiler has changed since the key was computed."""
     if key is None or not key.code.unchanged():
         return
     with private_folder("tile-") as name:
@@ -52,7 +52,7 @@ def keep(key: CompilationKey | None, files: Files) -> None:
 
 
 def found_or_made(key: CompilationKey | None, make: Callable[[], Files]) -> tuple[Files, bool]:
-    """Files under a key, and whether they come from the cache; `make` makes what it lacks."""
+    """Files under a key, and whether they come from the cache; `make` creates missing ones."""
     files = found(key)
     if files is not None:
         return files, True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bare `return` in a branch or a loop ends the kernel, in whichever method it stands."""
+"""A bare `return` in a branch or a loop ends the kernel, in any method."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xtc.tile.exits import KernelEnd
 from xtc.tile.slots import Ended, Names
 
 ENDED = ".ended"
-"""The name, in the kernel's own frame, of whether it has ended."""
+"""The flag, in the kernel's own frame, that is set when the kernel has ended."""
 
 
 Syntax = Callable[[FunctionType], ast.FunctionDef]
@@ -22,7 +22,7 @@ Lookup = Callable[[str], Any]
 
 
 def mark_ends(function: ast.FunctionDef) -> None:
-    """Let bare returns inside of branches and loops be KernelEnd; others return None."""
+    """Replace bare returns in branches and loops by KernelEnd; others return None."""
     for number, statement in enumerate(function.body):
         if isinstance(statement, ast.Return):
             statement.value = statement.value or ast.copy_location(ast.Constant(None), statement)
@@ -39,20 +39,20 @@ class _Marker(ast.NodeTransformer):
 
 
 def ended_in(frames: Sequence[Names]) -> Any:
-    """Whether the kernel has ended: False, True, or a number of run time."""
+    """Whether the kernel has ended: False, True, or a run-time number."""
     found = frames[0].get(ENDED)
     return found.ended if isinstance(found, Ended) else False
 
 
 class Ends:
-    """Finds out which statements may end the kernel, also by the methods that they call."""
+    """Determines which statements may end the kernel, directly or in methods that they call."""
 
     def __init__(self, syntax: Syntax) -> None:
         self._syntax = syntax
         self._open: set[FunctionType] = set()
 
     def may_end(self, body: Iterable[ast.stmt], lookup: Lookup) -> bool:
-        """Whether statements may end the kernel; `lookup` gives what a name stands for."""
+        """Whether statements may end the kernel; `lookup` returns the value of a name."""
         nodes = [node for statement in body for node in ast.walk(statement)]
         return any(isinstance(node, KernelEnd) for node in nodes) or any(
             self._method_ends(function, owner)
@@ -76,7 +76,7 @@ class Ends:
 
 
 def _targets(function: ast.expr, lookup: Lookup) -> list[tuple[FunctionType, Any]]:
-    """The user's functions that a call may run, each with the object or class that has it."""
+    """The user's functions that a call may run, each with its object or class."""
     if isinstance(function, ast.Name):
         made = lookup(function.id)
         is_class = isinstance(made, type) and issubclass(made, Class)
@@ -89,7 +89,7 @@ def _targets(function: ast.expr, lookup: Lookup) -> list[tuple[FunctionType, Any
 
 
 def _classes(kernel: Any) -> list[type]:
-    """The classes of a kernel's module, which an object may be of that is not known yet."""
+    """The classes of a kernel's module: possible classes of an object that is not known yet."""
     known = list(type(kernel).__mro__)
     pending: list[type] = [Class]
     while pending:
@@ -106,7 +106,7 @@ def _own(name: str, owner: Any) -> list[tuple[FunctionType, Any]]:
 
 
 def _resolved(node: ast.expr, lookup: Lookup) -> Any:
-    """What a name with attributes stands for, without running properties; None if not known yet."""
+    """The value of a dotted name, without running properties; None if not known yet."""
     if isinstance(node, ast.Name):
         return lookup(node.id)
     if isinstance(node, ast.Attribute):

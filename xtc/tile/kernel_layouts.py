@@ -9,7 +9,7 @@ from xtc.ir.tile_dialect import layout_of
 
 
 def layouts_in(kernel: Operation) -> list[RegisterLayout]:
-    """The layouts of a kernel's tiles, in the order of the code, each once."""
+    """The distinct layouts of a kernel's tiles, in program order."""
     found: dict[RegisterLayout, None] = {}
     for op in all_operations(kernel):
         for result in op.results:

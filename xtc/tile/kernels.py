@@ -9,7 +9,7 @@ from xtc.tile.types import DataType
 
 
 def cast(tensor: Tensor, dtype: DataType, *, out: Tensor | None = None) -> Tensor:
-    """The elements in another type, in new memory or in `out`, as a kernel casts them.
+    """Cast the elements to another type, into new memory or into `out`, with the rules of kernels.
 
     Raises UserError for an `out` of another type or shape.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches of a compiled kernel: its arguments on the device, and the stream in which it runs.
 
-Arrays of other libraries in the device's memory are used where they are. A kernel that takes one
-runs in the stream in which its library works, and is not waited for, unless something has to be
+Arrays of other libraries in the device's memory are used in place. A kernel that takes one
+runs asynchronously in the stream of its library, unless data has to be
 copied back or freed.
 """
 
@@ -29,11 +29,11 @@ WORDS: dict[str, Any] = {
     "int64": int,
     "uint64": int,
 }
-"""Numbers of the types of arguments, as the runtime takes them."""
+"""Type codes of arguments for the runtime."""
 
 
 def launch(kernel: Kernel, device: Any, values: Mapping[str, Any]) -> None:
-    """Run a kernel; wait for it unless another library's arrays order what comes after it.
+    """Run a kernel, and wait for it unless another library's stream orders later work.
 
     NumPy arrays are copied to the device and back. Raises UserError and DeviceError.
     """
@@ -52,7 +52,7 @@ def launch(kernel: Kernel, device: Any, values: Mapping[str, Any]) -> None:
         except UserError:
             if not kernel.is_divided:
                 raise
-            kernel.undivided.launch(device, values)  # memory of which there is no map
+            kernel.undivided.launch(device, values)  # memory without a tensor map
             return
         launched.run(function, [*launched.arguments, *maps], grid)
         launched.copy_back()
@@ -61,7 +61,7 @@ def launch(kernel: Kernel, device: Any, values: Mapping[str, Any]) -> None:
 
 
 class _Launch:
-    """What a launch has on a device while it goes on."""
+    """The device resources of a launch while it runs."""
 
     def __init__(self, kernel: Kernel, device: Any, words: list[Any]) -> None:
         self._kernel, self._device, self._words = kernel, device, words
@@ -71,21 +71,21 @@ class _Launch:
         self.arguments: list[Any] = []
 
     def take_arguments(self) -> None:
-        """Bring NumPy arrays to the device, and find those of other libraries there."""
+        """Copy NumPy arrays to the device, and look up the arrays of other libraries."""
         for word, kind, written in zip(
             self._words, self._kernel.kinds(), self._kernel.written, strict=True
         ):
             self.arguments.append(self._argument(word, kind, written))
 
     def make_buffers(self, values: Mapping[str, Any]) -> None:
-        """Allocate what the kernel added to its arguments, filled with 0."""
+        """Allocate zero-filled buffers for the arguments that the kernel added."""
         for made in self._kernel.made(values):
             array = self._device.array(made)
             self._made.append(array)
             self.arguments.append(array)
 
     def run(self, function: Any, arguments: list[Any], grid: list[int]) -> None:
-        """Launch; in the stream of other libraries where the kernel uses their arrays."""
+        """Launch, in the stream of other libraries if the kernel uses their arrays."""
         if not self._streams:
             self._device.launch(function, arguments, grid=grid)
             return
@@ -99,12 +99,12 @@ class _Launch:
             streams.wait(stream)
 
     def copy_back(self) -> None:
-        """Give NumPy arrays what the kernel wrote."""
+        """Copy written arrays back to NumPy arrays."""
         for array, original in self._copies:
             original[...] = array.numpy()
 
     def free(self) -> None:
-        """Free what was allocated for this launch."""
+        """Free the memory that was allocated for this launch."""
         for array in self._made:
             array.free()
 
@@ -121,7 +121,7 @@ class _Launch:
         return found
 
     def _copied(self, word: np.ndarray[Any, Any], written: bool) -> DeviceArray:
-        # Floats of 8 bits are codes to a device, whatever the pointer points to.
+        # Devices treat 8-bit floats as codes, whatever the pointer's type.
         is_coded = word.itemsize == 1 and word.dtype.kind not in "biu"
         plain = word.view(np.uint8) if is_coded else word
         array: DeviceArray = self._device.array(plain)

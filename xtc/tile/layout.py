@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Register layouts for `annotate_layout`; `xtc/core/tile_layout.py` says how they work."""
+"""Register layouts for `annotate_layout`; `xtc/core/tile_layout.py` defines them."""
 
 from collections.abc import Sequence
 
@@ -61,13 +61,13 @@ def register_layout(
     """The canonical layout with these modes. Raises UserError unless they make up the shape.
 
     Args:
-        shape: of the tile.
-        mode_shape: sizes of the modes, those of the first dimension first.
-        spatial_modes: the modes that number the threads; -n for n threads that hold the same.
+        shape: shape of the tile.
+        mode_shape: sizes of the modes, grouped by dimension.
+        spatial_modes: the modes that number the threads; -n for n threads with the same elements.
         local_modes: the modes that number the elements of a thread.
     """
     if any(not 0 <= mode < len(mode_shape) for mode in (*spatial_modes, *local_modes) if mode >= 0):
-        raise UserError(f"register_layout: there are {len(mode_shape)} modes, from 0 on")
+        raise UserError(f"register_layout: there are {len(mode_shape)} modes, numbered from 0")
     kept = [mode for mode, size in enumerate(mode_shape) if size != 1]
     rank_of = {mode: number for number, mode in enumerate(kept)}
     return RegisterLayout(

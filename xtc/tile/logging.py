@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of tile kernels, by the names of Tilus 0.2."""
+"""The log of tile kernels, with the interface of Tilus 0.2."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NAME = "xtc.tile"
 
 
 def init_logging(level: str = "INFO") -> None:
-    """Write the log to standard error, from this level on; a second call changes the level."""
+    """Log messages of this level and above to standard error; a second call changes the level."""
     logger = logging.getLogger(NAME)
     if not logger.handlers:
         handler = logging.StreamHandler()
@@ -19,7 +19,7 @@ def init_logging(level: str = "INFO") -> None:
 
 
 def set_logging_level(level: str) -> None:
-    """Keep messages of this level, as "DEBUG" or "ERROR", and of those above it."""
+    """Log messages of this level, such as "DEBUG" or "ERROR", and above."""
     logging.getLogger(NAME).setLevel(level.upper())
 
 

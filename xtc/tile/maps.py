@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The maps of tensors that a launch hands to a kernel's bulk copies."""
+"""The tensor maps that a launch passes to a kernel's bulk copies."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _UNKNOWN = ShapedType.get_dynamic_size()
 def tensor_maps(
     kernel: Kernel, values: Mapping[str, Any], arguments: Sequence[Any]
 ) -> list[np.ndarray[Any, Any]]:
-    """The bytes of each map, in the order of the arguments that they are.
+    """The bytes of each tensor map, in the order of the arguments.
 
-    `arguments` are those before them, arrays on the device among them.
+    `arguments` are the preceding arguments, including device arrays.
     """
     return [
         map_bytes(kernel, replace(each, address=arguments[number].address + each.address))
@@ -37,7 +37,7 @@ def tensor_maps(
 
 
 def map_bytes(kernel: Kernel, described: TensorMap) -> np.ndarray[Any, Any]:
-    """The bytes of a map. Raises UserError with the user's line where there is none."""
+    """The bytes of a tensor map. Raises UserError with the user's line if it cannot be built."""
     make = kernel.support.tensor_map
     assert make is not None  # noqa: S101
     try:
@@ -48,8 +48,8 @@ def map_bytes(kernel: Kernel, described: TensorMap) -> np.ndarray[Any, Any]:
 
 
 def described_maps(kernel: Kernel, values: Mapping[str, Any]) -> list[tuple[int, TensorMap]]:
-    """Of each map the number of the argument whose memory it is of, and the map, whose address is
-    relative to that memory."""
+    """For each tensor map the index of the argument that it describes, and the map with an address
+    relative to that argument."""
     if kernel.support.tensor_map is None:
         return []
     function = kernel.mapped.body.operations[0].operation
@@ -88,9 +88,9 @@ def _known(scalars: Scalars, value: Any, op: Operation) -> int:
     found = scalars.number(value)
     if found is None:
         raise UserError(
-            "the tensor of a bulk copy depends on more than arguments",
+            "the tensor of a bulk copy depends on more than the arguments",
             where=location_text(op.operands[1].owner.location),
-            hints=["view the whole tensor, and give what differs as offsets"],
+            hints=["view the whole tensor, and pass the varying part as offsets"],
         )
     return int(found)
 

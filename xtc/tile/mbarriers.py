@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The instruction groups `mbarrier` and `fence`: who waits for what inside of a block."""
+"""The instruction groups `mbarrier` and `fence`: synchronization within a block."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MBarrier:
         if tile.current_group() is not None:
             raise UserError(
                 "mbarrier.alloc in a thread group",
-                hints=["allocate barriers before the group: all threads see them made"],
+                hints=["allocate barriers before the group, with all threads of the block"],
             )
         numbers: list[Any] = list(count) if isinstance(count, list | tuple) else [count]
         for number in numbers:
@@ -62,7 +62,7 @@ class MBarrier:
     ) -> None:
         """Each active thread arrives `count` times.
 
-        What it did before is visible to the threads that wait.
+        Its earlier accesses are visible to the threads that wait.
         """
         _require_order(sem, scope, "arrive", "release")
         found = barrier_of(barrier, "mbarrier.arrive")
@@ -133,7 +133,7 @@ class Fence:
     """Memory fences between threads and bulk copies or warpgroup multiplications."""
 
     def proxy_async(self, space: str = "shared") -> None:
-        """Make what the calling threads wrote or have seen visible to bulk copies and wgmma.
+        """Make writes that the calling threads did or have seen visible to bulk copies and wgmma.
 
         Call it before the `sync` or arrival that precedes the access, or in the thread that issues
         the access after it.
@@ -160,7 +160,7 @@ def _require_count(number: Any) -> None:
 
 
 def _require_order(sem: str, scope: str, name: str, strong: str) -> None:
-    """Raise UserError for another order: relaxed arrivals are made strong, and all of a cluster."""
+    """Raise UserError for an unknown order; all are implemented as strong, with cluster scope."""
     if sem not in ("relaxed", strong):
         raise UserError(f"mbarrier.{name}: sem={sem!r}", hints=[f"'{strong}' or 'relaxed'"])
     if scope not in ("cta", "cluster"):

@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def _prepare(job: Job) -> None:
-    """Import here what every child needs; the device is opened in the child alone."""
+    """Import the modules that every child needs; only children open the device."""
     for file in job["extensions"]:
         extend(file)
     _target(job)
@@ -53,7 +53,7 @@ def _work(job: Job) -> str:
 
 
 def _tried(device: DriverDevice, job: Job, folder: Path) -> dict[str, Callable[[], None]]:
-    """A call of each launch, after it has run; the file of the progress says which one runs."""
+    """Warm up each launch, and return its function; the progress file names the running one."""
     arrays = [device.array(np.fromfile(folder / name, np.uint8)) for name in job["arrays"]]
     runs: dict[str, Callable[[], None]] = {}
     for number, launch in job["launches"].items():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Candidates measured on a device, in a process of their own: a kernel that faults or hangs takes
-that process with it, and the others are measured without it."""
+"""Measures candidates on a device in separate processes: a kernel that faults or hangs ends
+its process, and the other candidates are measured without it."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ if TYPE_CHECKING:
     from xtc.tile.compiled import Kernel
 
 LIMITS = Limits(seconds=60.0, memory_bytes=1 << 46)
-"""Of a process that measures; a GPU's driver reserves more addresses than any machine has."""
+"""Memory limit of a measuring process: GPU drivers reserve more addresses than any machine has."""
 
 _SECONDS_EACH = 1.0
-"""That each further candidate may take, beside the seconds of `LIMITS`."""
+"""Seconds for each further candidate, in addition to those of `LIMITS`."""
 
 PROGRESS = "progress"
-"""The file that names the candidate that runs, for whoever finds the process dead."""
+"""The file that names the running candidate, in case the process dies."""
 
 _workers = Workers("xtc.tile.measure_worker")
 
 
 def is_measurable(device: Any, arrays: Sequence[Any]) -> bool:
-    """Whether a device has times of its own, and there are arrays to run on."""
+    """Whether the device can be timed, and there are arrays to run on."""
     return device.streams is not None and all(array is not None for array in arrays)
 
 
 def measured(
     kernels: Sequence[Kernel], values: Mapping[str, Any], device: Any
 ) -> list[tuple[float, ...] | XtcError]:
-    """Of each compiled kernel the seconds of its runs, or why it does not run."""
+    """For each compiled kernel the seconds of its runs, or the error if it does not run."""
     found: dict[int, tuple[float, ...] | XtcError] = {}
     with private_folder("tile-") as folder:
         arrays = _written(kernels[0], values, device, Path(folder)) if kernels else []
@@ -91,7 +91,7 @@ def _device(device: Any) -> dict[str, Any]:
 
 
 def _written(kernel: Kernel, values: Mapping[str, Any], device: Any, folder: Path) -> list[str]:
-    """The files of the arrays among the arguments, with what they hold."""
+    """Write the contents of array arguments to files, and return their names."""
     names: list[str] = []
     for word, kind in zip(kernel.words(values), kernel.kinds(), strict=True):
         if not isinstance(kind, DataType):
@@ -108,7 +108,7 @@ def _contents(word: Any, device: Any) -> np.ndarray[Any, Any]:
 
 
 def _launch(kernel: Kernel, values: Mapping[str, Any], image: Path) -> dict[str, Any]:
-    """A launch as plain data; arrays, buffers and maps are made where it runs."""
+    """A launch as plain data; the worker creates arrays, buffers and maps."""
     maps = described_maps(kernel, values)
     try:
         for _, each in maps:
@@ -116,7 +116,7 @@ def _launch(kernel: Kernel, values: Mapping[str, Any], image: Path) -> dict[str,
     except UserError:
         if not kernel.is_divided:
             raise
-        return _launch(kernel.undivided, values, image)  # memory of which there is no map
+        return _launch(kernel.undivided, values, image)  # memory without a tensor map
     image.write_bytes(kernel.image)
     words = zip(kernel.words(values), kernel.kinds(), strict=True)
     return {

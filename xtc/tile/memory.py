@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors in global and shared memory: how views of them are made."""
+"""Tensors in global and shared memory, and views of them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from xtc.tile.types import DataType, int32, require_type
 from xtc.tile.values import GlobalTensor, Pointer, Scalar, SharedTensor
 
 GLOBAL, SHARED = 1, 2
-"""Memory spaces: a device's main memory, and memory on the chip."""
+"""Memory spaces: a device's main memory, and on-chip memory."""
 
 _UNKNOWN = ShapedType.get_dynamic_size()
 _UNKNOWN_STRIDE = ShapedType.get_dynamic_stride_or_offset()
 
 
 def sizes_of(given: Any, name: str) -> tuple[int, ...]:
-    """A shape known when compiling. Raises UserError for any other."""
+    """A compile-time shape. Raises UserError for any other."""
     if isinstance(given, int):
         given = (given,)
     if not isinstance(given, list | tuple) or not given:
@@ -44,32 +44,33 @@ def sizes_of(given: Any, name: str) -> tuple[int, ...]:
     for size in given:
         if isinstance(size, Scalar):
             raise UserError(
-                f"{name}: the shape has {size!r}", hints=["tiles have sizes known when compiling"]
+                f"{name}: the shape has {size!r}",
+                hints=["the sizes of tiles are compile-time constants"],
             )
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise UserError(f"{name}: {size!r} is no size; it is an integer, 1 or more")
+            raise UserError(f"{name}: {size!r} is not a size: an integer of 1 or more")
     return tuple(given)
 
 
 def pointer_type(dtype: DataType | None) -> MemRefType:
-    """How a kernel takes a pointer: a buffer of one element of the type."""
+    """The type of a pointer parameter: a buffer of one element of the type."""
     element = stored_type(dtype) if dtype else Type.parse("i8")
     return MemRefType.get([], element, None, space(GLOBAL))
 
 
 def stored_type(dtype: DataType) -> Type:
-    """How memory holds a type: a bool, and what shares bytes, as bytes. Raises UserError."""
+    """The storage type of an element type: bytes for bools and packed types. Raises UserError."""
     require_type(dtype)
     return Type.parse("i8" if dtype.kind == "bool" else dtype.mlir)
 
 
 def stored_size(size: Any, dtype: DataType) -> Any:
-    """How many elements of `stored_type` this many neighbors have."""
+    """The number of elements of `stored_type` for this number of neighboring elements."""
     return size * dtype.bits // 8 if dtype.is_packed else size
 
 
 def stored_shape(shape: Sequence[Any], dtype: DataType, name: str) -> list[Any]:
-    """A shape in elements of `stored_type`. Raises UserError where a row ends within a byte."""
+    """A shape in elements of `stored_type`. Raises UserError if a row ends within a byte."""
     last = shape[-1]
     if require_type(dtype).is_packed and isinstance(last, int) and last * dtype.bits % 8:
         raise UserError(
@@ -80,7 +81,7 @@ def stored_shape(shape: Sequence[Any], dtype: DataType, name: str) -> list[Any]:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is an integer, known when compiling or at run time."""
+    """Whether a value is a compile-time or run-time integer."""
     if isinstance(value, Scalar):
         return value.dtype.is_integer()
     return isinstance(value, int) and not isinstance(value, bool)
@@ -103,7 +104,7 @@ def offset_values(offsets: Sequence[Any], rank: int, name: str) -> list[Value]:
     for offset in offsets:
         if not is_whole(offset) and not (isinstance(offset, float) and offset.is_integer()):
             raise UserError(
-                f"{name}: the offset {offset!r} is no integer",
+                f"{name}: the offset {offset!r} is not an integer",
                 hints=["an offset is a number of elements, the same for all threads"],
             )
     return [cast(data(offset, int32), int32).value for offset in offsets]
@@ -129,12 +130,12 @@ def global_view(
         raise UserError(f"global_view: {len(shape)} sizes and {len(given)} strides")
     for number in (*shape, *given, pointer.offset):
         if not is_whole(number):
-            raise UserError(f"global_view: {number!r} is no size or stride")
+            raise UserError(f"global_view: {number!r} is not a size or stride")
     for size in shape:
         if isinstance(size, int) and size < 0:
-            raise UserError(f"global_view: {size} is no size", notes=["a size is 0 or more"])
+            raise UserError(f"global_view: {size} is not a size", notes=["a size is 0 or more"])
     if dtype.is_packed and given[-1] != 1:
-        raise UserError(f"global_view: elements of {dtype} share bytes: the last stride is 1")
+        raise UserError(f"global_view: elements of {dtype} share bytes: the last stride must be 1")
     made = _strided(
         pointer,
         stored_type(dtype),
@@ -145,7 +146,7 @@ def global_view(
 
 
 def _strided(pointer: Pointer, element: Type, shape: Sequence[Any], given: Sequence[Any]) -> Value:
-    """A view of what a pointer points to, as elements of this type."""
+    """A view of a pointer's memory as elements of this type."""
     base = pointer.base
     if MemRefType(base.type).element_type != element:
         base = tile.retyped(base, MemRefType.get([], element, None, space(GLOBAL)))
@@ -174,7 +175,7 @@ def shared_tensor(dtype: DataType, shape: Sequence[int]) -> SharedTensor:
 
 
 def free_shared(tensor: SharedTensor, where: str) -> None:
-    """Give a tensor's shared memory back. Raises UserError where it is a part, or was freed."""
+    """Free a tensor's shared memory. Raises UserError if it is a part, or was freed."""
     if tensor.root is not tensor:
         raise UserError("free_shared takes the tensor that was allocated, not a part of it")
     require_live(tensor, "free_shared")
@@ -183,7 +184,7 @@ def free_shared(tensor: SharedTensor, where: str) -> None:
 
 
 def require_live(tensor: SharedTensor, name: str) -> None:
-    """Raise UserError where the tensor's memory was given back."""
+    """Raise UserError if the tensor's memory was freed."""
     if tensor.root.freed is not None:
         raise UserError(
             f"{name} uses {tensor!r} after free_shared",
@@ -193,7 +194,7 @@ def require_live(tensor: SharedTensor, name: str) -> None:
 
 @method("shared_part")
 def shared_part(tensor: SharedTensor, position: Any) -> SharedTensor:
-    """The part of a tensor that indices in some of its dimensions name."""
+    """The part of a tensor selected by indices in some of its dimensions."""
     indices = indexed(position, len(tensor.shape), tensor)
     for at, number in enumerate(indices):
         if isinstance(number, int) and not 0 <= number < tensor.shape[at]:
@@ -220,7 +221,7 @@ def shared_slice(
         raise UserError(f"{tensor!r} has no part at {offsets!r} along {list(dims)}")
     for number in offsets:
         if not is_whole(number):
-            raise UserError(f"{number!r} is no index of a shared tensor")
+            raise UserError(f"{number!r} is not an index of a shared tensor")
     bounds = [1] * rank
     for dim, size in zip(dims, kept, strict=True):
         bounds[dim] = size
@@ -253,7 +254,7 @@ def shared_slice(
 def permuted(tensor: SharedTensor, dims: Sequence[int]) -> SharedTensor:
     """A view with dimensions in another order."""
     if not isinstance(dims, list | tuple) or set(dims) != set(range(len(tensor.shape))):
-        raise UserError(f"permute takes the dimensions of {tensor!r} in an order, not {dims!r}")
+        raise UserError(f"permute takes an order of the dimensions of {tensor!r}, not {dims!r}")
     whole = MemRefType(tensor.value.type)
     if tensor.dtype.is_packed:
         raise UserError(f"{tensor!r} is stored in whole bytes and cannot be permuted")
@@ -266,12 +267,12 @@ def permuted(tensor: SharedTensor, dims: Sequence[int]) -> SharedTensor:
 
 
 def reshaped(tensor: SharedTensor, shape: Sequence[int]) -> SharedTensor:
-    """A view of a whole tensor in another shape, the last dimension the same or a part of it."""
+    """A view of a whole tensor in another shape; the last dimension stays the same or is split."""
     sizes = sizes_of(shape, "reshape_shared")
     if math.prod(sizes) != math.prod(tensor.shape) or sizes[-1] != tensor.shape[-1]:
         raise UserError(
             f"reshape_shared: {tensor!r} cannot have shape {list(sizes)}",
-            notes=["the last dimension keeps its size: rows are stored whole"],
+            notes=["the last dimension keeps its size, because rows are contiguous"],
         )
     whole = MemRefType(tensor.value.type)
     strides, offset = whole.get_strides_and_offset()

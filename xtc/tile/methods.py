@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What methods of kernel values do: the modules that know it say so here when they are imported."""
+"""A registry of the methods of kernel values; the implementing modules fill it on import."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _METHODS: dict[str, Callable[..., Any]] = {}
 
 
 def method(name: str) -> Callable[[_Function], _Function]:
-    """Let a function be what `call` calls by this name."""
+    """Register a function that `call` calls by this name."""
 
     def keep(function: _Function) -> _Function:
         _METHODS[name] = function
@@ -22,5 +22,5 @@ def method(name: str) -> Callable[[_Function], _Function]:
 
 
 def call(name: str, *arguments: Any) -> Any:
-    """Call the function of this name."""
+    """Call the function registered under this name."""
     return _METHODS[name](*arguments)

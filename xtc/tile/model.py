@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The static model that ranks schedules where nothing can be measured.
+"""The static model that ranks schedules if they cannot be measured.
 
-A block takes the longer of its data movement and its multiply-adds; blocks run in waves over the
-multiprocessors. It is a lower bound that orders candidates, never a figure to report as a time.
+The time of a block is the maximum of its data movement and its multiply-adds; blocks run in waves
+on the multiprocessors. It is a lower bound for ranking candidates, never a time to report.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from xtc.tile.host_numbers import Scalars
 if TYPE_CHECKING:
     from xtc.tile.compiled import Kernel
 
-_TILE_LATENCY = 1e-6  # seconds of an iteration that waits for memory; assumption
+_TILE_LATENCY = 1e-6  # seconds per iteration that waits for memory; an assumption
 
 
 @dataclass
 class _Work:
-    """What a block does: bytes of global memory, multiply-adds by type, waits."""
+    """The work of a block: bytes of global memory, multiply-adds by type, waits."""
 
     nbytes: float = 0
     seconds: float = 0
@@ -37,12 +37,12 @@ class _Work:
 
 
 def modeled_seconds(kernel: Kernel, values: Mapping[str, Any], support: TileSupport) -> float:
-    """A lower bound of the kernel's time, by counting what its tile operations move and compute."""
+    """A lower bound of the kernel's time, from its data movement and arithmetic."""
     scalars = kernel.scalars(values, kernel.function)
     work = _block_work(kernel.function.regions[0].blocks[0], scalars, support)
     if kernel.is_divided:
         work.seconds /= support.rates.get("warpgroups", 1.0)
-        work.waits = 0  # copies run ahead, from a tile to the next one, too
+        work.waits = 0  # copies also run ahead from one tile to the next
     blocks = math.prod(kernel.grid(values, kernel.function))
     resident = max(1, min(32, support.max_warps * 2 // kernel.warps))
     if kernel.shared_bytes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tiles between memory and registers: what the operations take, in elements that memory has."""
+"""Loads and stores of tiles: converts between element types and storage types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BYTE = 8
 def load_global(
     source: GlobalTensor, offsets: Sequence[Any], sizes: tuple[int, ...], dims: Any
 ) -> RegisterTensor:
-    """A tile of global memory; 0 outside of the tensor."""
+    """Load a tile from global memory, with 0 outside of the tensor."""
     values, along = located(source, offsets, dims, len(sizes), "load_global")
     stored = stored_shape(sizes, source.dtype, "load_global")
     made = tile.load_global(
@@ -30,7 +30,7 @@ def load_global(
 
 
 def store_global(target: GlobalTensor, src: Any, offsets: Sequence[Any], dims: Any) -> None:
-    """Write a tile to global memory; what lies outside of the tensor is dropped."""
+    """Store a tile to global memory; elements outside of the tensor are dropped."""
     src, dims = shapes.element_of(src, dims, len(target.shape))
     value = same_type(shapes.tensor_of(src, "store_global"), target, "store_global")
     values, along = located(target, offsets, dims, len(value.shape), "store_global")
@@ -38,14 +38,14 @@ def store_global(target: GlobalTensor, src: Any, offsets: Sequence[Any], dims: A
 
 
 def load_shared(source: SharedTensor) -> RegisterTensor:
-    """A whole shared tensor."""
+    """Load a whole shared tensor."""
     stored = stored_shape(source.shape, source.dtype, "load_shared")
     made = tile.load_shared(source.value, tile.tile_type(stored, stored_type(source.dtype)))
     return from_memory(made, source.dtype, source.shape)
 
 
 def store_shared(target: SharedTensor, src: Any) -> None:
-    """Write a whole shared tensor."""
+    """Store a whole shared tensor."""
     value = same_type(shapes.tensor_of(src, "store_shared"), target, "store_shared")
     if value.shape != target.shape:
         raise UserError(f"store_shared writes {src!r} to {target!r}")
@@ -55,7 +55,7 @@ def store_shared(target: SharedTensor, src: Any) -> None:
 def located(
     tensor: GlobalTensor, offsets: Sequence[Any], dims: Any, rank: int, name: str
 ) -> tuple[list[Any], list[int]]:
-    """Offsets in all dimensions of the memory, and those along which a tile of `rank` runs."""
+    """Offsets in all dimensions of the memory, and the dimensions of a tile of `rank`."""
     free = tensor.dimensions()
     if isinstance(offsets, list | tuple) and len(offsets) == len(free):
         everywhere = {**tensor.fixed, **dict(zip(free, offsets, strict=True))}
@@ -71,7 +71,7 @@ def located(
 def _byte_offsets(
     tensor: GlobalTensor, offsets: Sequence[Any], along: Sequence[int], name: str
 ) -> list[Any]:
-    """Offsets of elements that share bytes. Raises UserError where one is within a byte."""
+    """Offsets of packed elements in bytes. Raises UserError if one is within a byte."""
     if along[-1] != len(offsets) - 1:
         raise UserError(f"{name}: {tensor!r} shares bytes along its last dimension, as tiles do")
     last, together = offsets[-1], _BYTE // gcd(_BYTE, tensor.dtype.bits)
@@ -86,22 +86,22 @@ def _byte_offsets(
 
 
 def dimensions(dims: Any, rank: int, of: int, name: str) -> list[int]:
-    """The dimension of the memory along which each dimension of a tile runs."""
+    """The memory dimension of each dimension of a tile."""
     if dims is None:
         if rank != of:
             raise UserError(
-                f"{name}: a tile of {rank} dimensions of a tensor of {of}",
-                hints=["say along which dimensions it runs: dims=[...]"],
+                f"{name}: a tile of rank {rank} of a tensor of rank {of}",
+                hints=["name the dimensions of the tensor that it spans: dims=[...]"],
             )
         return list(range(of))
     found = shapes.dimensions(dims, of)
     if len(found) != rank:
-        raise UserError(f"{name}: dims={list(dims)} for a tile of {rank} dimensions")
+        raise UserError(f"{name}: dims={list(dims)} for a tile of rank {rank}")
     return found
 
 
 def same_type(value: RegisterTensor, target: Any, name: str) -> RegisterTensor:
-    """The tile. Raises UserError where the memory holds another type."""
+    """The tile. Raises UserError if the memory has another element type."""
     if value.dtype != target.dtype:
         raise UserError(
             f"{name} writes {value!r} to {target!r}",
@@ -111,7 +111,7 @@ def same_type(value: RegisterTensor, target: Any, name: str) -> RegisterTensor:
 
 
 def from_memory(value: Any, dtype: DataType, shape: Sequence[int]) -> RegisterTensor:
-    """A tile as it is computed with: a bool is a byte in memory, small integers share one."""
+    """Convert a tile from its storage type: a bool is a byte, small integers are packed."""
     if dtype.is_packed:
         type = tile.tile_type(shape, stored_type(dtype))
         unpacked = tile.view(value, _BYTE, _signed(dtype), None, type)
@@ -123,7 +123,7 @@ def from_memory(value: Any, dtype: DataType, shape: Sequence[int]) -> RegisterTe
 
 
 def to_memory(value: RegisterTensor, name: str) -> RegisterTensor:
-    """A tile as memory has it."""
+    """Convert a tile to its storage type."""
     if value.dtype.is_packed:
         stored = stored_shape(value.shape, value.dtype, name)
         type = tile.tile_type(stored, stored_type(value.dtype))
@@ -134,22 +134,22 @@ def to_memory(value: RegisterTensor, name: str) -> RegisterTensor:
 
 
 def viewed(x: RegisterTensor, layout: Any, dtype: DataType | None) -> RegisterTensor:
-    """The bits that each thread holds, as elements of another type in another layout."""
+    """Reinterpret the bits that each thread holds as another type in another layout."""
     kind = x.dtype if dtype is None else dtype
     if boolean in (kind, x.dtype):
-        raise UserError("view: a boolean has no bits of memory", hints=["cast it to int8"])
+        raise UserError("view: a boolean cannot be reinterpreted", hints=["cast it to int8"])
     shape = x.shape if layout is None else layout.shape
     if layout is None and kind.bits != x.dtype.bits:
         raise UserError(
             f"view of {x!r} as {kind} needs layout=, as elements have another number of bits"
         )
     if prod(shape) * kind.bits != prod(x.shape) * x.dtype.bits:
-        raise UserError(f"view of {x!r} as {kind}{list(shape)}: the bits are not the same number")
+        raise UserError(f"view of {x!r} as {kind}{list(shape)}: the number of bits differs")
     type = tile.tile_type(shape, arithmetic.mlir_type(kind.mlir))
     made = tile.view(x.value, _signed(x.dtype), _signed(kind), layout, type)
     return RegisterTensor(made, kind, tuple(shape))
 
 
 def _signed(dtype: DataType) -> int:
-    """Bits of an element, negative where a thread holds them with their sign in more."""
+    """The width of an element; negative if a thread holds it sign-extended."""
     return -dtype.bits if dtype.is_packed and dtype.kind == "int" and dtype.signed else dtype.bits

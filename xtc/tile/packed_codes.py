@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elements of at most 8 bits on the host: values to codes and back, and codes packed in bytes.
 
-Casts agree with those of a kernel (`small_floats.py`): to the nearest, ties to even; what is too
-large becomes the largest finite number; integers lose their upper bits.
+Casts agree with those of a kernel (`small_floats.py`): to the nearest, ties to even; too large
+values become the largest finite number; integers lose their upper bits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def packed(values: Array, dtype: DataType) -> Array:
 
 
 def unpacked(stored: Array, dtype: DataType, shape: tuple[int, ...]) -> Array:
-    """What bytes hold: float32 for floats, int32 for integers."""
+    """Unpack bytes: to float32 for floats, int32 for integers."""
     count = math.prod(shape)
     bits = np.unpackbits(stored.view(np.uint8).ravel(), bitorder="little")[: count * dtype.bits]
     codes = bits.reshape(count, dtype.bits) @ (1 << np.arange(dtype.bits))

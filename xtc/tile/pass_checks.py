@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races that a pass of the compiler makes: the interpreter runs the kernel after each of them."""
+"""Finds races that a compiler pass introduces: the interpreter runs the kernel after each pass."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from xtc.tile.interpreter.report import Report
 
 STAGES = ("pipelined", "scheduled", "bufferized")
-"""Those whose IR is a kernel in the dialect `tile`, after `source`."""
+"""Stages after `source` whose IR is in the dialect `tile`."""
 
 _LAYOUTS = "scheduled"
 
 
 def checked_passes(kernel: Kernel, values: Mapping[str, Any]) -> dict[str, Report]:
-    """The report after each pass that changes the kernel, by the pass's name; `source` is first.
+    """Reports by the names of passes that change the kernel; `source` is first.
 
-    Raises RaceError, DeadlockError and UserError for the first pass after which there is a mistake,
+    Raises RaceError, DeadlockError and UserError for the first pass whose result has a mistake,
     with its name in a note. The arguments keep their contents.
     """
     found: dict[str, Report] = {}
@@ -35,7 +35,7 @@ def checked_passes(kernel: Kernel, values: Mapping[str, Any]) -> dict[str, Repor
             found[name] = kernel.interpreted(module, copies(values))
         except XtcError as error:
             if found:
-                error.notes = (*error.notes, f"after the pass {name}: a mistake of the compiler")
+                error.notes = (*error.notes, f"after the pass {name}: a compiler bug")
             raise
     return found
 
@@ -75,7 +75,7 @@ def _is_complete(module: Module) -> bool:
 
 
 def copies(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments, with arrays of the same contents."""
+    """Copies of the arguments, including arrays."""
     return {
         name: value.copy() if isinstance(value, np.ndarray) else value
         for name, value in values.items()

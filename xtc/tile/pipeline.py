@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ring of slots between threads that fill them and threads that use them, as Tilus 0.2 has it."""
+"""A ring of buffer slots between producer and consumer threads, as in Tilus 0.2."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc.tile.types import int32, uint32
 
 
 class Pipeline(Class):
-    """A ring of buffer slots with two mbarriers each: producers wait for empty, consumers for full.
+    """A ring of buffer slots with an mbarrier for empty and one for full slots each.
 
     `producer_stage` and `consumer_stage` are the current slots. Producers that have filled a slot
     arrive at `producer_release_barrier()`, consumers that have read it at

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions that print: one thread does it for all."""
+"""Instructions that print; one thread prints for all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTe
 _FIELD = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l)?([diouxXeEfFgGcs%])")
 _FORMATS = {"float16": "%5.2f", "bool": "%1d", "float": "%6.3f", "int": "%5d"}
 MOST_ELEMENTS = 4096
-"""Of a tensor that is printed."""
+"""Limit of a printed tensor."""
 
 
 class Printing:
@@ -36,7 +36,7 @@ class Printing:
         """Print a tensor in registers, shared or global memory, row by row."""
         shape = tuple(tensor.shape)
         if any(not isinstance(size, int) for size in shape):
-            raise UserError(f"print_tensor: {tensor!r} has sizes that are known only at run time")
+            raise UserError(f"print_tensor: {tensor!r} has run-time sizes")
         locations = positions(shape)
         if len(locations) > MOST_ELEMENTS:
             raise UserError(f"print_tensor: {tensor!r} has more than {MOST_ELEMENTS} elements")
@@ -48,13 +48,13 @@ class Printing:
             end = "\n" if location[-1] == shape[-1] - 1 else " "
             element = source[location].item()
             self.printf(field + end, element)
-        if source is not tensor:  # what is allocated next may get its memory
+        if source is not tensor:  # the next allocation may reuse its memory
             tile.sync()
             memory.free_shared(source, str(tile.current_location()))
 
 
 def prepared(fstring: str, args: Sequence[Any]) -> tuple[str, list[Data]]:
-    """The text with constants of text put in, and the bits of the numbers, in 64 bits each."""
+    """The format with text constants inserted, and the bits of the numbers, 64 bits each."""
     left = list(args)
     values: list[Data] = []
 
@@ -66,7 +66,7 @@ def prepared(fstring: str, args: Sequence[Any]) -> tuple[str, list[Data]]:
         value = left.pop(0)
         if match[1] == "s":
             if not isinstance(value, str):
-                raise UserError(f"printf: %s takes a text that is known when compiling, {value!r}")
+                raise UserError(f"printf: %s takes a constant text, not {value!r}")
             return str(match[0] % value).replace("%", "%%")
         is_float = match[1] in "eEfFgG"
         values.append(_promoted(value, match[0], is_float))
@@ -93,7 +93,7 @@ def _promoted(value: Any, field: str, is_float: bool) -> Data:
 
 
 def _in_memory(instructions: Any, tensor: Any) -> Any:
-    """The tensor where single elements can be read: a tile of registers goes to shared memory."""
+    """The tensor in memory, for reads of elements; register tiles move to shared memory."""
     if isinstance(tensor, SharedTensor):
         return tensor
     if isinstance(tensor, GlobalTensor):

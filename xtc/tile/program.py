@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel that can be called: it compiles for its constants and picks a tuning schedule."""
+"""A callable kernel: it compiles for its constants and selects a tuning schedule."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Program:
         return self._pick(values, config.device_for(values.values()))
 
     def jit_instance_for(self, *args: Any, **kwargs: Any) -> Kernel:
-        """The same as `compile`, by the name of Tilus."""
+        """The same as `compile`, under Tilus's name."""
         return self.compile(*args, **kwargs)
 
     def check(self, *args: Any, **kwargs: Any) -> Any:
@@ -97,16 +97,16 @@ class Program:
         return self._pick(values, config.device_for(values.values())).check(values)
 
     def check_passes(self, *args: Any, **kwargs: Any) -> Any:
-        """Check the kernel after each pass of the compiler that changes it while it has tiles.
+        """Check the kernel after each compiler pass that changes it, as long as it has tiles.
 
-        Reports by the names of passes, `source` first; the arrays keep their contents. Raises what
-        `check` does, with the pass in a note where the mistake is the compiler's.
+        Returns reports by pass name, `source` first; the arrays keep their contents. Raises the
+        errors of `check`, with the pass in a note if the compiler introduced the mistake.
         """
         values = self._bound(args, kwargs)
         return self._pick(values, config.device_for(values.values())).check_passes(values)
 
     def candidates(self, *args: Any, **kwargs: Any) -> list[Candidate]:
-        """Each schedule with its time or the cause of its failure, the fastest first.
+        """Each schedule with its time or its error, the fastest first.
 
         Times are measured on a GPU when arrays are given, and modeled otherwise, as `how` says.
         Candidates compile concurrently, each in a process that may crash or time out.
@@ -151,7 +151,7 @@ class Program:
         return tuple((p.name, values[p.name]) for p in self.parameters if p.is_constant)
 
     def _magnitudes(self, values: dict[str, Any]) -> int:
-        """The order of magnitude of run-time integers, for which a schedule is chosen anew."""
+        """The orders of magnitude of run-time integers; a schedule is chosen for each."""
         numbers = [
             values[p.name]
             for p in self.parameters
@@ -161,7 +161,7 @@ class Program:
 
 
 def _hashable(value: Any) -> Any:
-    """A parameter as what can be looked up: lists and mappings as tuples."""
+    """A parameter as a hashable value: lists and mappings as tuples."""
     if isinstance(value, Mapping):
         value = sorted(value.items())
     return tuple(map(_hashable, value)) if isinstance(value, list | tuple) else value

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random numbers by Philox-4x32 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-SC 2011): of a seed and a counter for each element, so that every run gives the same."""
+SC 2011), from a seed and a counter per element, so that runs are reproducible."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RandomNumbers:
         if not isinstance(n_rounds, int) or n_rounds < 1:
             raise UserError(f"n_rounds is a constant of 1 or more, not {n_rounds!r}")
         if tensor_of(offset, "randint4x").dtype.kind != "int":
-            raise UserError(f"randint4x takes integers as offset, not {offset!r}")
+            raise UserError(f"the offset of randint4x consists of integers, not {offset!r}")
         return philox(seed, offset, n_rounds)
 
     def randint(self, seed: Any, offset: RegisterTensor, n_rounds: int = 10) -> Any:
@@ -60,7 +60,7 @@ class RandomNumbers:
 
 
 def philox(seed: Any, offset: RegisterTensor, rounds: int) -> tuple[Any, Any, Any, Any]:
-    """The four numbers of each counter, which is (offset, 0, 0, 0)."""
+    """The four random numbers of each counter (offset, 0, 0, 0)."""
     wide = binary("add", offset, cast(0, uint64)) if offset.dtype.bits == 64 else offset
     zero = binary("mul", cast(offset, uint32), cast(0, uint32))
     counter: list[Any] = [cast(wide, uint32), zero, zero, zero]
@@ -82,13 +82,13 @@ def philox(seed: Any, offset: RegisterTensor, rounds: int) -> tuple[Any, Any, An
 
 
 def uniform(bits: Any) -> Data:
-    """A float32 in [0, 1) of the upper 24 bits of each number."""
+    """A float32 in [0, 1) from the upper 24 bits of each number."""
     number = cast(cast(binary("rshift", bits, 8), int32), float32)
     return binary("mul", number, 2.0**-24)
 
 
 def normal(a: Any, b: Any, wave: str = "cos") -> Data:
-    """A normally distributed float32 of two in [0, 1): sqrt(-2 ln(1 - a)) cos(2 pi b)."""
+    """A normally distributed float32 from two numbers in [0, 1): sqrt(-2 ln(1 - a)) cos(2 pi b)."""
     square = binary("mul", unary("log", binary("sub", 1.0, a)), -2.0)
     return binary("mul", unary("sqrt", square), unary(wave, binary("mul", b, 2 * math.pi)))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers that a loop of a kernel runs over."""
+"""The range of a kernel's loop."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from xtc.tile.values import Scalar
 
 @dataclass(frozen=True)
 class Range:
-    """As Python's range, of constants or run-time integers.
+    """Like Python's range, over constants or run-time integers.
 
     Attributes:
-        unroll: "all" to write out every iteration, the iterations of the body of the loop that is
-            compiled, or None.
+        unroll: "all" to unroll completely, the number of iterations per unrolled
+            body, or None.
     """
 
     start: Any
@@ -27,26 +27,26 @@ class Range:
 
     @staticmethod
     def of(start: Any, end: Any = None, step: Any = None, unroll: Any = None) -> Range:
-        """With the arguments that `range` takes. Raises UserError."""
+        """A range from the arguments of Python's `range`. Raises UserError."""
         bounds = (0, start) if end is None else (start, end)
         stride = 1 if step is None else step
         for number in (*bounds, stride):
             if isinstance(number, bool) or not isinstance(number, int | Scalar):
                 raise UserError(f"range takes integers, not {number!r}")
         if isinstance(stride, int) and stride == 0:
-            raise UserError("range takes a step other than 0")
+            raise UserError("the step of range must not be 0")
         is_count = isinstance(unroll, int) and not isinstance(unroll, bool) and unroll >= 1
         if unroll not in (None, "all") and not is_count:
             raise UserError(
                 f"range(unroll={unroll!r})", hints=["unroll='all', or a number of 1 or more"]
             )
         if unroll == "all" and not all(isinstance(n, int) for n in (*bounds, stride)):
-            raise UserError("range(unroll='all') takes numbers that are known when compiling")
+            raise UserError("range(unroll='all') takes compile-time constants")
         return Range(bounds[0], bounds[1], stride, unroll)
 
     @property
     def is_known(self) -> bool:
-        """Whether it is of constants."""
+        """Whether its bounds and step are constants."""
         return all(isinstance(number, int) for number in (self.start, self.stop, self.step))
 
     def __iter__(self) -> Iterator[int]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which attributes, and whether elements of lists, a kernel lets hold another tile by `=`.
+"""The attributes, and whether elements of lists, that a kernel rebinds to another tile by `=`.
 
-Others hold the same tile for as long as the kernel runs, under every name that it has.
+All others refer to the same tile throughout the kernel.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from types import FunctionType
 
 _OWN = "xtc.tile."  # whose classes keep their tiles
 ELEMENTS = "[]"
-"""Stands for the elements of lists and dictionaries."""
+"""The key for elements of lists and dictionaries."""
 
 
 @cache
 def rebound(cls: type) -> frozenset[str]:
-    """The attributes that methods of a class assign, of any object, but for its `__init__`."""
+    """The attributes that methods of a class other than `__init__` assign, of any object."""
     methods = [
         value
         for each in cls.__mro__
@@ -35,13 +35,13 @@ def rebound(cls: type) -> frozenset[str]:
 def _assigned(function: FunctionType) -> frozenset[str]:
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, SyntaxError):  # made by a program: it assigns nothing of a kernel's
+    except (OSError, SyntaxError):  # generated: it assigns no attributes of kernels
         return frozenset()
     return frozenset(name for node in ast.walk(tree) for name in _targets(node))
 
 
 def _targets(node: ast.AST) -> Iterator[str]:
-    """What a statement assigns by `=`."""
+    """The targets of an assignment statement."""
     if isinstance(node, ast.Assign):
         targets = node.targets
     elif isinstance(node, ast.AnnAssign | ast.For):

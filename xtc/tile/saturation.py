@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Floats as integers, as a GPU converts them ("Parallel Thread Execution ISA", cvt)."""
+"""Conversion of floats to integers as on a GPU ("Parallel Thread Execution ISA", cvt)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 
 def saturated(value: Any, dtype: np.dtype[Any], *, signed: bool) -> Any:
-    """Floats rounded toward zero; what no integer of the type is becomes the nearest one, and what
-    is no number 0. `dtype` is signed, as all of the interpreter's; its bits may be unsigned ones.
+    """Floats rounded toward zero; values out of range become the nearest integer of the type, NaN
+    becomes 0. `dtype` is signed like all of the interpreter's types, even if its bits are unsigned.
     """
     kind = dtype if signed else np.dtype(f"u{dtype}")
     limits = np.iinfo(kind)
@@ -22,7 +22,7 @@ def saturated(value: Any, dtype: np.dtype[Any], *, signed: bool) -> Any:
 
 
 def converted(values: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Values in another NumPy type, as a kernel casts them.
+    """Convert values to another NumPy type, with the rules of kernels.
 
     Floats become integers of fewer than 32 bits by way of int32, and lose their upper bits there,
     as integers do.

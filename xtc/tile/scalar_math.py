@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of Python's `math` on numbers of run time."""
+"""Functions of Python's `math` on run-time numbers."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _OF_TWO = ("pow", "atan2")
 
 
 def math_function(name: str, arguments: Sequence[Any]) -> Any:
-    """The function `math.<name>`. Raises UserError for one that kernels have not, and for wrong
+    """The function `math.<name>`. Raises UserError for an unsupported function and for wrong
     arguments."""
     if name not in _FUNCTIONS:
         raise UserError(
-            f"a kernel has no math.{name} of a number of run time",
+            f"a kernel has no math.{name} of a run-time number",
             hints=[f"it has {', '.join(sorted(_FUNCTIONS))}"],
         )
     count = 2 if name in (*_OF_TWO, "fmod") else 1
@@ -36,7 +36,7 @@ def math_function(name: str, arguments: Sequence[Any]) -> Any:
 
 
 def _float(value: Any) -> Any:
-    """A float, as Python's functions take integers too."""
+    """Convert to a float, because Python's functions accept integers too."""
     return value if not isinstance(value, Data) or value.dtype.is_float() else cast(value, float32)
 
 

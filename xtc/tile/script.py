@@ -83,7 +83,7 @@ def autotune(names: str, values: Sequence[Any]) -> Callable[[type[Script]], type
     rows = tuple(values)
     for row in rows:
         if len(parsed) > 1 and (not isinstance(row, list | tuple) or len(row) != len(parsed)):
-            raise UserError(f"autotune({names!r}): {row!r} is no value for each name")
+            raise UserError(f"autotune({names!r}): {row!r} does not have a value for each name")
     if not rows:
         raise UserError(f"autotune({names!r}) gives no values")
 
@@ -109,9 +109,9 @@ def _grid(value: Any) -> tuple[Any, ...]:
         raise UserError(f"attrs.blocks has 1 to 3 sizes, not {len(given)}")
     for size in given:
         if isinstance(size, bool) or not isinstance(size, int | Scalar):
-            raise UserError(f"attrs.blocks: {size!r} is no number of blocks")
+            raise UserError(f"attrs.blocks: {size!r} is not a number of blocks")
         if isinstance(size, int) and size < 0:
-            raise UserError(f"attrs.blocks: {size} is no number of blocks")
+            raise UserError(f"attrs.blocks: {size} is not a number of blocks")
     sizes = [arithmetic.cast(size, int32) for size in (*given, 1, 1)[:3]]
     tile.grid([size.value for size in sizes if isinstance(size, Data)])
     return given

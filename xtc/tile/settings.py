@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of a program, by the names of Tilus 0.2."""
+"""Settings of a program, with the interface of Tilus 0.2."""
 
 from __future__ import annotations
 
@@ -71,6 +71,6 @@ class debug:  # noqa: N801
 
 
 def dumped(name: str, text: str) -> None:
-    """Write IR to standard error where the user has asked for it."""
+    """Write IR to standard error if the option is set."""
     if _values["debug.dump_ir"]:
         sys.stderr.write(f"// {name}\n{text}\n")

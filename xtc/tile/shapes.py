@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tiles in other shapes: transposed, squeezed, repeated; and reductions along a dimension."""
+"""Shape operations on tiles, such as transpose, squeeze and repeat, and reductions."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from xtc.tile.values import Data, RegisterTensor, Scalar
 
 
 def tensor_of(value: Any, name: str) -> RegisterTensor:
-    """The register tensor that an instruction takes. Raises UserError for anything else."""
+    """The register tensor operand of an instruction. Raises UserError for anything else."""
     if not isinstance(value, RegisterTensor):
         raise UserError(f"{name} takes a register tensor, not {value!r}")
     return value
 
 
 def element_of(value: Any, dims: Any, rank: int) -> tuple[Any, Any]:
-    """A single run-time value as a tile of one element along the last of `rank` dimensions.
+    """Convert a single run-time value to a tile of one element along the last of `rank` dimensions.
 
-    What else is stored, and where, stays as it is.
+    Other operands are unchanged.
     """
     if not isinstance(value, Scalar) or dims not in (None, [], ()):
         return value, dims
@@ -36,7 +36,7 @@ def element_of(value: Any, dims: Any, rank: int) -> tuple[Any, Any]:
 
 @method("transposed")
 def transposed(x: RegisterTensor) -> RegisterTensor:
-    """A tile of two dimensions with these exchanged."""
+    """Transpose a tile of two dimensions."""
     tensor_of(x, "transpose")
     if len(x.shape) != 2:
         raise UserError(f"transpose takes a tile of 2 dimensions, not {x!r}")
@@ -47,17 +47,17 @@ def transposed(x: RegisterTensor) -> RegisterTensor:
 
 @method("squeezed")
 def squeezed(x: RegisterTensor, dim: int | Sequence[int]) -> Data:
-    """The tile without these dimensions, which have size 1."""
+    """Remove dimensions of size 1."""
     tensor_of(x, "squeeze")
     gone = dimensions(dim, len(x.shape))
     if any(x.shape[number] != 1 for number in gone):
-        raise UserError(f"{x!r} has no size 1 in dimensions {gone}")
+        raise UserError(f"dimensions {gone} of {x!r} do not have size 1")
     return reshaped(x, tuple(size for at, size in enumerate(x.shape) if at not in gone))
 
 
 @method("unsqueezed")
 def unsqueezed(x: Data, dim: int | Sequence[int]) -> Data:
-    """The tile with dimensions of size 1 more, at these numbers of the result."""
+    """Insert dimensions of size 1 at these positions of the result."""
     count = len(dim) if isinstance(dim, list | tuple) else 1
     if isinstance(x, Scalar):
         return spread(x, (1,) * len(dimensions(dim, count)))
@@ -69,7 +69,7 @@ def unsqueezed(x: Data, dim: int | Sequence[int]) -> Data:
 
 
 def repeated(x: RegisterTensor, repeats: Sequence[int], *, interleaved: bool) -> Data:
-    """The tile several times along each dimension, as `numpy.tile` or `numpy.repeat` do."""
+    """Repeat the tile along each dimension, like `numpy.tile` or `numpy.repeat`."""
     tensor_of(x, "repeat")
     repeats = sizes_of(repeats, "repeat")
     rank = max(len(repeats), len(x.shape))
@@ -90,7 +90,7 @@ def _as_tile(x: Data) -> RegisterTensor:
 
 
 def flattened(x: RegisterTensor, start_dim: int, end_dim: int) -> Data:
-    """The tile with dimensions from `start_dim` to `end_dim` made into one."""
+    """Merge the dimensions from `start_dim` to `end_dim`."""
     rank = len(tensor_of(x, "flatten").shape)
     (first,), (last,) = dimensions(start_dim, rank), dimensions(end_dim, rank)
     if last < first:
@@ -103,10 +103,10 @@ _SCANS = ("add", "mul", "max", "min", "and", "or", "xor")
 
 
 def scanned(x: RegisterTensor, dim: int, op: str, exclusive: bool) -> RegisterTensor:
-    """Each element combined with those before it along a dimension."""
+    """A prefix scan along a dimension."""
     tensor_of(x, "scan")
     if op not in _SCANS:
-        raise UserError(f"scan: op={op!r}", notes=[f"it is {', '.join(_SCANS)}"])
+        raise UserError(f"scan: op={op!r}", notes=[f"one of {', '.join(_SCANS)}"])
     if x.dtype.is_coded or x.dtype.is_packed or x.dtype.kind == "bool":
         raise UserError(f"scan does not take {x!r}", hints=["cast it to int32 or float32 first"])
     if x.dtype.is_float() and op in ("and", "or", "xor"):
@@ -126,14 +126,14 @@ def item(x: RegisterTensor) -> Scalar:
 
 
 def reduced(x: RegisterTensor, dim: int | Sequence[int] | None, keepdim: bool, kind: str) -> Data:
-    """The sum, maximum or minimum along dimensions; all of them where none are given.
+    """The sum, maximum or minimum along dimensions, by default all.
 
-    Without `keepdim` the dimensions are gone, and a tile of all of them becomes a scalar.
+    Without `keepdim` these dimensions are removed; a reduction of all yields a scalar.
     """
     refuse_codes(tensor_of(x, kind).dtype, kind)
     if x.dtype.is_packed:
         return cast(reduced(cast(x, int32), dim, keepdim, kind), x.dtype)  # type: ignore[no-any-return]
-    if x.dtype == boolean:  # whose single bit has neither a sum nor an order
+    if x.dtype == boolean:  # i1 has neither a sum nor an order
         kind = {"max": "any", "min": "all"}.get(kind, kind)
         x = cast(x, int32) if kind == "sum" else x
     if kind in ("any", "all"):
@@ -154,23 +154,23 @@ def reduced(x: RegisterTensor, dim: int | Sequence[int] | None, keepdim: bool, k
 
 
 def dimensions(dim: int | Sequence[int], rank: int) -> list[int]:
-    """Numbers of dimensions, negative ones counted from the end. Raises UserError."""
+    """Dimensions as non-negative numbers; negative ones count from the end. Raises UserError."""
     given: list[Any] = list(dim) if isinstance(dim, list | tuple) else [dim]
     if not all(isinstance(number, int) for number in given):
         raise UserError(
-            f"{dim!r} names no dimensions",
-            hints=["dimensions are known when compiling: 0, -1, ..."],
+            f"{dim!r} is not a dimension or a list of dimensions",
+            hints=["dimensions are constants: 0, -1, ..."],
         )
     if any(not -rank <= number < rank for number in given):
-        raise UserError(f"there are no dimensions {given} in a tile of {rank}")
+        raise UserError(f"a tile of rank {rank} does not have dimensions {given}")
     found = [number % rank for number in given]
     if len(set(found)) != len(found):
-        raise UserError(f"dimensions {given} name one twice")
+        raise UserError(f"dimensions {given} contain a duplicate")
     return found
 
 
 def fitted(x: Data, shape: Sequence[int], name: str) -> Data:
-    """The tile spread over `shape`. Raises UserError where it does not fit."""
+    """Broadcast the tile to `shape`. Raises UserError if that is not possible."""
     if broadcast_shape(name, x.shape, shape) != tuple(shape):
-        raise UserError(f"{name}: {x!r} does not fit shape {list(shape)}")
+        raise UserError(f"{name}: {x!r} cannot be broadcast to shape {list(shape)}")
     return spread(x, shape)

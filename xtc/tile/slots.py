@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What loops and branches may change: names, attributes, elements of lists, and tiles."""
+"""Slots that loops and branches may change: names, attributes, elements of lists, and tiles."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Names = MutableMapping[str, Any]
 
 
 class Unset:
-    """What a name stands for that only one of two branches has set."""
+    """The value of a name that only one of two branches has set."""
 
     def __repr__(self) -> str:
         return "a value that only one branch has set"
@@ -30,10 +30,10 @@ class Unset:
 
 @dataclass(eq=False)
 class Lost(Unset):
-    """What a name stands for after groups of threads have set it.
+    """The value of a name after thread groups have set it.
 
     Attributes:
-        before: what it stands for in other threads.
+        before: its value in other threads.
         groups: the first thread and the size of each.
     """
 
@@ -45,11 +45,11 @@ class Lost(Unset):
         return all(apart(threads, group) for group in self.groups)
 
     def __repr__(self) -> str:
-        return "a value that was set in a thread group, and that only its threads know"
+        return "a value that was set in a thread group, and is known only to its threads"
 
 
 class Ended(Class):
-    """Whether the kernel has ended: False, True, or a number of run time."""
+    """Whether the kernel has ended: False, True, or a run-time number."""
 
     ended: Any = False
 
@@ -65,7 +65,7 @@ class Slot:
     key: Any
 
     def read(self) -> Data:
-        """What it holds. Raises UserError for what is no data any more."""
+        """The current value. Raises UserError if it is no longer run-time data."""
         found = self.names[self.key]
         if isinstance(found, bool | int | float):
             found = data(found)
@@ -75,7 +75,7 @@ class Slot:
         return found
 
     def write(self, value: Value, dtype: DataType, shape: tuple[int, ...]) -> None:
-        """Let it hold this."""
+        """Set the value."""
         made = RegisterTensor(value, dtype, shape) if shape else Scalar(value, dtype)
         self.names[self.key] = made
 
@@ -91,7 +91,7 @@ class TileSlot:
         return self.tile
 
     def write(self, value: Value, dtype: DataType, shape: tuple[int, ...]) -> None:
-        """Let it hold this."""
+        """Set the value."""
         self.tile.value = value
 
 
@@ -99,7 +99,7 @@ AnySlot = Slot | TileSlot
 
 
 def slots(frames: Sequence[Names], assigned: set[str]) -> list[AnySlot]:
-    """What may change in a part of the innermost frame's code that assigns these names.
+    """The slots that code of the innermost frame that assigns these names may change.
 
     Numbers among the names become run-time data.
     """
@@ -132,13 +132,13 @@ def slots(frames: Sequence[Names], assigned: set[str]) -> list[AnySlot]:
 
 
 def _may_be_another(holder: Any, key: Any, part: Any, rebinding: set[str]) -> bool:
-    """Whether a holder may have another tile at a key after an iteration."""
+    """Whether the tile of a container at a key may be replaced in an iteration."""
     name = key if isinstance(holder, Instructions) else ELEMENTS
     return isinstance(part, RegisterTensor) and name in rebinding
 
 
 def contents(frames: Sequence[Names]) -> dict[int, tuple[Any, dict[Any, Any]]]:
-    """What lists, dictionaries and the attributes of objects hold."""
+    """The contents of lists, dictionaries and attributes of objects."""
     seen: dict[int, Any] = {}
     for frame in frames:
         for value in list(frame.values()):
@@ -151,8 +151,8 @@ def contents(frames: Sequence[Names]) -> dict[int, tuple[Any, dict[Any, Any]]]:
 
 
 def require_same(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
-    """Raise UserError where such a thing was changed in a run-time loop or branch, and does not
-    hold run-time data of the same type."""
+    """Raise UserError if one was changed in a run-time loop or branch and does not hold run-time
+    data of the same type."""
     for value, parts in before.values():
         now = dict(_items(value))
         made = made_since(parts, now) if isinstance(value, Instructions) else set()
@@ -161,19 +161,18 @@ def require_same(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
         if changed:
             what = "element" if isinstance(value, list | dict) else "attribute"
             raise UserError(
-                f"{what} {changed[0]!r} of a {type(value).__name__} is changed in a loop or branch "
-                "of run time",
-                notes=["only numbers of run time and tiles may change there"],
+                f"{what} {changed[0]!r} of a {type(value).__name__} is changed in a run-time loop "
+                "or branch",
+                notes=["only run-time numbers and tiles may change there"],
                 hints=["declare a number with its type, as int32(0), or loop over constants"],
             )
 
 
 def forget_set(names: Names, before: Mapping[str, Any], read: Set[tuple[str, int]]) -> None:
-    """Let the names that an iteration has set stand for nothing behind the loop, but for those
-    that the loop carries.
+    """Unset the names that an iteration has set, except for those that the loop carries.
+    Raises UserError for a name with a value other than numbers or tiles that the iteration has read
 
-    Raises UserError for a name that stands for something else than numbers or tiles, and that the
-    iteration has read (`read` has the name and what it stood for) before it set it.
+    (`read` has the name and that value) before it set it.
     """
     for name, value in list(names.items()):
         old = before.get(name, names)
@@ -184,19 +183,19 @@ def forget_set(names: Names, before: Mapping[str, Any], read: Set[tuple[str, int
                 f"'{name}' is {old!r} before an iteration, and {value!r} after it",
                 notes=["from one iteration to the next, only numbers and tiles may change"],
                 hints=[
-                    "let a number choose, as slots[number % 2], or self.range(..., unroll='all')"
+                    "select by a number, as slots[number % 2], or use self.range(..., unroll='all')"
                 ],
             )
         names[name] = Unset()
 
 
 def _is_constant(old: Any, new: Any) -> bool:
-    """Whether a name stands for the same constant as before."""
+    """Whether a name has the same constant value as before."""
     return type(old) is type(new) and isinstance(old, str | int | float | None) and old == new
 
 
 def forget_made(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
-    """Let the attributes that an iteration made stand for nothing behind the loop."""
+    """Unset the attributes that an iteration has created."""
     for value, parts in before.values():
         if isinstance(value, Instructions):
             vars(value).update({key: Unset() for key in made_since(parts, vars(value))})
@@ -213,12 +212,12 @@ _HOLDERS = (list, dict, Instructions)
 
 
 def _held(value: Any) -> Any:
-    """What has the elements or attributes of a holder by their keys."""
+    """The mapping or list with the elements or attributes of a container."""
     return vars(value) if isinstance(value, Instructions) else value
 
 
 def _items(value: Any) -> list[tuple[Any, Any]]:
-    """The keys of a holder, and what it has there; a tuple's are never changed."""
+    """The keys and values of a container; those of a tuple never change."""
     if isinstance(value, list):
         return list(enumerate(value))
     return list(_held(value).items()) if isinstance(value, _HOLDERS) else []
@@ -234,7 +233,7 @@ def _visit(value: Any, seen: dict[int, Any]) -> None:
 
 def changed(frames: Sequence[Names]) -> Iterator[tuple[Any, Any, Any]]:
     """Every name of the innermost frame, attribute of an object and element of a list or
-    dictionary, with what it stands for."""
+    dictionary, with its value."""
     yield from ((frames[-1], name, value) for name, value in list(frames[-1].items()))
     seen: dict[int, Any] = {}
     for frame in frames:
@@ -246,7 +245,7 @@ def changed(frames: Sequence[Names]) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def made_since(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> set[Any]:
-    """The names that stand for something now, and stood for nothing before."""
+    """The names that have a value now and had none before."""
     return {
         name
         for name, value in now.items()

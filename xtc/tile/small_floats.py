@@ -2,9 +2,9 @@
 """Floats of at most 8 bits, which a thread holds as codes: to float32 and back.
 
 A code is a sign, an exponent and a mantissa. Only float8_e5m2 has infinities; it and float8_e4m3
-have codes that are no numbers (OCP "8-bit Floating Point Specification"); the others have neither.
-Casts to such a type round to the nearest, to even, and what is too large becomes the largest finite
-number, as `cvt.rn.satfinite` of the PTX ISA does.
+have NaN codes (OCP "8-bit Floating Point Specification"); the others have neither.
+Casts to such a type round to nearest even, and saturate to the largest finite
+number, like `cvt.rn.satfinite` of the PTX ISA.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NO_NUMBER = 0x7FC00000
 
 
 def decoded(a: Data) -> Any:
-    """The codes of small floats as float32."""
+    """Convert codes of small floats to float32."""
     dtype = a.dtype
     code = _retyped(a, int32, arith.extui)
     size = call("binary", "and", code, (1 << (dtype.bits - 1)) - 1)
@@ -40,7 +40,7 @@ def decoded(a: Data) -> Any:
 
 
 def encoded(a: Data, dtype: DataType) -> Data:
-    """Values of float32 as the codes of a small float."""
+    """Convert float32 values to codes of a small float."""
     size = call("binary", "min", call("unary", "abs", a), float(dtype.greatest))
     code = call(
         "select",
@@ -56,13 +56,13 @@ def encoded(a: Data, dtype: DataType) -> Data:
 
 
 def _small_code(size: Data, dtype: DataType) -> Any:
-    """The code of a number below those with a full mantissa: how many of the smallest it is."""
+    """The code of a subnormal number: a multiple of the smallest number."""
     count = call("binary", "mul", size, 2.0 ** (dtype.mantissa_bits + dtype.bias - 1))
     return call("cast", call("unary", "round", count), int32)
 
 
 def _code(size: Data, dtype: DataType) -> Any:
-    """The code of a number with a full mantissa: the upper bits of a float32, rounded to even."""
+    """The code of a normal number: the upper bits of a float32, rounded to even."""
     shift = _MANTISSA - dtype.mantissa_bits
     bits = _float_as_bits(size)
     last = call("binary", "and", call("binary", "rshift", bits, shift), 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel's module in the dialect `tile`, from its class, tuning parameters and constants."""
+"""Builds a kernel's module in the dialect `tile` from its class, parameters and constants."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Parameter:
     """A parameter of a kernel.
 
     Attributes:
-        kind: a Python type for what is known when compiling, an element type for a number of run
-            time, a pointer type.
+        kind: a Python type for a compile-time constant, an element type for a run-time number,
+            or a pointer type.
     """
 
     name: str
@@ -58,12 +58,12 @@ class Parameter:
 
     @property
     def is_constant(self) -> bool:
-        """Whether its value is known when compiling."""
+        """Whether it is a compile-time constant."""
         return isinstance(self.kind, type)
 
 
 def parameters(cls: type[Script]) -> tuple[Parameter, ...]:
-    """The parameters of a kernel's `__call__`. Raises UserError for an annotation that is none."""
+    """The parameters of a kernel's `__call__`. Raises UserError for an invalid annotation."""
     function = _call_of(cls)
     _require_named(function)
     node, source = syntax_of(function)
@@ -110,7 +110,7 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
     if kind is inspect.Parameter.empty:
         raise UserError(
             f"parameter '{parameter.name}' has no annotation",
-            hints=["int: known when compiling; int32: of run time; ~float16: a pointer"],
+            hints=["int: a compile-time constant; int32: a run-time number; ~float16: a pointer"],
         )
     known = isinstance(kind, PointerType) or kind in _CONSTANTS
     if not known and not (isinstance(kind, DataType) and kind.name in _NUMBERS):
@@ -118,7 +118,7 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
             f"parameter '{parameter.name}' cannot be "
             f"{kind.__name__ if isinstance(kind, type) else kind}",
             notes=[
-                "constants are int, float, bool or str, numbers of run time "
+                "constants are int, float, bool or str, run-time numbers "
                 f"{', '.join(_NUMBERS)}, pointers ~float16, ... or void_p"
             ],
         )
@@ -132,7 +132,7 @@ def transcribed(
     constants: Mapping[str, Any],
     max_warps: int,
 ) -> Module:
-    """The module of a kernel, in a separate context. Raises UserError, as KernelError mostly."""
+    """Transcribe a kernel to a module in a new context. Raises UserError, mostly KernelError."""
     context = Context()
     load_tile_dialect(context)
     given = parameters(cls)
@@ -171,14 +171,14 @@ def _finish(cls: type[Script], made: Script, function: Any, max_warps: int) -> N
         top = [op.operation.name for op in function.entry_block.operations]
         grids = [op.name for op in all_operations(function.operation) if op.name == "tile.grid"]
         if len(grids) != 1 or "tile.grid" not in top:
-            raise UserError("attrs.blocks is set once, outside of loops and branches of run time")
+            raise UserError("attrs.blocks is set once, outside of run-time loops and branches")
         i64 = IntegerType.get_signless(64)
         function.operation.attributes[WARPS] = IntegerAttr.get(i64, warps)
     _require_groups(function, warps)
 
 
 def _require_groups(function: Any, warps: int) -> None:
-    """Raise UserError where a group has threads that a block does not have."""
+    """Raise UserError if a group has threads that do not exist in a block."""
     for op in all_operations(function.operation):
         if op.name == "tile.in_group":
             begin, size = number_of(op, "begin"), number_of(op, "size")

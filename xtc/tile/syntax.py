@@ -18,8 +18,8 @@ from xtc.tile.kernel_ends import mark_ends
 
 
 def stored(nodes: Sequence[ast.AST]) -> tuple[set[str], set[str]]:
-    """The names that pieces of syntax assign, but for the variables of their loops; and those that
-    they change by `+=` and the like."""
+    """The names that syntax nodes assign, without loop variables, and the names that they change by
+    `+=` and the like."""
     walked = list(itertools.chain.from_iterable(map(ast.walk, nodes)))
     loops = [node.target for node in walked if isinstance(node, ast.For | ast.comprehension)]
     variables = {id(name) for target in loops for name in ast.walk(target)}
@@ -35,7 +35,7 @@ def stored(nodes: Sequence[ast.AST]) -> tuple[set[str], set[str]]:
 def syntax_of(function: FunctionType) -> tuple[ast.FunctionDef, Source]:
     """The syntax tree of a function, with the line numbers of its file.
 
-    Raises UserError where the source cannot be read.
+    Raises UserError if the source cannot be read.
     """
     try:
         lines, first = inspect.getsourcelines(function)
@@ -54,14 +54,14 @@ def syntax_of(function: FunctionType) -> tuple[ast.FunctionDef, Source]:
             node.col_offset += indent  # type: ignore[attr-defined]
     (found,) = tree.body
     if not isinstance(found, ast.FunctionDef):
-        raise UserError(f"'{function.__qualname__}' is no method")
+        raise UserError(f"'{function.__qualname__}' is not a method")
     mark_ends(found)
     file = shortened(function.__code__.co_filename)
     return found, Source(file, tuple(line.rstrip("\n") for line in whole))
 
 
 def loaded(target: ast.expr) -> ast.expr:
-    """The same place, to read it."""
+    """The same target, as an expression that reads it."""
     copy: ast.expr = ast.parse(ast.unparse(target), mode="eval").body
     for node in ast.walk(copy):
         if hasattr(node, "lineno"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine for which kernels are compiled, by the names of Tilus 0.2: `nvgpu_sm90a`, ..."""
+"""The machine that kernels are compiled for, by the names of Tilus 0.2: `nvgpu_sm90a`, ..."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Target:
         return f"{self.kind}/{self.arch}"
 
     def __getattr__(self, name: str) -> Callable[[], bool]:
-        """`is_nvgpu` and the like: whether it is a machine of this kind."""
+        """`is_nvgpu` and the like: whether the machine is of this kind."""
         if not name.startswith("is_"):
             what = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(what, name=name, obj=self)
@@ -70,7 +70,7 @@ gpgpu_any = Target("gpgpu", "any", TargetProperties())
 
 
 def get_current_target() -> Target:
-    """The machine, simulated or not, on which kernels run by default."""
+    """The default machine for kernels, simulated or real."""
     device = device_for(())
     shared = support_of(device)[2].shared_bytes
     return _named(f"{device.target_name}_{device.device_arch.replace('_', '')}", shared)

@@ -17,11 +17,13 @@ _CHIP = re.compile(r"nvgpu_sm(\d+)([af]?)")
 
 class _Requires(type):
     def __getattr__(cls, name: str) -> Callable[[Test], Test]:
-        """`nvgpu_sm80`, `nvgpu_sm90a`, ...: a decorator of tests that need such a machine or one
-        after it; with a letter, that one alone."""
+        """`nvgpu_sm80`, `nvgpu_sm90a`, ...: a decorator for tests that need this machine or a
+        later one; with a suffix letter, exactly this one."""
         found = _CHIP.fullmatch(name)
         if found is None:
-            raise AttributeError(f"there is no mark {name!r}: nvgpu_sm80, nvgpu_sm90a, ...")
+            raise AttributeError(
+                f"there is no mark {name!r}; marks are nvgpu_sm80, nvgpu_sm90a, ..."
+            )
         chip, letter = int(found[1]), found[2]
 
         def skip() -> str | None:

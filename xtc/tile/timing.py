@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times of launches by a device's clock.
 
-Before each sample the second-level cache is overwritten, which takes longer than a launch: what is
-measured is in the stream before the device gets there, and the host's own time is no part of it.
-Candidates take turns in a shuffled order, so that what slows the device down slows all of them.
+Before each sample the second-level cache is overwritten, which takes longer than a launch: the
+measured work is in the stream before the device reaches it, so host time is not included.
+Candidates alternate in a shuffled order, so that disturbances affect all of them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 from xtc.interfaces.runtime import AcceleratorDevice
 from xtc.tile.config import support_of
 
-_MORE = 3  # times the rounds, at most, where samples differ much
+_MORE = 3  # limit of the factor of rounds if samples differ much
 _STEADY = 0.02
-"""Median distance of samples from their median, as a share of it, that needs no more rounds."""
+"""Relative median deviation of samples below which no more rounds are needed."""
 
 
 class StreamClock:
-    """Measures what calls give to a stream of a device; a context manager."""
+    """Measures the work that calls submit to a stream of a device; a context manager."""
 
     def __init__(self, device: AcceleratorDevice, stream: int, *, flush: bool = True) -> None:
         """`flush`: overwrite the second-level cache before each sample. `device` has streams."""
@@ -32,7 +32,7 @@ class StreamClock:
         self._address = device.memory_allocate(self._nbytes) if self._nbytes else 0
 
     def begin(self, run: Callable[[], Any]) -> tuple[Any, Any]:
-        """Call once; the marks around what it gave to the stream."""
+        """Call once, and return the events around the submitted work."""
         if self._nbytes:
             self._streams.fill_zero(self._stream, self._address, self._nbytes)
         first = self._streams.mark(self._stream)
@@ -40,7 +40,7 @@ class StreamClock:
         return first, self._streams.mark(self._stream)
 
     def samples(self, runs: Sequence[Callable[[], Any]], rounds: int) -> list[list[float]]:
-        """Seconds of each call in each round, in which calls take turns."""
+        """Seconds of each call in each round; calls alternate within a round."""
         order = random.Random(rounds)  # noqa: S311
         marks: list[list[Any]] = [[] for _ in runs]
         for _ in range(rounds):
@@ -49,7 +49,7 @@ class StreamClock:
         return [[self._streams.seconds(*pair) for pair in each] for each in marks]
 
     def steady_samples(self, runs: Sequence[Callable[[], Any]], rounds: int) -> list[list[float]]:
-        """As `samples`, with more rounds while those of the fastest call differ much."""
+        """Like `samples`, with more rounds while samples of the fastest call differ much."""
         found = self.samples(runs, rounds)
         for _ in range(_MORE - 1):
             if spread(min(found, key=statistics.median)) <= _STEADY:
@@ -59,7 +59,7 @@ class StreamClock:
         return found
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         if self._address:
             self._device.memory_free(self._address)
         self._address = 0
@@ -72,6 +72,6 @@ class StreamClock:
 
 
 def spread(samples: Sequence[float]) -> float:
-    """The median distance from the median, as a share of it: single outliers do not count."""
+    """The relative median absolute deviation, which ignores single outliers."""
     middle = statistics.median(samples)
     return statistics.median(abs(each - middle) for each in samples) / max(middle, 1e-12)

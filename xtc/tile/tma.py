@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The instruction group `tma`: copies of tiles that one thread begins and nobody computes."""
+"""The instruction group `tma`: asynchronous copies of tiles, started by one thread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xtc.tile.values import GlobalTensor, Memory, SharedTensor
 class Tma:
     """Bulk copies between global and shared memory.
 
-    One of the active threads issues each copy, always the same one for a group of threads, and may
+    One of the active threads issues each copy, always the same one for a thread group, and can
     wait for it in the same group.
     """
 
@@ -44,13 +44,13 @@ class Tma:
         name = "tma.global_to_shared"
         _refuse(name, cache_policy=cache_policy)
         if cta_group != 1:
-            raise UserError(f"{name}: cta_group={cta_group!r} is not supported: sm_100 has it")
+            raise UserError(f"{name}: cta_group={cta_group!r} is not supported; it needs sm_100")
         source, target = _pair(src, dst, name)
         values, along = located(source, offsets, dims, len(target.shape), name)
         _require_rows(source, along, name)
         found = barrier_of(mbarrier, name)
         if found.rank is not None:
-            raise UserError(f"{name} takes a barrier of its own block")
+            raise UserError(f"{name} takes a barrier of the same block")
         if multicast_mask is None:
             with tile.elected():
                 tile.tma_load(source.value, target.value, found.operands, values, along)
@@ -118,13 +118,16 @@ def _pair(in_global: Any, in_shared: Any, name: str) -> tuple[GlobalTensor, Shar
 
 
 def _require_rows(tensor: Memory, along: Sequence[int], name: str) -> None:
-    """Raise UserError unless the tile's rows are the tensor's, which lie dense in memory."""
+    """Raise UserError unless the tile's rows run along contiguous rows of the tensor."""
     assert isinstance(tensor, GlobalTensor)  # noqa: S101
     last = len(tensor.strides) - 1
     if not isinstance(tensor.strides[last], int) or tensor.strides[last] != 1:
-        raise UserError(f"{name}: {tensor!r} has no dense rows", hints=["its last stride is 1"])
+        raise UserError(
+            f"{name}: the rows of {tensor!r} are not contiguous",
+            hints=["its last stride must be 1"],
+        )
     if list(along) != sorted(along) or along[-1] != last:
         raise UserError(
             f"{name}: the tile runs along dimensions {list(along)} of {tensor!r}",
-            notes=["they are in order, and the last one is the tensor's last"],
+            notes=["they must be in order, and the last one must be the last of the tensor"],
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the syntax of a kernel's method to the tile dialect."""
+"""Transcribes a kernel's method from Python syntax to the tile dialect."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Transcriber(Expressions):
     def call_function(
         self, function: FunctionType, arguments: Sequence[Any], named: dict[str, Any]
     ) -> Any:
-        """Transcribe a function; what it returns. Raises KernelError that shows its source."""
+        """Transcribe a function and return its result. Raises KernelError, which quotes it."""
         if len(self.frames) >= _DEEPEST:
             raise UserError(
                 f"calls are nested {_DEEPEST} deep: a kernel cannot recurse",
@@ -94,13 +94,13 @@ class Transcriber(Expressions):
         self.block(body)
 
     def _refuse_early(self, body: Sequence[ast.stmt], first: ast.stmt) -> None:
-        """Raise UserError for values that a loop returns, and for None where values are not."""
+        """Raise UserError for a return of a value in a loop, or of None in a branch or loop."""
         if not returns_value(body):
             with self.at(first):
                 raise UserError(
                     "'return None' in a branch or loop",
-                    notes=["a bare return there ends the kernel, and nothing ends only the method"],
-                    hints=["write return to end the kernel, or make what follows conditional"],
+                    notes=["a bare return there ends the kernel, not only the method"],
+                    hints=["write return to end the kernel, or make the rest conditional"],
                 )
         for statement in body:
             if isinstance(statement, ast.For | ast.While) and exits([statement], ast.Return):
@@ -108,7 +108,7 @@ class Transcriber(Expressions):
                     raise UserError("a loop of a kernel returns no value", hints=["use break"])
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
-        """Transcribe statements, up to a return; those behind the kernel's end are conditional."""
+        """Transcribe statements up to a return, those after a possible end conditionally."""
         for number, statement in enumerate(statements):
             with self.at(statement):
                 method: Callable[[Any], None] | None = getattr(
@@ -124,8 +124,8 @@ class Transcriber(Expressions):
                 return
 
     def _unless_ended(self, rest: Callable[[], None]) -> bool:
-        """Transcribe what follows under the condition that the kernel has not ended; False, and
-        nothing, where nothing could have ended it."""
+        """Transcribe the statements that follow under the condition that the kernel has not ended.
+        False, without effect, if nothing can have ended it."""
         ended = ended_in(self._names())
         if ended is False:
             return False
@@ -143,7 +143,7 @@ class Transcriber(Expressions):
         self.frames[0].names[ENDED].ended = True
 
     def require_going(self) -> None:
-        """Raise UserError where a part of an expression may have ended the kernel."""
+        """Raise UserError if a part of an expression may have ended the kernel."""
         if ended_in(self._names()) is not False:
             raise UserError(
                 "a method that may end the kernel is called inside of an expression",
@@ -152,7 +152,7 @@ class Transcriber(Expressions):
             )
 
     def condition(self, node: ast.expr) -> Any:
-        """The value of what decides how a statement goes on."""
+        """The value of a statement's condition."""
         found = self.evaluate(node)
         self.require_going()
         return found
@@ -196,7 +196,7 @@ class Transcriber(Expressions):
             return
         if isinstance(holder, SharedTensor | GlobalTensor):
             raise UserError(
-                f"an element of {holder!r} cannot be assigned",
+                f"elements of {holder!r} cannot be assigned",
                 hints=["use store_shared or store_global"],
             )
         holder[key] = value
@@ -241,17 +241,19 @@ class Transcriber(Expressions):
         if value.shape != before.shape:
             raise UserError(
                 f"{before!r} cannot hold {value!r}",
-                hints=["+= and the like change a tile: x = x + y makes one of another shape"],
+                hints=[
+                    "+= and the like change a tile in place; x = x + y creates one of another shape"
+                ],
             )
         if isinstance(node.target, ast.Subscript):
             self.bind(node.target, value)
-        else:  # for every name of the tile, as with NumPy's arrays
+        else:  # under all names of the tile, like NumPy arrays
             before.value = value.value
 
     def _assert_statement(self, node: ast.Assert) -> None:
         condition = self.evaluate(node.test)
         if isinstance(condition, Data):
-            raise UserError("assert takes a condition that is known when compiling")
+            raise UserError("assert takes a compile-time condition")
         if not condition:
             said = "" if node.msg is None else f": {self.evaluate(node.msg)}"
             raise UserError(f"assertion failed{said}")
@@ -288,7 +290,7 @@ class Transcriber(Expressions):
 
     @contextmanager
     def _own_flags(self) -> Iterator[None]:
-        """What a loop around this one has in the names that each loop uses stays."""
+        """Preserve the flags of an enclosing loop, which have the same names."""
         names = self.frame.names
         kept = {name: names.pop(name) for name in _OF_LOOPS if name in names}
         try:
@@ -306,29 +308,31 @@ class Transcriber(Expressions):
         return _truth(arithmetic.binary("and", arithmetic.cast(holds, going.dtype), going))
 
     def _going(self, flags: set[str]) -> Data:
-        """Whether nothing has ended a loop."""
+        """Whether a loop continues."""
         ended = [self.frame.names[name] for name in sorted(flags & {LEFT})]
         ended += [ended_in(self._names())] if ENDED in flags else []
         return arithmetic.unary("not", reduce(partial(arithmetic.binary, "or"), ended))
 
     def _while_constant(self, node: ast.While) -> bool:
-        """Write out the iterations while the condition is constant; False where it is not."""
+        """Unroll the iterations while the condition is constant; False if it is not."""
         for number in range(_MOST_ITERATIONS):
             condition = self.evaluate(node.test)
             if isinstance(condition, Data):
                 if number:
-                    raise UserError("the condition is known when compiling at first, and then not")
+                    raise UserError(
+                        "the condition is a constant at first, and later a run-time value"
+                    )
                 return False
             if not condition:
                 return True
             self.block(node.body)
         raise UserError(
             f"a loop over constants has more than {_MOST_ITERATIONS} iterations",
-            hints=["declare what it counts with as a run-time number: i: int32 = 0"],
+            hints=["declare the loop variable as a run-time number: i: int32 = 0"],
         )
 
     def _exits_of(self, node: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
-        """The body of a loop without its exits, and the flags that it sets."""
+        """The body of a loop with exits replaced, and the flags that they set."""
         kinds = exits(node.body, *_EXITS)
         flags = set(flag_names(kinds))
         for name in sorted(flags):
@@ -341,14 +345,16 @@ class Transcriber(Expressions):
         return without_exits(node.body, *_EXITS), flags
 
     def _body(self, body: list[ast.stmt], flags: set[str]) -> None:
-        """An iteration of a loop of run time."""
+        """Transcribe an iteration of a run-time loop."""
         outside = dict(self.frame.names)
         if SKIPPED in flags:
             self.frame.names[SKIPPED] = False
         read, self.frame.read = self.frame.read, set()
         self._going_on(partial(self.block, body))
         if ENDED not in flags and ended_in(self._names()) is not False:
-            raise UserError("a loop has a method that ends the kernel and that is not known before")
+            raise UserError(
+                "a loop calls a method that ends the kernel and was not known before the loop"
+            )
         forget_set(self.frame.names, outside, self.frame.read)
         self.frame.read |= read
 
@@ -363,10 +369,10 @@ class Transcriber(Expressions):
             self._loop(node, items)
 
     def _loop(self, node: ast.For, items: Range) -> None:
-        """A loop of run time."""
+        """Transcribe a run-time loop."""
         body, flags = self._exits_of(node)
         if not isinstance(node.target, ast.Name):
-            raise UserError("a loop of run time has one variable")
+            raise UserError("a run-time loop has one variable")
         variable = node.target.id
         self.frame.names.pop(variable, None)
         if flags & _ENDS:
@@ -399,7 +405,7 @@ class Transcriber(Expressions):
     def _left_early(
         self, node: ast.For, items: Range, body: list[ast.stmt], flags: set[str]
     ) -> None:
-        """A loop with break: it counts, and runs while nothing has ended it."""
+        """A counted loop with break, as a while loop."""
         (start, stop, step), position = self._counted(items)
         counter = _COUNTER
         self.frame.names[counter] = start
@@ -418,13 +424,13 @@ class Transcriber(Expressions):
         branches.while_loop(self._names(), assigned, holds, iteration)
 
     def _assigned(self, nodes: Sequence[ast.AST]) -> set[str]:
-        """The names that a loop lets stand for something else; `+=` changes a tile itself."""
+        """The names that a loop rebinds; `+=` changes a tile in place."""
         assigned, changed = stored(nodes)
         names = self.frame.names
         return assigned | {n for n in changed if not isinstance(names.get(n), RegisterTensor)}
 
     def _counted(self, items: Range) -> tuple[list[Data], Callable[[Data], Data]]:
-        """Bounds with a step above 0, and what the loop's variable is for each number."""
+        """Bounds with a positive step, and a function from the counter to the loop's variable."""
         step = items.step
         if isinstance(step, Data) or step > 0:
             kind = _integer_type(items)
@@ -448,7 +454,7 @@ class Transcriber(Expressions):
             if entry.optional_vars is not None:
                 raise UserError("a group of threads has no name: leave out 'as'")
         if len(node.items) != 1:
-            raise UserError("write a 'with' of its own for each group of threads")
+            raise UserError("write a separate 'with' for each group of threads")
         branches.group(self._names(), group.begin, group.size, lambda: self.block(node.body))
 
     def _names(self) -> list[dict[str, Any]]:
@@ -456,7 +462,7 @@ class Transcriber(Expressions):
 
 
 def _in_parts(names: Sequence[ast.expr], values: list[Any]) -> list[Any]:
-    """Values for names, of which a starred one gets a list of those that are left."""
+    """Values for names; a starred name gets a list of the remaining ones."""
     starred = [at for at, name in enumerate(names) if isinstance(name, ast.Starred)]
     if not starred or len(values) < len(names) - 1:
         return values

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules of a kernel: compiled beside each other in processes that may crash, and ranked."""
+"""Compiles the schedules of a kernel concurrently, in processes that may crash, and ranks them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from xtc.tile.tuning_record import Outcome, Search
 Schedule = tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
 
 LIMITS = Limits(seconds=60.0)
-"""What the compilation of one candidate may use."""
+"""Resource limits of the compilation of a candidate."""
 
 _CHOICE = "choice"
 _workers = Workers("xtc.tile.compile_worker")
@@ -47,9 +47,9 @@ class Candidate:
 
     Attributes:
         schedule: arguments and named arguments of the kernel's class.
-        seconds: of a run, measured or as the static model says; None where it does not run.
-        error: why it does not compile, or not run.
-        how: where the seconds come from: "measured", the median of `samples`; or "modeled", where
+        seconds: seconds per run, measured or from the static model; None if it does not run.
+        error: the error if it does not compile or run.
+        how: the source of the seconds: "measured", the median of `samples`, or "modeled" if
             nothing was measured.
         samples: seconds of each run by the device's clock, with a cold cache.
     """
@@ -67,7 +67,7 @@ class Candidate:
 
     @property
     def outcome(self) -> Outcome:
-        """What the tuning database keeps of it."""
+        """The record for the tuning database."""
         numbers = {name: n for name, n in self.schedule[1] if isinstance(n, int)}
         samples = self.samples or (() if self.seconds is None else (self.seconds,))
         is_measured = self.how == "measured"
@@ -85,11 +85,11 @@ class Tuning:
     """The schedules of a kernel for some arguments.
 
     Attributes:
-        name: of the kernel.
-        kernels: of each schedule the transcribed kernel, or why there is none.
+        name: name of the kernel.
+        kernels: the transcribed kernel of each schedule, or its error.
         values: the arguments by name.
-        sizes: what of the arguments the choice may depend on, beside constants.
-        device: on which candidates are measured, where it has times of its own.
+        sizes: the properties of arguments that the choice may depend on, besides constants.
+        device: the device for measurements, if it can be timed.
     """
 
     name: str
@@ -101,7 +101,7 @@ class Tuning:
     def ranked(self) -> list[Candidate]:
         """Every schedule, the fastest first, those with errors last.
 
-        Measured where the device has times and the arguments are arrays, else by the static model.
+        Measured if the device can be timed and the arguments are arrays, else by the static model.
         """
         with ThreadPoolExecutor(min(usable_cores(), get_option("parallel_workers"))) as jobs:
             errors = list(jobs.map(_error_of, (kernel for _, kernel in self.kernels)))
@@ -115,7 +115,7 @@ class Tuning:
         return sorted(candidates, key=lambda each: (each.seconds is None, each.seconds or 0.0))
 
     def choice(self) -> Schedule:
-        """The schedule to run, which the tuning database may know. Raises UserError where none
+        """The schedule to run, from the tuning database if known. Raises UserError if none
         compiles."""
         search = self._search()
         chosen = search and search.choice()
@@ -125,7 +125,7 @@ class Tuning:
         start = time.perf_counter()
         ranked = self.ranked()
         if search is not None:
-            # What died may live next time.
+            # A candidate whose process died may succeed next time.
             died = any(isinstance(each.error, ChildDied | DeviceError) for each in ranked)
             outcomes = [each.outcome for each in ranked]
             search.keep(outcomes, time.perf_counter() - start, is_final=not died)
@@ -134,7 +134,7 @@ class Tuning:
         return ranked[0].schedule
 
     def _search(self) -> Search | None:
-        """The search for these candidates; None where nothing may be kept."""
+        """The search for these candidates; None if it must not be stored."""
         key = self._key()
         texts = [kernel.source for _, kernel in self.kernels if isinstance(kernel, Kernel)]
         if key is None:
@@ -142,7 +142,7 @@ class Tuning:
         return Search(key, self.name, texts[0], self.device, self._is_measured)
 
     def _key(self) -> CompilationKey | None:
-        """The key of the choice: of all that was tried, and of what the model is told."""
+        """The key of the choice: all candidates, and the inputs of the model."""
         kernels = [kernel for _, kernel in self.kernels]
         tried = [k.what if isinstance(k, XtcError) else k.source for k in kernels]
         for kernel in kernels:
@@ -197,7 +197,7 @@ class Tuning:
 
 
 def _error_of(kernel: Kernel | XtcError) -> XtcError | None:
-    """Compile a candidate, in another process where the cache has it not; why it fails, or None."""
+    """Compile a candidate, in another process unless it is cached, and return its error or None."""
     if isinstance(kernel, XtcError):
         return kernel
     try:

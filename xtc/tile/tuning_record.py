@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches for a kernel's schedule, in the tuning database: every candidate with its time or cause.
+"""Searches for a kernel's schedule, in the tuning database: every candidate with its time or error.
 
-`xtc-tune --list` names them. What was chosen is found there by a later process.
+`xtc-tune --list` lists them. Later processes find the chosen schedule there.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a schedule of a kernel.
+    """The result of a schedule of a kernel.
 
     Attributes:
         schedule: its parameters, as text.
         parameters: its parameters that are integers.
-        samples: seconds of each run, or the model's alone; empty where it does not run.
-        error: why it does not compile, or not run.
-        is_measured: whether the seconds are a device's.
+        samples: seconds of each run, or only the model's; empty if it does not run.
+        error: the error if it does not compile or run.
+        is_measured: whether the seconds were measured on a device.
     """
 
     schedule: str
@@ -50,11 +50,11 @@ class Search:
     """A search for the schedule of a kernel.
 
     Attributes:
-        key: of all that was tried, and of the code that tried it.
-        name: of the kernel.
-        text: the kernel's IR with the first schedule that is transcribed.
-        device: on which candidates are measured.
-        is_measured: whether it has times of its own; the static model has them otherwise.
+        key: a hash of all candidates and of the compiler.
+        name: name of the kernel.
+        text: the kernel's IR with the first transcribed schedule.
+        device: the device for measurements.
+        is_measured: whether it can be timed; the static model is used otherwise.
     """
 
     key: CompilationKey
@@ -64,7 +64,7 @@ class Search:
     is_measured: bool
 
     def choice(self) -> str | None:
-        """The schedule that was chosen before; None where there was none."""
+        """The schedule that was chosen before, or None."""
         try:
             with Store() as store:
                 for run in reversed(store.runs_of(self._tuning_key)):
@@ -76,10 +76,10 @@ class Search:
         return None
 
     def keep(self, outcomes: Sequence[Outcome], seconds: float, *, is_final: bool) -> None:
-        """Keep what became of all schedules, unless the code that tried them has changed.
+        """Store the results of all schedules, unless the compiler has changed.
 
-        A later process takes the best one where the search `is_final`: nothing died that may live
-        next time.
+        A later process takes the best one if the search `is_final`: no process died that may
+        succeed next time.
         """
         if not self.key.code.unchanged():
             return
@@ -91,7 +91,7 @@ class Search:
                 if is_final:
                     store.finish_run(run.number, seconds)
         except UserError as error:
-            _log.warning("the search for %s is not kept: %s", self.name, error.what)
+            _log.warning("the search for %s is not stored: %s", self.name, error.what)
 
     @property
     def _tuning_key(self) -> TuningKey:

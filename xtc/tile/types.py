@@ -14,7 +14,7 @@ from xtc.core.errors import UserError
 from xtc.tile.methods import call
 
 MEMORY_BITS = 8
-"""Bits of the smallest piece of memory that has an address."""
+"""Bits of the smallest addressable unit of memory."""
 
 Kind = Literal["float", "int", "bool"]
 _LONG = re.compile(r"^(u|b|t|)(float|int)")
@@ -66,7 +66,7 @@ class DataType:
 
     @property
     def mantissa_bits(self) -> int:
-        """Of a float of at most 8 bits."""
+        """Bits of the mantissa of a float of at most 8 bits."""
         return self.bits - 1 - self.exponent_bits
 
     @property
@@ -85,14 +85,14 @@ class DataType:
 
     @property
     def argument(self) -> DataType:
-        """The type in which a kernel takes a number of this type: it has at least 32 bits."""
+        """The parameter type for a number of this type; it has at least 32 bits."""
         if self.bits >= int32.bits:
             return self
         return float32 if self.is_float() else int32 if self.signed else uint32
 
     @property
     def bias(self) -> int:
-        """Of the exponent of a float of at most 8 bits."""
+        """The exponent bias of a float of at most 8 bits."""
         return int((1 << (self.exponent_bits - 1)) - 1)
 
     @property
@@ -114,7 +114,7 @@ class DataType:
         return self.kind == "int"
 
     def is_boolean(self) -> bool:
-        """Whether it is the type of truth values."""
+        """Whether it is the boolean type."""
         return self.kind == "bool"
 
     def is_subbyte(self) -> bool:
@@ -132,18 +132,18 @@ class DataType:
 
     @property
     def short_name(self) -> str:
-        """As `f16`, `i32`, `u4` or `f8e4m3`."""
+        """A short name such as `f16`, `i32`, `u4` or `f8e4m3`."""
         plain = self.name.removesuffix("b").replace("_", "").replace("boolean", "bool")
         return _LONG.sub(lambda found: found[1] + found[2][0], plain, count=1).replace("ui", "u")
 
     @property
     def zero(self) -> float | int | bool:
-        """The number 0, of this type beside values of it."""
+        """The number 0 of this type."""
         return self._number(0)
 
     @property
     def one(self) -> float | int | bool:
-        """The number 1, of this type beside values of it."""
+        """The number 1 of this type."""
         return self._number(1)
 
     def _number(self, value: int) -> float | int | bool:
@@ -151,7 +151,7 @@ class DataType:
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The NumPy type of the same layout; that of a byte where elements share one."""
+        """The NumPy type of the same layout; uint8 for packed types."""
         if self.is_packed:
             return np.dtype(np.uint8)
         if self.name in _EXTENSIONS:
@@ -169,7 +169,7 @@ class DataType:
 
     @property
     def greatest(self) -> float | int:
-        """The largest value; of a float of at most 8 bits the largest finite one."""
+        """The largest value; for a float of at most 8 bits the largest finite one."""
         if self.is_coded:
             code = (1 << (self.bits - 1)) - 1 - _NO_NUMBERS.get(self.name, 0)
             exponent, mantissa = divmod(code, 1 << self.mantissa_bits)
@@ -198,7 +198,7 @@ class PointerType:
     element: DataType | None
 
     def __call__(self, value: Any) -> Any:
-        raise UserError(f"{value!r} cannot be made a pointer")
+        raise UserError(f"{value!r} cannot be converted to a pointer")
 
     def __repr__(self) -> str:
         return "void_p" if self.element is None else f"~{self.element}"
@@ -211,7 +211,7 @@ _EXTENSIONS = {
 }
 _STORED = {"tfloat32": "float32"}
 _NO_NUMBERS = {"float8_e4m3": 1, "float8_e5m2": 4}
-"""Of a type's codes the last ones, which are infinite or no numbers."""
+"""The last codes of types, which are infinities or NaNs."""
 
 
 def _integer(bits: int, signed: bool) -> DataType:
@@ -265,7 +265,7 @@ _SHORT = {
 
 
 def small_type(name: str) -> DataType | None:
-    """The type of fewer than 8 bits that has this name, as `int4b`, `uint3b`, `float6_e3m2`."""
+    """The type of fewer than 8 bits with this name, such as `int4b`, `uint3b`, `float6_e3m2`."""
     return _SMALL.get(_SHORT.get(name, name))
 
 
@@ -289,7 +289,7 @@ def require_type(given: Any) -> DataType:
 
 
 def type_named(name: str, module: str) -> DataType:
-    """The type of this name. Raises AttributeError, of a module that has it as an attribute."""
+    """The type of this name, as an attribute of a module. Raises AttributeError."""
     found = globals().get(name, small_type(name))
     if not isinstance(found, DataType):
         raise AttributeError(f"module {module!r} has no attribute {name!r}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that loops and branches hand on as they are: loops carry every variable in reach."""
+"""Values that loops and branches pass on unchanged: loops carry every variable in scope."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from xtc.ir.mlir import BlockArgument, Operation, OpResult, Value
 
 
 def origin(value: Value) -> Value:
-    """The value that loops and branches of run time have handed on to this one."""
+    """The value that run-time loops and branches have passed on unchanged to this one."""
     while isinstance(value, OpResult):
         before = _ORIGINS.get(value.owner.name, _own)(value.owner, value.result_number)
         if before is None:

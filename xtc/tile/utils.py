@@ -31,7 +31,7 @@ def ceil_div(a: Any, b: Any) -> Any:
 def gcd(*numbers: int) -> int:
     """The greatest common divisor of constants."""
     if any(isinstance(number, Data) for number in numbers):
-        raise UserError("gcd takes numbers that are known when compiling")
+        raise UserError("gcd takes compile-time constants")
     return math.gcd(*numbers)
 
 
@@ -53,7 +53,7 @@ def is_power_of_two(n: int) -> bool:
 def idiv(a: int, b: int) -> int:
     """`a / b` of constants. Raises UserError for a remainder."""
     if a % b:
-        raise UserError(f"idiv: {a} is no multiple of {b}")
+        raise UserError(f"idiv: {a} is not a multiple of {b}")
     return a // b
 
 
@@ -70,7 +70,7 @@ def floor_log2(n: int) -> int:
 
 
 def nbytes_from_nbits(nbits: int) -> int:
-    """Bits as bytes. Raises UserError for a fraction of a byte."""
+    """Convert bits to bytes. Raises UserError for a fraction of a byte."""
     return idiv(nbits, 8)
 
 
@@ -80,7 +80,7 @@ def same_list(lhs: Sequence[Any], rhs: Sequence[Any]) -> bool:
 
 
 def to_snake_case(name: str) -> str:
-    """`MatmulV2` as `matmul_v2`."""
+    """Convert `MatmulV2` to `matmul_v2`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
@@ -114,32 +114,32 @@ def clear_cache(*_: str) -> None:
 
 
 def dtype_to_torch(dtype: DataType) -> Any:
-    """The PyTorch type of an element type. Raises UserError where there is none."""
+    """The PyTorch type of an element type. Raises UserError if there is none."""
     import torch
 
     name = {"boolean": "bool", "float8_e4m3": "float8_e4m3fn"}.get(dtype.name, dtype.name)
     found = getattr(torch, name, None)
     if not isinstance(found, torch.dtype):
-        raise UserError(f"PyTorch has no type of {dtype}")
+        raise UserError(f"PyTorch has no type for {dtype}")
     return found
 
 
 def dtype_from_numpy(dtype: Any) -> DataType:
-    """The element type of a NumPy type. Raises UserError where there is none."""
+    """The element type of a NumPy type. Raises UserError if there is none."""
     for known in TYPES:
         if not known.is_packed and known != tfloat32 and known.numpy == dtype:
             return known
-    raise UserError(f"there is no type of NumPy's {dtype}")
+    raise UserError(f"there is no element type for NumPy's {dtype}")
 
 
 def dtype_from_torch(torch_dtype: Any) -> DataType:
-    """The element type of a PyTorch type. Raises UserError where there is none."""
+    """The element type of a PyTorch type. Raises UserError if there is none."""
     name = str(torch_dtype).removeprefix("torch.")
     name = {"bool": "boolean", "float8_e4m3fn": "float8_e4m3"}.get(name, name)
     for known in TYPES:
         if known.name == name:
             return known
-    raise UserError(f"there is no type of {torch_dtype}")
+    raise UserError(f"there is no element type for {torch_dtype}")
 
 
 def benchmark_func(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What names in a kernel stand for at run time: scalars, tiles in registers, tensors in memory."""
+"""Run-time values of a kernel: scalars, tiles in registers, tensors in memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def apart(a: tuple[int, int], b: tuple[int, int]) -> bool:
 class Data:
     """A value in registers: of `dtype`, with a shape that is empty for a scalar.
 
-    `value` is what it is now: instructions with `out=` and loops give it another one.
+    `value` is the current SSA value; instructions with `out=` and loops replace it.
     """
 
     def __init__(self, value: Value, dtype: DataType, shape: tuple[int, ...] = ()) -> None:
@@ -39,16 +39,16 @@ class Data:
 
     def __bool__(self) -> bool:
         raise UserError(
-            f"{self!r} is known only at run time, and cannot decide what is compiled",
-            hints=["annotate the parameter with int or bool to have it known when compiling"],
+            f"{self!r} is a run-time value and cannot be a compile-time condition",
+            hints=["annotate the parameter with int or bool to make it a constant"],
         )
 
     def __index__(self) -> int:
         raise UserError(
-            f"{self!r} is known only at run time, where a constant is needed",
+            f"{self!r} is a run-time value, and a constant is needed",
             hints=[
-                "annotate a parameter with int to have it known when compiling; a loop over "
-                "self.range(..., unroll='all') has constants",
+                "annotate a parameter with int to make it a constant; "
+                "a loop over self.range(..., unroll='all') has constants",
             ],
         )
 
@@ -71,15 +71,15 @@ class Scalar(Data):
         return f"a run-time {self.dtype}"
 
     def item(self) -> Scalar:
-        """The number itself: reducing the only dimension of a tile yields no tile."""
+        """The number itself, because reducing the only dimension of a tile yields a scalar."""
         return self
 
     def tolist(self) -> Scalar:
-        """The number, as `item`."""
+        """The number, like `item`."""
         return self
 
     def to(self, dtype: DataType) -> Any:
-        """The number in another type."""
+        """Convert the number to another type."""
         return call("cast", self, dtype)
 
     def unsqueeze(self, dim: int | Sequence[int]) -> Any:
@@ -94,11 +94,11 @@ class RegisterTensor(Data):
 
     @property
     def value(self) -> Value:
-        """The current SSA value. Raises UserError where only some threads know it."""
+        """The current SSA value. Raises UserError if only some threads know it."""
         if self.is_lost:
             raise UserError(
                 f"{self!r} was changed in a thread group, and only its threads know it",
-                hints=["use it there, or hand it on through shared memory"],
+                hints=["use it there, or pass it on through shared memory"],
             )
         return self._value
 
@@ -110,14 +110,14 @@ class RegisterTensor(Data):
 
     @property
     def is_lost(self) -> bool:
-        """Whether groups have changed it that have some of the threads that run now."""
+        """Whether groups that include active threads have changed it."""
         if not self._lost:
             return False
         now = current_group()
         return now is None or not all(apart(now, group) for group in self._lost)
 
     def lose(self, threads: tuple[int, int]) -> None:
-        """What it is now, other threads than these have."""
+        """Record that only threads other than these have the current value."""
         self._lost = (*self._lost, threads)
 
     def __repr__(self) -> str:
@@ -185,7 +185,7 @@ class GlobalTensor(Memory):
     Attributes:
         pointer: to its first element.
         strides: of all dimensions of the memory.
-        fixed: the indices of those dimensions of the memory that the tensor does not have.
+        fixed: the indices of the memory dimensions that the tensor does not have.
     """
 
     where = "global"
@@ -203,7 +203,7 @@ class GlobalTensor(Memory):
         self.pointer, self.strides, self.fixed = pointer, tuple(strides), dict(fixed or {})
 
     def dimensions(self) -> list[int]:
-        """The dimension of the memory along which each dimension of the tensor runs."""
+        """The memory dimension of each dimension of the tensor."""
         return [dim for dim in range(len(self.strides)) if dim not in self.fixed]
 
     def __getitem__(self, index: Any) -> Any:
@@ -253,7 +253,7 @@ class SharedTensor(Memory):
     def item_ptr(self) -> Any:
         """Raises UserError: shared memory has no addresses in kernels."""
         raise UserError(
-            f"item_ptr of {self!r} is not supported: kernels see no addresses of shared memory",
+            f"item_ptr of {self!r} is not supported: shared memory has no addresses in kernels",
             notes=["barriers are what mbarrier.alloc returns; cluster.map_shared_addr maps them"],
             hints=["s[i].item() and store_shared access an element"],
         )
@@ -269,7 +269,7 @@ class SharedTensor(Memory):
         return self.permute((1, 0))
 
     def permute(self, dims: Sequence[int]) -> Any:
-        """Dimension i of the result is dimension `dims[i]` of this."""
+        """The tensor whose dimension i is dimension `dims[i]` of this one."""
         return call("permuted", self, dims)
 
 

@@ -42,7 +42,7 @@ class Wgmma:
         tile.wgmma_wait(n)
 
     def mma(self, a: SharedTensor | RegisterTensor, b: SharedTensor, d: RegisterTensor) -> None:
-        """Begin `d += a @ b`; shared operands and the sum are not touched before `wait_group`.
+        """Start `d += a @ b`; do not access shared operands and the sum before `wait_group`.
 
         `k` is a multiple of 16, of 32 for elements of 8 bits, of 8 for tfloat32; for these two, `k`
         is the dimension that is contiguous in shared memory. The sums of small floats have fewer
@@ -77,10 +77,10 @@ class Wgmma:
 def _require_shapes(a: Any, b: Any, d: Any) -> None:
     shapes = [a.shape, b.shape, d.shape]
     if any(len(shape) != 2 for shape in shapes):
-        raise UserError(f"wgmma.mma of {a!r}, {b!r} and {d!r}: all have two dimensions")
+        raise UserError(f"wgmma.mma of {a!r}, {b!r} and {d!r}: all must have two dimensions")
     (m, k), (inner, n), sums = shapes
     if inner != k or tuple(sums) != (m, n):
-        raise UserError(f"wgmma.mma of {a!r}, {b!r} and {d!r}: shapes do not fit")
+        raise UserError(f"wgmma.mma of {a!r}, {b!r} and {d!r}: shapes do not match")
     step = 256 // a.dtype.bits
     if m % 64 or n % 8 or k % step:
         raise UserError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types under the module names of Tilus, so that a kernel's imports stay."""
+"""Types under Tilus's module names, so that imports of kernels keep working."""
 
 from typing import Any
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs tile kernels in NumPy, and finds their races."""
+"""Runs tile kernels in NumPy and detects races."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who accesses memory: the threads of blocks.
+"""Actors: the threads of blocks that access memory.
 
-An actor is a part of a block's threads that no group of the kernel divides. Its threads know the
-same of others. They are not ordered among themselves: what they did since they last synchronized is
-not seen by each other. A group is one actor or several.
+An actor is a set of a block's threads that no thread group of the kernel divides. Its threads have
+the same knowledge of others. They are not ordered among themselves: they do not see each other's
+accesses since they last synchronized. A group consists of one or more actors.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from xtc.tile.interpreter.knowledge import ALWAYS, NOTHING, Knowledge, all_of, c
 
 WARP = 32
 SHARED, GLOBAL = 0, 1
-"""Threads of a warp; and memories that a proxy fence is about."""
+"""Threads of a warp; and the memories of proxy fences."""
 
 
 @dataclass(eq=False)
 class Actor:
-    """A part of a block's threads that no group divides.
+    """A set of a block's threads that no thread group divides.
 
     Attributes:
-        column: in the clock of the block's cluster.
-        threads: the first one, counted from the block's first, and how many. A single thread knows
-            what it has done itself.
-        known: what each of its threads knows.
-        acquired: what one of its threads knows besides, and which one is not known.
-        beside: what its threads have begun, and what runs beside them.
+        column: its column in the clock of the block's cluster.
+        threads: the first thread in the block, and their number. A single thread knows
+            its own accesses.
+        known: the knowledge that all of its threads have.
+        acquired: further knowledge of one of its threads, it is unknown of which one.
+        beside: the asynchronous operations that its threads have begun.
     """
 
     clock: Clock
@@ -47,11 +47,11 @@ class Actor:
         return self.threads[1] == 1
 
     def misses(self, event: Event) -> bool:
-        """Whether a thread may not have seen an access, or all of it."""
+        """Whether a thread may not have seen an access completely."""
         return self._lacks(event, self.known.seen, own=self.is_thread)
 
     def is_unshown(self, event: Event, memory: int) -> bool:
-        """Whether bulk copies and warpgroups may not see a write, for want of a proxy fence."""
+        """Whether a proxy fence is missing for bulk copies and warpgroups to see a write."""
         return event.is_plain and self._lacks(event, self.known.shown[memory], own=False)
 
     def _lacks(self, event: Event, times: Any, own: bool) -> bool:
@@ -65,11 +65,11 @@ class Actor:
         return not (any(seen) if event.is_joint else all(seen))
 
     def learn(self, known: Knowledge) -> None:
-        """See what somebody else has seen."""
+        """Add the knowledge of another actor."""
         self.known = all_of((self.known, known))
 
     def released(self, now: int) -> Knowledge:
-        """What all its threads together know, and have done before a time."""
+        """The joint knowledge of all its threads, and their accesses before a time."""
         whole = all_of((self.known, self.acquired))
         return whole.with_own(self.clock.number, (self.column,), now)
 
@@ -79,8 +79,8 @@ class Group:
     """Threads that run the same code.
 
     Attributes:
-        threads: the first one, counted from the block's first, and how many.
-        position: of the block.
+        threads: the first thread in the block, and their number.
+        position: position of the block.
     """
 
     threads: tuple[int, int]
@@ -93,7 +93,7 @@ class Group:
 
     @property
     def warps(self) -> list[tuple[Actor, ...]]:
-        """The actors that have threads of each warp, each set of them once."""
+        """The distinct sets of actors that have threads of each warp."""
         first, last = self.threads[0] // WARP, (self.threads[0] + self.threads[1] - 1) // WARP
         found = (
             tuple(actor for actor in self.actors if meet(actor.threads, (WARP * warp, WARP)))
@@ -103,11 +103,11 @@ class Group:
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """Of its actors."""
+        """The columns of its actors."""
         return tuple(actor.column for actor in self.actors)
 
     def acquire(self, known: Knowledge) -> None:
-        """The same of one of the threads."""
+        """Add knowledge to one of the threads."""
         for actor in self.actors:
             if actor.is_thread:
                 actor.learn(known)
@@ -115,16 +115,16 @@ class Group:
                 actor.acquired = all_of((actor.acquired, known))
 
     def released_by_all(self) -> Knowledge:
-        """What all threads together know and have done; time goes on."""
+        """The joint knowledge and accesses of all threads; advances the time."""
         now = self.actors[0].clock.tick()
         return all_of(actor.released(now) for actor in self.actors)
 
     def released_by_first(self) -> Knowledge:
-        """The same of the first thread."""
+        """The same for the first thread."""
         return self._by_one(self.actors[:1])
 
     def released_by_one(self) -> Knowledge:
-        """The same of one thread, and which one is not known."""
+        """The same for one thread, it is unknown which one."""
         return self._by_one(self.actors)
 
     def _by_one(self, actors: Sequence[Actor]) -> Knowledge:
@@ -134,14 +134,14 @@ class Group:
         return common_of([actor.known for actor in actors])
 
     def fence(self, memory: int) -> None:
-        """What each thread has seen and written is shown to bulk copies and warpgroups."""
+        """Make all writes that each thread has seen visible to bulk copies and warpgroups."""
         now = self.actors[0].clock.tick()
         for actor in self.actors:
             number, column = actor.clock.number, actor.column
             actor.known = actor.known.after_fence(number, column, now, memory)
 
     def sync(self) -> None:
-        """The threads wait for each other."""
+        """Synchronize the threads."""
         known = self.released_by_all()
         for actor in self.actors:
             actor.known, actor.acquired = known, NOTHING
@@ -149,13 +149,13 @@ class Group:
 
 @dataclass(eq=False)
 class Clock:
-    """The time of blocks that see each other: of one block, or of a cluster.
+    """The clock of a block or of a cluster.
 
     Attributes:
-        number: among the clocks of the launch.
+        number: its index among the clocks of the launch.
         now: the time.
-        columns: how many there are.
-        current: the group that runs.
+        columns: the number of columns.
+        current: the running group.
     """
 
     number: int = 0
@@ -164,12 +164,12 @@ class Clock:
     current: Group = field(default_factory=lambda: Group((0, 0), (), ()))
 
     def tick(self) -> int:
-        """Time goes on; the new time."""
+        """Advance the time, and return it."""
         self.now += 1
         return self.now
 
     def column(self) -> int:
-        """One column more."""
+        """Add a column."""
         self.columns += 1
         return self.columns - 1
 
@@ -178,7 +178,7 @@ class Actors:
     """The actors of a block.
 
     Attributes:
-        cuts: the threads at which groups of the kernel begin and end.
+        cuts: the threads at which thread groups begin and end.
         block: the group of all its threads.
     """
 
@@ -191,7 +191,7 @@ class Actors:
 
     @property
     def current(self) -> Group:
-        """Who runs."""
+        """The running group."""
         return self.clock.current
 
     @current.setter
@@ -199,7 +199,7 @@ class Actors:
         self.clock.current = group
 
     def group(self, threads: tuple[int, int]) -> Group:
-        """These threads of the block."""
+        """The group of these threads of the block."""
         if threads not in self._groups:
             begin, end = threads[0], threads[0] + threads[1]
             inside = (actor for (a, b), actor in self._all.items() if begin <= a and b <= end)

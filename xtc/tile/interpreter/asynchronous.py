@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs beside threads: mbarriers, TMA copies and multiplications of warpgroups.
+"""Asynchronous operations: mbarriers, TMA copies and multiplications of warpgroups.
 
-A TMA load is over when the phase that counts its bytes has ended. Copies, stores and
-multiplications are over when each of the threads that began them has waited for its part.
+A TMA load is complete when the phase that counts its bytes is. Copies, stores and
+multiplications are complete when each of the threads that began them has waited for its part.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Asynchronous(BlockPart):
     def tile_positions(
         self, op: Operation, memory: GlobalMemory, shape: Sequence[int]
     ) -> tuple[Array, Array]:
-        """For each element of a tile its first byte, and whether it is inside of the tensor."""
+        """The byte offset of each element of a tile, and whether it is in bounds."""
 
     def touched(self, op: Operation, memory: GlobalMemory, shape: Sequence[int]) -> Touched:
         """The elements of a tile of global memory."""
@@ -69,18 +69,18 @@ class Asynchronous(BlockPart):
     def event(
         self, op: int, kind: int, *, held: Any = None, times: dict[int, int] | None = None
     ) -> Event:
-        """An access by the threads that run, over now unless `times` says when."""
+        """An access by the active threads, complete now or at `times`."""
         group, clock = self.actors.current, self.actors.clock
         if times is None:
             times = dict.fromkeys(group.columns, clock.now)
         return Event(op, kind, clock.number, times, held, group.threads, group.position)
 
     def _beside(self) -> list[Beside]:
-        """What the threads that run have begun."""
+        """The asynchronous operations of the active threads."""
         return [actor.beside for actor in self.actors.current.actors]
 
     def _flying(self) -> dict[int, int]:
-        """The times of an access that the threads that run begin, each its part."""
+        """The times of an access that each of the active threads begins a part of."""
         return dict.fromkeys(self.actors.current.columns, ALWAYS)
 
     def _threads(self) -> int:
@@ -98,7 +98,7 @@ class Asynchronous(BlockPart):
             raise UserError(
                 "copy_async with check_bounds=False reads outside of the global tensor",
                 notes=[touched.outside, f"in block {self.position}"],
-                hints=["leave check_bounds=True where a tile may reach over the end"],
+                hints=["leave check_bounds=True if a tile may extend beyond the end"],
             )
         event = self.event(self.number(op), COPY, times=self._flying())
         self.launch.global_checker.read(touched, event, self.actors.current)
@@ -186,7 +186,7 @@ class Asynchronous(BlockPart):
         checker: Checker,
         barrier: MBarrier,
     ) -> None:
-        """A copy that has begun brings a tile to a block's shared memory, and bytes to its
+        """Perform a bulk copy of a tile to a block's shared memory, and count its bytes at the
         barrier."""
         checker.begin_write(memory, event, "tma.global_to_shared")
         memory.put(value)
@@ -221,7 +221,7 @@ class Asynchronous(BlockPart):
     # --- multiplications -------------------------------------------------------------------------
 
     def landed(self, op: Operation) -> None:
-        """Raise RaceError where an operation uses a tile that a multiplication still writes."""
+        """Raise RaceError if an operation uses a tile that a multiplication still writes."""
         for operand in op.operands:
             value = self.values.get(operand)
             if not isinstance(value, InFlight):
@@ -243,7 +243,7 @@ class Asynchronous(BlockPart):
             beside.unordered.clear()
 
     def made_for_wgmma(self, op: Operation) -> None:
-        """An operation has written the registers that a multiplication will read."""
+        """Record an operation that writes registers that a multiplication will read."""
         for beside in self._beside():
             beside.unordered.add(op)
 
@@ -251,7 +251,7 @@ class Asynchronous(BlockPart):
         if self._threads() % _WARPGROUP:
             raise UserError(
                 f"wgmma.mma by {self._threads()} threads",
-                notes=[f"a multiple of {_WARPGROUP} take part"],
+                notes=[f"a multiple of {_WARPGROUP} must take part"],
             )
         event = self.event(self.number(op), MULTIPLY, times=self._flying())
         a, b = (self._operand(op, number, event) for number in (0, 1))
@@ -291,9 +291,9 @@ class Asynchronous(BlockPart):
             beside.multiplications.commit()
 
     def wgmma_wait(self, op: Operation) -> None:
-        # A group belongs to a warpgroup ("PTX ISA", wgmma.commit_group), and is complete when all
-        # of it has multiplied: each of its threads knows that, which makes no stores visible.
-        # Threads of several warpgroups know it of their own parts.
+        # A group belongs to a warpgroup ("PTX ISA", wgmma.commit_group) and is complete when all of
+        # its multiplications are. Each of its threads knows that, but no stores become visible.
+        # Threads of several warpgroups know it for their own parts.
         for actor in self.actors.current.actors:
             actor.beside.fenced = False
             for event in actor.beside.multiplications.finished(number_of(op, "n")):
@@ -305,7 +305,7 @@ class Asynchronous(BlockPart):
     # --- the end ---------------------------------------------------------------------------------
 
     def require_ended(self) -> None:
-        """Raise KernelError where a copy may still use the memory of a block that has ended."""
+        """Raise KernelError if a copy may still use the memory of a block that has ended."""
         for actor in self.actors.block.actors:
             for store in actor.beside.stores.finished(-1):
                 if store.reads.is_flying:
@@ -330,13 +330,13 @@ class Asynchronous(BlockPart):
 
 
 def multiplied_makers(ops: Sequence[Operation]) -> set[Operation]:
-    """The operations that make the tiles that multiplications read from registers."""
+    """The producers of tiles that multiplications read from registers."""
     made = [_made_by(op.operands[0]) for op in ops if op.name == "tile.wgmma"]
     return {op for op in made if op is not None}
 
 
 def _made_by(value: Value) -> Operation | None:
-    """The operation that makes a tile, apart from a change of its layout."""
+    """The producer of a tile, apart from layout conversions."""
     if isinstance(value, BlockArgument) or not isinstance(value.type, RankedTensorType):
         return None
     op: Operation = value.owner.operation
@@ -356,7 +356,7 @@ def _unfinished(op: Operation, what: str, hint: str) -> KernelError:
 
 
 def _added(a: Array, b: Array, total: Array) -> Array:
-    """`a @ b + total`; float16 is rounded by each instruction, of 32 bytes along K."""
+    """`a @ b + total`; each instruction, 32 bytes along K, rounds float16."""
     if total.dtype != np.float16:
         return multiplied(a, b, total)
     step = 32 // a.dtype.itemsize
@@ -366,9 +366,9 @@ def _added(a: Array, b: Array, total: Array) -> Array:
 
 
 def _decoded(codes: Array, op: Operation) -> Array:
-    """The numbers that an operand of a multiplication stands for."""
+    """The numeric values of an operand of a multiplication."""
     name = codes_of(op)
-    if name == "tfloat32":  # of which the lower bits are not read
+    if name == "tfloat32":  # the lower bits are not read
         kept: Array = (codes.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
         return kept
     if name in ("int8", "uint8"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What threads have begun and not waited for: copies, bulk stores and multiplications in groups."""
+"""Asynchronous operations of threads, in groups: copies, bulk stores and multiplications."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ T = TypeVar("T")
 
 @dataclass
 class Groups(Generic[T]):
-    """What an actor has begun, in groups that it closes.
+    """The asynchronous operations of an actor, in groups that it commits.
 
     Attributes:
-        closed: how many groups are.
-        flying: what is in flight, with its group.
+        closed: number of committed groups.
+        flying: operations in flight, each with its group.
     """
 
     closed: int = 0
     flying: list[tuple[int, T]] = field(default_factory=list)
 
     def begin(self, what: T) -> None:
-        """Add to the group that is open."""
+        """Add to the open group."""
         self.flying.append((self.closed, what))
 
     def commit(self) -> None:
@@ -38,8 +38,8 @@ class Groups(Generic[T]):
         self.closed += 1
 
     def finished(self, groups: int, keep: bool = False) -> list[T]:
-        """What is over where at most so many closed groups are in flight, or with -1 nothing, not
-        even of the open one; with `keep` it stays to be waited for again."""
+        """The operations that are complete if at most `groups` committed groups are in flight;
+        with -1 all, even of the open group. With `keep` they stay, to be waited for again."""
         done = self.closed - groups
         found = [what for group, what in self.flying if group < done]
         if not keep:
@@ -49,7 +49,7 @@ class Groups(Generic[T]):
 
 @dataclass(frozen=True)
 class Copy:
-    """An asynchronous copy of threads."""
+    """An asynchronous copy by threads."""
 
     event: Event
     memory: SharedMemory
@@ -61,7 +61,7 @@ class Store:
     """A TMA store: it reads shared memory, and then writes.
 
     Attributes:
-        value: what it has read, None where it may not have.
+        value: the data that it has read; None before.
     """
 
     op: Operation
@@ -72,12 +72,12 @@ class Store:
     value: Array | None = None
 
     def note_read(self) -> None:
-        """It has read."""
+        """Record that it has read."""
         if self.value is None:
             self.value = self.memory.contents
 
     def write(self) -> None:
-        """It has written."""
+        """Perform the write."""
         self.note_read()
         touched = self.touched
         assert self.value is not None  # noqa: S101
@@ -86,11 +86,11 @@ class Store:
 
 @dataclass
 class Beside:
-    """What an actor has begun.
+    """The asynchronous operations of an actor.
 
     Attributes:
         fenced: whether registers are ordered before the next multiplication.
-        unordered: operations that have made tiles since then.
+        unordered: operations that have produced tiles since then.
     """
 
     copies: Groups[Copy] = field(default_factory=Groups)
@@ -101,6 +101,6 @@ class Beside:
 
 
 def land(event: Event, actor: Actor) -> None:
-    """An actor's threads have waited for their part of what they began."""
+    """Record that an actor's threads have waited for their part of an operation."""
     if event.times[actor.column] == ALWAYS:
         event.times[actor.column] = actor.clock.now

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the parts of a block's interpreter, each for a kind of operations, have in common."""
+"""The interface of the parts of a block's interpreter, each for one kind of operations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.ir.mlir import Operation
 
 
 class BlockPart(ABC):
-    """Runs some kinds of operations of a block."""
+    """Runs one kind of operations of a block."""
 
     @abstractmethod
     def get(self, op: Operation, number: int) -> Any:
@@ -23,12 +23,12 @@ class BlockPart(ABC):
 
     @abstractmethod
     def number(self, op: Operation) -> int:
-        """The number of an operation in the kernel."""
+        """The index of an operation in the kernel."""
 
     @abstractmethod
     def wait_until(self, ready: Callable[[], bool], waits_for: str, op: Operation) -> None:
-        """Let others run until a condition holds."""
+        """Yield to other coroutines until a condition holds."""
 
     @abstractmethod
     def look_again(self, op: Operation) -> None:
-        """Let others run once: what an operation looks for is not there."""
+        """Yield once, because the condition of a polling operation does not hold."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks of a cluster in the interpreter: they wait for each other, and write to each other."""
+"""Blocks of a cluster in the interpreter: synchronization and remote accesses."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _SYNC = "insert self.cluster.sync() "
 
 @dataclass(eq=False)
 class Cluster:
-    """Blocks that run together.
+    """Blocks that run concurrently.
 
     Attributes:
-        sizes: its blocks in x, y and z.
-        blocks: by rank, those that have begun.
-        came, generation: how many wait for the others, and how often all have met.
+        sizes: number of blocks in x, y and z.
+        blocks: the blocks that have begun, by rank.
+        came, generation: number of blocks at the barrier, and of completed barriers.
     """
 
     sizes: Sequence[int]
@@ -40,11 +40,11 @@ class Cluster:
 
     @property
     def size(self) -> int:
-        """How many blocks it has."""
+        """The number of blocks."""
         return prod(self.sizes)
 
     def rank(self, position: Sequence[int]) -> int:
-        """The number of a block in its cluster."""
+        """The rank of a block in its cluster."""
         x, y, z = (at % size for at, size in zip(position, self.sizes, strict=True))
         return x + self.sizes[0] * (y + self.sizes[1] * z)
 
@@ -53,10 +53,10 @@ class Clusters(Asynchronous):
     """A part of the interpreter of a block.
 
     Attributes:
-        allocated: what each operation has allocated: shared memory, or barriers.
-        made_at: for these barriers, when they were made.
-        others: what other blocks did here.
-        ended: whether the block has.
+        allocated: the shared memory or barriers that each operation has allocated.
+        made_at: the time at which each of these barriers was allocated.
+        others: accesses of other blocks to this one.
+        ended: whether the block has ended.
     """
 
     cluster: Cluster
@@ -88,7 +88,7 @@ class Clusters(Asynchronous):
         return (rank for rank in range(self.cluster.size) if int(mask) >> rank & 1)
 
     def _block(self, rank: int, made_by: Operation) -> Any:
-        """Another block, which has made its barriers as this one knows, and not ended."""
+        """Another block. Raises RaceError if it may have no barriers yet, or may have ended."""
         if rank == self.rank:
             return self
         block = self.cluster.blocks.get(rank)
@@ -96,7 +96,7 @@ class Clusters(Asynchronous):
         if block is None or made is None or self.actors.current.misses(made):
             raise self.launch.fail(
                 "missing cluster sync",
-                f"block {rank} of the cluster may not have made its mbarriers yet",
+                f"block {rank} of the cluster may not have allocated its mbarriers yet",
                 self.launch.numbers[made_by],
                 "",
                 _SYNC + "after mbarrier.alloc, before blocks use each other's barriers",
@@ -119,7 +119,7 @@ class Clusters(Asynchronous):
         return mbarriers.chosen(block.allocated[self._maker(op, first)], self.get(op, first + 1))
 
     def _maker(self, op: Operation, operand: int) -> Operation:
-        """The operation that allocates an operand, or that of which it is a part."""
+        """The operation that allocates an operand, or the tensor of which it is a part."""
         found: Operation = op.operands[operand].owner.operation
         while found.name not in ("tile.mbarrier_alloc", "memref.alloc"):
             found = found.operands[0].owner.operation
@@ -150,7 +150,7 @@ class Clusters(Asynchronous):
             self.bulk_copy(op, memory, touched.contents, event, block.checker, barrier)
 
     def leave_cluster(self) -> None:
-        """Raise RaceError where other blocks may still use this one's shared memory."""
+        """Raise RaceError if other blocks may still use this one's shared memory."""
         self.ended = True
         passed = all_of(actor.known for actor in self.actors.block.actors).passed
         for other in self.others:

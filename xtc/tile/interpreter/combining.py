@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scans, atomic operations, views of bits and printed texts on NumPy values."""
+"""Scans, atomic operations, bit casts and printing of NumPy values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ACCUMULATED: Mapping[str, Any] = MappingProxyType(
 
 
 def identity(kind: str, dtype: np.dtype[Any]) -> Any:
-    """What combines with everything to the same."""
+    """The identity element of an operation."""
     if kind in ("add", "or", "xor", "umax"):
         return dtype.type(0)
     if kind == "mul":
@@ -62,7 +62,7 @@ def scanned(value: Array, dim: int, kind: str, exclusive: bool) -> Array:
 
 
 def combined(kind: str, before: Any, value: Any, compared: Any) -> Any:
-    """What an atomic operation leaves in memory."""
+    """The value that an atomic operation writes."""
     if kind == "exch":
         return value
     if kind == "cas":
@@ -80,7 +80,7 @@ def viewed(
     bits: tuple[int, int],
     dtype: np.dtype[Any],
 ) -> Array:
-    """The bits that each thread holds as other elements, negative widths with their sign."""
+    """Reinterpret the bits that each thread holds; negative widths are signed."""
     source, target = layouts
     result = np.zeros(target.shape, dtype)
     for thread in range(source.spatial_size):
@@ -92,7 +92,7 @@ def viewed(
 
 
 def regrouped(codes: Sequence[int], before: int, after: int) -> list[int]:
-    """Codes of `before` bits, the first one lowest, as codes of `after` bits."""
+    """Regroup codes of `before` bits, the first in the lowest bits, to `after` bits."""
     whole = 0
     for at, code in enumerate(codes):
         whole |= code << at * before
@@ -112,7 +112,7 @@ def _decoded(code: int, bits: int, dtype: np.dtype[Any]) -> Any:
 
 
 def printed(format: str, values: Sequence[Any], show: Callable[[str], None]) -> None:
-    """Print numbers, of which `values` has the bits, by the rules of C."""
+    """Print numbers, given as bits in `values`, as C's printf does."""
     given = iter(values)
     fields = re.findall(r"%[-+ #0-9.]*(?:ll)?([diouxXeEfFgGc%])", format)
     parts = tuple(_shown(next(given), field) for field in fields if field != "%")

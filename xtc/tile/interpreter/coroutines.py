@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Coroutines: functions that wait for each other, of which one runs at a time, in a fixed order."""
+"""Coroutines: functions that wait for each other. One runs at a time, in a fixed order."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-_IDLE_TURNS = 4096  # in which coroutines only look whether something has changed: nothing will
-_STACK_BYTES = 64 << 20  # of a coroutine: the interpreter recurses with the nesting of the kernel
+_IDLE_TURNS = 4096  # of polling without a change: nothing will change
+_STACK_BYTES = 64 << 20  # of a coroutine: the interpreter recurses as deep as the kernel is nested
 
 
 @dataclass(eq=False)
@@ -17,11 +17,11 @@ class Task:
     """A coroutine.
 
     Attributes:
-        run: what it does.
-        ready: whether it can go on where it waits.
-        waits_for: says what it waits for.
-        baton: is released to let it run.
-        is_part: whether it is a part of another one, and does not count.
+        run: its function.
+        ready: whether it can resume.
+        waits_for: describes the condition that it waits for.
+        baton: released to let it run.
+        is_part: whether it is a part of another one and does not count.
     """
 
     run: Callable[[], None]
@@ -36,11 +36,11 @@ class Task:
 
 
 class Canceled(BaseException):
-    """Ends a coroutine that nobody needs any more."""
+    """Ends a coroutine that is no longer needed."""
 
 
 class Tasks:
-    """Runs coroutines until all have ended, or one raises, which is raised again here."""
+    """Runs coroutines until all have ended, or one raises; the exception is raised again here."""
 
     def __init__(self) -> None:
         self._back = threading.Semaphore(0)
@@ -50,18 +50,18 @@ class Tasks:
         self._idle = 0
 
     def add(self, run: Callable[[], None], is_part: bool = False) -> Task:
-        """A coroutine more."""
+        """Add a coroutine."""
         self._tasks.append(Task(run, is_part=is_part))
         return self._tasks[-1]
 
     def _first(self, at_once: int) -> list[Task]:
-        """The first so many that have not ended, and the parts of all."""
+        """The first `at_once` unfinished ones, and all parts."""
         left = [task for task in self._tasks if not task.ended]
         whole = [task for task in left if not task.is_part][:at_once]
         return whole + [task for task in left if task.is_part]
 
     def run(self, deadlock: Callable[[list[Task]], BaseException], at_once: int) -> None:
-        """Let each run until it waits, the first `at_once` and all parts of them in turn."""
+        """Run the first `at_once` coroutines and all parts in turn, each until it waits."""
         try:
             while left := self._first(at_once):
                 able = [task for task in left if task.ready()]
@@ -75,17 +75,17 @@ class Tasks:
             self._stop()
 
     def wait(self, ready: Callable[[], bool], waits_for: str, where: str) -> None:
-        """Let others run until a condition holds; called by the coroutine that runs."""
+        """Yield until a condition holds; called by the running coroutine."""
         if ready():
             return
         task = self._running
         if task is None:
-            raise RuntimeError("nobody runs the coroutines")
+            raise RuntimeError("the coroutines are not running")
         self._idle = 0
         self._leave(task, ready, waits_for, where)
 
     def look_again(self, waits_for: str, where: str) -> None:
-        """Let others run once, as what the coroutine that runs looks for is not there."""
+        """Yield once, because the condition that the running coroutine polls does not hold."""
         if self._running is not None:
             self._idle += 1
             self._leave(self._running, lambda: True, waits_for, where)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements of a tile, as a message names them."""
+"""Elements of a tile, as text for messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = np.ndarray[Any, Any]
 
 
 def elements(mask: Array) -> str:
-    """The smallest box around the elements that hold, as slices."""
+    """The bounding box of the selected elements, as slices."""
     if not mask.ndim:
         return "[]"
     found = np.argwhere(mask)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accesses to memory, and the last ones of each cell.
+"""Accesses to memory, and the last accesses of each cell.
 
-A write stands for all accesses before it, and a read for earlier ones that its threads had seen
+A write subsumes all accesses before it, and a read subsumes earlier ones that its threads had seen
 (Flanagan, Freund, "FastTrack: Efficient and Precise Dynamic Race Detection", 2009). So a cell has
 one write, and sets of reads and of atomic accesses since then; cells refer to both by numbers.
 """
@@ -19,22 +19,22 @@ from xtc.tile.interpreter.knowledge import ALWAYS
 Array = np.ndarray[Any, Any]
 
 PLAIN, COPY, BULK_LOAD, BULK_STORE, MULTIPLY, ATOMIC = range(6)
-"""By what memory is accessed: threads, copy_async, TMA either way, wgmma, atomic instructions."""
+"""Kinds of accesses: by threads, copy_async, TMA loads and stores, wgmma, atomic instructions."""
 
 
 @dataclass(eq=False, slots=True)
 class Event:
-    """An access by some threads, or by what they began.
+    """An access by some threads, or by an asynchronous operation of theirs.
 
     Attributes:
-        op: the number of its operation.
-        kind: by what memory is accessed.
-        clock, times: for columns of a clock, when the access was over; ALWAYS where it is not.
-        held: what tells whether another access holds the same elements in the same threads; None:
-            it does not.
+        op: the index of its operation.
+        kind: the kind of access.
+        clock, times: the completion time of the access in columns of a clock; ALWAYS if pending.
+        held: key that is equal for accesses with the same elements in the same threads; None:
+            no other access is equal.
         threads, position: the accessing threads, for messages.
-        is_joint: whether a part of the threads that waits knows that all parts are done.
-        before: what a warpgroup had done before it began a multiplication.
+        is_joint: whether some of the threads, when they wait, know that all parts are done.
+        before: accesses of a warpgroup before it began a multiplication.
     """
 
     op: int
@@ -54,15 +54,15 @@ class Event:
 
     @property
     def is_flying(self) -> bool:
-        """Whether some threads have not waited for it."""
+        """Whether some threads have not waited for it yet."""
         return ALWAYS in self.times.values()
 
 
 class Events:
-    """The accesses to some memories, by numbers from 1 on.
+    """The accesses to some memories, numbered from 1.
 
     Attributes:
-        is_ordered: whether blocks can be ordered; else one access of another block stands for all.
+        is_ordered: whether blocks can be ordered; else one access of another block subsumes all.
     """
 
     def __init__(self, is_ordered: bool = True) -> None:
@@ -80,7 +80,7 @@ class Events:
         return (self[each] for each in self._sets[number])
 
     def number(self, event: Event) -> int:
-        """The number of a new event; that of the same one, where nothing has happened since."""
+        """The number of a new event, or of an equal one if nothing has happened since."""
         key = event.clock, event.kind, event.held, event.threads, *event.times.items()
         known = self._last.get(event.op)
         if known is not None and known[0] == key and not event.is_flying:
@@ -90,7 +90,7 @@ class Events:
         return len(self._all)
 
     def joined(self, old: int, number: int, misses: Callable[[Event], bool]) -> int:
-        """The set with an event more, and without those for which it stands."""
+        """The set with a new event, without the events that it subsumes."""
         members = self._sets[old]
         if number in members:
             return old
@@ -107,8 +107,8 @@ class Events:
 
     @staticmethod
     def _stands_for(new: Event, old: Event, misses: Callable[[Event], bool]) -> bool:
-        """Whether who has seen the new event has seen the old one."""
-        if new.kind == BULK_LOAD:  # whose mbarrier hands nothing on
+        """Whether every actor that has seen the new event has also seen the old one."""
+        if new.kind == BULK_LOAD:  # its mbarrier publishes no earlier accesses
             return False
         same = new.times.keys() == old.times.keys() and new.clock == old.clock
         return (same and new.held == old.held and not old.is_flying) or not misses(old)
@@ -118,9 +118,9 @@ class History:
     """The last accesses of each cell of a memory.
 
     Attributes:
-        writes: the last write of each, 0 where there is none.
+        writes: the last write of each cell, or 0.
         reads: the set of reads since then.
-        atomics: likewise of atomic accesses; None where there has been none.
+        atomics: likewise for atomic accesses; None if there were none.
     """
 
     def __init__(self, size: int, events: Events) -> None:
@@ -152,24 +152,24 @@ class History:
                     yield event, lambda number=number: numbers == number  # type: ignore[misc]
 
     def never(self, at: Array) -> Array:
-        """Which cells nobody has written."""
+        """The cells that have never been written."""
         none: Array = self.writes[at] == 0
         if self.atomics is not None:
             none &= self.atomics[at] == 0
         return none
 
     def write(self, at: Array, number: int) -> None:
-        """Note a write."""
+        """Record a write."""
         self.writes[at], self.reads[at] = number, 0
         if self.atomics is not None:
             self.atomics[at] = 0
 
     def read(self, at: Array, number: int, misses: Callable[[Event], bool]) -> None:
-        """Note a read."""
+        """Record a read."""
         self._add(self.reads, at, number, misses)
 
     def combine(self, at: Array, number: int, misses: Callable[[Event], bool]) -> None:
-        """Note an atomic access."""
+        """Record an atomic access."""
         if self.atomics is None:
             self.atomics = np.zeros_like(self.writes)
         self._add(self.atomics, at, number, misses)
@@ -184,7 +184,7 @@ class History:
             sets[at] = np.array(made, np.int32)[np.searchsorted(np.array(found), numbers)]
 
     def all(self) -> list[Event]:
-        """The last accesses of any cell, those that others stand for left out."""
+        """The last accesses of all cells, without subsumed ones."""
         whole = np.arange(self.writes.size)
         found = [
             e for part in (self.writes_at, self.reads_at, self.atomics_at) for e, _ in part(whole)
@@ -199,7 +199,7 @@ class History:
 
 
 def distinct(numbers: Array) -> list[int]:
-    """The different numbers of an array, in order."""
+    """The distinct numbers of an array, in order."""
     if not numbers.size:
         return []
     low, high = int(numbers.min()), int(numbers.max())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What threads and blocks do with memory that they share element by element: semaphores, atomic
-instructions, scattered stores; and what they print."""
+"""Elementwise accesses to shared and global memory (semaphores, atomic instructions, scattered
+stores), and printing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from xtc.tile.interpreter.shared import Checker, SharedMemory
 
 @dataclass(frozen=True)
 class _Elements:
-    """The elements of shared memory, one after another."""
+    """The elements of shared memory, in order."""
 
     memory: SharedMemory
 
@@ -52,7 +52,7 @@ class Exchange(BlockPart):
         buffer, offset = self.get(op, 0), int(self.get(op, 1))
         words = buffer.raw[: buffer.raw.size // 4 * 4].view(np.int32)
         if not 0 <= offset < words.size:
-            raise UserError(f"semaphore {offset} is outside of the {words.size} that there are")
+            raise UserError(f"semaphore {offset} is outside of the {words.size} semaphores")
         word = words[offset : offset + 1]
         known = self.launch.semaphores.setdefault((id(buffer), offset), Semaphore(int(word[0])))
         view = GlobalMemory(buffer, words.dtype, 0, [words.size], [1])
@@ -63,7 +63,7 @@ class Exchange(BlockPart):
         value, group = int(self.get(op, 2)), self.actors.current
         self.wait_until(
             lambda: int(word[0]) == value,
-            f"waits for a semaphore to become {value}, which is {int(word[0])}",
+            f"waits for a semaphore to become {value}; it is {int(word[0])}",
             op,
         )
         group.actors[0].learn(semaphore.released(value, group.actors[0]))
@@ -79,7 +79,7 @@ class Exchange(BlockPart):
         semaphore.release(int(word[0]), event, group.released_by_first())
 
     def buffer(self, op: Operation) -> None:
-        """The launch has made it."""
+        """Nothing: the launch has allocated it."""
 
     def atomic(self, op: Operation) -> None:
         kind, dim = str(op.attributes["kind"]).strip('"'), number_of(op, "dim")
@@ -112,7 +112,7 @@ class Exchange(BlockPart):
                 flat[where[index]] = value[index]
 
     def _require_apart(self, op: Operation, where: Array, inside: Array, value: Array) -> None:
-        """Raise RaceError where other elements have the same place, and other values."""
+        """Raise RaceError if elements with the same location have different values."""
         numbers = np.flatnonzero(inside)
         order = numbers[np.argsort(where.reshape(-1)[numbers], kind="stable")]
         places, bits = where.reshape(-1)[order], value.reshape(-1)[order].view(np.uint8)
@@ -123,16 +123,16 @@ class Exchange(BlockPart):
             mask[order[1:][wrong]] = mask[order[:-1][wrong]] = True
             raise self.launch.fail(
                 "one place",
-                "a scattered store writes several elements to one place, and any of them may stay",
+                "a scattered store writes several elements to one location: any one may remain",
                 None,
                 elements(mask.reshape(where.shape)),
-                "give elements other indices, or combine them by atomic instructions",
+                "use distinct indices, or combine the elements by atomic instructions",
             )
 
     def _scattered(
         self, op: Operation, memory: Any, shape: Sequence[int], dim: int, indices: Any
     ) -> tuple[Array, Array]:
-        """For each element its position, in elements of the memory, and whether it is inside."""
+        """The offset of each element in the memory, and whether it is in bounds."""
         along = list(np.indices(tuple(shape)))
         if dim >= 0:
             along[dim] = indices.astype(np.int64)
@@ -159,16 +159,16 @@ class Exchange(BlockPart):
         return _Elements(memory)
 
     def _held_by(self, op: Operation, memory: GlobalMemory) -> Any:
-        """What tells which elements which threads hold; None where indices say so."""
+        """The key of the distribution of elements over threads; None if indices determine it."""
         if number_of(op, "dim") >= 0:
             return None
         layout, rank = str(layout_of(op.operands[1])), len(memory.sizes)
         return memory.held(self.actors.current, layout, [0] * rank, range(rank))
 
     def _order(self, op: Operation, memory: Any, where: Array, stored: Array) -> None:
-        """See what others have released at these elements, and release what is known here.
+        """Acquire the releases of others at these elements, and release.
 
-        A cell keeps what was released there while atomic instructions alone change it.
+        A cell keeps its releases as long as only atomic instructions change it.
         """
         order, group = str(op.attributes["order"]).strip('"'), self.actors.current
         if order == "relaxed":
@@ -187,7 +187,7 @@ class Exchange(BlockPart):
 
     @staticmethod
     def _roots(memory: Any, where: Array) -> Array:
-        """Positions of a view's elements in the memory that was allocated."""
+        """Offsets of a view's elements in the allocation."""
         if isinstance(memory, GlobalMemory):
             return where
         found: Array = memory.positions.reshape(-1)[where]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Multiply-adds that round once.
+"""Fused multiply-adds, which round once.
 
-Of float32, a product is exact in float64; a sum there that is rounded to odd is rounded right when
-it is rounded again (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums: proved
-algorithms using rounding to odd", IEEE Transactions on Computers, 2008). Of float64, a product and
-a sum are each exact as two numbers (Dekker, 1971; Knuth's TwoSum).
+A product of float32 is exact in float64, and a sum rounded to odd there can be rounded again
+correctly (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums: proved
+algorithms using rounding to odd", IEEE Transactions on Computers, 2008). A product or sum of
+float64 is exact as two numbers (Dekker, 1971; Knuth's TwoSum).
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def fused(a: Any, b: Any, c: Any) -> Any:
 
 
 def _sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """The sum, and what rounding it has lost."""
+    """The sum and its rounding error."""
     total = a + b
     other = total - a
     return total, (a - (total - other)) + (b - other)
 
 
 def _product(a: Array, b: Array) -> tuple[Array, Array]:
-    """The product, and what rounding it has lost."""
+    """The product and its rounding error."""
     product = a * b
     a_high, b_high = (v * _SPLIT - (v * _SPLIT - v) for v in (a, b))
     a_low, b_low = a - a_high, b - b_high
@@ -51,7 +51,7 @@ def _product(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _to_odd(total: Array, lost: Array) -> Array:
-    """A rounded sum, made odd where something was lost: the neighbor on the side of that."""
+    """A sum rounded to odd: if inexact, the neighbor in the direction of the error."""
     even = (np.asarray(total).view(np.int64) & 1) == 0
     beside = np.nextafter(total, np.where(lost > 0, np.inf, -np.inf))
     return np.where(even & (lost != 0) & np.isfinite(lost), beside, total)

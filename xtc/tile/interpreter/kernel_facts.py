@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kernel's operations say before it runs: its groups, its views, and whether blocks wait."""
+"""Static properties of a kernel: its groups, its views, and whether blocks wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.tile.interpreter.values import numpy_type
 
 
 def grains(arguments: Sequence[Value], ops: Sequence[Operation]) -> list[int]:
-    """For each argument the bytes of the smallest elements as which it is viewed."""
+    """The size in bytes of the smallest element of any view of each argument."""
     found = {argument: _element_bytes(argument) for argument in arguments}
     for op in ops:
         if op.name in ("memref.reinterpret_cast", "builtin.unrealized_conversion_cast"):
@@ -24,7 +24,7 @@ def grains(arguments: Sequence[Value], ops: Sequence[Operation]) -> list[int]:
 
 
 def _is_root(value: Value) -> bool:
-    """Whether a value is memory itself, and not a view of some."""
+    """Whether a value is an allocation or an argument, not a view."""
     return isinstance(value, BlockArgument) or not len(value.owner.operands)
 
 
@@ -35,7 +35,7 @@ def _element_bytes(value: Value) -> int:
 
 
 def cuts(threads: int, ops: Sequence[Operation]) -> list[int]:
-    """The threads at which groups begin and end."""
+    """The threads at which thread groups begin and end."""
     found = {0, threads}
     for op in ops:
         if op.name == "tile.in_group":
@@ -45,8 +45,8 @@ def cuts(threads: int, ops: Sequence[Operation]) -> list[int]:
 
 
 def spins(op: Operation) -> bool:
-    """Whether it is an atomic instruction that a loop may repeat until another thread changes what
-    it reads."""
+    """Whether it is an atomic instruction that a loop may repeat until another thread changes the
+    value that it reads."""
     around = op if op.name == "tile.atomic" else None
     while around is not None and around.name != "func.func":
         if around.name == "scf.while":
@@ -56,6 +56,6 @@ def spins(op: Operation) -> bool:
 
 
 def orders_blocks(op: Operation) -> bool:
-    """Whether an operation lets a block wait for others, or see what they have done."""
+    """Whether an operation can make a block wait for others or observe their writes."""
     orders = "order" in op.attributes and "relaxed" not in str(op.attributes["order"])
     return op.name == "tile.lock" or (op.name == "tile.atomic" and orders)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an actor knows of others: vector clocks (Mattern, "Virtual Time and Global States of
-Distributed Systems", 1989).
+"""The knowledge that actors have of each other, as vector clocks (Mattern, "Virtual Time and Global
+States of Distributed Systems", 1989).
 
 Each block, or cluster of blocks, has a clock; actors and mbarriers are its columns. A vector clock
-says for each column the time before which all that it did is known. Vector clocks are values: none
-changes, so that those who have met share one.
+has for each column the time before which all of its accesses are known. Vector clocks are
+immutable, so actors that have synchronized share one.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from functools import reduce
 from itertools import zip_longest
 
 Times = Mapping[int, tuple[int, ...]]
-"""By the number of a clock, the times of its columns, 0 for those beyond the end."""
+"""The times of the columns of each clock, by its number; 0 for columns beyond the end."""
 
 ALWAYS = 1 << 62
-"""Later than any time: of what has not happened yet."""
+"""Later than any time: the time of pending accesses."""
 
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What is known of the columns of clocks.
+    """Knowledge of the columns of clocks.
 
     Attributes:
-        seen: whose accesses to memory are over, and visible.
-        passed: what has happened: phases of mbarriers end in an order that bulk copies hand on as
-            well, which do not make other accesses visible.
-        shown: by memory, whose writes bulk copies and warpgroups see too, since a proxy fence.
+        seen: accesses to memory that are complete and visible.
+        passed: events that have happened: bulk copies pass on the order of mbarrier phases too,
+            without making other accesses visible.
+        shown: by memory, the writes visible to bulk copies and warpgroups since a proxy fence.
     """
 
     seen: Times
@@ -37,7 +37,7 @@ class Knowledge:
     shown: tuple[Times, Times]
 
     def with_own(self, clock: int, columns: Iterable[int], now: int) -> Knowledge:
-        """The same, and that columns have done what they did before a time."""
+        """The same, and all accesses of columns before a time."""
         own = {clock: _raised(columns, now)}
         return Knowledge(_later(self.seen, own), _later(self.passed, own), self.shown)
 
@@ -52,12 +52,12 @@ NOTHING = Knowledge({}, {}, ({}, {}))
 
 
 def all_of(parts: Iterable[Knowledge]) -> Knowledge:
-    """What several know together."""
+    """The union of several."""
     return reduce(_together, parts, NOTHING)
 
 
 def common_of(parts: Sequence[Knowledge]) -> Knowledge:
-    """What each of several knows."""
+    """The intersection of several."""
     first, *others = parts
     if all(other is first for other in others):
         return first
@@ -69,7 +69,7 @@ def common_of(parts: Sequence[Knowledge]) -> Knowledge:
 
 
 def passed_only(known: Knowledge) -> Knowledge:
-    """What a bulk copy hands on of what the thread knew that began it."""
+    """The part of the issuing thread's knowledge that a bulk copy passes on."""
     return Knowledge({}, known.passed, NOTHING.shown)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mathematical functions of the C library, which code for this machine calls too: simulated
-kernels and the interpreter round alike. NumPy has implementations of its own."""
+"""Mathematical functions of the C library. Compiled code calls them too, so simulated kernels and
+the interpreter round alike; NumPy has different implementations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ELSEWHERE = MappingProxyType(
         "pow": np.power,
     }
 )
-"""Where a C library lacks the function, as some do those of float32."""
+"""Used if the C library lacks the function, as some lack those of float32."""
 
 
 def elementwise(name: str) -> Callable[..., Any]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """mbarriers: phases that end when threads have arrived and copies have brought their bytes.
 
-A wait is for the first phase of its parity that may be the last one to have ended, by what its
-threads know: in another order of threads it could return then, and no later phase is sure. So a
-wrong parity shows in whatever order threads run here.
+A wait returns at the first phase of its parity that may be the last completed one, as far as its
+threads know: with another order of threads it could return then, and no later phase is certain.
+So a wrong parity is found in any order of threads.
 """
 
 from __future__ import annotations
@@ -27,26 +27,27 @@ from xtc.tile.interpreter.knowledge import (
 
 _MISSED = (
     "missed phase",
-    "the next phase of an mbarrier may end before these threads look for this one, which they "
-    "would wait for in vain",
-    "let the threads that wait arrive at another mbarrier, and who ends the next phase wait for it",
+    "the next phase of an mbarrier may complete before these threads wait for this one, "
+    "and they would wait forever",
+    "let the waiting threads arrive at another mbarrier, "
+    "and the threads that complete the next phase wait for it",
 )
 _EARLY = (
     "early arrival",
-    "an arrival for a phase of an mbarrier may come before the phase before has ended, and count "
-    "for that one",
-    "insert self.mbarrier.wait(barrier, phase) for the phase before; and look at the parities of "
-    "the waits before",
+    "an arrival for a phase of an mbarrier may come before the previous phase "
+    "is complete, and count for that one",
+    "insert self.mbarrier.wait(barrier, phase) for the previous phase; "
+    "check the parities of earlier waits",
 )
 
 
 @dataclass
 class _Phase:
-    """A phase that goes on.
+    """A phase in progress.
 
     Attributes:
-        known: what those who arrived know.
-        arrivals: each, as an access by its threads.
+        known: knowledge of the threads that have arrived.
+        arrivals: each one as an access by its threads.
         has_bytes: whether copies bring bytes.
     """
 
@@ -60,12 +61,12 @@ class MBarrier:
     """A barrier.
 
     Attributes:
-        clock, column: the times of the column are the numbers of phases.
-        fail: makes the error of a race, from its kind, sentence, the other access and hint.
-        pending, nbytes: arrivals and bytes that the current phase lacks.
-        phases: by their number, those that have begun.
-        ends: by a number of phases, what is known where they have ended.
-        waits: for so many ended phases, the waits that were for these.
+        clock, column: its column, whose times are the numbers of phases.
+        fail: creates the error of a race from its kind, sentence, the other access and hint.
+        pending, nbytes: missing arrivals and bytes of the current phase.
+        phases: the phases that have begun, by number.
+        ends: the knowledge after a number of phases.
+        waits: the waits for each number of completed phases.
     """
 
     clock: Clock
@@ -82,17 +83,17 @@ class MBarrier:
 
     @property
     def ended(self) -> int:
-        """How many phases have ended."""
+        """The number of completed phases."""
         return len(self.phases) - 1
 
     def arrive(self, arrivals: int, group: Group, op: int) -> None:
-        """Threads arrive. Raises UserError where the phase waits for fewer, and RaceError where
-        the phase before may not have ended."""
+        """Threads arrive. Raises UserError if the phase expects fewer arrivals, and RaceError if
+        the previous phase may not be complete."""
         if arrivals < 1 or arrivals > self.pending:
             raise UserError(
-                f"{arrivals} arrivals at an mbarrier whose phase waits for {self.pending}",
-                notes=[f"it was made at {self.where} for {self.count}"],
-                hints=["each thread that runs arrives: `with self.single_thread():` lets one"],
+                f"{arrivals} arrivals at an mbarrier whose phase expects {self.pending} more",
+                notes=[f"it was allocated at {self.where} for {self.count}"],
+                hints=["each active thread arrives; `with self.single_thread():` lets one arrive"],
             )
         before = self.phases[self.ended - 1].arrivals if self.ended else []
         if before and any(self._known_to(actor) < self.ended for actor in group.actors):
@@ -105,12 +106,12 @@ class MBarrier:
         self._end()
 
     def expect(self, nbytes: int) -> None:
-        """Copies will bring bytes."""
+        """Announce bytes of copies."""
         self.nbytes += nbytes
         self.phases[-1].has_bytes |= nbytes > 0
 
     def brought(self, nbytes: int, op: Operation, begun_by: Group) -> None:
-        """A copy has brought bytes."""
+        """Record bytes that a copy has transferred."""
         self.last_copy = self.ended, op
         phase = self.phases[-1]
         phase.has_bytes = True
@@ -128,17 +129,17 @@ class MBarrier:
         self.pending = self.count
 
     def _require_looked(self, waits: list[Event], known: Knowledge) -> None:
-        """Raise RaceError where the threads of a warp may not have looked; they do so together."""
+        """Raise RaceError if the threads of a warp may not have waited; they wait together."""
         for wait in waits:
             if all(time_of(known.passed, wait.clock, c) <= t for c, t in wait.times.items()):
                 raise self.fail(_MISSED[0], _MISSED[1], wait, _MISSED[2])
 
     def has_ended(self, parity: int) -> bool:
-        """Whether the last phase that ended has this parity."""
+        """Whether the last completed phase has this parity."""
         return self.ended % 2 != parity
 
     def waited(self, parity: int, group: Group, op: int) -> None:
-        """Threads have waited. Raises RaceError where the phase after may have ended before."""
+        """Record a wait. Raises RaceError if the next phase may have completed before it."""
         wanted = {}
         for actor in group.actors:
             known = self._known_to(actor)
@@ -153,7 +154,7 @@ class MBarrier:
         self.clock.tick()
 
     def _known_to(self, actor: Actor) -> int:
-        """How many phases have ended for sure, by what an actor knows."""
+        """The number of phases that an actor knows to be complete."""
         known = time_of(actor.known.passed, self.clock.number, self.column)
         while known < self.ended and self._all_seen(self.phases[known], actor):
             known += 1
@@ -165,8 +166,10 @@ class MBarrier:
 
     @property
     def lacks(self) -> str:
-        """What the current phase waits for."""
-        found = f"the mbarrier made at {self.where} lacks {self.pending} of {self.count} arrivals"
+        """A description of the missing arrivals and bytes of the current phase."""
+        found = (
+            f"the mbarrier allocated at {self.where} lacks {self.pending} of {self.count} arrivals"
+        )
         if self.nbytes:
             found += f" and {self.nbytes} bytes"
         return f"{found} in its phase {self.ended}, of parity {self.ended % 2}"
@@ -188,7 +191,7 @@ def made(
 
 
 def chosen(barriers: list[MBarrier], index: Any) -> MBarrier:
-    """The barrier of an index. Raises UserError where there is none."""
+    """The barrier at an index. Raises UserError if it does not exist."""
     if not 0 <= int(index) < len(barriers):
-        raise UserError(f"mbarrier {int(index)} is outside of the {len(barriers)} that there are")
+        raise UserError(f"mbarrier {int(index)} is outside of the {len(barriers)} allocated ones")
     return barriers[int(index)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Global memory, and the accesses of blocks to it.
 
-The rules are those of shared memory, apart from two instructions that hold the same elements in the
-same registers of the same threads: a thread's own accesses are ordered. Blocks are not, but by
-semaphores and atomic instructions.
+The rules are those of shared memory, except that two instructions with the same elements in the
+same registers of the same threads are ordered, because a thread's own accesses are. Blocks are
+ordered only by semaphores and atomic instructions.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Buffer:
 
     @staticmethod
     def over(array: Array, grain: int, events: Events) -> Buffer:
-        """The memory of a NumPy array, which is contiguous."""
+        """The memory of a contiguous NumPy array."""
         raw = array.reshape(-1).view(np.uint8)
         return Buffer(raw, grain, History(-(-raw.size // grain), events))
 
     def cells(self, positions: Array, size: int) -> Array:
-        """For elements of so many bytes, by their first bytes, the cells of each."""
+        """The cells of each element, from the elements' first bytes and size."""
         first = positions // self.grain if self.grain > 1 else positions
         if size <= self.grain:
             return first
@@ -64,9 +64,9 @@ class GlobalMemory:
     def positions(
         self, offsets: Sequence[int], dims: Sequence[int], shape: Sequence[int]
     ) -> tuple[Array, Array]:
-        """For each element of a tile its first byte, and whether it is inside of the tensor.
+        """The first byte of each element of a tile, and whether it is inside of the tensor.
 
-        Raises UserError where the tensor is larger than the array behind it.
+        Raises UserError if the tensor is larger than its array.
         """
         position = np.full(tuple(shape), self.begin, np.int64)
         inside = np.ones(tuple(shape), bool)
@@ -96,7 +96,7 @@ class GlobalMemory:
     def held(
         self, group: Group, layout: str, offsets: Sequence[int], dims: Sequence[int]
     ) -> tuple[Any, ...]:
-        """What tells whether two accesses hold the same elements in the same threads."""
+        """A key that is equal for accesses with the same elements in the same threads."""
         begin = self.begin + sum(
             int(at) * int(stride) for at, stride in zip(offsets, self.strides, strict=True)
         )
@@ -110,7 +110,7 @@ class GlobalMemory:
         return self.buffer.raw[: self.buffer.raw.size // size * size].view(self.dtype)
 
     def require_inside(self, positions: Array, inside: Array) -> None:
-        """Raise UserError where elements inside of the tensor are outside of the array."""
+        """Raise UserError if elements inside of the tensor are outside of the array."""
         count = self.buffer.raw.size // self.dtype.itemsize
         if (inside & ((positions < 0) | (positions >= count))).any():
             raise UserError(
@@ -119,13 +119,13 @@ class GlobalMemory:
             )
 
     def gather(self, positions: Array, inside: Array) -> Array:
-        """The elements at these bytes, 0 for those that are not inside."""
+        """The elements at these bytes; 0 outside of the tensor."""
         result = np.zeros(positions.shape, self.dtype)
         result[inside] = self.flat()[positions[inside] // self.dtype.itemsize]
         return result
 
     def scatter(self, positions: Array, inside: Array, value: Array) -> None:
-        """Write the elements that are inside."""
+        """Write the elements inside of the tensor."""
         self.flat()[positions[inside] // self.dtype.itemsize] = value[inside]
 
 
@@ -139,35 +139,35 @@ class Touched:
 
     @property
     def cells(self) -> Array:
-        """The cells of those that are inside."""
+        """The cells of the elements inside of the tensor."""
         size = self.memory.dtype.itemsize
         return self.memory.buffer.cells(self.positions[self.inside], size)
 
     @property
     def contents(self) -> Array:
-        """The elements, 0 for those that are not inside."""
+        """The elements; 0 outside of the tensor."""
         return self.memory.gather(self.positions, self.inside)
 
     @property
     def outside(self) -> str:
-        """The elements that are not inside, as slices of the tile."""
+        """The elements outside of the tensor, as slices of the tile."""
         return f"elements {elements(~self.inside)} of the tile"
 
     def where(self, cells: Array) -> str:
-        """The elements whose cells hold, as slices of the tile."""
+        """The elements whose cells are selected, as slices of the tile."""
         whole = np.zeros(self.inside.shape, bool)
         whole[self.inside] = cells.any(axis=-1) if cells.ndim > 1 else cells
         return elements(whole)
 
 
 class GlobalChecker:
-    """Checks accesses of the group that runs to global memory."""
+    """Checks accesses of the running group to global memory."""
 
     def __init__(self, fail: Fail, events: Events) -> None:
         self.fail, self.events = fail, events
 
     def read(self, touched: Touched, event: Event, group: Group) -> None:
-        """A load, or a copy that begins."""
+        """Check a load, or the source of an asynchronous copy."""
         cells, history = touched.cells, touched.memory.buffer.history
         found = [*history.writes_at(cells), *history.atomics_at(cells)]
         self._require(found, touched, event, group, "reads")
@@ -176,7 +176,7 @@ class GlobalChecker:
         history.read(cells, self.events.number(event), group.misses)
 
     def write(self, touched: Touched, event: Event, group: Group) -> None:
-        """A store, or one that begins."""
+        """Check a store, or an asynchronous one."""
         cells, history = touched.cells, touched.memory.buffer.history
         self._require(history.writes_at(cells), touched, event, group, "writes")
         self._require(history.reads_at(cells), touched, event, group, "writes", "read")
@@ -184,7 +184,7 @@ class GlobalChecker:
         history.write(cells, self.events.number(event))
 
     def combine(self, touched: Touched, event: Event, group: Group) -> None:
-        """An atomic access, which does not race with others of its kind."""
+        """Check an atomic access, which does not race with other atomic accesses."""
         cells, history = touched.cells, touched.memory.buffer.history
         self._require(history.writes_at(cells), touched, event, group, "writes")
         self._require(history.reads_at(cells), touched, event, group, "writes", "read")
@@ -210,7 +210,7 @@ class GlobalChecker:
                 f"a block {does} global memory that another block of the launch has {did}",
                 other,
                 where,
-                "let each block write elements of its own, order them by lock_semaphore and "
+                "let each block write different elements, order the blocks by lock_semaphore and "
                 "release_semaphore, or launch two kernels",
             )
         if other.is_flying or other.kind == BULK_LOAD:
@@ -242,7 +242,7 @@ class GlobalChecker:
             if any(actor.is_unshown(other, GLOBAL) for actor in group.actors):
                 raise self.fail(
                     "missing proxy fence",
-                    "tma.global_to_shared may not see what threads have stored",
+                    "tma.global_to_shared may not see data that threads have stored",
                     other,
                     touched.where(mask()),
                     'insert self.fence.proxy_async(space="global") after the store, and before '

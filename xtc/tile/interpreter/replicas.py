@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tiles of which several threads hold the same elements, and load them each for itself.
+"""Tiles whose elements are replicated in several threads, each of which loads them.
 
-A store writes what the first of these threads has. The others may load an element after that, and
-have another value: that is no mistake where no result comes from them.
+A store writes the values of the first of these threads. The others may load an element later and
+get another value, which is correct if no result depends on them.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ _IN_THREADS = (
     *("tile.view", "tile.reshape", "tile.transpose", "tile.annotate_layout", "tile.broadcast"),
     *("tile.item", "scf.yield", "scf.for", "scf.while", "scf.condition"),
 )
-"""Operations by which a thread has a result of what it holds itself."""
+"""Operations whose result in a thread depends only on operands in that thread."""
 
 _BETWEEN = ("tile.reduce", "tile.scan", "tile.convert_layout")
-"""Operations by which threads have results of what others hold, the first of those that hold the
-same."""
+"""Operations whose result in a thread depends on other threads: on the first of each set of
+replicas."""
 
 _STORES = ("tile.store_global", "tile.store_shared", "tile.store_scatter")
 
 _BY_FIRST = ("tile.printf",)
-"""Operations that the first thread does."""
+"""Operations that only the first replica executes."""
 
 
 def all_replicas_count(load: Operation, threads: int) -> bool:
-    """Whether a result may come from another thread than the first of those that load the same."""
+    """Whether a result may depend on another thread than the first replica."""
     first = _first(known_layout(load.results[0]), threads)
     known: set[Value] = set()
     left = [] if first.all() else [load.results[0]]
@@ -56,7 +56,7 @@ def all_replicas_count(load: Operation, threads: int) -> bool:
 
 
 def _made(op: Operation) -> list[Value]:
-    """What comes from a value that an operation takes."""
+    """The values that depend on an operand of an operation."""
     around = op.parent if op.name in ("scf.yield", "scf.condition") else op
     found = list(around.results)
     for region in around.regions:
@@ -66,7 +66,7 @@ def _made(op: Operation) -> list[Value]:
 
 
 def _first(layout: RegisterLayout, threads: int) -> Array:
-    """Which threads are the first of those that hold the same."""
+    """A mask of the threads that are the first replica."""
     number = np.arange(threads)
     found = np.ones(threads, bool)
     for size, step in layout.replica_digits():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the interpreter finds: races, and counts of what a kernel did."""
+"""Results of the interpreter: races, and operation counts."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from xtc.tile.errors import KernelError
 
 
 class RaceError(KernelError):
-    """Two accesses that nothing orders, or one of what is not there yet.
+    """Two unordered accesses, or an access to data that is not available yet.
 
     Attributes:
         kind: "read before wait", "missing sync", "two blocks", ...
-        first, second: the lines of both, `file:line:column`; `first` is empty where there is one.
+        first, second: their locations, `file:line:column`; `first` is empty if there is only one.
     """
 
     kind = ""
@@ -22,19 +22,19 @@ class RaceError(KernelError):
 
 
 class DeadlockError(KernelError):
-    """Blocks, or groups of threads of one, that wait for each other for ever."""
+    """Blocks, or thread groups of a block, that wait for each other forever."""
 
 
 @dataclass
 class Report:
-    """What a kernel did without a race.
+    """Operation counts of a kernel without races.
 
     Attributes:
-        blocks: of the grid.
+        blocks: number of blocks of the grid.
         counts: operations of all blocks by name.
-        copied_bytes: by asynchronous copies, from global memory.
-        compiled: the same of what the compiler made of the kernel, where it waits and
-            synchronizes in another way than the user wrote.
+        copied_bytes: bytes that asynchronous copies read from global memory.
+        compiled: the same for the compiled kernel, if it waits and synchronizes differently
+            from the source.
     """
 
     blocks: int = 0
@@ -44,13 +44,13 @@ class Report:
 
     def __str__(self) -> str:
         parts = ", ".join(f"{name} {count}" for name, count in sorted(self.counts.items()))
-        return f"no race in {self.blocks} blocks: {parts or 'nothing done'}"
+        return f"no race in {self.blocks} blocks: {parts or 'no operations'}"
 
 
 def race(
     kind: str, what: str, where: str, who: str, first: str, by: str, elements: str, hint: str
 ) -> RaceError:
-    """The error for a race of an access at `where` by some threads with another one at `first`."""
+    """The error for a race between accesses at `where` and `first`."""
     notes = [f"by {who}"]
     if elements:
         notes.insert(0, f"elements {elements} of the tensor")

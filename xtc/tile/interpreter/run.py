@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interpreter: one block after another, a block's threads as one, on NumPy arrays."""
+"""The interpreter: runs blocks in order, all threads of a block together, on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ from xtc.tile.interpreter.whole_tiles import WholeTiles
 
 _UNKNOWN = ShapedType.get_dynamic_size()
 _MOST_STEPS = 1 << 24  # operations of a block
-_RESIDENT_BLOCKS = 256  # that run at once where blocks wait for each other
+_RESIDENT_BLOCKS = 256  # that run concurrently if blocks wait for each other
 
 
 def interpret(kernel: Operation, arguments: Sequence[Any], grid: Sequence[int]) -> Report:
     """Run a kernel in the dialect `tile` on arrays and numbers.
 
-    Raises RaceError for the first race, and UserError for arrays that it cannot use.
+    Raises RaceError for the first race, and UserError for unsuitable arrays.
     """
     whole = _Launch(kernel, arguments)
     clusters = positions_of(cluster_of(kernel), grid)
@@ -124,7 +124,7 @@ class _Launch:
         return race(kind, what, here, who, first, by, where, hint)
 
     def cluster(self) -> Cluster:
-        """A new cluster."""
+        """Create a cluster."""
         self.clocks += 1
         return Cluster(cluster_of(self.kernel), Clock(self.clocks))
 
@@ -137,7 +137,7 @@ class _Launch:
     def run_together(
         self, clusters: Sequence[Sequence[tuple[int, ...]]], grid: Sequence[int]
     ) -> None:
-        """Run blocks that wait for each other, as many at once as a small machine could hold."""
+        """Run blocks that wait for each other, as many concurrently as fit on a small machine."""
         self.tasks = Tasks()
         for positions in clusters:
             cluster = self.cluster()
@@ -150,11 +150,11 @@ class _Launch:
         lines = [f"at {task.where}: {task.waits_for}" for task in inner]
         who = "group of threads" if inner[0].is_part else "block"
         return DeadlockError(
-            f"every {who} waits, and none will go on", where=inner[0].where, notes=lines[:8]
+            f"every {who} waits, and none can continue", where=inner[0].where, notes=lines[:8]
         )
 
     def require_clean(self) -> None:
-        """Raise UserError where memory that must be 0 when the kernel ends is not."""
+        """Raise UserError if memory that must be 0 when the kernel ends is not 0."""
         for op in self.ops:
             if op.name != "tile.buffer" or not BoolAttr(op.attributes["clean"]).value:
                 continue
@@ -163,13 +163,15 @@ class _Launch:
                 raise KernelError(
                     "a global_tensor with requires_clean=True is not 0 when the kernel ends",
                     where=location_text(op.location),
-                    notes=[f"byte {int(np.argmax(left != 0))} of {left.size} is the first"],
+                    notes=[
+                        f"byte {int(np.argmax(left != 0))} of {left.size} is the first non-zero one"
+                    ],
                     hints=["reset it, as release_semaphore(..., value=0) of the last block does"],
                 )
 
 
 def _who(threads: tuple[int, int], position: tuple[int, ...]) -> str:
-    """Threads of a block, as messages name them."""
+    """Threads of a block, as text for messages."""
     begin, size = threads
     some = f"thread {begin}" if size == 1 else f"threads {begin} to {begin + size - 1}"
     return f"{some} of block {position}"
@@ -178,13 +180,13 @@ def _who(threads: tuple[int, int], position: tuple[int, ...]) -> str:
 def _argument(value: Any, grain: int, events: Events) -> Any:
     if isinstance(value, np.ndarray):
         return Buffer.over(value, grain, events)
-    if value is None or isinstance(value, np.generic):  # None: a map, which only copies need
+    if value is None or isinstance(value, np.generic):  # None: a tensor map, which only copies need
         return value
     raise UserError(f"the interpreter takes NumPy arrays, not {value!r}")
 
 
 class _Block(Exchange, Clusters, WholeTiles, Views):
-    """One block, or the part of it that a group of threads runs."""
+    """A block, or the part of it that a group of threads runs."""
 
     def __init__(
         self,
@@ -219,20 +221,20 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         self.leave_cluster()
 
     def activate(self) -> None:
-        """These threads run now, and no others."""
+        """Make these threads the active ones."""
         self.actors.current = self.launch.group = self.group
 
     def wait_until(self, ready: Callable[[], bool], waits_for: str, op: Operation) -> None:
-        """Let others run until a condition holds."""
+        """Yield to other coroutines until a condition holds."""
         where = location_text(op.location)
         self.launch.tasks.wait(ready, f"{self._whose}: {waits_for}", where)
         self.activate()
         self.launch.current = op
 
     def look_again(self, op: Operation) -> None:
-        """Let others run once: what an operation looks for is not there."""
+        """Yield once, because the condition of a polling operation does not hold."""
         if op in self.launch.spins:
-            what = "looks again and again at what nobody changes"
+            what = "polls memory that no other thread changes"
             where = location_text(op.location)
             self.launch.tasks.look_again(f"{self._whose}: {what}", where)
             self.activate()
@@ -240,13 +242,13 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
 
     @property
     def _whose(self) -> str:
-        """Who runs, as the message of a deadlock names it."""
+        """The active threads, as text for the message of a deadlock."""
         begin, size = self.group.threads
         some = "" if size == self.launch.threads else f"threads {begin} to {begin + size} of "
         return f"{some}block {self.position}"
 
     def join(self, threads: tuple[int, int]) -> None:
-        """Wait until no group that has some of these threads runs beside this code."""
+        """Wait until no group with some of these threads runs concurrently with this code."""
         for part in [part for part in self.parts if meet(part[0], threads)]:
             begin, size = part[0]
             self.wait_until(
@@ -257,7 +259,7 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
             self.parts.remove(part)
 
     def enter(self, threads: tuple[int, int], block: Any) -> None:
-        """Let a group run: beside others, if the whole block comes to it."""
+        """Run a thread group, concurrently with others if the whole block reaches it."""
         self.join(threads)
         part = copy(self)
         part.group = self.actors.group(threads)
@@ -275,7 +277,7 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         self.parts.append((threads, self.launch.tasks.add(run, is_part=True)))
 
     def sequence(self, block: Any) -> list[Any]:
-        """Run a block of operations; the operands of its end."""
+        """Run a block of operations, and return the operands of its terminator."""
         for op in _operations(block):
             self.launch.current = op
             self.steps += 1
@@ -322,7 +324,7 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         return self.values[op.operands[number]]
 
     def number(self, op: Operation) -> int:
-        """The number of an operation in the kernel."""
+        """The index of an operation in the kernel."""
         found: int = self.launch.numbers[op]
         return found
 
@@ -335,7 +337,7 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         if step <= 0:
             raise UserError(
                 f"a loop has the step {step}",
-                notes=["a step that is known only at run time is 1 or more"],
+                notes=["a run-time step must be 1 or more"],
                 hints=["count upwards, and compute the number: stop - 1 - i"],
             )
         for number in range(int(lower), int(upper), int(step)):
@@ -374,7 +376,7 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         return memory.positions(offsets, dims_of(op), shape)
 
     def _held(self, op: Operation, tile: Value, memory: GlobalMemory, first: int) -> Any:
-        """What tells which elements which threads hold; None: several threads hold one."""
+        """A key of the distribution of elements over threads; None if elements are replicated."""
         offsets = [int(self.values[v]) for v in list(op.operands)[first:]]
         layout = str(layout_of(tile))
         return memory.held(self.group, layout, offsets, dims_of(op))
@@ -413,26 +415,26 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         self.set(op, np.int32(self.grid[number_of(op, "dim")]))
 
     def nothing(self, op: Operation) -> None:
-        """What is for the compiler."""
+        """Skip an operation that concerns only the compiler."""
 
     def inside(self, op: Operation) -> None:
-        """Of whole tiles, of which the outside is dropped."""
+        """Skip an operation that drops the elements outside: tiles are whole here."""
         self.set(op, True)
 
     def assume(self, op: Operation) -> None:
         if not self.get(op, 0):
-            raise UserError("what the kernel assumes does not hold")
+            raise UserError("an assumption of the kernel does not hold")
 
 
 _CARRIED = ("scf.for", "scf.while", "tile.wgmma")
-"""Operations that hand on, or add to, a tile that a multiplication still writes."""
+"""Operations that pass on, or add to, a tile that a multiplication still writes."""
 
 _BESIDE = (
     *("scf.for", "scf.while", "scf.if", "tile.in_group", "tile.block_id", "tile.grid_dim"),
     *("memref.reinterpret_cast", "memref.subview", "memref.transpose", "memref.cast"),
     *("tile.grid", "tile.assume"),
 )
-"""Operations with which the code around groups of threads goes on while they run."""
+"""Operations that may run concurrently with thread groups."""
 
 
 def _operations(block: Any) -> list[Operation]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Semaphores: what a block knows that waited for a value."""
+"""Semaphores: the knowledge that a block acquires when it waits for a value."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from xtc.tile.interpreter.knowledge import NOTHING, Knowledge, common_of
 
 
 class Semaphore:
-    """A word, and each value that it has had with what its writer knew."""
+    """A word, and each of its past values with the knowledge of its writer."""
 
     def __init__(self, value: int) -> None:
         self._values: list[tuple[int, Event | None, Knowledge]] = [(value, None, NOTHING)]
 
     def release(self, value: int, event: Event, known: Knowledge) -> None:
-        """Give it a value."""
+        """Set its value."""
         self._values.append((value, event, known))
 
     def released(self, value: int, actor: Actor) -> Knowledge:
-        """What is known for sure by who waited for a value, which it may have had several times.
+        """The knowledge that waiting for a value guarantees, even if it was written several times.
 
-        A value is out of the question where the next one is known.
+        A past value is excluded if its successor is known.
         """
         nexts = [event for _, event, _ in self._values[1:]]
         found = [

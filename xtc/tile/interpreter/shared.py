@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared memory, and the accesses of a block to it.
 
-Two accesses, one of them a write, race unless the later one's threads have all seen the earlier
-one; an instruction does not race with itself where it accesses the same part, as each thread
-accesses what it holds. What runs beside threads accesses memory at any time from when it begins
-until each of the threads that began it has waited for its own part.
+Two accesses, one of them a write, race unless all threads of the later one have seen the earlier
+one. An instruction does not race with itself on the same part, because each thread accesses
+its own elements. An asynchronous operation accesses memory at any time from its begin until each
+of the threads that began it has waited for its own part.
 """
 
 from __future__ import annotations
@@ -32,29 +32,30 @@ from xtc.tile.interpreter.report import RaceError
 
 FENCE = "insert self.fence.proxy_async() after the store, and before the sync"
 _OTHERS = (
-    "insert self.sync() for all threads of both, or an mbarrier at which one arrives and the other "
-    "waits"
+    "insert self.sync() for all threads of both, "
+    "or an mbarrier where one arrives and the other waits"
 )
 _LANDS = (
     "insert self.copy_async_wait_all(), or copy_async_wait_group(n), and self.sync() after the copy"
 )
 _DONE = (
-    "wait for it (wgmma.wait_group, tma.wait_group), and then let the writer know: sync, or arrive "
-    "at an mbarrier that it waits for"
+    "wait for it (wgmma.wait_group, tma.wait_group), and then notify the writer: "
+    "sync, or arrive at an "
+    "mbarrier that it waits for"
 )
 
 Fail = Callable[[str, str, "Event | int | None", str, str], RaceError]
-"""Makes the error of a race, from its kind, sentence, the other access, elements and hint."""
+"""Creates the error of a race from its kind, sentence, the other access, elements and hint."""
 
 
 @dataclass
 class Shadow:
-    """A tensor that was allocated, as rows of elements, with the last accesses of each.
+    """An allocated tensor, as rows of elements, with the last accesses of each.
 
     Attributes:
-        after_free: the last accesses of memory that was freed before, each with what helps where
-            it is not over.
-        freed: the operation that freed it, -1 where none has.
+        after_free: the last accesses to previously freed memory, each with a hint if
+            it is pending.
+        freed: the operation that freed it, or -1.
     """
 
     values: Array
@@ -65,7 +66,7 @@ class Shadow:
 
 @dataclass
 class SharedMemory:
-    """A tensor in shared memory, or a part of it; the position of each element there."""
+    """A tensor in shared memory or a part of it, with the position of each element."""
 
     shadow: Shadow
     positions: Array
@@ -77,11 +78,11 @@ class SharedMemory:
         return found
 
     def view(self, of: Callable[[Array], Array]) -> SharedMemory:
-        """A part, or another order, of the elements."""
+        """A part or a permutation of the elements."""
         return SharedMemory(self.shadow, of(self.positions))
 
     def put(self, value: Array) -> None:
-        """Make the elements these."""
+        """Write the elements."""
         self.shadow.values[self.positions] = value
 
     @property
@@ -92,7 +93,7 @@ class SharedMemory:
 
 
 class MakesEvents(Protocol):
-    """Makes the events of the group that runs."""
+    """Creates the events of the running group."""
 
     def __call__(
         self, op: int, kind: int, *, held: Any = None, times: dict[int, int] | None = None
@@ -111,23 +112,23 @@ class Checker:
     def allocate(
         self, shape: tuple[int, ...], dtype: Any, after_free: Iterable[tuple[Event, str]]
     ) -> SharedMemory:
-        """Memory that nobody has written."""
+        """Allocate uninitialized memory."""
         size = int(np.prod(shape))
         kept = [(e, hint) for e, hint in after_free if self.actors.block.misses(e)]
         shadow = Shadow(np.zeros(size, dtype), kept, History(size, self.events))
         return SharedMemory(shadow, np.arange(size).reshape(shape))
 
     def read(self, memory: SharedMemory, op: int, name: str = "load_shared") -> Array:
-        """A load of a whole tensor by the current group."""
+        """Check a load of a whole tensor by the current group."""
         self._note_read(memory, self.event(op, PLAIN, held=_part(memory, op)), name)
         return memory.contents
 
     def read_beside(self, memory: SharedMemory, event: Event, name: str) -> Array:
-        """A read by what the current group begins."""
+        """Check a read by an asynchronous operation of the current group."""
         for other, where in memory.shadow.history.writes_at(memory.positions):
             if any(a.is_unshown(other, SHARED) for a in self.actors.current.actors):
                 self._require_seen(memory, event, name)
-                what = f"{name} may not see what threads have stored"
+                what = f"{name} may not see data that threads have stored"
                 raise self.fail("missing proxy fence", what, other, elements(where()), FENCE)
         self._note_read(memory, event, name)
         return memory.contents
@@ -175,17 +176,17 @@ class Checker:
             return self.fail("read before wait", what, other, where, _LANDS)
         did = {COPY: "copied", ATOMIC: "changed"}.get(other.kind, "stored")
         if other.threads == self.actors.current.threads:
-            what = f"{name} reads what other threads have {did} since the last sync"
+            what = f"{name} reads data that other threads have {did} since the last sync"
             own = ", after the wait: a thread sees its own copies only" if did == "copied" else ""
             return self.fail(
                 "missing sync", what, other, where, f"insert self.sync() between both{own}"
             )
-        what = f"{name} reads what other threads have {did}, and nothing orders both"
+        what = f"{name} reads data that other threads have {did}, and nothing orders the accesses"
         return self.fail("missing sync", what, other, where, _OTHERS)
 
     def _not_waited(self, other: Event, name: str) -> tuple[str, str]:
-        """Kind and sentence where a bulk load's phase is not known to have ended."""
-        what = f"{name} reads what a TMA copy writes, whose mbarrier was "
+        """Kind and sentence of the error if a bulk load's phase may not be complete."""
+        what = f"{name} reads data that a TMA copy writes, whose mbarrier was "
         known = (actor.known.seen.get(other.clock, ()) for actor in self.actors.current.actors)
         waited = any(c < len(k) and k[c] for k in known for c in other.times)
         if waited:
@@ -193,19 +194,19 @@ class Checker:
         return "read before wait", what + "not waited for"
 
     def write(self, memory: SharedMemory, op: int, value: Array) -> None:
-        """A store to a whole tensor."""
+        """Check a store to a whole tensor."""
         self._note_write(memory, self.event(op, PLAIN, held=_part(memory, op)), "store_shared")
         memory.put(value)
 
     def scatter(self, memory: SharedMemory, positions: Array, op: int) -> None:
-        """Writes of these elements, which other threads hold in the next execution."""
+        """Check writes of these elements, which other threads may hold in the next execution."""
         if positions.size:
             held = op, hash(positions.tobytes())
             event = self.event(op, PLAIN, held=held)
             self._note_write(_picked(memory, positions), event, "store_shared_scatter")
 
     def combine(self, memory: SharedMemory, positions: Array, op: int) -> None:
-        """Atomic accesses to these elements, which do not race with others of their kind."""
+        """Check atomic accesses to these elements, which do not race with other atomic accesses."""
         if not positions.size:
             return
         name, picked = "an atomic instruction", _picked(memory, positions)
@@ -225,7 +226,7 @@ class Checker:
         history.combine(picked.positions, number, misses)
 
     def begin_write(self, memory: SharedMemory, event: Event, name: str) -> None:
-        """What the current group begins will write a whole tensor."""
+        """Check an asynchronous write of a whole tensor by the current group."""
         self._note_write(memory, event, name)
 
     def _note_write(self, memory: SharedMemory, event: Event, name: str) -> None:
@@ -234,11 +235,11 @@ class Checker:
         memory.shadow.history.write(memory.positions, self.events.number(event))
 
     def free(self, memory: SharedMemory, op: int, hint: str) -> list[tuple[Event, str]]:
-        """The last accesses of memory that is given back, with what helps where they go on."""
+        """The last accesses to freed memory, with hints for pending ones."""
         memory.shadow.freed = op
         for other, where in memory.shadow.history.writes_at(memory.positions):
             if other.kind == COPY and other.is_flying:
-                what = "free_shared gives a tensor back while a copy writes it"
+                what = "free_shared frees a tensor while a copy writes it"
                 raise self.fail("read before wait", what, other, elements(where()), _LANDS)
         return [(event, hint) for event in memory.shadow.history.all()]
 
@@ -265,20 +266,20 @@ class Checker:
             what = f"{name} writes a tensor while a copy writes it"
             hint = _PARITY if other.kind == BULK_LOAD else _LANDS
             return self.fail("read before wait", what, other, where, hint)
-        what = f"{name} writes what other threads have written since the last sync"
+        what = f"{name} overwrites data that other threads have written since the last sync"
         hint = "insert self.sync() between both"
         if other.threads != self.actors.current.threads:
-            what, hint = f"{name} writes what other threads have written", _OTHERS
+            what, hint = f"{name} overwrites data that other threads have written", _OTHERS
         return self.fail("missing sync", what, other, where, hint)
 
     def _still_read(self, other: Event, where: str, name: str) -> RaceError:
         if other.kind in (BULK_STORE, MULTIPLY) and other.is_flying:
-            what = f"{name} writes what an asynchronous instruction may still read"
+            what = f"{name} overwrites data that an asynchronous instruction may still read"
             return self.fail("refilled while read", what, other, where, _DONE)
         hint = "insert self.sync() after the read"
         if other.threads != self.actors.current.threads:
             hint += ", or an mbarrier at which the reader arrives and the writer waits"
-        what = f"{name} writes what other threads may still read"
+        what = f"{name} overwrites data that other threads may still read"
         return self.fail("missing sync", what, other, where, hint)
 
 
@@ -286,12 +287,12 @@ _PARITY = "insert self.mbarrier.wait(barrier, phase), with the parity of the cop
 
 
 def _part(memory: SharedMemory, op: int) -> tuple[int, int]:
-    """What tells the part of a tensor that an instruction accesses."""
+    """A key for the part of a tensor that an instruction accesses."""
     return op, int(memory.positions.flat[0])
 
 
 def _same(other: Event, event: Event) -> bool:
-    """Whether both hold the same elements in the same threads, which then order them."""
+    """Whether both have the same elements in the same threads, so that program order applies."""
     return event.held is not None and other.held == event.held and other.kind == event.kind
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums in the order in which machines add, so that their rounding is the same.
+"""Sums in the order of the machines, so that rounding is identical.
 
-float16 and bfloat16 are summed in float32, and rounded once. A sum along a dimension begins with
-what a thread holds, in order; goes on over the lanes of a warp, neighbors first; and ends with
+float16 and bfloat16 are summed in float32, and rounded once. A sum along a dimension first adds
+the elements of a thread, in order; then the lanes of a warp, neighbors first; and finally the
 warps, in order. Multiplications of threads and of warpgroups add one position of K after another.
 """
 
@@ -21,13 +21,13 @@ _WARP = 32
 
 
 def widened(value: Array) -> Array:
-    """Floats of 16 bits as float32."""
+    """Widen 16-bit floats to float32."""
     small = value.dtype.kind not in "iub" and value.dtype.itemsize < 4
     return value.astype(np.float32) if small else value
 
 
 def summed(value: Array, layout: RegisterLayout, dim: int) -> Array:
-    """The sum along a dimension, of which size 1 is left, in the type of the tile."""
+    """The sum along a dimension, which keeps size 1, in the type of the tile."""
     axes = _Axes(layout, dim)
     parts = widened(value).reshape(value.shape[:dim] + axes.shape + value.shape[dim + 1 :])
     order = [dim + at for at in axes.order]
@@ -53,10 +53,10 @@ class _Axes:
     """A dimension's modes as axes.
 
     Attributes:
-        shape: of the dimension, taken apart.
-        order: its axes: what a thread holds, then lanes and warps, the digit that is added up first
-            as the last one.
-        held, lanes, warps: how many of each there are.
+        shape: sizes of the modes of the dimension.
+        order: its axes: elements of a thread, then lanes and warps; the digit that is reduced first
+            is the last one.
+        held, lanes, warps: the number of each.
     """
 
     def __init__(self, layout: RegisterLayout, dim: int) -> None:
@@ -87,7 +87,7 @@ class _Axes:
 
 
 def scanned(value: Array, dim: int, combine: Any) -> Array:
-    """Each element with those before it along a dimension: in each step one at twice the distance
+    """A prefix scan along a dimension; each step combines elements at twice the distance
     (Hillis and Steele, "Data parallel algorithms", CACM 1986)."""
     total = np.moveaxis(widened(value), dim, 0)
     distance = 1
@@ -98,14 +98,14 @@ def scanned(value: Array, dim: int, combine: Any) -> Array:
 
 
 def rounded_to_tf32(a: Array) -> Array:
-    """float32 to the nearest tfloat32, of two the one further from 0 (cvt.rna)."""
+    """Round float32 to the nearest tfloat32, ties away from zero (cvt.rna)."""
     bits = (a.view(np.int32) + (1 << 12)) & np.int32(-(1 << 13))
     return np.where(np.isfinite(a), bits.view(np.float32), a)
 
 
 def multiplied(a: Array, b: Array, c: Array, step: int = 1) -> Array:
-    """`a @ b + c`, of which `step` neighbors along K are added before the sum is rounded; by
-    multiply-adds that round once where that is 1."""
+    """`a @ b + c`; `step` neighbors along K are added before the sum is rounded. A `step` of 1 uses
+    fused multiply-adds."""
     if c.dtype.kind in "iu":
         made: Array = (a.astype(c.dtype) @ b.astype(c.dtype) + c).astype(c.dtype)
         return made

@@ -2,8 +2,8 @@
 """Operations of arith, math and tensor on NumPy values: scalars, and tiles as arrays.
 
 An integer has the signed NumPy type of its width, an i1 is a bool, an index an int64. Operations on
-unsigned integers see the same bits as unsigned. Floats are computed in their own type, as the
-machine does; float16 and bfloat16 functions of `math` in float32, as the C library has them.
+unsigned integers reinterpret the bits. Floats are computed in their own type, as on the
+machine; functions of `math` on float16 and bfloat16 in float32, as in the C library.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def element_of(type: Type) -> Type:
 
 
 def is_computed(op: Operation) -> bool:
-    """Whether `compute` knows an operation."""
+    """Whether `compute` supports an operation."""
     tables = (_OPERATIONS, _CASTS, _TO_INTEGERS, _SPECIAL)
     return any(op.name in table for table in tables)
 
@@ -84,7 +84,7 @@ def _unsigned(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _divided(a: Any, b: Any) -> Any:
-    """Integers divided as C does; by 0 it is 0, which a machine leaves open."""
+    """Integer division as in C; division by 0, undefined on machines, gives 0."""
     zero = np.equal(b, 0)
     safe = np.where(zero, 1, b)
     quotient = np.abs(np.asarray(a, np.int64)) // np.abs(np.asarray(safe, np.int64))
@@ -110,7 +110,7 @@ def _in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _shifted(function: Callable[..., Any], keeps_sign: bool = False) -> Callable[..., Any]:
-    """A shift whose amount has no sign, and that moves out all bits from the width on."""
+    """A shift by an unsigned amount; amounts of the width or more shift out all bits."""
 
     def shift(a: Any, b: Any) -> Any:
         width = np.asarray(a).dtype.itemsize * 8

@@ -25,8 +25,9 @@ from xtc.tile.interpreter.values import numpy_type
 
 _UNKNOWN = ShapedType.get_dynamic_size()
 _AT_THE_END = (
-    "insert self.sync() at the end of the loop or branch that makes the tensor, or make it before: "
-    "another one gets its memory then"
+    "insert self.sync() at the end of the loop or branch that allocates the tensor, "
+    "or allocate it before: "
+    "its memory is reused after the loop or branch"
 )
 
 
@@ -110,7 +111,7 @@ class Views(BlockPart):
 def _order(
     source: Sequence[int], result: Sequence[int], before: Sequence[int], after: Sequence[int]
 ) -> list[int]:
-    """Which dimension of the source each dimension of a permuted view is."""
+    """The source dimension of each dimension of a permuted view."""
     left = list(zip(source, before, range(len(source)), strict=True))
     order = []
     for stride, size in zip(result, after, strict=True):
@@ -121,8 +122,8 @@ def _order(
 
 
 def _is_over(tensor: Operation, now: Operation) -> bool:
-    """Whether the loop or branch that made a shared tensor has ended, or begins anew, where the
-    same threads make one now."""
+    """Whether the loop or branch that allocated a shared tensor has ended, or begins again, so that
+    the same threads allocate a new one."""
     if tensor == now:
         return True
     if group_of(tensor) != group_of(now):

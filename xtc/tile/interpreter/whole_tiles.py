@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the interpreter does with whole tiles: products, reductions, shapes."""
+"""Operations on whole tiles in the interpreter: matmuls, reductions, shapes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class WholeTiles(BlockPart):
     def dot(self, op: Operation) -> None:
         a, b, c = (self.get(op, number) for number in range(3))
         step = number_of(op, K_STEP) if K_STEP in op.attributes else 1
-        if TF32 in op.attributes and step > 1:  # tensor cores; threads take what there is
+        if TF32 in op.attributes and step > 1:  # tensor cores; threads accept any size
             a, b = rounded_to_tf32(a), rounded_to_tf32(b)
         self.set(op, multiplied(a, b, c, step))
 

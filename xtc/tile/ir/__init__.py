@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layouts and tensors under the module names of Tilus, so that a kernel's imports stay."""
+"""Layouts and tensors under Tilus's module names, so that imports of kernels keep working."""
 
 from xtc.tile.ir.layout.global_layout import GlobalLayout
 from xtc.tile.ir.layout.shared_layout import SharedLayout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of run time, for annotations."""
+"""Run-time numbers, for annotations."""
 
 from xtc.tile.values import Scalar
 

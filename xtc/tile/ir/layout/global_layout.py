@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layouts of global tensors: a shape, and the distance of neighbors in each dimension."""
+"""Layouts of global tensors: a shape and a stride for each dimension."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xtc.core.errors import UserError
 
 @dataclass(frozen=True)
 class GlobalLayout:
-    """Sizes of a global tensor, and strides in elements; both may be of run time."""
+    """Sizes of a global tensor, and strides in elements; both may be run-time numbers."""
 
     shape: tuple[Any, ...]
     strides: tuple[Any, ...]
@@ -31,17 +31,17 @@ class GlobalLayout:
 
 
 def global_row_major(*shape: Any) -> GlobalLayout:
-    """Elements of a row side by side."""
+    """A dense row-major layout."""
     return GlobalLayout(shape, tuple(reversed(_products(shape[::-1]))))
 
 
 def global_column_major(*shape: Any) -> GlobalLayout:
-    """Elements of a column side by side."""
+    """A dense column-major layout."""
     return GlobalLayout(shape, tuple(_products(shape)))
 
 
 def global_strides(shape: Sequence[Any], strides: Sequence[Any]) -> GlobalLayout:
-    """These strides, in elements. Raises UserError unless there is one for each dimension."""
+    """A layout with these strides, in elements. Raises UserError for too few or too many."""
     if len(shape) != len(strides):
         raise UserError(f"global_strides: {len(shape)} sizes and {len(strides)} strides")
     return GlobalLayout(tuple(shape), tuple(strides))
@@ -50,10 +50,10 @@ def global_strides(shape: Sequence[Any], strides: Sequence[Any]) -> GlobalLayout
 def global_slice(
     layout: GlobalLayout, offsets: Sequence[Any], dims: Sequence[int], shape: Sequence[Any]
 ) -> GlobalLayout:
-    """The layout of a part that spans some dimensions, from its first element on.
+    """The layout of a part that spans some dimensions, relative to its first element.
 
-    Strides are those of the whole tensor, so that `offsets` do not change them. Raises UserError
-    for numbers of offsets, dimensions and sizes that do not fit.
+    It has the strides of the whole tensor and does not depend on `offsets`. Raises UserError
+    for numbers of offsets, dimensions and sizes that do not match.
     """
     if len(offsets) != len(layout.shape) or len(dims) != len(shape):
         raise UserError(
@@ -64,7 +64,7 @@ def global_slice(
 
 
 def _products(sizes: Sequence[Any]) -> list[Any]:
-    """For each size the product of those before it."""
+    """The exclusive prefix products of the sizes."""
     found: list[Any] = []
     for at in range(len(sizes)):
         found.append(found[-1] * sizes[at - 1] if found else 1)

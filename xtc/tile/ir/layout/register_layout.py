@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layouts of register tensors, by the module name of Tilus."""
+"""Layouts of register tensors, under Tilus's module name."""
 
 from xtc.tile.layout import (
     RegisterLayout,

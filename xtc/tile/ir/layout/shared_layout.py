@@ -2,7 +2,7 @@
 """Layouts of shared tensors: the offset of each element.
 
 A dimension is factored into modes, outermost first, as in a register layout; each mode has a
-stride. `annotate_layout` reads the shape alone: the compiler chooses where elements lie.
+stride. `annotate_layout` reads only the shape: the compiler chooses the layout.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Modes = list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Swizzle:
-    """An exclusive or of `bits` bits of an offset, from bit `base` on, with those `shift` above."""
+    """An exclusive or of `bits` bits of an offset, from bit `base`, with those `shift` higher."""
 
     base: int
     bits: int
@@ -47,8 +47,8 @@ class SharedLayout:
     Attributes:
         shape: of the tensor.
         mode_shape: the sizes of all modes, those of the first dimension first.
-        mode_strides: for each mode the distance of neighbors, in elements.
-        optional_swizzle: what changes the sum of the strides, or None.
+        mode_strides: the stride of each mode, in elements.
+        optional_swizzle: a swizzle of the offset, or None.
     """
 
     shape: tuple[int, ...]
@@ -58,7 +58,9 @@ class SharedLayout:
 
     def __post_init__(self) -> None:
         if len(self.mode_shape) != len(self.mode_strides) or self._groups is None:
-            raise UserError(f"{self} is not a layout: modes have strides, and make up the shape")
+            raise UserError(
+                f"{self} is not a layout: each mode has a stride, and the modes make up the shape"
+            )
 
     @staticmethod
     def create(
@@ -67,7 +69,7 @@ class SharedLayout:
         mode_strides: Sequence[int],
         optional_swizzle: Swizzle | None = None,
     ) -> SharedLayout:
-        """A layout with these modes, as they are. Raises UserError unless they fit the shape."""
+        """A layout with exactly these modes. Raises UserError unless they match the shape."""
         return SharedLayout(tuple(shape), tuple(mode_shape), tuple(mode_strides), optional_swizzle)
 
     @property
@@ -88,7 +90,7 @@ class SharedLayout:
         return self.optional_swizzle
 
     def __call__(self, *indices: Any) -> Any:
-        """The offset of an element in elements. Indices are numbers of any kind, or arrays."""
+        """The offset of an element in elements. Indices are numbers or arrays."""
         offset = self._offset(indices)
         return offset if self.optional_swizzle is None else self.optional_swizzle(offset)
 
@@ -120,12 +122,12 @@ class SharedLayout:
         return np.asarray(self(*np.indices(self.shape)))
 
     def count_size(self) -> int:
-        """The number of elements from the first to the last one in memory, before a swizzle."""
+        """The extent in memory, in elements, without the swizzle."""
         pairs = zip(self.mode_shape, self.mode_strides, strict=True)
         return 1 + sum((size - 1) * stride for size, stride in pairs)
 
     def slice(self, retain_dims: Sequence[int]) -> SharedLayout:
-        """The layout of the part with only these dimensions, in this order."""
+        """The layout of a part with only these dimensions, in this order."""
         kept = [self._dimension(dim) for dim in retain_dims]
         if len(set(kept)) != len(kept):
             raise UserError(f"slice: {list(retain_dims)} names a dimension twice")
@@ -135,17 +137,17 @@ class SharedLayout:
         )
 
     def permute(self, dims: Sequence[int]) -> SharedLayout:
-        """Dimension i of the result is dimension `dims[i]` of this."""
+        """The layout whose dimension i is dimension `dims[i]` of this one."""
         if sorted(dims) != list(range(len(self.shape))):
-            raise UserError(f"permute: {list(dims)} is no order of the dimensions of {self}")
+            raise UserError(f"permute: {list(dims)} is not an order of the dimensions of {self}")
         return self.slice(dims)
 
     def transpose(self) -> SharedLayout:
-        """The two dimensions exchanged."""
+        """The layout with its two dimensions exchanged."""
         return self.permute([1, 0])
 
     def unsqueeze(self, dims: Sequence[int]) -> SharedLayout:
-        """The layout with further dimensions of size 1, numbered as in the result."""
+        """The layout with dimensions of size 1 inserted at positions `dims` of the result."""
         rank = len(self.shape) + len(dims)
         if len(set(dims)) != len(dims) or any(not 0 <= dim < rank for dim in dims):
             raise UserError(f"unsqueeze: {list(dims)} are not dimensions of a tensor of {rank}")
@@ -153,7 +155,7 @@ class SharedLayout:
         return replace(self, shape=tuple(1 if d in dims else next(sizes) for d in range(rank)))
 
     def prepend_dim(self, extent: int) -> SharedLayout:
-        """`extent` such tensors, one after the other."""
+        """The layout of `extent` such tensors, one after the other."""
         first = [(extent, self.count_size())]
         return _of_dimensions([extent, *self.shape], [first, *self.modes()], self.optional_swizzle)
 
@@ -178,7 +180,7 @@ class SharedLayout:
     def apply_swizzle(self, swizzle: Swizzle) -> SharedLayout:
         """The layout with a swizzle. Raises UserError if it has one."""
         if self.optional_swizzle is not None:
-            raise UserError(f"apply_swizzle: {self} has a swizzle")
+            raise UserError(f"apply_swizzle: {self} already has a swizzle")
         return replace(self, optional_swizzle=swizzle)
 
     def canonicalized(self) -> SharedLayout:
@@ -186,9 +188,9 @@ class SharedLayout:
         return _of_dimensions(self.shape, self.modes(), self.optional_swizzle)
 
     def visualize(self) -> str:
-        """A picture of the layout of two dimensions: the offset of each element."""
+        """A picture of a two-dimensional layout: the offset of each element."""
         if len(self.shape) != 2:
-            raise UserError(f"visualize: {self} has not two dimensions")
+            raise UserError(f"visualize: {self} is not two-dimensional")
         grid = self.as_numpy_grid()
         width = len(str(grid.max()))
         rows = (" ".join(f"{offset:>{width}}" for offset in row) for row in grid)
@@ -214,13 +216,13 @@ def shared_layout(
     mode_strides: Sequence[int],
     optional_swizzle: Swizzle | None = None,
 ) -> SharedLayout:
-    """The canonical layout with these modes. Raises UserError unless they fit the shape."""
+    """The canonical layout with these modes. Raises UserError unless they match the shape."""
     pairs = [pair for pair in zip(mode_shape, mode_strides, strict=True) if pair[0] != 1]
     return SharedLayout(tuple(shape), *_columns(pairs), optional_swizzle).canonicalized()
 
 
 def canonicalize_shared_layout(layout: SharedLayout) -> SharedLayout:
-    """The equivalent layout with the fewest modes; equal layouts of one swizzle become the same."""
+    """The equivalent layout with the fewest modes; a canonical form if swizzles are equal."""
     return layout.canonicalized()
 
 
@@ -234,7 +236,7 @@ def _of_dimensions(
 
 
 def _merged(modes: Modes) -> Modes:
-    """Modes without those of size 1, and neighbors that one stride describes made into one."""
+    """Modes without those of size 1; neighboring modes that one stride describes are merged."""
     found: Modes = []
     for size, stride in modes:
         if found and size > 1 and found[-1][1] == stride * size:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How layouts are made, and made from others."""
+"""Functions that create and transform layouts."""
 
 from xtc.core.errors import LayoutOperationError
 from xtc.tile.ir.layout.global_layout import (

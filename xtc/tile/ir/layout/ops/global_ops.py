@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How layouts of global tensors are made, by the module name of Tilus."""
+"""Functions that create layouts of global tensors, under Tilus's module name."""
 
 from xtc.tile.ir.layout.global_layout import (
     global_column_major,

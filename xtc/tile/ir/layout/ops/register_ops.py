@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How register layouts are made, and made from others, by the module name of Tilus."""
+"""Functions that create and transform register layouts, under Tilus's module name."""
 
 from xtc.tile.layout import (
     auto_local_spatial,

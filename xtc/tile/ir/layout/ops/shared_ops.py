@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How layouts of shared tensors are made, and made from others."""
+"""Functions that create and transform layouts of shared tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc.core.errors import UserError
 from xtc.tile.ir.layout.shared_layout import SharedLayout, Swizzle, shared_layout
 
 _CHUNK_BYTES, _ROW_BYTES, _ROWS = 16, 128, 8
-"""Of a swizzle: what stays together, what all banks of shared memory hold, and rows that differ."""
+"""Of a swizzle: the bytes of a chunk, the bytes of all banks, and the rows of a period."""
 
 
 def shared_row_major(*shape: int) -> SharedLayout:
@@ -26,8 +26,8 @@ def shared_column_major(*shape: int) -> SharedLayout:
 def shared_row_major_swizzle(shape: Sequence[int], dtype_nbytes: int) -> SharedLayout:
     """A layout in which rows and columns of 16 bytes are free of bank conflicts.
 
-    Rows are cut into panels of at most 128 bytes, one after the other. Raises UserError unless
-    the number of rows is a multiple of 8 and a row one of 16 bytes.
+    Rows are split into panels of at most 128 bytes, stored in order. Raises UserError unless the
+    number of rows is a multiple of 8 and a row a multiple of 16 bytes.
     """
     if len(shape) < 2 or shape[-2] % _ROWS or shape[-1] * dtype_nbytes % _CHUNK_BYTES:
         raise UserError(
@@ -50,7 +50,7 @@ def shared_row_major_swizzle(shape: Sequence[int], dtype_nbytes: int) -> SharedL
 
 
 def shared_compose(lhs: SharedLayout, rhs: SharedLayout, *others: SharedLayout) -> SharedLayout:
-    """The layout of a tensor with a tile of `rhs` for each element of `lhs`; and so on.
+    """The layout of a tensor with a tile of `rhs` for each element of `lhs`, and so on.
 
     Raises UserError for layouts of different rank, and for swizzled ones.
     """
@@ -73,17 +73,17 @@ def shared_compose(lhs: SharedLayout, rhs: SharedLayout, *others: SharedLayout) 
 
 
 def shared_permute(layout: SharedLayout, dims: Sequence[int]) -> SharedLayout:
-    """The layout with dimension `dims[i]` as its dimension i."""
+    """The layout whose dimension i is dimension `dims[i]` of this one."""
     return layout.permute(dims)
 
 
 def shared_slice(layout: SharedLayout, retain_dims: Sequence[int]) -> SharedLayout:
-    """The layout of the part with only these dimensions."""
+    """The layout of a part with only these dimensions."""
     return layout.slice(retain_dims)
 
 
 def shared_unsqueeze(layout: SharedLayout, dims: Sequence[int]) -> SharedLayout:
-    """The layout with further dimensions of size 1, numbered as in the result."""
+    """The layout with dimensions of size 1 inserted; `dims` are their positions in the result."""
     return layout.unsqueeze(dims)
 
 
