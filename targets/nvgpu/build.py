@@ -75,7 +75,7 @@ def _assembler(options: NvgpuOptions) -> dict[str, str]:
     chips = _chips(options)
     if not chips:
         return {"cubins": "none"}
-    ptxas = found("ptxas", f"making machine code for {chips[0]}")
+    ptxas = found("ptxas", f"generating machine code for {chips[0]}")
     return {"cubins": " ".join(chips), "assembler": version(ptxas)}
 
 

@@ -68,7 +68,7 @@ def fat_binary(ptx: str, arch: str, chips: Sequence[str], file: Path) -> None:
             assemble(folder / "device.ptx", chip, folder / f"{chip}.cubin")
         images = [f"--image3=kind=elf,sm={chip[3:]},file={chip}.cubin" for chip in chips]
         images.append(f"--image3=kind=ptx,sm={arch[3:]},file=device.ptx")
-        program = found("fatbinary", "putting machine code and PTX into one file")
+        program = found("fatbinary", "packing machine code and PTX into one file")
         words: list[Path | str] = [program, "-64", *images, f"--create={file.resolve()}"]
         tool.run(words, what=f"making {file.name}", install_hint=HINT, cwd=folder)
 
@@ -79,7 +79,7 @@ def assemble(ptx: Path, chip: str, cubin: Path) -> str:
     Raises ToolError if the assembler is missing, and CompileError with its message if it rejects
     the code.
     """
-    deed = f"making machine code for {chip}"
+    deed = f"generating machine code for {chip}"
     ptxas = found("ptxas", deed)
     # Otherwise the code would contain the folder's name.
     words: list[Path | str] = [ptxas, "-v", f"-arch={chip}", ptx.name, "-o", cubin.resolve()]
@@ -106,7 +106,7 @@ def _folders() -> Iterator[Path | None]:
 @functools.lru_cache(maxsize=8)
 def _version(program: Path, changed_ns: int) -> str:
     ran = tool.run(
-        [program, "--version"], what=f"asking {program.name} what it is", install_hint=HINT
+        [program, "--version"], what=f"querying the version of {program.name}", install_hint=HINT
     )
     release = re.search(r"V(\d[\d.]*)", ran.stdout)
     return f"{program.name} {release[1] if release else ran.stdout.strip()}"

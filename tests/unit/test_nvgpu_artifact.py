@@ -101,7 +101,7 @@ def test_a_missing_assembler_that_was_asked_for_is_named(tmp_path: Path, bare: N
     with pytest.raises(ToolError) as error:
         built(tmp_path, "sm_80", cubins=("sm_80",))
     assert str(error.value) == (
-        "making machine code for sm_80 needs NVIDIA's program 'ptxas', which was not found\n"
+        "generating machine code for sm_80 needs NVIDIA's program 'ptxas', which was not found\n"
         "  note: searched: the packages of this Python, the path and /usr/local/cuda\n"
         "  hint: pip install nvidia-cuda-nvcc, or name a CUDA toolkit in XTC_CUDA_ROOT"
     )
@@ -138,13 +138,13 @@ def test_code_that_the_assembler_refuses_comes_with_its_words(tmp_path: Path) ->
     (tmp_path / "bad.ptx").write_text(
         ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry f() { no.such; }\n"
     )
-    with pytest.raises(CompileError, match=r"^making machine code for sm_80 failed: .*ptxas"):
+    with pytest.raises(CompileError, match=r"^generating machine code for sm_80 failed: .*ptxas"):
         toolkit.assemble(tmp_path / "bad.ptx", "sm_80", tmp_path / "bad.cubin")
 
 
 @needs_ptxas
 def test_a_chip_that_the_assembler_does_not_know_comes_with_its_words(tmp_path: Path) -> None:
-    with pytest.raises(CompileError, match=r"^making machine code for sm_99 failed") as error:
+    with pytest.raises(CompileError, match=r"^generating machine code for sm_99 failed") as error:
         built(tmp_path, "sm_80", cubins=("sm_99",))
     assert "sm_99" in error.value.notes[-1]
 

@@ -2,7 +2,7 @@
 """Joins barriers with the batch of matrix instructions between them, for the simulator.
 
 A barrier switches from thread to thread, and so does a batch. By one call for both, and for the
-barrier behind it, the simulator resumes each thread once.
+barrier after it, the simulator resumes each thread once.
 """
 
 from __future__ import annotations

@@ -14,10 +14,10 @@ _LEAST, _STEP = 24, 8
 _MOST = 240
 """Registers, of 255 that a thread can use: ptxas reserves some."""
 _OTHERS = 40
-"""Registers of a thread beside its accumulators: ptxas allocates 155 for 128 of these, and 166 with
+"""Registers of a thread without its accumulators: ptxas allocates 155 for 128 of them, 166 with
 a bias."""
 _OF_INSTRUCTION = 26
-"""Registers that ptxas needs beside the accumulators of one wgmma before setmaxnreg (its C7602)."""
+"""Registers that ptxas needs besides the accumulators of a wgmma before setmaxnreg (its C7602)."""
 _PARTS = 4  # partitions of a multiprocessor, which share its warps and registers
 
 

@@ -60,9 +60,9 @@ class _Group:
 
 
 def shuffle_groups(kernel: Operation) -> list[list[Operation]]:
-    """Shuffles of two or more values alike, with only operations without effects between them.
+    """Identical shuffles of two or more values, with only operations without effects between them.
 
-    Operations that need a result are moved behind the last shuffle of a group.
+    Operations that need a result are moved after the last shuffle of a group.
     """
     return [group for block in _blocks(kernel) for group in _groups(block)]
 
@@ -112,7 +112,7 @@ def _groups(block: Block) -> list[list[Operation]]:
 
 
 def _move(group: _Group) -> None:
-    """Move operations that wait for results behind the last shuffle."""
+    """Move operations that need results after the last shuffle."""
     behind = group.shuffles[-1]
     for op in group.delayed:
         op.move_after(behind)

@@ -37,7 +37,7 @@ def print_text(op: Operation, kernel: Operation, values: Sequence[Value], thread
 
 
 def _text(kernel: Operation, text: str) -> str:
-    """Declare `vprintf` and a constant with this text beside the kernel; returns its name."""
+    """Declare `vprintf` and a constant with this text; returns the constant's name."""
     module = kernel.parent
     known = {symbol_of(op): op for op in top_level(module) if op.name.startswith("llvm.")}
     with InsertionPoint(kernel):

@@ -108,7 +108,8 @@ class Roles:
         """Write slots and barriers, and then the code of each role for all tiles of its block.
 
         If the kernel has shared tensors, a barrier separates consecutive tiles. A bulk store needs
-        none: it is the last operation of a tile, and begins after all threads.
+        none: it is the last operation of a tile, and begins after all threads have arrived at a
+        barrier.
         """
         self.has_shared = has_shared
         slots, consumers = self.shape.slots, self.shape.consumers

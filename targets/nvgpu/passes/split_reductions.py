@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""split-reductions: splits few long rows into parts, so that more blocks have work."""
+"""split-reductions: splits long rows into parts if there are too few rows to occupy all blocks."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from xtc_targets.nvgpu.passes._nest_pass import NestPass
 from xtc_targets.nvgpu.passes._thread_reductions import Reduction, reduction_of
 
 _MIN_PART = 2048  # elements per part: eight per thread of a block
-_BLOCKS_PER_SM = 4  # several run at once
+_BLOCKS_PER_SM = 4  # resident at the same time
 _NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.mulf": 1, "arith.muli": 1}
 
 
 @dataclass(frozen=True)
 class SplitReductions(NestPass):
-    """Reduce parts of rows first, then their results, where rows are fewer than blocks.
+    """Reduce parts of rows, then the partial results, if there are fewer rows than blocks.
 
     Before:
         linalg.generic {iterator_types = ["reduction", "reduction"]}

@@ -57,7 +57,7 @@ class VectorizeElementwise(NestPass):
 
 
 def _lanes(nest: Structured) -> int:
-    """Elements of a vector; 1 where the body, or a type, has no form on vectors."""
+    """The number of elements of a vector; 1 if the body or a type cannot be vectorized."""
     ops = body_operations(nest.op)
     if any(op.regions or not op.name.startswith(_PURE) for op in ops):
         return 1
