@@ -47,7 +47,7 @@ def knobs_page() -> str:
 def passes_page() -> str:
     """The page about every pass, with its options."""
     head = (
-        f"{NOTICE}\n# Passes\n\nThose of this project, by name; MLIR's own run beside them. "
+        f"{NOTICE}\n# Passes\n\nThose of this project, by name; MLIR's passes are available too. "
         "`xtc-opt file.mlir --name{option=value}` runs one.\n"
     )
     return "".join(

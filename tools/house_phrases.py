@@ -9,9 +9,10 @@ from pathlib import Path
 
 from tools.house_rules import files_of
 
-EDITED = "xtc"
-UNEDITED = ("xtc/tile/",)
-SOURCES = {".py", ".c", ".h"}
+FOLDERS = ("xtc", "targets", "mlir_passes", "examples", "benchmarks", "tools", "docs")
+PAGES = ("README.md", "CONTRIBUTING.md")
+SUFFIXES = {".py", ".c", ".h", ".md"}
+EXEMPT = {"docs/style.md", "tools/house_phrases.py"}  # quote the phrases
 MARKER = re.compile(r"^[\s#/*]*")
 # What to write instead, by the phrase.
 PHRASES = {
@@ -21,9 +22,9 @@ PHRASES = {
     r"\bwho waits\b": "a waiting thread",
     r"\bwhere there (?:is|are) (?:none|no)\b": "if there is none",
     r"\bRaises? \w+ where\b": "raises X if",
-    r"\b(?:None|True|False) where(?! ?[:=])\b": "None if",
+    r"\b(?:None|True|False) where(?! ?[:=,])\b": "None if",
     r"(?<!there )\bis none\b": "is not one",
-    r"(?<![Tt]here )\b(?:is|are) no (?!longer\b|more\b)[a-z]+": "is not a",
+    r"(?<![Tt]here )\b(?:is|are) no (?!longer\b|more\b|larger\b)[a-z]+": "is not a",
     r"\bof (?:its|their) own\b": "separate, local",
     r"\bgo(?:es)? on\b": "continues",
     r"\b(?:is|are|was|be) told\b": "gets, receives",
@@ -35,11 +36,12 @@ PHRASES = {
 
 
 def translated_phrases(root: Path) -> list[str]:
-    """Uses of these phrases in sources, also across the lines of a text or a comment."""
+    """Uses of these phrases in sources and pages, also across the lines of a text or a comment."""
     found = []
-    for path in files_of(root, EDITED):
+    pages = (root / name for name in PAGES if (root / name).exists())
+    for path in (*files_of(root, *FOLDERS), *pages):
         name = path.relative_to(root).as_posix()
-        if path.suffix in SOURCES and not name.startswith(UNEDITED):
+        if path.suffix in SUFFIXES and name not in EXEMPT:
             found += [f"{name}:{use}" for use in _uses(path.read_text(encoding="utf-8"))]
     return found
 

@@ -48,8 +48,8 @@ OPS_INFRASTRUCTURE = {
 }
 # Files outside a target's folder that may name it, with the reason.
 NAMED_TARGETS: dict[tuple[str, str], str] = {
-    ("xtc/interfaces/target.py", "host"): "what is compiled for where nobody says otherwise",
-    ("xtc/loops/words.py", "null"): "the data form's word for nothing",
+    ("xtc/interfaces/target.py", "host"): "the default target",
+    ("xtc/loops/words.py", "null"): "the data form's word for an empty value",
 }
 # Target names that are also plain English, or a dialect: only the exact string is a target's name.
 PLAIN_WORDS = {"host", "null"}

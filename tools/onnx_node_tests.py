@@ -3,10 +3,10 @@
 
     python tools/onnx_node_tests.py [--only TEXT] [--list wrong,crash,refused] [--out FILE]
 
-A test is "right" where compiled code gives the expected arrays, "folded" where nothing was left to
-compile, "refused" where the importer says by name what it does not support, "wrong" where arrays
-differ, "crash" where anything else happens, the end of the process included. With --out, each
-outcome is a line of JSON in the file as soon as it is known, and a run goes on from what it holds.
+A test is "right" if compiled code computes the expected arrays, "folded" if nothing was left to
+compile, "refused" if the importer names an unsupported feature, "wrong" if arrays differ, and
+"crash" in all other cases, including the end of the process. With --out, each outcome is written
+to the file at once as a line of JSON, and a run resumes from the file.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Run the node tests of the package onnx.")
     parser.add_argument("--only", default="", help="part of the names of the tests to run")
     parser.add_argument("--list", default="wrong,crash", help="kinds to print, with their texts")
-    parser.add_argument("--out", type=Path, help="file for all outcomes; a run goes on from it")
+    parser.add_argument("--out", type=Path, help="file for all outcomes; a run resumes from it")
     parser.add_argument("--again", default="", help="kinds to run again although the file has them")
     parser.add_argument("--opt-level", type=int, default=3, help="of LLVM, 0 to 3")
     return parser

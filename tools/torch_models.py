@@ -71,11 +71,11 @@ def _transformer(
     def build() -> Example:
         import transformers
 
-        made = getattr(transformers, name)
-        config = made.config_class(**values)
+        created = getattr(transformers, name)
+        config = created.config_class(**values)
         config.use_cache = False
         config._experts_implementation = "batched_mm"
-        return made(config), inputs()
+        return created(config), inputs()
 
     return build
 

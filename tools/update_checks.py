@@ -44,9 +44,9 @@ def check_lines(output: str, prefix: str, lead: str) -> list[str]:
 
 
 def refresh(text: str, outputs: dict[str, str]) -> str:
-    """`text` with each golden block replaced; `outputs` holds what each prefix checks.
+    """`text` with each golden block replaced; `outputs` has the output that each prefix checks.
 
-    Raises UpdateError where there is no block, or no RUN line checks a block's prefix.
+    Raises UpdateError if there is no block, or no RUN line checks a block's prefix.
     """
     result: list[str] = []
     block: re.Pattern[str] | None = None

@@ -274,9 +274,10 @@ def test_a_helper_has_one_name_but_in_the_rooms_of_targets(tmp_path: Path) -> No
 )
 def test_phrases_of_another_language_are_reported(tmp_path: Path, line: str, said: str) -> None:
     kept = '"""None if there is no array; it is no longer kept."""\nx: int | None\nwhere: str\n'
-    write(tmp_path, {"xtc/kept.py": kept, "xtc/tile/a.py": line, "targets/null/a.py": line})
+    write(tmp_path, {"xtc/kept.py": kept, "tests/unit/a.py": line, "docs/style.md": line})
     assert house_phrases.translated_phrases(tmp_path) == []
-    write(tmp_path, {"xtc/core/a.py": f"\n{line}\n"})
-    (found,) = house_phrases.translated_phrases(tmp_path)
-    assert found.startswith("xtc/core/a.py:")
-    assert f"says '{said}'" in found
+    edited = ["xtc/core/a.py", "docs/a.md", "README.md"]
+    write(tmp_path, dict.fromkeys(edited, f"\n{line}\n"))
+    found = house_phrases.translated_phrases(tmp_path)
+    assert [use.partition(":")[0] for use in found] == edited
+    assert all(f"says '{said}'" in use for use in found)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The protocol between a fork server and its client, over a Unix domain socket.
 
-A request is its length, together with four descriptors (the command's standard streams, and the
-pipe on which its end is told), and then the command as JSON. The pipe answers with two numbers: the
-process, and once it has ended its exit code, as `subprocess` has it.
+A request is its length, together with four descriptors (the command's standard streams, and a pipe
+for the answer), and then the command as JSON. Two numbers arrive on the pipe: the process's id,
+and after its end its exit code, in the convention of `subprocess`.
 """
 
 from __future__ import annotations
