@@ -69,13 +69,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="make bench-host", description="Measure xtc beside other libraries on this machine."
+        prog="make bench-host", description="Compare xtc with other libraries on this machine."
     )
     add = parser.add_argument
     add(
         "--only", default="", metavar="TEXT", help="workloads with TEXT in their name; A,B for more"
     )
-    add("--peers", metavar="A,B", help="only these libraries, beside xtc")
+    add("--peers", metavar="A,B", help="only these libraries, in addition to xtc")
     cores = sorted({1, usable_cores()})
     add("--threads", type=_counts, default=cores, metavar="N,M", help="default: 1 and all cores")
     add("--rounds", type=_positive, default=7, help="visits of each candidate (default: 7)")

@@ -106,7 +106,7 @@ def _least(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
 
 
 def _processor_seconds() -> float:
-    """What the only simulator of this process has taken."""
+    """The processor time of the only simulator of this process."""
     (process,) = [p for p in psutil.Process().children() if p.name().startswith("nvgpu_sim")]
     return int(Path(f"/proc/{process.pid}/schedstat").read_text().split()[0]) * 1e-9
 

@@ -103,7 +103,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=int, nargs=3, default=(256, 256, 512), metavar="N")
     parser.add_argument("--budget", type=float, default=60.0, help="seconds of the short searches")
-    parser.add_argument("--long", type=float, help="seconds of a random search beside them")
+    parser.add_argument("--long", type=float, help="seconds of a random search for comparison")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()

@@ -92,10 +92,10 @@ class Report:
             f" {facts['load_average'][0]:.2f} at the start, {facts['python']}; {installed}.",
             "",
             "Rates of medians, of best samples in brackets; a multiply-add is two operations. The",
-            "machine is what multiply-adds of float32 reach (GFLOP/s) or traffic of as many bytes",
-            "(GB/s: sum, copy or triad), on as many threads in the same rounds.",
-            "Each library runs in a process of its own, called from Python on arrays that it has,",
-            "aligned to cache lines; what the call costs is in the time.",
+            "machine has a rate of float32 multiply-adds (GFLOP/s) or memory traffic of the same",
+            "size (GB/s: sum, copy or triad), on as many threads in the same rounds.",
+            "Each library runs in a separate process and is called from Python on its own arrays,",
+            "aligned to cache lines; the time includes the cost of the call.",
         ]
 
     def _remarks(self) -> list[str]:
@@ -120,7 +120,7 @@ def save(report: Report, folder: Path, environments: Path) -> list[Path]:
     tool.run(
         [python, _PLOT, data, plot],
         what="drawing the plot",
-        install_hint="remove the folder of environments, so that they are made anew",
+        install_hint="remove the folder of environments, so that they are created again",
         timeout=_PLOT_SECONDS,
     )
     return [data, page, plot]

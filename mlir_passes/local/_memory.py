@@ -22,7 +22,7 @@ class LocalMemory:
     """The local memory of a machine, recognized by the types of buffers.
 
     Attributes:
-        space: its memory space; None where kernels allocate buffers nowhere else.
+        space: its memory space; None if kernels allocate buffers only there.
     """
 
     space: int | None = None

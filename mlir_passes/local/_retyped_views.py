@@ -19,11 +19,11 @@ from xtc_passes.local._view_layouts import DYNAMIC, mixed
 
 def reallocated(alloc: Operation, type: MemRefType) -> Value:
     """A buffer of another, static shape with the attributes of an allocation."""
-    made = memref.AllocOp(type, [], [])
+    created = memref.AllocOp(type, [], [])
     for name in alloc.attributes:
         if name != "operandSegmentSizes":
-            made.operation.attributes[name] = alloc.attributes[name]
-    return made.result
+            created.operation.attributes[name] = alloc.attributes[name]
+    return created.result
 
 
 def slot_of(buffer: Value, slot: Offset) -> Value:
@@ -48,8 +48,8 @@ def subview(
     static = [number if isinstance(number, int) else DYNAMIC for number in offsets]
     kept_type = MemRefType.get(kept, type.element_type, layout, type.memory_space)
     steps = [1] * len(shape)
-    made = memref.SubViewOp(kept_type, buffer, dynamic, [], [], static, list(shape), steps)
-    return made.result
+    created = memref.SubViewOp(kept_type, buffer, dynamic, [], [], static, list(shape), steps)
+    return created.result
 
 
 def replace_buffer(buffer: Value, view: Value) -> None:

@@ -40,7 +40,7 @@ class Command:
         local, main: the addresses of the first row.
         local_stride, main_stride: from one row to the next.
         row_bytes: size of each row.
-        rows: how many rows there are; 1 for an engine that copies one row at a time.
+        rows: number of rows; 1 for an engine that copies one row at a time.
     """
 
     to_local: bool
@@ -58,7 +58,7 @@ class CopyEngine(ABC):
     Attributes:
         in_flight: the transfers that may be in flight at a time.
         counts_rows: whether one command copies several rows.
-        row_bytes: the longest row of a command, in bytes; None where there is no limit.
+        row_bytes: the longest row of a command, in bytes; None if unlimited.
     """
 
     in_flight: int = 1

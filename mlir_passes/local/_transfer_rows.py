@@ -29,7 +29,7 @@ class Rows:
 
     Attributes:
         elements: number of elements of a row, which are contiguous on both sides.
-        counted: the dimension whose rows one command copies; None where a command copies one row.
+        counted: the dimension whose rows one command copies; None if a command copies one row.
         outer: the other dimensions, outermost first: one command for each of their iterations.
     """
 

@@ -42,7 +42,7 @@ class BoundLocalBuffers(Pass):
     CompileError for any other size.
 
     Attributes:
-        space: the memory space of local buffers; None where kernels allocate buffers nowhere else.
+        space: the memory space of local buffers; None if kernels allocate buffers only there.
     """
 
     name: ClassVar[str] = "bound-local-buffers"

@@ -43,7 +43,7 @@ class DoubleBuffer(Pass):
     Attributes:
         local_bytes: bytes of local memory that buffers may take.
         units: units that run a kernel; each has its own copy of a private buffer.
-        space: the memory space of local buffers; None where kernels allocate buffers nowhere else.
+        space: the memory space of local buffers; None if kernels allocate buffers only there.
     """
 
     name: ClassVar[str] = "double-buffer"

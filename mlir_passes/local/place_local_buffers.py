@@ -50,7 +50,7 @@ class PlaceLocalBuffers(Pass):
         local_bytes: bytes of local memory that buffers may take.
         alignment: alignment of each buffer, in bytes.
         symbol: the function that returns local memory; empty if it is on the kernel's stack.
-        space: the memory space of local buffers; None where kernels allocate buffers nowhere else.
+        space: the memory space of local buffers; None if kernels allocate buffers only there.
         announce: the function that a kernel calls first, with the offset and the bytes of each
             buffer, once per unit for private buffers; empty for none.
     """

@@ -31,7 +31,7 @@ class StartTransfers(Pass):
     that accesses the target or writes the source; without such an operation it ends the block.
 
     Attributes:
-        space: the memory space of local buffers; None where kernels allocate buffers nowhere else.
+        space: the memory space of local buffers; None if kernels allocate buffers only there.
             With a space, copies within main memory stay as they are.
     """
 

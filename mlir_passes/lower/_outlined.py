@@ -36,21 +36,23 @@ def outlined(
     with last.location:
         mark = call(name, [], ip=InsertionPoint(last))
         linkage = {"llvm.linkage": Attribute.parse("#llvm.linkage<internal>")}
-        made, block = function(
+        result, block = function(
             name, [], private=True, attributes={**attributes, **linkage}, ip=InsertionPoint(around)
         )
         for op in operations:
             block.append(op)
         with InsertionPoint(block):
             func.return_([])
-        keep_vectors_in_memory(made, block, mark, around)
-        values = captured(made, constants=alignments is not None)
+        keep_vectors_in_memory(result, block, mark, around)
+        values = captured(result, constants=alignments is not None)
         arguments = [block.add_argument(value.type, last.location) for value in values]
         with InsertionPoint.at_block_begin(block):
-            redirect(made, values, arguments)
+            redirect(result, values, arguments)
         types = [value.type for value in values]
-        made.attributes["function_type"] = TypeAttr.get(FunctionType.get(types, []))
-        made.attributes["arg_attrs"] = ArrayAttr.get(argument_attributes(values, alignments or {}))
+        result.attributes["function_type"] = TypeAttr.get(FunctionType.get(types, []))
+        result.attributes["arg_attrs"] = ArrayAttr.get(
+            argument_attributes(values, alignments or {})
+        )
         caller = call(name, values, ip=InsertionPoint(mark))
         mark.erase()
-    return made, caller
+    return result, caller

@@ -50,9 +50,9 @@ def copy_within(source: Value, target: Value, device: str, ip: InsertionPoint) -
 def _copy(
     source: Value, target: Value, attributes: dict[str, Attribute], ip: InsertionPoint
 ) -> None:
-    made = memref.copy(source, target, ip=ip).operation
+    result = memref.copy(source, target, ip=ip).operation
     for name, value in attributes.items():
-        made.attributes[name] = value
+        result.attributes[name] = value
 
 
 def allocate(type: MemRefType, attributes: dict[str, Attribute], ip: InsertionPoint) -> Value:

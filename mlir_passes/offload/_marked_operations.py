@@ -66,6 +66,6 @@ def _buffers(op: Operation) -> tuple[set[Value], set[Value]]:
 
 
 def acts(op: Operation) -> bool:
-    """Whether `op` accesses memory, and is no view, allocation, deallocation or call."""
+    """Whether `op` accesses memory and is not a view, allocation, deallocation or call."""
     passive = is_allocation(op) or is_view(op) or op.name in ("memref.dealloc", "func.call")
     return not passive and bool(memrefs_of(op))

@@ -359,8 +359,8 @@ class _Function:
     def _call_words(self, name: str, words: Sequence[Value | int], ip: InsertionPoint) -> Value:
         self._program.used.add(name)
         operands = [numbers.as_value(word, ip, self._word) for word in words]
-        made = call(name, operands, [self._word] * SIGNATURES[name][1], ip=ip)
-        return made.results[0] if len(made.results) else operands[0]
+        result = call(name, operands, [self._word] * SIGNATURES[name][1], ip=ip)
+        return result.results[0] if len(result.results) else operands[0]
 
     def _address(self, value: Value, ip: InsertionPoint) -> Value:
         if value in self._words:

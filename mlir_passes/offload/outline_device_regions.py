@@ -116,12 +116,12 @@ def _move_out(module: Operation, operations: Sequence[Operation], name: str, dev
     with module.context, operations[0].location:
         types = [value.type for value in results]
         where = {DEVICE: StringAttr.get(device)}
-        made = call(name, inputs, types, where, InsertionPoint(operations[0]))
+        created = call(name, inputs, types, where, InsertionPoint(operations[0]))
         body = _new_function(module, name, [value.type for value in inputs], types, where)
         end = func.ReturnOp(list(results), ip=InsertionPoint(body)).operation
     for op in operations:
         op.move_before(end)
-    for outside, result in zip(results.values(), made.results, strict=True):
+    for outside, result in zip(results.values(), created.results, strict=True):
         _use(result, outside)
     arguments = dict(zip(inputs, body.arguments, strict=True))
     for value, inner in uses_inside.items():

@@ -88,9 +88,9 @@ def _copy_constants(module: Operation, inner: Operation) -> None:
 def _declare(function: Operation) -> None:
     kind = FunctionType(TypeAttr(function.attributes["function_type"]).value)
     ip = InsertionPoint(function)
-    made = declaration(symbol_of(function), kind.inputs, kind.results, ip=ip)
-    made.attributes[DEVICE] = function.attributes[DEVICE]
-    made.attributes[NODES] = ArrayAttr.get(list(map(StringAttr.get, _nodes(function))))
+    result = declaration(symbol_of(function), kind.inputs, kind.results, ip=ip)
+    result.attributes[DEVICE] = function.attributes[DEVICE]
+    result.attributes[NODES] = ArrayAttr.get(list(map(StringAttr.get, _nodes(function))))
 
 
 def _nodes(function: Operation) -> list[str]:

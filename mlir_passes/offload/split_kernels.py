@@ -146,9 +146,9 @@ def _outline(
     recreated. `private` are the buffers that the kernel allocates.
     """
     prelude = _prelude(nest, own, private)
-    made = {result for op in prelude for result in op.results}
+    created = {result for op in prelude for result in op.results}
     used = [*(value for op in prelude for value in _captured([op])), *_captured(nest)]
-    buffers = list(dict.fromkeys(value for value in used if value not in made))
+    buffers = list(dict.fromkeys(value for value in used if value not in created))
     written = {_buffer(value, buffers) for op in nest for value in written_memrefs(op)}
     order = [*(b for b in buffers if b not in written), *(b for b in buffers if b in written)]
     call(name, order, attributes={DEVICE: device}, ip=InsertionPoint(nest[-1]))

@@ -18,7 +18,7 @@ compares all reads with all writes: for a chain in one buffer, its time is cubic
 
 def overwrite_inputs(view: FunctionView, members: Sequence[Member]) -> None:
     """Let elementwise members overwrite an input that is not read afterwards."""
-    made = {member.nest.result for member in members}
+    created = {member.nest.result for member in members}
     for member in members:
         nest = member.nest
         if nest.reductions or nest.op.name != "linalg.generic" or nest.reads_destination:
@@ -26,7 +26,7 @@ def overwrite_inputs(view: FunctionView, members: Sequence[Member]) -> None:
         destination = nest.op.operands[nest.destination]
         if view.is_produced_by(destination, "tensor.empty"):
             for value in list(nest.op.operands)[: nest.destination]:
-                fits = value in made and value.type == destination.type
+                fits = value in created and value.type == destination.type
                 if fits and _ends_in(view, value, nest) and _has_room(value):
                     nest.op.operands[nest.destination] = value
                     break

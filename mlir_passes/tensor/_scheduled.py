@@ -141,7 +141,7 @@ def _schedule_data(op: Operation, title: str) -> object:
     if isinstance(attribute, DictAttr):
         notes = ["MLIR keeps no order of a dictionary under an alias, or with escapes"]
     raise UserError(
-        f"{LOOP_SCHEDULE} of {title} is no dictionary, text or list of texts",
+        f"{LOOP_SCHEDULE} of {title} is not a dictionary, text or list of texts",
         notes=notes,
         hints=[_EXAMPLE],
     )
@@ -259,7 +259,7 @@ def check_producers(entry: Scheduled, scheduled: Sequence[Operation]) -> None:
         owner = linalg.owner(op.operands[operand])
         if owner in scheduled or (owner is not None and linalg.node_in_function(owner) in nodes):
             raise UserError(
-                f"operand {operand} of {title} is to be fused, but has a schedule of its own",
+                f"operand {operand} of {title} is to be fused, but has a separate schedule",
                 where=location_of(op),
                 hints=["leave out one of the two"],
             )
@@ -271,7 +271,7 @@ def no_consumer(entry: Scheduled) -> UserError:
     return UserError(
         f"the consumer of {entry.title} cannot be fused at '{loop.name}'",
         where=location_of(entry.op),
-        notes=["it is the only reader, elementwise, without a schedule of its own, on the host"],
+        notes=["it is the only reader, elementwise, without a separate schedule, on the host"],
         hints=["fuse_producer_at in the schedule of the consumer"],
     )
 

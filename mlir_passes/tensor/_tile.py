@@ -83,7 +83,7 @@ class TileGroup:
         return writer
 
     def rewrite(self) -> list[Operation]:
-        """Move the members into loops in the place of the root; returns them and their copies."""
+        """Move the members into loops that replace the root; returns them and their copies."""
         destination = self.first_writer.op.operands[self.first_writer.destination]
         ip = InsertionPoint(self.root.op)
         with self.root.op.location:

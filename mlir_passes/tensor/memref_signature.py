@@ -90,7 +90,7 @@ def _check_array(value: Value, at: Operation) -> None:
     if not type.has_static_shape:
         why = "whose sizes are not all known"
     elif isinstance(type, MemRefType) and type != _memref(type):
-        why = "which is not dense, or in a memory space of its own"
+        why = "which is not dense, or has a memory space"
     else:
         return
     raise UserError(f"{at.name} has an array {type}, {why}", where=location_of(at))

@@ -45,7 +45,7 @@ class EmbeddedTarget(ProgramTarget):
         from xtc_targets.embedded.device import EmbeddedBoard
 
         if not isinstance(runtime, EmbeddedBoard):
-            raise UserError(f"{runtime.device_name} is no board")
+            raise UserError(f"{runtime.device_name} is not a board")
         board = given.get("board", runtime.board)
         if board != runtime.board:
             raise UserError(

@@ -69,12 +69,12 @@ def object_code(text: str, core: Core, level: int, name: str) -> bytes:
     """The object file of a C file. Raises ToolError if there is no compiler for the core."""
     target, cpu = _MACHINES[_known(core)]
     with private_folder("c-") as folder:
-        code, made = Path(folder, f"{name}.c"), Path(folder, f"{name}.o")
+        code, object_file = Path(folder, f"{name}.c"), Path(folder, f"{name}.o")
         code.write_text(text)
         words = [*_compiler(), "-target", target, f"-mcpu={cpu}", f"-O{level}", *FLAGS]
-        words += [f"-I{INCLUDE}", "-c", "-o", str(made), str(code)]
+        words += [f"-I{INCLUDE}", "-c", "-o", str(object_file), str(code)]
         tool.run(words, what=f"compiling the C of '{name}'", install_hint=HINT, timeout=_SECONDS)
-        return made.read_bytes()
+        return object_file.read_bytes()
 
 
 def _known(core: Core) -> str:
@@ -88,7 +88,9 @@ def version() -> str:
 
 @functools.lru_cache(maxsize=1)
 def _version() -> str:
-    asked = tool.run([*_compiler(), "--version"], what="asking clang what it is", install_hint=HINT)
+    asked = tool.run(
+        [*_compiler(), "--version"], what="querying the version of clang", install_hint=HINT
+    )
     return asked.stdout.partition("\n")[0].strip()
 
 

@@ -204,5 +204,5 @@ def _region(name: str, data: object) -> Region:
 
 def _number(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 48:
-        raise ValueError(f"{value!r} is no whole number from 0 on")
+        raise ValueError(f"{value!r} is not an integer of 0 or more")
     return value

@@ -73,7 +73,7 @@ def header(program: Program, request: BuildRequest) -> str:
     ]
     return "\n".join(
         [
-            f"// {entry}: write the inputs, call {entry}(), read the outputs; each time anew, as",
+            f"// {entry}: write the inputs, call {entry}(), read the outputs; every time, as",
             "// arrays share memory. Nothing is allocated; the stack needs about a kilobyte.",
             *(_OF_STATES if any(argument.state for argument in request.arguments) else []),
             f"#ifndef {guard}",

@@ -275,7 +275,7 @@ def _status(status: int, memory: int, bus: int) -> str:
     if status & 0x80:
         return f"an access at {memory:#010x}"
     if status & 0x101:
-        return "a jump to where no code is"
+        return "a jump to an address without code"
     if status & 0x30000:
         return "an undefined instruction"
     return f"a fault, CFSR {status:#010x}"

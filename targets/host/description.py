@@ -102,7 +102,7 @@ class HostDescription:
     @staticmethod
     def of(machine: Machine) -> HostDescription:
         """The description of a machine; 128-bit vectors if nothing else is known."""
-        has = _said(machine)
+        has = _feature_changes(machine)
         known = [bits for feature, bits in _VECTOR_BITS.items() if has.get(feature)]
         return HostDescription(machine, known[0] if known else _width_in_use(machine))
 
@@ -132,7 +132,7 @@ class HostDescription:
 
         If only the processor is named, the features whose instructions LLVM selects for it.
         """
-        has = _said(self.machine)
+        has = _feature_changes(self.machine)
         if not any(has.get(feature) for feature in _VECTOR_BITS):
             return _dots_in_use(self.machine)
         return tuple(
@@ -147,7 +147,7 @@ class HostDescription:
         return detected_caches() if self.machine.is_host else Caches()
 
 
-def _said(machine: Machine) -> dict[str, bool]:
+def _feature_changes(machine: Machine) -> dict[str, bool]:
     """The features that are added or removed; the last mention of each counts."""
     return {word[1:]: word[0] == "+" for word in machine.features.split(",") if word}
 

@@ -39,7 +39,7 @@ def has_parallel_loops(lowered: Operation) -> bool:
 
 
 def files(machine: Machine) -> dict[str, bytes]:
-    """The file that a module needs beside it: the library, or its source for another machine.
+    """The additional file that a module needs: the library, or its source for another machine.
 
     Raises ToolError if the C compiler is missing or fails.
     """

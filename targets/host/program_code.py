@@ -72,13 +72,13 @@ class ProgramCode(PartsCode):
         started = [(text, self._cores.submit(self._generate, text)) for text in others[1:]]
         started += self._started
         found = [self._generate(others[0])]
-        made = {
+        created = {
             number: self._generate(text)
             for number, (text, future) in reversed(list(enumerate(started)))
             if future.cancel()
         }
         for number, (_, future) in enumerate(started):
-            found.append(made[number] if number in made else future.result())
+            found.append(created[number] if number in created else future.result())
         return found
 
     def __exit__(

@@ -156,13 +156,13 @@ def _call(printer: Printer, op: Operation, name: str) -> None:
     for position, text in _arguments(name, op, values).items():
         values[position] = text
     printer.flush()
-    made = f"{name}({', '.join(value.text for value in values)})"
+    expression = f"{name}({', '.join(value.text for value in values)})"
     if not len(op.results):
-        printer.statement(f"{made};")
+        printer.statement(f"{expression};")
         return
     type = printer.type_name(op.results[0])
     variable = printer.names.declare("cluster" if name == device.CLUSTER_ID else "transfer")
-    printer.statement(f"const {type} {variable} = {made};")
+    printer.statement(f"const {type} {variable} = {expression};")
     printer.set(op.results[0], Expression(variable))
 
 

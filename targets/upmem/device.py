@@ -40,7 +40,7 @@ class UpmemDevice(DriverDevice):
         tasklets: number of tasklets of compiled kernels.
     """
 
-    moves_shards: ClassVar[bool] = True
+    accepts_shards: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ from xtc_targets.upmem.toolchain.program import build
 __all__ = ["ALLOCATE_ALL", "DpuContext", "DpuError", "DpuProgram", "DpuSet", "DpuSymbol"]
 
 ALLOCATE_ALL = 0xFFFFFFFF
-"""As a number of DPUs or ranks, stands for all."""
+"""As a number of DPUs or ranks: all."""
 Buffer = bytes | bytearray | memoryview
 
 

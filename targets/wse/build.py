@@ -90,20 +90,21 @@ def _parameter(name: str, text: str) -> Const:
     return Const(t.STRING, text)
 
 
-def module_text(made: Compiled, request: Request) -> str:
+def module_text(compiled: Compiled, request: Request) -> str:
     """The program as LLVM IR."""
-    entries = [f"ptr @{name}" for each in made.classes for name in each.entries]
+    entries = [f"ptr @{name}" for each in compiled.classes for name in each.entries]
     x, y = request.offsets or (0, 0)
-    width, height = request.dims or (made.layout.width + x, made.layout.height + y)
+    width, height = request.dims or (compiled.layout.width + x, compiled.layout.height + y)
     words = image.tables(
-        made.arch, (made.layout.width, made.layout.height), made.classes, made.class_of,
-        made.values, made.routes_of, made.routes, list(made.layout.exports), (x, y, width, height),
+        compiled.arch, (compiled.layout.width, compiled.layout.height), compiled.classes,
+        compiled.class_of, compiled.values, compiled.routes_of, compiled.routes,
+        list(compiled.layout.exports), (x, y, width, height),
     )  # fmt: skip
     table = ", ".join(f"i32 {word}" for word in words)
-    declared = sorted({line for each in made.classes for line in each.declared})
+    declared = sorted({line for each in compiled.classes for line in each.declared})
     return "\n".join([
         *_RUNTIME, *SIGNATURES, *declared,
-        *made.shared.texts,
+        *compiled.shared.texts,
         f"@wse_entries = internal constant [{max(1, len(entries))} x ptr] "
         f"[{', '.join(entries) or 'ptr null'}]",
         f"@wse_words = internal constant [{len(words)} x i32] [{table}]",
@@ -144,8 +145,8 @@ def compile_program(request: Request) -> list[str]:
 
     Raises CslError.
     """
-    made = evaluate(request)
-    text = module_text(made, request)
+    compiled = evaluate(request)
+    text = module_text(compiled, request)
     with private_folder("wse-") as name:
         folder = Path(name)
         _link(text, folder, request.layout.name)
@@ -153,8 +154,8 @@ def compile_program(request: Request) -> list[str]:
         shutil.copyfile(folder / LIBRARY, request.output / LIBRARY)
     texts = {"params": dict(request.params), "colors": dict(request.colors)}
     (request.output / OUT_JSON).write_text(json.dumps(texts, indent=1))
-    write_about(request.output, _about(made, request))
-    return made.said
+    write_about(request.output, _about(compiled, request))
+    return compiled.said
 
 
 def _link(text: str, folder: Path, name: str) -> None:
@@ -178,10 +179,10 @@ def _link(text: str, folder: Path, name: str) -> None:
         cache.publish(key, folder)
 
 
-def _about(made: Compiled, request: Request) -> dict[str, object]:
+def _about(compiled: Compiled, request: Request) -> dict[str, object]:
     """The description of the program for the host side."""
     exports = []
-    for number, (name, export) in enumerate(made.layout.exports.items()):
+    for number, (name, export) in enumerate(compiled.layout.exports.items()):
         kind, entry = export.type, {"name": name, "id": number, "mutable": export.mutable}
         if isinstance(kind, t.Fn):
             entry["params"] = [str(each) for each in kind.params]
@@ -189,24 +190,26 @@ def _about(made: Compiled, request: Request) -> dict[str, object]:
             target = exported_type(kind)
             entry["element"], entry["type"] = target.size, str(target)
         entry["classes"] = [
-            index for index, each in enumerate(made.classes) if name in each.declarations.exports
+            index
+            for index, each in enumerate(compiled.classes)
+            if name in each.declarations.exports
         ]
         exports.append(entry)
     return {
-        "arch": made.arch.name,
-        "width": made.layout.width,
-        "height": made.layout.height,
+        "arch": compiled.arch.name,
+        "width": compiled.layout.width,
+        "height": compiled.layout.height,
         "dims": request.dims,
         "offsets": request.offsets or (0, 0),
         "exports": exports,
-        "class_of": made.class_of,
+        "class_of": compiled.class_of,
         "routes": [
             {color: config.positions for color, config in sorted(each.items())}
-            for each in all_routes(made)
+            for each in all_routes(compiled)
         ],
-        "routes_of": made.routes_of,
-        "keeps_memory": any(each.keeps_memory for each in made.classes),
-        "traces": [each.traces for each in made.classes],
-        "texts": [each.texts for each in made.classes],
-        "symbols": [[list(symbol) for symbol in each.symbols] for each in made.classes],
+        "routes_of": compiled.routes_of,
+        "keeps_memory": any(each.keeps_memory for each in compiled.classes),
+        "traces": [each.traces for each in compiled.classes],
+        "texts": [each.texts for each in compiled.classes],
+        "symbols": [[list(symbol) for symbol in each.symbols] for each in compiled.classes],
     }

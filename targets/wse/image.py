@@ -76,17 +76,17 @@ def tables(
     return out.words
 
 
-def _tile_class(out: Words, made: TileClass, first: int, symbols: Sequence[str]) -> None:
-    declarations = made.declarations
-    out.text(made.name)
-    out.put(made.memory_end, declarations.host_in, declarations.host_out)
-    out.put(len(made.initial))
-    for address, data in made.initial:
+def _tile_class(out: Words, tile_class: TileClass, first: int, symbols: Sequence[str]) -> None:
+    declarations = tile_class.declarations
+    out.text(tile_class.name)
+    out.put(tile_class.memory_end, declarations.host_in, declarations.host_out)
+    out.put(len(tile_class.initial))
+    for address, data in tile_class.initial:
         out.put(address)
         out.bytes(data)
     out.put(len(declarations.tasks))
     for number, binding in sorted(declarations.tasks.items()):
-        entry = first + made.entry_of[binding.function]
+        entry = first + tile_class.entry_of[binding.function]
         out.put(declarations.task_number(number), _KINDS.index(binding.kind), entry)
         out.text(binding.function.name)
     out.put(int(declarations.control_stride > 0))
@@ -107,18 +107,18 @@ def _tile_class(out: Words, made: TileClass, first: int, symbols: Sequence[str])
     )
     for handlers in (declarations.teardown, declarations.empty_queue):
         out.table(
-            (number, first + made.entry_of[function])
+            (number, first + tile_class.entry_of[function])
             for number, function in sorted(handlers.items())
         )
     for symbol in symbols:
-        address, indirect = made.addresses.get(symbol, (0, False))
+        address, indirect = tile_class.addresses.get(symbol, (0, False))
         export = declarations.exports.get(symbol)
         function = export.function if export is not None else None
-        entry = first + made.entry_of[function] if function is not None else 0xFFFFFFFF
-        out.put(address, int(indirect), int(symbol in made.addresses), entry)
-    out.table((address, kind.size) for _, address, kind in made.per_pe)
-    out.put(len(made.texts))
-    for text in made.texts:
+        entry = first + tile_class.entry_of[function] if function is not None else 0xFFFFFFFF
+        out.put(address, int(indirect), int(symbol in tile_class.addresses), entry)
+    out.table((address, kind.size) for _, address, kind in tile_class.per_pe)
+    out.put(len(tile_class.texts))
+    for text in tile_class.texts:
         out.text(text)
 
 

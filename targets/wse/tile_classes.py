@@ -64,7 +64,7 @@ def _with_data(
     numbers: dict[object, int] = {}
     route_numbers: dict[object, int] = {}
     size = (declarations.width, declarations.height)
-    made = Compiled(
+    compiled = Compiled(
         program.arch,
         declarations,
         [],
@@ -85,22 +85,22 @@ def _with_data(
             names = as_data.get(tile.path, ())
             key = per_pe.class_key(tile, names)
             if key not in numbers:
-                numbers[key] = len(made.classes)
-                compiled = _class_of(program.arch, tile, names, (x, y), made.shared, size)
-                made.classes.append(compiled)
-                made.said += compiled.said
-            which = made.classes[numbers[key]]
-            made.class_of.append(numbers[key])
-            made.values.append(_values(which, tile))
+                numbers[key] = len(compiled.classes)
+                tile_class = _class_of(program.arch, tile, names, (x, y), compiled.shared, size)
+                compiled.classes.append(tile_class)
+                compiled.said += tile_class.said
+            which = compiled.classes[numbers[key]]
+            compiled.class_of.append(numbers[key])
+            compiled.values.append(_values(which, tile))
             colors = _colors(declarations, which, (x, y))
             routes = (image.routes_key(colors), numbers[key])
             if routes not in route_numbers:
-                route_numbers[routes] = len(made.routes)
-                made.routes.append(colors)
-            made.routes_of.append(route_numbers[routes])
-    _check_exports(made)
-    check_circles(size, made.routes_of, all_routes(made))
-    return made
+                route_numbers[routes] = len(compiled.routes)
+                compiled.routes.append(colors)
+            compiled.routes_of.append(route_numbers[routes])
+    _check_exports(compiled)
+    check_circles(size, compiled.routes_of, all_routes(compiled))
+    return compiled
 
 
 def _class_of(
@@ -123,10 +123,10 @@ def _class_of(
         ) from None
 
 
-def _values(made: TileClass, tile: Tile) -> list[int]:
+def _values(tile_class: TileClass, tile: Tile) -> list[int]:
     """The values that differ per PE, in the order of its class."""
     found = []
-    for name, _, kind in made.per_pe:
+    for name, _, kind in tile_class.per_pe:
         given = tile.params[name]
         assert isinstance(given, Const)  # noqa: S101  candidates are known integers
         if not kind.lowest <= given.value <= kind.highest:
@@ -137,25 +137,25 @@ def _values(made: TileClass, tile: Tile) -> list[int]:
 
 
 def _colors(
-    declarations: LayoutDeclarations, made: TileClass, pe: tuple[int, int]
+    declarations: LayoutDeclarations, tile_class: TileClass, pe: tuple[int, int]
 ) -> dict[int, ColorConfig]:
     """The colors of a PE that the layout or its code configures."""
     found = {color: config for color, (config, _) in declarations.colors.get(pe, {}).items()}
-    for color in made.declarations.colors:
+    for color in tile_class.declarations.colors:
         if color in found:
             raise CslError(
                 f"color {color} of PE {pe} is configured twice",
-                where=made.declarations.colors[color][1],
+                where=tile_class.declarations.colors[color][1],
                 notes=[f"first in the layout, at {declarations.colors[pe][color][1]}"],
             )
     return found
 
 
-def _check_exports(made: Compiled) -> None:
+def _check_exports(compiled: Compiled) -> None:
     """Raise CslError unless the tiles' symbols are declared in the layout with the same types."""
-    for each in made.classes:
+    for each in compiled.classes:
         for name, export in each.declarations.exports.items():
-            declared = made.layout.exports.get(name)
+            declared = compiled.layout.exports.get(name)
             if declared is None:
                 raise CslError(
                     f"the symbol '{name}' is not declared in the layout",
@@ -165,12 +165,12 @@ def _check_exports(made: Compiled) -> None:
             _check_export(each, name, declared)
 
 
-def _check_export(made: TileClass, name: str, declared: ExportName) -> None:
-    export = made.declarations.exports[name]
+def _check_export(tile_class: TileClass, name: str, declared: ExportName) -> None:
+    export = tile_class.declarations.exports[name]
     if isinstance(declared.type, t.Fn) != (export.function is not None):
         raise CslError(f"'{name}' is not of type {declared.type}", where=export.at)
     if isinstance(declared.type, t.Fn):
-        params = tuple(made.parameters[name])
+        params = tuple(tile_class.parameters[name])
         if params != declared.type.params:
             raise CslError(
                 f"'{name}' is exported as {declared.type}",
@@ -191,13 +191,14 @@ def exported_type(kind: t.Type) -> t.Type:
     return kind.element if isinstance(kind, t.Array) else kind
 
 
-def all_routes(made: Compiled) -> list[dict[int, ColorConfig]]:
+def all_routes(compiled: Compiled) -> list[dict[int, ColorConfig]]:
     """The routes of each PE, from the layout and from the code of its class."""
     found = []
-    for number, routes in enumerate(made.routes):
-        which = made.class_of[made.routes_of.index(number)]
+    for number, routes in enumerate(compiled.routes):
+        which = compiled.class_of[compiled.routes_of.index(number)]
         own = {
-            color: config for color, (config, _) in made.classes[which].declarations.colors.items()
+            color: config
+            for color, (config, _) in compiled.classes[which].declarations.colors.items()
         }
         found.append({**own, **routes})
     return found

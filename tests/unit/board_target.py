@@ -149,7 +149,7 @@ class SimulatedBoard(Board):
     def flash(self, image: bytes) -> None:
         self.require_open()
         if image[-32:] != _digest(image[:-32]):
-            raise ArtifactError("this is no image for a board: its digest is wrong")
+            raise ArtifactError("this is not an image for a board: its digest is wrong")
         path = Path(self._folder.name) / f"image{self._flashes}.so"
         self._flashes += 1
         path.write_bytes(image)

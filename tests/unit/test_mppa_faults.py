@@ -49,7 +49,7 @@ def kernels() -> Iterator[Kernels]:
         (21, r"PE 0 \(control code\): dev_pe_launch of 17 PEs, of which there are 16"),
         (22, r"PE 0 \(control code\): dev_pe_launch without a function"),
         (23, r"PE 0 \(control code\): dev_count_macs of the unknown type 4"),
-        (24, r"PE 0 \(control code\): dev_dma_wait for 12345, which is no transfer in flight"),
+        (24, r"PE 0 \(control code\): dev_dma_wait for 12345, which is not a transfer in flight"),
         (25, r"PE 0 \(control code\): .* ended with 1 DMA transfers that it did not wait for"),
         (26, r"PE 0 \(control code\): more than 127 DMA transfers in flight"),
         (27, r"PE 0 \(control code\): DMA in the unknown direction 2"),

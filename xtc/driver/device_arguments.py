@@ -35,7 +35,7 @@ def read_device_array(value: Any, argument: Argument, devices: Devices) -> Devic
         )
     value.address  # noqa: B018  # raises for one that was freed
     check_type(value, argument)
-    if not device.moves_shards:
+    if not device.accepts_shards:
         _check_shards(value, argument)
     return value
 

@@ -63,12 +63,12 @@ class RecordedCall:
         The second call follows an untimed call of the same program, because caches hold the arrays
         of the program that ran last.
         """
-        made = []
+        result = []
         for turn, window in enumerate(chosen, number * len(chosen)):
             if len(chosen) > 1:
                 recorder.record_only(*window)
-            made.append(RecordedCall._pair(recorder, call, plain, is_plain_first=turn % 2 == 1))
-        return _joined(made)
+            result.append(RecordedCall._pair(recorder, call, plain, is_plain_first=turn % 2 == 1))
+        return _joined(result)
 
     @staticmethod
     def _pair(

@@ -22,7 +22,7 @@ def check_trusted(folder: Path) -> None:
                 notes=[f"{path}: {reason}"],
                 hints=[
                     "if it is yours: chmod -R go-w on the folder",
-                    "if you trust who wrote it: xtc.load(folder, trust=True)",
+                    "if you trust its author: xtc.load(folder, trust=True)",
                 ],
             )
 

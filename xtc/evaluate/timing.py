@@ -105,13 +105,13 @@ def time_calls(
             fn()
         if number is None:
             number = _calls_that_last(fn, min_repeat_ms * 1e6, clock)
-        before = _times_taken()
+        before = _context_switches()
         samples = [_elapsed(fn, number, clock) / number * 1e-9 for _ in range(repeat)]
-        taken = _times_taken() - before
+        taken = _context_switches() - before
     return Timing(tuple(samples), number, taken)
 
 
-def _times_taken() -> int:
+def _context_switches() -> int:
     """The involuntary context switches of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 

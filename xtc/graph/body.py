@@ -42,10 +42,10 @@ def body_graph(
         if tensor not in inside and tensor not in given and not tensor.is_scalar_constant
     ]
     copies = {tensor: Tensor(None, tensor.type) for tensor in outside}
-    made = _copied(nodes, copies)
+    copied = _copied(nodes, copies)
     read = [number for number, tensor in enumerate(given) if tensor in used]
     inputs = [*(given[number] for number in read), *(copies[tensor] for tensor in outside)]
-    finished = finish_graph("body", builder.where, made, [], inputs, [copies.get(result, result)])
+    finished = finish_graph("body", builder.where, copied, [], inputs, [copies.get(result, result)])
     return Graph(*finished), read, tuple(outside)
 
 
@@ -68,11 +68,11 @@ def _needed(nodes: Sequence[Node], result: Tensor) -> list[Node]:
 
 def _copied(nodes: Sequence[Node], copies: dict[Tensor, Tensor]) -> list[Node]:
     """Copies of nodes on copied operands, under generated names."""
-    made = []
+    producers = []
     for node in nodes:
         inputs = tuple(copies.get(tensor, tensor) for tensor in node.inputs)
         output = replace(node.output, name=None, placement=None)
         copies[node.output] = output
         output.producer = replace(node, inputs=inputs, output=output, placement=None)
-        made.append(output.producer)
-    return made
+        producers.append(output.producer)
+    return producers

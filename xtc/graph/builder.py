@@ -198,11 +198,11 @@ class GraphBuilder:
         self, source: Node | UntypedTensor, tensor: Tensor, op: str, where: SourceLocation | None
     ) -> None:
         if not self._owns(source):
-            made = source.op.name if isinstance(source, Node) else source.operator
+            operator = source.op.name if isinstance(source, Node) else source.operator
             raise UserError(
                 f"an operand of {op} belongs to another graph",
                 where=where,
-                notes=[f"'{tensor.name or made}' was computed at {tensor.where}"],
+                notes=[f"'{tensor.name or operator}' was computed at {tensor.where}"],
                 hints=["pass it as an input: declare an O.tensor of its type"],
             )
 
@@ -478,9 +478,9 @@ def _finish(builder: GraphBuilder) -> Graph:
 
 def _untyped(builder: GraphBuilder) -> UntypedGraph:
     """The graph so far: its inputs are the tensors that it reads and does not compute."""
-    made = {call.result for call in builder.calls} | {node.output for node in builder.nodes}
+    created = {call.result for call in builder.calls} | {node.output for node in builder.nodes}
     operands = [tensor for call in builder.calls for tensor in call.operands()]
     operands += [tensor for node in builder.nodes for tensor in node.inputs]
-    read = dict.fromkeys(t for t in operands if t not in made and t.const is None)
+    read = dict.fromkeys(t for t in operands if t not in created and t.const is None)
     inputs = builder.inputs or sorted(read, key=lambda tensor: tensor.number)
     return UntypedGraph(builder.name, builder.where, inputs, builder.calls, builder.rewritten)

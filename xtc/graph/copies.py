@@ -16,7 +16,7 @@ def copied_nodes(nodes: Sequence[Node]) -> tuple[list[Node], dict[Tensor, Tensor
     Returns the copies, and a mapping from each copied tensor to its copy.
     """
     copies: dict[Tensor, Tensor] = {}
-    made = []
+    result = []
     for node in nodes:
         for tensor in node.inputs:
             if tensor.producer is not None and tensor not in copies:
@@ -25,5 +25,5 @@ def copied_nodes(nodes: Sequence[Node]) -> tuple[list[Node], dict[Tensor, Tensor
         output = replace(node.output)
         copies[node.output] = output
         output.producer = replace(node, inputs=inputs, output=output)
-        made.append(output.producer)
-    return made, copies
+        result.append(output.producer)
+    return result, copies

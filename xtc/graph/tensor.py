@@ -80,9 +80,9 @@ class Tensor:
 
     def __repr__(self) -> str:
         kind = "constant" if self.const is not None else "state" if self.state else "tensor"
-        made = f" of {self.producer.op.name}" if self.producer is not None else ""
+        result = f" of {self.producer.op.name}" if self.producer is not None else ""
         placed = f" @{self.placement}" if self.placement else ""
-        return f"<xtc {kind} {self.name or '(no name)'}: {self.type}{made}{placed}>"
+        return f"<xtc {kind} {self.name or '(no name)'}: {self.type}{result}{placed}>"
 
     def __str__(self) -> str:
         placed = f" @{self.placement}" if self.placement else ""

@@ -77,8 +77,8 @@ class _Reader:
             args = [self.tensor(item) for item in _list(expr["args"], "args")]
             attributes = _plain(op["attrs"]) if "attrs" in op else None
             name = str(_plain(data["name"])) if "name" in data else None
-            made = _applied(kind, args, dict(attributes or {}), name)
-        self.tensors[str(_plain(data["uid"]))] = made
+            result = _applied(kind, args, dict(attributes or {}), name)
+        self.tensors[str(_plain(data["uid"]))] = result
 
     def output(self, tree: Tree) -> Tensor:
         """An output tensor of the graph."""

@@ -51,7 +51,7 @@ def llvm_units(module: Operation, entry: str) -> list[Operation]:
     if len(parts) == 1:
         return [module]
     shared = _shared(symbols, parts)
-    made = []
+    result = []
     for part in parts:
         with module.context, module.location:
             unit = Module.create().operation
@@ -60,8 +60,8 @@ def llvm_units(module: Operation, entry: str) -> list[Operation]:
             with InsertionPoint(unit.regions[0].blocks[0]):
                 for name in _closure(part, symbols):
                     _copy(symbols[name], name in part, name in shared)
-        made.append(unit)
-    return made
+        result.append(unit)
+    return result
 
 
 def _parts(symbols: Mapping[str, Symbol], entry: str) -> list[list[str]]:

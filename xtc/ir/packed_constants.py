@@ -61,11 +61,11 @@ def sizes_of(contents: Mapping[str, Content]) -> dict[str, int]:
 
 def _views(
     module: Operation, constants: Mapping[str, Content], transformed: Mapping[str, _Transformed]
-) -> dict[str, _Made]:
+) -> dict[str, _Computed]:
     """The reordered constants, by symbol."""
     from xtc.ir.mlir import FlatSymbolRefAttr, MemRefType, TypeAttr
 
-    views: dict[str, _Made] = {}
+    views: dict[str, _Computed] = {}
     for entry in _entries(module, PACKED):
         origin = FlatSymbolRefAttr(entry.attr[0]).value
         view = MemRefType(TypeAttr(entry.attr[1]).value)
@@ -102,7 +102,7 @@ def packed_origins(module: Operation) -> set[str]:
     return {FlatSymbolRefAttr(entry.attr[0]).value for entry in _entries(module, PACKED)}
 
 
-class _Made(Protocol):
+class _Computed(Protocol):
     """A constant computed from another."""
 
     @property
@@ -131,14 +131,14 @@ class _Plain:
 class _View:
     """The elements of a strided view of a constant; sizes and strides are in elements."""
 
-    source: _Made
+    source: _Computed
     element: int
     start: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
     @staticmethod
-    def of(source: _Made, view: MemRefType) -> _View:
+    def of(source: _Computed, view: MemRefType) -> _View:
         strides, start = view.get_strides_and_offset()
         width = -(-view.element_type.width // 8)
         return _View(source, width, start, tuple(view.shape), (*strides,))
@@ -179,7 +179,7 @@ class _Packed(Mapping[str, Content]):
     """Unchanged constants and computed ones."""
 
     whole: Mapping[str, Content]
-    made: Mapping[str, _Made]
+    made: Mapping[str, _Computed]
 
     def __getitem__(self, symbol: str) -> Content:
         made = self.made.get(symbol)

@@ -110,7 +110,7 @@ def _segments_cover(nest: Nest, title: str, outside: Outside) -> None:
         if segment.stop <= segment.start:
             raise UserError(
                 f"'{segment.name}' of {title} is empty",
-                notes=[f"'{name}' goes from 0 to {size}"],
+                notes=[f"'{name}' ranges from 0 to {size}"],
                 hints=["begin each segment after the one before, the first at 0"],
             )
         position = segment.stop

@@ -18,8 +18,8 @@ from xtc.loops.external import External
 from xtc.loops.nest import Nest, NestLoop, is_plain_reduction
 
 Level = Literal["", "memories", "processors", "blocks", "threads"]
-"""What shares the iterations of a loop: the memories of a mesh, the processors of one memory,
-the blocks of a grid, the threads of a block; or "" for one processor or the host's threads."""
+"""The units that share the iterations of a loop: the memories of a mesh, the processors of one
+memory, the blocks of a grid, the threads of a block; "" for one processor or the host's threads."""
 
 MAX_PARTS = 256
 """Bodies of one operation with its remainders, at most; several transforms tile each of them."""

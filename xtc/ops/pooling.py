@@ -68,7 +68,7 @@ class Pool2d(Operator):
         """Raise UserError for element types the reduction is not defined on."""
 
     def slides(self, sizes: Pair) -> tuple[Slide, Slide]:
-        """How the window moves over an image of these sizes; checks the attributes."""
+        """The positions of the window on an image of these sizes; checks the attributes."""
         r, s = check_ints(self.name, "window", self.window, count=2, minimum=1)
         return make_slides(self.name, sizes, (r, s), self.stride, self.dilation, self.padding)
 

@@ -67,7 +67,7 @@ class DriverDevice(AcceleratorDevice):
 
     array_type: ClassVar[type[DeviceArray]] = DeviceArray
     """The class that `array`, `empty` and `zeros` create."""
-    moves_shards: ClassVar[bool] = False
+    accepts_shards: ClassVar[bool] = False
     """Whether kernels accept any sharding of their buffer arguments."""
 
     def __init__(self, target_name: str, numbers: Numbering) -> None:

@@ -169,8 +169,8 @@ class NodeSchedule(NodeState):
                     continue
                 else:
                     size = integer(width, f"vectorize: the number of {shown(name)}")
-                    made = partial(self._by_width, text(name), size, change_loop)
-                    self._when_there((text(name),), made)
+                    result = partial(self._by_width, text(name), size, change_loop)
+                    self._when_there((text(name),), result)
 
         return self._checked(change)
 

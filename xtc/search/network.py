@@ -118,9 +118,9 @@ def alone(node: Node) -> Graph:
     }
     output = Tensor(node.name, node.output.type)
     inputs = tuple(given[tensor] for tensor in node.inputs)
-    made = Node(node.op, inputs, output, node.placement, node.where)
-    output.producer = made
-    return Graph(*finish_graph("operator", None, [made], [], None, [output]))
+    operation = Node(node.op, inputs, output, node.placement, node.where)
+    output.producer = operation
+    return Graph(*finish_graph("operator", None, [operation], [], None, [output]))
 
 
 def tune_network(

@@ -126,23 +126,23 @@ class _Tiles:
 
     def draft(self, nests: list[Nest], rules: str) -> Draft:
         """Parameters for the tiles: each divides its parent."""
-        made = Draft(nests=nests)
+        strategy = Draft(nests=nests)
         column = self.axes.column
         for axis, number in self.loops:
             if number:
-                made.parameters[f"{axis}{number}"] = {"divisors": axis}
+                strategy.parameters[f"{axis}{number}"] = {"divisors": axis}
             if number > 1:
-                made.constraints.append(f"{axis}{number - 1} % {axis}{number} == 0")
+                strategy.constraints.append(f"{axis}{number - 1} % {axis}{number} == 0")
         tiles = {axis: f"{axis}{number}" for axis, number in self.last.items() if number}
         vector = self.loops[-1][0] if self.loops[-1][0] not in self.axes.sums else None
         copies = [tile for axis, tile in tiles.items() if axis != vector]
         if copies:
-            made.constraints.append(f"{' * '.join(copies)} <= {_MOST_COPIES}")
+            strategy.constraints.append(f"{' * '.join(copies)} <= {_MOST_COPIES}")
         if "v" in rules and column in tiles:
-            made.parameters[tiles[column]] = _vectors(column)
+            strategy.parameters[tiles[column]] = _vectors(column)
         if "r" in rules:
-            made.constraints += self._fitting(tiles)
-        return made
+            strategy.constraints += self._fitting(tiles)
+        return strategy
 
     def _fitting(self, tiles: dict[str, str]) -> list[str]:
         """Rules that fit the innermost tile in registers, with reductions in the L1 cache."""

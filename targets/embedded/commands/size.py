@@ -55,7 +55,7 @@ def _report(folder: Path, svg: Path | None) -> int:
     artifact = Artifact.read(folder)
     memory = artifact.manifest.memory
     if artifact.manifest.target != "embedded" or memory is None:
-        raise ArtifactError("this is no program for a board", where=artifact.folder)
+        raise ArtifactError("this is not a program for a board", where=artifact.folder)
     print("\n".join([*_regions(memory), "", *_flash(memory), "", *_arena(artifact)]))
     if svg is not None:
         _draw(artifact, svg)

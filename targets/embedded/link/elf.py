@@ -86,7 +86,7 @@ def read_object(data: bytes) -> ObjectFile:
     try:
         return _Reader(data).read()
     except (struct.error, IndexError, KeyError, ValueError) as error:
-        raise ArtifactError(f"this is no relocatable object file: {error!r}") from None
+        raise ArtifactError(f"this is not a relocatable object file: {error!r}") from None
 
 
 class _Reader:

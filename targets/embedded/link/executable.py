@@ -103,7 +103,7 @@ def read_executable(data: bytes) -> Executable:
     try:
         return _read(data)
     except (struct.error, IndexError, ValueError) as error:
-        raise ArtifactError(f"this is no image for a board: {error!r}") from None
+        raise ArtifactError(f"this is not an image for a board: {error!r}") from None
 
 
 def _read(data: bytes) -> Executable:

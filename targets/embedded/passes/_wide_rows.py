@@ -203,15 +203,15 @@ def _repeated(count: int, step: int, body: Callable[[Number], None]) -> None:
         body(0)
         return
 
-    with loop(0, count, step) as made:
-        body(made.index)
-    _keep(made.op)
+    with loop(0, count, step) as result:
+        body(result.index)
+    _keep(result.op)
 
 
-def _keep(made: Operation) -> None:
+def _keep(result: Operation) -> None:
     """Forbid LLVM to unroll a loop further, which would cost flash."""
     text = "#llvm.loop_annotation<unroll = <disable = true>>"
-    made.attributes[KEPT] = Attribute.parse(text)
+    result.attributes[KEPT] = Attribute.parse(text)
 
 
 @dataclass(frozen=True)

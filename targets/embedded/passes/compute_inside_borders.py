@@ -46,14 +46,14 @@ class ComputeInsideBorders(Pass):
         with module.context:
             for op in all_operations(module):
                 if op.name == "tensor.insert_slice" and len(op.operands) == 2:
-                    maker = _maker(op)
-                    around = None if maker is None else _around(op, maker)
-                    if maker is not None and around is not None:
+                    producer = _producer(op)
+                    around = None if producer is None else _around(op, producer)
+                    if producer is not None and around is not None:
                         with op.location:
-                            _rewrite(op, maker, around)
+                            _rewrite(op, producer, around)
 
 
-def _maker(insert: Operation) -> Operation | None:
+def _producer(insert: Operation) -> Operation | None:
     """The operation that computes the inserted tensor in an empty tensor, or None."""
     source = insert.operands[0]
     if not isinstance(source, OpResult):
@@ -66,14 +66,14 @@ def _maker(insert: Operation) -> Operation | None:
     return nest.op if is_empty and out.type == source.type else None
 
 
-def _around(insert: Operation, maker: Operation) -> list[Operation] | None:
+def _around(insert: Operation, producer: Operation) -> list[Operation] | None:
     """The operations after `maker` that fill the border; None if one depends on `maker`."""
-    order = {op.operation: n for n, op in enumerate(maker.block.operations)}
+    order = {op.operation: n for n, op in enumerate(producer.block.operations)}
     if insert not in order:
         return None
     found: set[Operation] = set()
     for op in _origins(insert.operands[1]):
-        if op not in order or order[op] < order[maker]:
+        if op not in order or order[op] < order[producer]:
             continue
         if op.name not in _BORDERS:
             return None
@@ -95,14 +95,14 @@ def _origins(value: Value) -> Iterator[Operation]:
             todo += list(op.operands)
 
 
-def _rewrite(insert: Operation, maker: Operation, around: list[Operation]) -> None:
-    result = maker.results[0]
+def _rewrite(insert: Operation, producer: Operation, around: list[Operation]) -> None:
+    result = producer.results[0]
     readers = [use for use in result.uses if use.owner.operation != insert]
     for op in around:
-        op.move_before(maker)
-    part = _part(insert, insert.operands[1], InsertionPoint(maker))
-    maker.operands[len(maker.operands) - 1] = part
-    insert.move_after(maker)
+        op.move_before(producer)
+    part = _part(insert, insert.operands[1], InsertionPoint(producer))
+    producer.operands[len(producer.operands) - 1] = part
+    insert.move_after(producer)
     if readers:
         behind = InsertionPoint(_next(insert))
         read = _part(insert, insert.results[0], behind)

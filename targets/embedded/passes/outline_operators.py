@@ -150,7 +150,7 @@ def _outline(group: _Group, entry: Operation, node: str, *, small: bool) -> None
         "passthrough": ArrayAttr.get([StringAttr.get(word) for word in asked]),
         NODE: StringAttr.get(node),
     }
-    made, _ = outlined(name, group.operations, entry, attributes)
-    made.attributes["arg_attrs"] = ArrayAttr.get(
-        [DictAttr.get(_without_alignment(DictAttr(a))) for a in made.attributes["arg_attrs"]]
+    created, _ = outlined(name, group.operations, entry, attributes)
+    created.attributes["arg_attrs"] = ArrayAttr.get(
+        [DictAttr.get(_without_alignment(DictAttr(a))) for a in created.attributes["arg_attrs"]]
     )

@@ -102,8 +102,8 @@ class PlanMemory(Pass):
                 is_inside = op.parent.operation != function
                 if is_inside and layouts.nbytes(MemRefType(op.results[0].type)) <= self.stack:
                     with op.location, InsertionPoint.at_block_begin(start):
-                        made = memref.alloca(op.results[0].type, [], [], alignment=8)
-                    op.results[0].replace_all_uses_with(made)
+                        created = memref.alloca(op.results[0].type, [], [], alignment=8)
+                    op.results[0].replace_all_uses_with(created)
                     op.erase()
 
     def _arguments(self, entry: Operation) -> Iterator[_Buffer]:

@@ -2,7 +2,7 @@
 // A pool of threads that spin for some time while they wait for the next loop, then sleep.
 //
 // A loop is divided into one chunk per thread, of equal length, and each chunk into pieces. A
-// thread begins with the chunk of its own number, so that a part of an array stays in one core's
+// thread begins with the chunk of its number, so that a part of an array stays in one core's
 // cache from loop to loop. It then steals pieces from the ends of the other chunks. So the caller
 // waits only for pieces that are being computed, never for a thread that wakes late.
 //

@@ -229,7 +229,7 @@ def _fits(shape: ContractionShape, width: int, processor: Processor) -> bool:
 
 
 def _panel_depth(shape: ContractionShape, width: int, processor: Processor) -> int:
-    """The iterations of K in a panel of a constant; 0 where a panel has all of them.
+    """The iterations of K in a panel of a constant; 0 if a panel has all of them.
 
     Every register tile along the rows reads the panel again, while the next panel is prefetched. If
     the panel exceeds a quarter of the second-level cache, parts of it are read from behind that

@@ -71,7 +71,7 @@ def dot_for(features: Sequence[str], element: str) -> Dot | None:
     for feature in features:
         if feature not in DOTS:
             raise UserError(
-                f"'{feature}' is no feature with dot-product instructions",
+                f"'{feature}' is not a feature with dot-product instructions",
                 hints=did_you_mean(feature, DOTS),
             )
     found = (dot for feature in features for dot in DOTS[feature] if dot.element == element)

@@ -154,9 +154,9 @@ def as_buffer(whole: Value, view: Value, strides: Sequence[int], ip: InsertionPo
     chain = views_before(view)
     value = chain[0].operands[0] if chain else view
     for op in chain:
-        made = op.clone(ip=ip)
-        made.operation.operands[0] = value
-        value = made.operation.results[0]
+        clone = op.clone(ip=ip)
+        clone.operation.operands[0] = value
+        value = clone.operation.results[0]
     if not views_before(whole):
         return value
     type, shape = MemRefType(value.type), list(MemRefType(root(whole).type).shape)

@@ -222,7 +222,7 @@ def bands(found: Convolution, l2_bytes: int, *, parallel: bool) -> Bands | None:
         most = max(most, _TILES_OF_LARGE_FILTERS)
     down, across = found.tiles[0], found.tiles[1] * found.frames
     sizes = (min(most, found.batch * down * across // 2), most) if parallel else (most,)
-    return next((made for size in sizes if (made := _divided(found, size))), None)
+    return next((divided for size in sizes if (divided := _divided(found, size))), None)
 
 
 def _divided(found: Convolution, most: int) -> Bands | None:
@@ -236,17 +236,17 @@ def _divided(found: Convolution, most: int) -> Bands | None:
         # The frames of one volume are consecutive, those of several that a tap reads are not.
         is_split = found.depth_taps > 1 or found.skips_frames
         most_images = 1 if is_split else most // (down * across)
-        made = Bands(_divisor(found.batch, most_images), down, down)
+        divided = Bands(_divisor(found.batch, most_images), down, down)
     elif found.height % TILE:
         count = -(-down // max(1, most // across))
         rows = -(-down // count)
-        made = Bands(1, rows, rows * -(-down // rows))
+        divided = Bands(1, rows, rows * -(-down // rows))
         pays = found.channels * found.features >= _PRODUCTS * (found.channels + found.features)
-        if made.down * TILE > _FILLED * found.height or not pays:
+        if divided.down * TILE > _FILLED * found.height or not pays:
             return None
     else:
-        made = Bands(1, _divisor(down, max(1, most // across)), down)
-    return made if made.images * made.rows * across >= _FEWEST_TILES else None
+        divided = Bands(1, _divisor(down, max(1, most // across)), down)
+    return divided if divided.images * divided.rows * across >= _FEWEST_TILES else None
 
 
 def _divisor(of: int, most: int) -> int:

@@ -157,9 +157,9 @@ def _is_null(buffer: Value) -> Value:
 
 def _has_failed(call: Operation) -> Value:
     """Whether a call's status differs from 0; the call is recreated with this result."""
-    made = rebuilt(call, call.operands, [IntegerType.get_signless(32)])
+    result = rebuilt(call, call.operands, [IntegerType.get_signless(32)])
     call.erase()
-    return compare("ne", made.results[0], 0)
+    return compare("ne", result.results[0], 0)
 
 
 def _callee(op: Operation) -> str:

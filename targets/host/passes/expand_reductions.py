@@ -106,7 +106,7 @@ def _parts(nest: Structured, number: int, reshape: Operation) -> dict[int, tuple
 def _rewrite(
     nest: Structured, number: int, source: Value, parts: dict[int, tuple[int, ...]]
 ) -> None:
-    """The contraction with the new loops in the place of the old ones."""
+    """The contraction with the new loops instead of the old ones."""
     loops: dict[int, list[int]] = {}
     names: list[str] = []
     old = [StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_DIMS])]
@@ -126,11 +126,11 @@ def _rewrite(
         attributes = labels(nest.op) | {
             LOOP_DIMS: ArrayAttr.get([StringAttr.get(name) for name in names])
         }
-        made = generic(
+        created = generic(
             list(zip(operands, rows, strict=True)), len(names), reductions, attributes, ip
         )
-    copy_body(nest.op, made)
-    nest.result.replace_all_uses_with(made.results[0])
+    copy_body(nest.op, created)
+    nest.result.replace_all_uses_with(created.results[0])
     nest.op.erase()
 
 

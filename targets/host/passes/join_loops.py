@@ -106,8 +106,8 @@ def _rewrite(nest: Structured, chains: _Chains, ip: InsertionPoint) -> None:
         for number, value in enumerate(nest.op.operands)
     ]
     about = {name: value for name, value in labels(nest.op).items() if name != LOOP_DIMS}
-    made = generic(operands, len(chains), (), about, ip)
-    copy_body(nest.op, made)
+    result = generic(operands, len(chains), (), about, ip)
+    copy_body(nest.op, result)
     nest.op.erase()
 
 

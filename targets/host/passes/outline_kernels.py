@@ -135,20 +135,20 @@ def _outline(module: Operation, around: Operation, kernels: list[_Kernel]) -> No
         name = f"{entry}.kernel.{kernel.node or number}"
         nodes = kernel.nodes  # before they move
         with kernel.ops[-1].location:
-            made, caller = _move(name, kernel.ops, around, alignments)
+            result, caller = _move(name, kernel.ops, around, alignments)
         if kernel.node:
             caller.attributes[NODE] = StringAttr.get(owners[kernel.node])
             if nodes != [owners[kernel.node]]:
                 caller.attributes[NODES] = ArrayAttr.get(list(map(StringAttr.get, nodes)))
-        text = made.get_asm(use_local_scope=True, assume_verified=True)
+        text = result.get_asm(use_local_scope=True, assume_verified=True)
         text = _NODE_ID.sub("", text).replace(name, "")
         if text in known:
             caller.attributes["callee"] = FlatSymbolRefAttr.get(known[text])
-            made.erase()
+            result.erase()
         else:
             while name in known.values():  # an operator whose operations are not consecutive
                 name += "_"
-            made.attributes["sym_name"] = StringAttr.get(name)
+            result.attributes["sym_name"] = StringAttr.get(name)
             caller.attributes["callee"] = FlatSymbolRefAttr.get(name)
             known[text] = name
 

@@ -83,8 +83,8 @@ def _outline(loop: Operation, around: Operation, number: int) -> None:
         values = captured(loop)
         with InsertionPoint(loop):
             range_ = [index_constant(0), index_constant(math.prod(counts))]
-            made = call(name, [*values, *range_], attributes={PARALLEL: UnitAttr.get()})
-            copy_paths(loop, made)
+            result = call(name, [*values, *range_], attributes={PARALLEL: UnitAttr.get()})
+            copy_paths(loop, result)
         with InsertionPoint(around):
             entry = _function(name, values)
         *arguments, first, last = entry.arguments

@@ -89,9 +89,9 @@ def _overwrite(function: Operation) -> None:
         fitting = [operand for operand in ending.get(at, []) if _takes(result, operand, at)]
         if fitting:
             ending[at].remove(fitting[0])
-        made = _merged(fitting[0], result) if fitting else result
-        if not isinstance(made.value, BlockArgument):
-            ending.setdefault(made.last, []).append(made)
+        created = _merged(fitting[0], result) if fitting else result
+        if not isinstance(created.value, BlockArgument):
+            ending.setdefault(created.last, []).append(created)
 
 
 def _takes(result: _Buffer, operand: _Buffer, at: int) -> bool:

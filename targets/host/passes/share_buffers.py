@@ -62,8 +62,8 @@ def _narrow(function: Operation) -> None:
         if allows_strides(part, dense.get_strides_and_offset()[0]):
             with op.location, InsertionPoint(op):
                 alignment = op.attributes.get("alignment", None)
-                made = memref.alloc(dense, [], [], alignment=alignment)
-            replace_by_view(part, made)
+                result = memref.alloc(dense, [], [], alignment=alignment)
+            replace_by_view(part, result)
             parts[0].erase()
             op.erase()
 

@@ -108,9 +108,9 @@ class _Convolution:
         part = extract_slice(total, offsets, [images, *sizes, features], ip)
         kept = {name: op.attributes[name] for name in op.attributes if name != _SEGMENTS}
         name = op.name.removeprefix("linalg.")
-        made = structured_op(name, [image, filters], [part], kept, ip)
-        copy_body(op, made)
-        return insert_slice(made.results[0], total, offsets, ip)
+        created = structured_op(name, [image, filters], [part], kept, ip)
+        copy_body(op, created)
+        return insert_slice(created.results[0], total, offsets, ip)
 
     def _read(self, dim: int, tap: int, span: _Range) -> tuple[int, int]:
         """Offset and size, along a dimension, of the pixels that a tap reads for some results."""
@@ -121,8 +121,8 @@ class _Convolution:
 
 def _found(op: Operation) -> _Convolution | None:
     """The convolution, if it has a padded image and no schedule, and skipping borders pays."""
-    made = owner(op.operands[0])
-    padding = padding_of(made) if made is not None else None
+    created = owner(op.operands[0])
+    padding = padding_of(created) if created is not None else None
     nest = structured(op)
     if padding is None or nest is None or LOOP_SCHEDULE in op.attributes:
         return None

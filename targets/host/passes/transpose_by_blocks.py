@@ -193,9 +193,9 @@ def _rewrite(turn: _Transposition, lanes: int, ip: InsertionPoint) -> list[Opera
     blocks = []
     for loop in order:
         step = lanes if loop in whole else 1
-        made = new_loop(0, whole.get(loop, extents[loop]), step, ip=ip)
-        block = made.op.regions[0].blocks[0]
-        counters[loop] = made.index
+        created = new_loop(0, whole.get(loop, extents[loop]), step, ip=ip)
+        block = created.op.regions[0].blocks[0]
+        counters[loop] = created.index
         blocks.append(block)
         ip = InsertionPoint(block)
     with ip:

@@ -138,20 +138,24 @@ class _Filters:
     def read(self, found: Convolution, tap: DepthTap, ip: InsertionPoint) -> Value:
         """The transformed filters of one tap along the depth, as a tensor."""
         symbol = FlatSymbolRefAttr(found.filters.attributes["name"]).value
-        made = f"{symbol}.transformed{tap.number or ''}"
+        derived = f"{symbol}.transformed{tap.number or ''}"
         type = MemRefType.get(
             [READ * READ, found.channels, found.features], found.image.type.element_type
         )
-        if made not in self._origins:
+        if derived not in self._origins:
             old = self._globals[symbol]
             alignment = old.attributes.get("alignment", None)
             memref.global_(
-                made, TypeAttr.get(type), constant=True, alignment=alignment, ip=InsertionPoint(old)
+                derived,
+                TypeAttr.get(type),
+                constant=True,
+                alignment=alignment,
+                ip=InsertionPoint(old),
             )
             rows = Attribute.parse(f"dense<{[list(row) for row in FILTER_ROWS]}> : tensor<4x3xf64>")
             part = DenseI64ArrayAttr.get([tap.number, found.depth_taps])
-            self._origins[made] = ArrayAttr.get([FlatSymbolRefAttr.get(symbol), rows, part])
-        loaded = memref.get_global(type, made, ip=ip)
+            self._origins[derived] = ArrayAttr.get([FlatSymbolRefAttr.get(symbol), rows, part])
+        loaded = memref.get_global(type, derived, ip=ip)
         whole = tensor_type(type.shape, found.image)
         return bufferization.to_tensor(whole, loaded, restrict=True, ip=ip)
 
@@ -169,7 +173,9 @@ class _Filters:
             for op in all_operations(self._module)
             if op.name == "memref.get_global"
         }
-        origins = (FlatSymbolRefAttr(ArrayAttr(made)[0]).value for made in self._origins.values())
+        origins = (
+            FlatSymbolRefAttr(ArrayAttr(derived)[0]).value for derived in self._origins.values()
+        )
         for symbol in dict.fromkeys(origins):
             if symbol not in read:
                 self._globals[symbol].erase()
@@ -256,8 +262,8 @@ class _Rewriting:
             )
             band = _Band(found, *starts, self.bands.images, rows)
             (shared,) = loop.shared
-            made = self._band(band, image, u, shared, loop.ip)
-            loop.write(made, shared, band.offsets(loop.ip))
+            computed = self._band(band, image, u, shared, loop.ip)
+            loop.write(computed, shared, band.offsets(loop.ip))
             value = loop.op.results[0]
         if shape != whole:
             value = extract_slice(value, [0] * 4, whole, ip)
@@ -284,8 +290,8 @@ class _Rewriting:
             read = extract_slice(v, [0, tap.reads * tiles, 0], [points, count, channels], ip)
             offsets = [0, tap.first * tiles, 0]
             into = extract_slice(total, offsets, [points, count, self.found.features], ip)
-            made = self._products(read, filters, into, ip)
-            total = made if into == total else insert_slice(made, total, offsets, ip)
+            computed = self._products(read, filters, into, ip)
+            total = computed if into == total else insert_slice(computed, total, offsets, ip)
         return total
 
     def _names(self, suffix: str = "_") -> dict[str, Attribute]:
@@ -333,10 +339,12 @@ class _Rewriting:
             inside[nest.result] = _inlined(nest, inside, end)
         yield_([inside[self.last.result]], end)
         whole = (band.frames, band.tile_rows * TILE, across * TILE, features)
-        made = tensor.collapse_shape(
+        computed = tensor.collapse_shape(
             tensor_type(whole, result), op.results[0], _RESULT_GROUPS, ip=ip
         )
-        return extract_slice(made, [0] * 4, (*whole[:1], band.rows, self.found.width, features), ip)
+        return extract_slice(
+            computed, [0] * 4, (*whole[:1], band.rows, self.found.width, features), ip
+        )
 
     def _others(self, band: _Band, ip: InsertionPoint) -> dict[tuple[Structured, int], _Operand]:
         """The other operands of the chain and their indices, by operation and operand."""
@@ -378,7 +386,7 @@ def _chain(
 
 
 def _others_read(reader: Structured, value: Value) -> list[tuple[Index, ...]]:
-    """How an operation reads what it reads beside a value."""
+    """The indices by which an operation reads its operands other than a value."""
     numbers = range(reader.destination)
     return [reader.indices[n] for n in numbers if reader.op.operands[n] != value]
 
@@ -409,7 +417,7 @@ def _is_by_channel(nest: Structured, row: Sequence[Index]) -> bool:
 def _filled_up(found: Convolution, down: int, ip: InsertionPoint) -> Value:
     """The frames of the image that are not border.
 
-    They have zeros below and beside them where `down` rows of tiles reach beyond their end.
+    They have zeros below and beside them if `down` rows of tiles extend beyond their end.
     """
     rows, columns = (count * TILE + READ - TILE for count in (down, found.tiles[1]))
     *_, height, width, channels = shape_of(found.image)

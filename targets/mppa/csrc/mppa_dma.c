@@ -179,7 +179,7 @@ void dev_dma_wait(uint32_t number)
     mppa_require_control("dev_dma_wait");
     transfer *moved = &transfers[number % SLOTS];
     if (number == 0 || moved->number != number)
-        sim_fault(0, "dev_dma_wait for %u, which is no transfer in flight", number);
+        sim_fault(0, "dev_dma_wait for %u, which is not a transfer in flight", number);
     if (mppa->machine.deferred)
         copy(moved);
     mppa_model_wait(moved->done);

@@ -32,7 +32,7 @@ def compute_data_movement(module: Operation) -> None:
         if op.name == _INSERT and is_plain_insertion(op) and not _is_nest(op.operands[0]):
             if not _is_computed(op.operands[0]) or _use_count(op.operands[0]) > 1:
                 op.operands[0] = _copy(op.operands[0], op)
-        elif op.name == "tensor.collapse_shape" and _made_by(op.operands[0], "extract_slice"):
+        elif op.name == "tensor.collapse_shape" and _is_result_of(op.operands[0], "extract_slice"):
             op.operands[0] = _copy(op.operands[0], op)
         elif op.name == "func.return":
             _copy_returned(op)
@@ -54,7 +54,7 @@ def _top_level(module: Operation) -> Iterator[Operation]:
 
 
 def _is_computed(value: Value) -> bool:
-    return _made_by(value, "linalg.")
+    return _is_result_of(value, "linalg.")
 
 
 def _is_nest(value: Value) -> bool:
@@ -63,11 +63,11 @@ def _is_nest(value: Value) -> bool:
     return (
         producer is not None
         and producer.name == "scf.forall"
-        and _made_by(producer.operands[len(producer.operands) - 1], "extract_slice")
+        and _is_result_of(producer.operands[len(producer.operands) - 1], "extract_slice")
     )
 
 
-def _made_by(value: Value, name: str) -> bool:
+def _is_result_of(value: Value, name: str) -> bool:
     producer = owner(value)
     return producer is not None and name in producer.name
 
@@ -79,7 +79,7 @@ def _use_count(value: Value) -> int:
 def _copy_returned(end: Operation) -> None:
     seen: set[Value] = set()
     for number, value in enumerate(end.operands):
-        fresh = any(_made_by(value, name) for name in ("linalg.", _INSERT, "scf.forall"))
+        fresh = any(_is_result_of(value, name) for name in ("linalg.", _INSERT, "scf.forall"))
         if not fresh or value in seen:
             end.operands[number] = _copy(value, end)
         seen.add(value)

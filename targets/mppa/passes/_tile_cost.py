@@ -115,12 +115,12 @@ class Cost:
     def smem_bytes(self, cut: Cut) -> int:
         """Bytes of the buffers of a cluster; buffers with overlapped transfers count twice."""
         parts = self._parts(cut)
-        return self._made_bytes + sum(
+        return self._result_bytes + sum(
             [_aligned(part.bytes) * (2 if part.in_tile else 1) for part in parts]
         )
 
     @cached_property
-    def _made_bytes(self) -> int:
+    def _result_bytes(self) -> int:
         """Bytes of the members' results."""
         results = [self._part(operand) for operand in self.work.results]
         made = sum([_aligned(part.bytes) for part in results])

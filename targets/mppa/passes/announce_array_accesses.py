@@ -79,7 +79,7 @@ def _announce(op: Operation) -> None:
 
 def _announce_array(access: Access) -> None:
     buffer = _buffer(access.memref)
-    if _is_made_by(buffer, "memref.alloca"):
+    if _is_result_of(buffer, "memref.alloca"):
         return
     ip, type = InsertionPoint(access.op), MemRefType(access.memref.type)
     nbytes = element_bytes(access.memref)
@@ -97,7 +97,7 @@ def _announce_array(access: Access) -> None:
 def _lanes(access: Access, ip: InsertionPoint) -> numbers.Number:
     """The number of accessed elements. Raises CompileError unless a mask selects leading lanes."""
     for mask in access.mask:
-        if not _is_made_by(mask, "vector.create_mask"):
+        if not _is_result_of(mask, "vector.create_mask"):
             raise CompileError(
                 f"the mask of {access.op.name} cannot be checked", where=str(access.op.location)
             )
@@ -110,7 +110,7 @@ def _lanes(access: Access, ip: InsertionPoint) -> numbers.Number:
 def _announce_operand(kernel: Operation, address: Value, nbytes: int) -> None:
     """Report the first element of a micro-kernel's operand, with the buffer of its address."""
     base = address
-    while _is_made_by(base, "arith.addi"):
+    while _is_result_of(base, "arith.addi"):
         base = base.owner.operation.operands[0]
     _tell(base, address, nbytes, False, InsertionPoint(kernel))
 
@@ -132,5 +132,5 @@ def _buffer(value: Value) -> Value:
     return value
 
 
-def _is_made_by(value: Value, name: str) -> bool:
+def _is_result_of(value: Value, name: str) -> bool:
     return not isinstance(value.owner, Block) and value.owner.operation.name == name

@@ -71,7 +71,7 @@ class ExportKernels(Pass):
         types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]
         if any(type != _POINTER for type in types):
             raise CompileError(
-                f"kernel '{name}' takes what is no buffer", where=str(kernel.location)
+                f"kernel '{name}' has an argument that is not a buffer", where=str(kernel.location)
             )
         control = f"{name}.control"
         with module.context:

@@ -123,5 +123,7 @@ def _function(name: str, values: Sequence[Value], kernel: Operation) -> Operatio
         "llvm.linkage": Attribute.parse("#llvm.linkage<internal>"),
         "arg_attrs": ArrayAttr.get([nothing, *argument_attributes(values)]),
     }
-    made, _ = function(name, types, private=True, attributes=attributes, ip=InsertionPoint(kernel))
-    return made
+    result, _ = function(
+        name, types, private=True, attributes=attributes, ip=InsertionPoint(kernel)
+    )
+    return result

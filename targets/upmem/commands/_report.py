@@ -21,7 +21,7 @@ def read_report(path: Path) -> dict[str, list[dict[str, Any]]]:
             f"there is no file {path}", hints=[f"xtc upmem run --report {path} ... writes it"]
         ) from None
     except ValueError as error:
-        raise ArtifactError("it is no report", where=path, notes=[str(error)]) from None
+        raise ArtifactError("it is not a report", where=path, notes=[str(error)]) from None
     if not isinstance(found, dict) or any(part not in found for part in _PARTS):
-        raise ArtifactError("it is no report of xtc upmem run", where=path)
+        raise ArtifactError("it is not a report of xtc upmem run", where=path)
     return found

@@ -196,6 +196,6 @@ def _joined(flags: Sequence[str]) -> list[str]:
         if flag in ("-D", "-I", "-l", "-L", "-U") and rest:
             flag += rest.pop(0)
         if not flag.startswith(("-D", "-I", "-O", "-l", "-L", "-U", "-W", "-g", "-std", "-f")):
-            raise UserError(f"{flag} is none of this command's options, nor one for a compiler")
+            raise UserError(f"{flag} is neither an option of this command nor of a compiler")
         joined.append(flag)
     return joined

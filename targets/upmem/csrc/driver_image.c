@@ -74,7 +74,7 @@ int32_t driver_image_open(driver_image *image, const void *bytes, uint64_t nbyte
     if (read_all(image))
         return XTC_OK;
     driver_image_close(image);
-    return xtc_fail(XTC_IMAGE, "the image is no code for DPUs");
+    return xtc_fail(XTC_IMAGE, "the image is not code for DPUs");
 }
 
 void driver_image_close(driver_image *image)

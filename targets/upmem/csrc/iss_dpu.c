@@ -15,7 +15,7 @@ const char *dpu_fault_name(enum dpu_fault fault)
         [DPU_MEMORY_FAULT] = "memory fault: a load or store outside of WRAM",
         [DPU_DMA_FAULT] = "DMA fault: bytes outside of WRAM or MRAM",
         [DPU_DMA_SIZE] = "DMA fault: a transfer has 8 to 2048 bytes, a multiple of 8",
-        [DPU_DMA_ALIGNMENT] = "DMA fault: an address that is no multiple of 8",
+        [DPU_DMA_ALIGNMENT] = "DMA fault: an address that is not a multiple of 8",
         [DPU_UNALIGNED] = "memory fault: a load or store that is not aligned to its size",
         [DPU_BAD_INSTRUCTION] = "no instruction that the simulator knows",
         [DPU_STACK_OVERFLOW] = "stack overflow: the tasklet needs a larger STACK_SIZE_DEFAULT",

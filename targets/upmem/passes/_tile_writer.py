@@ -78,7 +78,7 @@ class TileWriter:
         if over_rows is not None:
             per_step = self.plan.tiles // (self.rows // over_rows.step)
             return numbers.multiply(numbers.divide(rows, over_rows.step), per_step)
-        # Each tasklet goes through all rows of the DPU, if there are any.
+        # Each tasklet iterates over all rows of the DPU, if there are any.
         some = numbers.divide(numbers.add(rows, self.rows - 1), self.rows)
         return numbers.multiply(some, self.plan.tiles)
 
@@ -204,14 +204,14 @@ class TileWriter:
             for number in range(nest.destination)
         ]
         operands.append((out, _without_offsets(nest.indices[nest.destination])))
-        made = generic.generic(
+        created = generic.generic(
             operands,
             len(nest.extents),
             nest.reductions,
             labels(nest.op),
             InsertionPoint.current,
         )
-        _move_body(nest.op, made, starts)
+        _move_body(nest.op, created, starts)
 
 
 def _without_offsets(row: Sequence[Index]) -> list[Index]:

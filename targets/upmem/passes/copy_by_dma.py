@@ -63,12 +63,12 @@ def _loop(
         call(callee, [*ends, numbers.as_value(nbytes)])
         return
     dim = rows.outer[depth]
-    with control.loop(0, dim.size) as made:
+    with control.loop(0, dim.size) as result:
         _loop(
             callee,
             sides,
             rows,
             depth + 1,
-            numbers.add(local, numbers.multiply(made.index, dim.local)),
-            numbers.add(main, numbers.multiply(made.index, dim.main)),
+            numbers.add(local, numbers.multiply(result.index, dim.local)),
+            numbers.add(main, numbers.multiply(result.index, dim.main)),
         )

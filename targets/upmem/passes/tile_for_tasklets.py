@@ -149,7 +149,7 @@ def _nest_of(op: Operation) -> Structured:
     if nest is None:
         raise CompileError(
             f"{op.name} cannot be computed on DPUs",
-            notes=[first_line(op), "it is no loop nest over arrays whose sizes are known"],
+            notes=[first_line(op), "it is not a loop nest over arrays of known sizes"],
         )
     return nest
 

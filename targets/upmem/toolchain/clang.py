@@ -73,7 +73,7 @@ def unavailable() -> str | None:
 @functools.lru_cache(maxsize=4)
 def _version(command: tuple[str, ...]) -> str:
     asked = tool.run(
-        [*command, "--version"], what="asking clang what it is", install_hint=INSTALL_HINT
+        [*command, "--version"], what="querying the version of clang", install_hint=INSTALL_HINT
     )
     return asked.stdout.strip().partition("\n")[0]
 

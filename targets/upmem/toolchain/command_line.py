@@ -148,7 +148,7 @@ def _number(defined: dict[str, str], name: str, otherwise: int) -> int:
     try:
         return int(text, 0)
     except ValueError:
-        raise UserError(f"{name}={text} is no number") from None
+        raise UserError(f"{name}={text} is not a number") from None
 
 
 def _stacks(defined: dict[str, str], tasklets: int) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ _HINTS = {
         "make two programs of it, and load each when needed",
     ],
     _WRAM: [
-        "keep what is large in MRAM, by __mram_noinit, and a block of it in WRAM",
+        "keep large data in MRAM (__mram_noinit), and a block of it in WRAM",
         "take fewer tasklets, or a smaller STACK_SIZE_DEFAULT",
     ],
 }
@@ -88,7 +88,9 @@ def program_size(path: Path) -> ProgramSize:
             tasklets=symbols["NR_TASKLETS"],
         )
     except (struct.error, IndexError, KeyError, ValueError) as error:
-        raise ArtifactError("it is no program for DPUs", where=path, notes=[str(error)]) from None
+        raise ArtifactError(
+            "it is not a program for DPUs", where=path, notes=[str(error)]
+        ) from None
 
 
 def variables(path: Path) -> list[str]:
@@ -97,7 +99,9 @@ def variables(path: Path) -> list[str]:
         data = path.read_bytes()
         return [name for name, _, info in _symbols(data, _sections(data)) if info & 15 == _OBJECT]
     except (struct.error, IndexError, ValueError) as error:
-        raise ArtifactError("it is no program for DPUs", where=path, notes=[str(error)]) from None
+        raise ArtifactError(
+            "it is not a program for DPUs", where=path, notes=[str(error)]
+        ) from None
 
 
 def _read(data: bytes) -> tuple[dict[str, int], dict[str, int]]:

@@ -57,7 +57,7 @@ class VendorKit:
         """The first line of the compiler's version output."""
         asked = tool.run(
             [self.compiler, "--version"],
-            what="asking the compiler what it is",
+            what="querying the version of the compiler",
             install_hint=INSTALL_HINT,
         )
         return asked.stdout.strip().partition("\n")[0]

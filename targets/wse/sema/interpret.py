@@ -19,7 +19,7 @@ from xtc_targets.wse.sema.values import VOID, Cell, Const, RangeValue, Value, in
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Exit:
     """An early exit from a statement: return, break or continue."""
 
     kind: str
@@ -27,7 +27,7 @@ class Left:
     value: Value = VOID
 
 
-def execute(frame: Frame, statement: tree.Stmt) -> Left | None:
+def execute(frame: Frame, statement: tree.Stmt) -> Exit | None:
     """Execute a statement; return None if it completes. Raises CslError."""
     frame.program.tick(statement.at)
     kind = _KINDS.get(type(statement))
@@ -36,7 +36,7 @@ def execute(frame: Frame, statement: tree.Stmt) -> Left | None:
     return kind(frame, statement)
 
 
-def _block(frame: Frame, block: tree.Block) -> Left | None:
+def _block(frame: Frame, block: tree.Block) -> Exit | None:
     with frame.block():
         for statement in block.body:
             left = execute(frame, statement)
@@ -90,7 +90,7 @@ def _assign(frame: Frame, statement: tree.Assign) -> None:
     frame.store(location, value, statement.at)
 
 
-def _if(frame: Frame, statement: tree.If) -> Left | None:
+def _if(frame: Frame, statement: tree.If) -> Exit | None:
     test = condition(frame, statement.condition)
     if not isinstance(test, Const):
         raise CslError("this condition must be known at compile time", where=statement.at)
@@ -120,7 +120,7 @@ def elements(frame: Frame, value: Value, at: tree.Position) -> Iterator[Value]:
         raise CslError(f"a loop cannot iterate over a {value.type}", where=at)
 
 
-def _for(frame: Frame, loop: tree.For) -> Left | None:
+def _for(frame: Frame, loop: tree.For) -> Exit | None:
     value = evaluate(frame, loop.value)
     for number, element in enumerate(elements(frame, value, loop.at)):
         with frame.block():
@@ -135,7 +135,7 @@ def _for(frame: Frame, loop: tree.For) -> Left | None:
     return None
 
 
-def _while(frame: Frame, loop: tree.While) -> Left | None:
+def _while(frame: Frame, loop: tree.While) -> Exit | None:
     while known(frame, loop.condition, "this condition").value:
         left = execute(frame, loop.body)
         if left is not None and not _continues(left, loop.label):
@@ -145,34 +145,34 @@ def _while(frame: Frame, loop: tree.While) -> Left | None:
     return None
 
 
-def _continues(left: Left, label: str | None) -> bool:
+def _continues(left: Exit, label: str | None) -> bool:
     return left.kind == "continue" and left.label in (None, label)
 
 
-def _after_loop(left: Left, label: str | None) -> Left | None:
+def _after_loop(left: Exit, label: str | None) -> Exit | None:
     return None if left.kind == "break" and left.label in (None, label) else left
 
 
-def _switch(frame: Frame, switch: tree.Switch) -> Left | None:
+def _switch(frame: Frame, switch: tree.Switch) -> Exit | None:
     value = known(frame, switch.value, "the value of a switch")
     body = chosen_case(frame, value, switch.cases, switch.at)
     return execute(frame, body) if isinstance(body, tree.Stmt) else None
 
 
-def _return(frame: Frame, statement: tree.Return) -> Left:
+def _return(frame: Frame, statement: tree.Return) -> Exit:
     value = VOID if statement.value is None else evaluate(frame, statement.value)
-    return Left("return", value=coerce(frame, value, frame.result, statement.at))
+    return Exit("return", value=coerce(frame, value, frame.result, statement.at))
 
 
-def _leave(frame: Frame, statement: tree.Leave) -> Left:
-    return Left(statement.kind, statement.label)
+def _leave(frame: Frame, statement: tree.Leave) -> Exit:
+    return Exit(statement.kind, statement.label)
 
 
 def _expression(frame: Frame, statement: tree.ExprStmt) -> None:
     evaluate(frame, statement.value)
 
 
-_KINDS: dict[type[tree.Stmt], Callable[[Frame, Any], Left | None]] = {
+_KINDS: dict[type[tree.Stmt], Callable[[Frame, Any], Exit | None]] = {
     tree.Block: _block,
     tree.Declaration: _declaration,
     tree.Assign: _assign,

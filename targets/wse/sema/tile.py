@@ -76,7 +76,7 @@ def compile_tile(
     traces = [(key, program.address_of(at), words) for key, at, words in program.tile.traces]
     initial = _initial(program)
     program.check_memory(path.name)
-    made = TileClass(
+    created = TileClass(
         path.name, program.tile, entries, entry_of, addresses,
         parameters, program.memory_end, initial, program.texts, program.said,
         [(each.name, each.address or 0, each.type.size) for each in program.globals],
@@ -85,7 +85,7 @@ def compile_tile(
          if each.address is not None],
         keeps_memory,
     )  # fmt: skip
-    return made, program
+    return created, program
 
 
 def _entered(declarations: TileDeclarations) -> list[FunctionValue]:

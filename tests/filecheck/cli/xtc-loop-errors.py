@@ -39,13 +39,13 @@ session(
     #
     # So are attributes of other forms.
     "xtc-loop number.mlir --nest",
-    # CHECK:      error: number.mlir:2:3: loop.schedule of linalg.matmul is no dictionary, text or list
+    # CHECK:      error: number.mlir:2:3: loop.schedule of linalg.matmul is not a dictionary, text or list
     # CHECK-NEXT:   hint: loop.dims = ["i", "j"], loop.schedule = {"j", "i", "i#4" = {"unroll"}}
     "xtc-loop alias.mlir --nest",
-    # CHECK:      error: alias.mlir:3:3: loop.schedule of linalg.matmul is no dictionary, text or list
+    # CHECK:      error: alias.mlir:3:3: loop.schedule of linalg.matmul is not a dictionary, text or list
     # CHECK-NEXT:   note: MLIR keeps no order of a dictionary under an alias, or with escapes
     "xtc-loop escape.mlir --nest",
-    # CHECK:      error: escape.mlir:2:3: loop.schedule of linalg.matmul is no dictionary, text or list
+    # CHECK:      error: escape.mlir:2:3: loop.schedule of linalg.matmul is not a dictionary, text or list
     # CHECK-NEXT:   note: MLIR keeps no order of a dictionary under an alias, or with escapes
     "xtc-loop unclosed.mlir --nest",
     # CHECK:      error: unclosed.mlir: this is not valid MLIR

@@ -20,7 +20,7 @@ _FIRST_UNSIGNED = 6
 
 
 @dataclass(frozen=True)
-class _Truths:
+class _Comparisons:
     """Writes comparisons of values of a type, and their conjunctions."""
 
     printer: Printer
@@ -64,22 +64,24 @@ def _cmpf(printer: Printer, op: Operation) -> None:
         [printer.atom(operand) for operand in op.operands] if repeated else printer.operands(op)
     )
     a, b = (widened(printer.prelude, operand, type) for operand in values)
-    truth = _float_truth(_Truths(printer, computed(type)), number, a, b)
+    truth = _float_comparison(_Comparisons(printer, computed(type)), number, a, b)
     printer.define(result, truth, "truth")
 
 
-def _float_truth(truths: _Truths, number: int, a: Expression, b: Expression) -> Expression:
-    compare = truths.compare
+def _float_comparison(
+    comparisons: _Comparisons, number: int, a: Expression, b: Expression
+) -> Expression:
+    compare = comparisons.compare
     if number in _DIRECT:
         return compare(_DIRECT[number], a, b)
     if number in _NEGATED:
-        return truths.no(compare(_NEGATED[number], a, b))
+        return comparisons.no(compare(_NEGATED[number], a, b))
     if number == _ORDERED:
-        return truths.both(compare("==", a, a), compare("==", b, b))
+        return comparisons.both(compare("==", a, a), compare("==", b, b))
     if number == _UNORDERED:
-        return truths.either(compare("!=", a, a), compare("!=", b, b))
-    unequal = truths.either(compare("<", a, b), compare(">", a, b))
-    return unequal if number == _UNEQUAL else truths.no(unequal)
+        return comparisons.either(compare("!=", a, a), compare("!=", b, b))
+    unequal = comparisons.either(compare("<", a, b), compare(">", a, b))
+    return unequal if number == _UNEQUAL else comparisons.no(unequal)
 
 
 def _cmpi(printer: Printer, op: Operation) -> None:
@@ -98,7 +100,7 @@ def _cmpi(printer: Printer, op: Operation) -> None:
         unsigned = "size_t" if type.element == "index" else f"uint{type.bits}_t"
         printer.prelude.include("stdint.h")
         a, b = cast(unsigned, a), cast(unsigned, b)
-    printer.define(result, _Truths(printer, type).compare(_INTEGER[number], a, b), "truth")
+    printer.define(result, _Comparisons(printer, type).compare(_INTEGER[number], a, b), "truth")
 
 
 def _known(number: int, limit: Value, type: CType) -> bool | None:

@@ -47,8 +47,8 @@ def delinearized(
     With `unbounded` = 1, the grid has another outermost dimension, of unknown size.
     """
     types = [IndexType.get()] * (unbounded + len(sizes))
-    made = affine.AffineDelinearizeIndexOp(types, number, [], list(sizes), ip=ip)
-    return list(made.operation.results)
+    result = affine.AffineDelinearizeIndexOp(types, number, [], list(sizes), ip=ip)
+    return list(result.operation.results)
 
 
 def digits(number: Value, counts: Sequence[int], ip: InsertionPoint | None = None) -> list[Number]:

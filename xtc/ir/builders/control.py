@@ -81,10 +81,10 @@ def loop(
     ip: InsertionPoint | None = None,
 ) -> Iterator[Loop]:
     """A loop; operations created in the context are its body. Set `following` if it has results."""
-    made = new_loop(lower, upper, step, initial, ip)
-    with InsertionPoint(made.op.regions[0].blocks[0]):
-        yield made
-        scf.yield_(list(made.following))
+    result = new_loop(lower, upper, step, initial, ip)
+    with InsertionPoint(result.op.regions[0].blocks[0]):
+        yield result
+        scf.yield_(list(result.following))
 
 
 @contextmanager
@@ -93,8 +93,8 @@ def branch(condition: Value | bool, ip: InsertionPoint | None = None) -> Iterato
     if condition is True:
         yield
         return
-    made = scf.IfOp(condition, ip=ip)
-    with InsertionPoint(made.then_block):
+    result = scf.IfOp(condition, ip=ip)
+    with InsertionPoint(result.then_block):
         yield
         scf.yield_([])
 
@@ -140,9 +140,9 @@ class Forall:
 def forall(count: int, mapping: str | None, outs: Sequence[Value], ip: InsertionPoint) -> Forall:
     """`count` parallel iterations with shared outputs `outs`; `mapping` is an attribute's text."""
     mapped = None if mapping is None else Attribute.parse(mapping)
-    made = scf.ForallOp([0], [count], [1], list(outs), mapping=mapped, ip=ip)
-    scf.InParallelOp(ip=InsertionPoint(made.body))
-    return Forall(made.operation, made.body)
+    result = scf.ForallOp([0], [count], [1], list(outs), mapping=mapped, ip=ip)
+    scf.InParallelOp(ip=InsertionPoint(result.body))
+    return Forall(result.operation, result.body)
 
 
 def parallel(
@@ -152,10 +152,10 @@ def parallel(
     lower = [index_constant(values.start, ip) for values in ranges]
     upper = [index_constant(values.stop, ip) for values in ranges]
     steps = [index_constant(values.step, ip) for values in ranges]
-    made = scf.ParallelOp([], lower, upper, steps, [], ip=ip).operation
+    result = scf.ParallelOp([], lower, upper, steps, [], ip=ip).operation
     if mapping is not None:
-        made.attributes["mapping"] = Attribute.parse(mapping)
-    body = made.regions[0].blocks.append(*[IndexType.get()] * len(ranges))
+        result.attributes["mapping"] = Attribute.parse(mapping)
+    body = result.regions[0].blocks.append(*[IndexType.get()] * len(ranges))
     return list(body.arguments), scf.ReduceOp([], 0, ip=InsertionPoint(body)).operation
 
 

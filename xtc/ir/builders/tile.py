@@ -241,8 +241,8 @@ def elected() -> Iterator[None]:
     if group is not None and group[1] == 1:
         yield
         return
-    made = scf.IfOp(in_group(group[0] if group else 0, 1))
-    with InsertionPoint(made.then_block):
+    created = scf.IfOp(in_group(group[0] if group else 0, 1))
+    with InsertionPoint(created.then_block):
         yield
         scf.yield_([])
 

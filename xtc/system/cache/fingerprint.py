@@ -38,7 +38,7 @@ class _File(NamedTuple):
 
 @dataclass(frozen=True)
 class CodeFingerprint:
-    """What the files of some packages contain.
+    """The contents of the files of some packages.
 
     Attributes:
         digest: SHA-256 of their names and contents.
@@ -137,7 +137,7 @@ def _add_files(root: str, name: str, found: list[_File]) -> None:
 
 
 def _is_code(entry: os.DirEntry[str]) -> bool:
-    """Not what Python or an editor leaves beside sources."""
+    """Whether a file is code, not a by-product of Python or an editor."""
     name = entry.name
     return not (name.startswith((".", "#")) or name == "__pycache__" or name.endswith("~"))
 

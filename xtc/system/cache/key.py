@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 SCHEMA = 1
-"""What the parts of a key mean and how entries are stored; another number finds nothing old."""
+"""The version of keys and of the format of entries; a new number invalidates old entries."""
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 

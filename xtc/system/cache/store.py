@@ -54,7 +54,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Removed:
-    """How many entries were removed, and their bytes on disk."""
+    """The number of removed entries, and their bytes on disk."""
 
     count: int
     size: int
@@ -73,7 +73,7 @@ class ArtifactCache:
 
     @staticmethod
     def key(parts: Mapping[str, str | bytes]) -> str:
-        """The key of what is made from these named parts."""
+        """The key of an entry that is built from these named parts."""
         return cache_key(parts)
 
     def lookup(self, key: str) -> Path | None:

@@ -24,10 +24,10 @@ refused_data({"k": {}, "i": {}, "j": {"vectorize": True, "fuse": 0}})
 refused_data({"i": {"fuse": True}})
 # CHECK:      C: fuse of 'i' takes the number of an operand or a list of them, not True
 # CHECK-NEXT:   hint: {fuse: 1} means the second operand
-# The producer has a schedule of its own; both cannot be.
+# The producer has a separate schedule; both cannot be.
 both = {"P": {"i": {}, "j": {}}, "C": {"i": {"fuse": 0}}}
 refused(lambda: xtc.compile(product(), schedule=both))
-# CHECK:      refusal.py:17:1: operand 0 of C is to be fused, but has a schedule of its own
+# CHECK:      refusal.py:17:1: operand 0 of C is to be fused, but has a separate schedule
 # CHECK-NEXT:   hint: leave out one of the two
 refused_data({"k": {}, "i": {}, "j": "fuse_consumer"})
 # CHECK:      the consumer of C cannot be fused at 'j': its tile is not complete inside 'k'

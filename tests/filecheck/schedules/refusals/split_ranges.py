@@ -6,22 +6,22 @@ from Inputs.refusal import new, refused, refused_data
 
 refused(lambda: new().split("i", {"low": 0, "high": 32}))
 # CHECK:      'i[32:32]' of C is empty
-# CHECK-NEXT:   note: 'i' goes from 0 to 32
+# CHECK-NEXT:   note: 'i' ranges from 0 to 32
 # CHECK-NEXT:   hint: begin each segment after the one before, the first at 0
 refused(lambda: new().split("i", {"low": 0, "high": 40}))
 # CHECK:      'i[40:32]' of C is empty
-# CHECK-NEXT:   note: 'i' goes from 0 to 32
+# CHECK-NEXT:   note: 'i' ranges from 0 to 32
 # CHECK-NEXT:   hint: begin each segment after the one before, the first at 0
 refused(lambda: new().split("i", {"low": 0, "high": -8}))
 # CHECK:      'i[0:-8]' of C is empty
-# CHECK-NEXT:   note: 'i' goes from 0 to 32
+# CHECK-NEXT:   note: 'i' ranges from 0 to 32
 # CHECK-NEXT:   hint: begin each segment after the one before, the first at 0
 refused(lambda: new().split("i", {"low": 4, "high": 8}))
 # CHECK:      'i[4:8]' of C does not continue the split of 'i' at 0
 # CHECK-NEXT:   note: segments follow each other and cover the axis
 refused(lambda: new().split("i", {"low": 0, "high": 16, "top": 16}))
 # CHECK:      'i[16:16]' of C is empty
-# CHECK-NEXT:   note: 'i' goes from 0 to 32
+# CHECK-NEXT:   note: 'i' ranges from 0 to 32
 # CHECK-NEXT:   hint: begin each segment after the one before, the first at 0
 refused(lambda: new().split("i", {"high": 16, "low": 0}))
 # CHECK:      'i[16:0]' of C does not continue the split of 'i' at 0

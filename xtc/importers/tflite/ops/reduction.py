@@ -85,7 +85,7 @@ def l2_normalization(call: Call) -> Tensor:
     return O.div(x, O.sqrt(O.maximum(squares, 1e-6)))
 
 
-def _of_truths(name: str, write: Callable[..., Tensor]) -> None:
+def _boolean_reduction(name: str, write: Callable[..., Tensor]) -> None:
     @reads(name)
     def read(call: Call) -> Tensor:
         x, keep = call.tensor(0), bool(call.options("ReducerOptions").KeepDims())
@@ -93,5 +93,5 @@ def _of_truths(name: str, write: Callable[..., Tensor]) -> None:
         return O.cast(write(steps, axes=_axes(call, x.type.rank), keepdims=keep), "bool")
 
 
-_of_truths("REDUCE_ANY", O.reduce_max)
-_of_truths("REDUCE_ALL", O.reduce_min)
+_boolean_reduction("REDUCE_ANY", O.reduce_max)
+_boolean_reduction("REDUCE_ALL", O.reduce_min)
