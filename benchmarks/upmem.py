@@ -93,7 +93,7 @@ def reduce_graph(elements: int) -> xtc.Graph:
 
 
 def compare() -> None:
-    """Hand-written against generated."""
+    """Compare handwritten with generated programs."""
     int8 = cycles_of_graph(gemv_graph(1024, 256, "int8"))
     int32 = cycles_of_graph(gemv_graph(1024, 256, "int32"))
     rows = [

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keeps the blocks of documents that show the output of commands up to date.
 
-Such a block is a fence below a comment with the command, run in the repository's root, of which
-`sed` may choose lines, by numbers or from the first that matches to the next that does:
+Such a block is a fence below a comment with the command, run in the repository's root. `sed`
+can select lines, by numbers or from the first match to the next match of another pattern:
 
     <!-- shows: xtc-compile examples/matmul.py --stage source | sed -n 2,5p -->
     <!-- shows: xtc-compile examples/matmul.py --stage source | sed -n '/@product/,/return/p' -->
@@ -26,7 +26,7 @@ from xtc.core.errors import UserError
 
 
 def apart(command: str, arguments: Sequence[str]) -> int:
-    """Print the output of a command that forks, which a process that has run MLIR must not do."""
+    """Print the output of a command that forks: a process that has run MLIR must not fork."""
     words = [sys.executable, "-m", f"xtc.cli.{command}", *arguments]
     done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:

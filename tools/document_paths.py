@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the repository paths that the documents name and that do not exist.
 
-Looked at are paths in backticks (outside fenced blocks) and the targets of relative links.
+It checks paths in backticks (outside fenced blocks) and the targets of relative links.
 `<name>` and `*` in a path stand for anything: some file must match.
 """
 

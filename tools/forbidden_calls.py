@@ -34,8 +34,8 @@ EXCEPTIONS = {
     ("targets/wse/sdk/cs_python.py", "runpy"): "the user's own host program",
     ("tools/forks/command.py", "compile"): "it stands for the interpreter in tests",
     ("tools/forks/command.py", "exec"): "it stands for the interpreter in tests",
-    ("tools/onnx_node_tests.py", "multiprocessing"): "it talks to processes that it forks",
-    ("tools/forks/lit_format.py", "multiprocessing"): "it asks whether lit lives",
+    ("tools/onnx_node_tests.py", "multiprocessing"): "it communicates with processes that it forks",
+    ("tools/forks/lit_format.py", "multiprocessing"): "it checks whether lit is alive",
 }
 FOLDERS = (*CODE, "tools", "examples", "benchmarks")
 

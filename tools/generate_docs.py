@@ -39,8 +39,8 @@ def knobs_page() -> str:
     ]
     return (
         f"{NOTICE}\n# Environment variables\n\n"
-        "Each is read when it is asked for; an empty value counts as unset.\n\n"
-        f"{table(('name', 'default', 'what it does'), rows)}"
+        "Each is read when it is used; an empty value counts as unset.\n\n"
+        f"{table(('name', 'default', 'effect'), rows)}"
     )
 
 

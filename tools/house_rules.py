@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The house rules that no general tool checks; tests/unit/test_house_rules.py applies them.
 
-Every rule takes the repository's root and returns the places that break it, one line each.
+Every rule takes the repository's root and returns its violations, one line each.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ NAMED_TARGETS: dict[tuple[str, str], str] = {
     ("xtc/interfaces/target.py", "host"): "the default target",
     ("xtc/loops/words.py", "null"): "the data form's word for an empty value",
 }
-# Target names that are also plain English, or a dialect: only the exact string is a target's name.
+# Target names that are also English words or dialects: only the exact string names the target.
 PLAIN_WORDS = {"host", "null"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -80,7 +80,7 @@ def is_part(path: Path) -> bool:
 def passes_without_twin(root: Path) -> list[str]:
     """Pass files foo_bar.py without their lit test foo-bar.mlir.
 
-    That of a shared pass is in tests/filecheck/passes/<room>/, that of a target's in
+    Tests of shared passes are in tests/filecheck/passes/<room>/, those of a target's passes in
     tests/filecheck/targets/<t>/passes/.
     """
     return [

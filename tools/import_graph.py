@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The import graph of the project's modules, including imports inside functions.
 
-What stands under `if TYPE_CHECKING:` is for type checkers alone and does not count.
+Imports under `if TYPE_CHECKING:` are only for type checkers and do not count.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 """Replaces FileCheck in a lit test's RUN line, and keeps the input of FileCheck.
 
 Usage: keep_output.py FOLDER TEST_FILE [FileCheck's options]. Writes FOLDER/PREFIX for each prefix
-that the options name (CHECK where they name none).
+that the options name (CHECK by default).
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class Block:
 def blocks(nest: Nest, rows: str, columns: str) -> list[Block]:
     """The points of axes `rows` and `columns` in the order of their first visit.
 
-    What a vector instruction reaches is one block. The nest has no segments.
+    The elements of a vector instruction form one block. The nest has no segments.
     """
     size = {axis.name: axis.size for axis in nest.axes}
     found = dict.fromkeys(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws loop nests before and after a schedule, for docs/schedule.md.
 
-What is drawn is computed from schedules, by the calls that the page describes.
+The drawings are computed from schedules, by the calls that the page describes.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Panel:
     """One grid of the picture, with a line above and lines of code below.
 
     Attributes:
-        title: what the grid is.
+        title: the title of the grid.
         rows: name of the axis from top to bottom.
         columns: name of the axis from left to right.
-        shape: how many rows and columns.
-        blocks: what is drawn on the grid, each with its color: 0 and up, or None.
+        shape: number of rows and columns.
+        blocks: the blocks on the grid, each with its color: 0 or more, or None.
         ordered: whether an arrow follows the blocks.
         code: below the grid.
-        texts: what stands in cells, by row and column.
+        texts: the text of cells, by row and column.
     """
 
     title: str

@@ -34,10 +34,10 @@ class Sketch:
     """A graph under construction.
 
     Attributes:
-        rng: makes every choice.
-        shapes: of the values so far, all float32, by name.
-        nodes: so far.
-        constants: by name.
+        rng: the generator for all choices.
+        shapes: shapes of the values so far, all float32, by name.
+        nodes: the nodes so far.
+        constants: the constants by name.
     """
 
     rng: np.random.Generator
@@ -295,7 +295,7 @@ def mismatch(seed: int, opt_level: int = 3) -> str | None:
             return f"{name}: shape {actual.shape}, not {wanted.shape}"
         room = 1e-4 * max(1.0, float(np.abs(wanted).max(initial=0)))
         if (worst := float(np.abs(actual - wanted).max(initial=0))) > room:
-            return f"{name}: differs by {worst:.3g} where {room:.3g} is allowed"
+            return f"{name}: differs by {worst:.3g}; {room:.3g} is allowed"
     return None
 
 

@@ -4,10 +4,10 @@
     python tools/torch_models.py [--only TEXT] [--reference] [--export] [--json FILE]
 
 Architectures are built from the configurations of the package transformers, and of torchvision and
-timm where they are installed, at small sizes. A model is "right" where compiled code gives what
-PyTorch gives to 1e-4, relative to the largest element. `--reference` runs the imported graph by
-its meaning in NumPy and compiles nothing; `--export` reads torch.export's program, where the usual
-way is torch.compile.
+timm if they are installed, at small sizes. A model is "right" if compiled code agrees with
+PyTorch to 1e-4, relative to the largest element. `--reference` runs the imported graph by
+its NumPy reference and compiles nothing; `--export` uses torch.export instead of
+torch.compile.
 """
 
 from __future__ import annotations

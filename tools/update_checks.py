@@ -7,10 +7,10 @@ A golden block is a marker comment and the CHECK lines right below it:
     // CHECK:      func.func @f
     // CHECK-NEXT:   return
 
-The test runs as lit runs it, up to FileCheck; its whole output becomes the block. CHECK lines
-elsewhere in the file stay as they were. `GOLDEN LOW` marks the block of `--check-prefix=LOW`.
-SSA names are kept as they are printed. A block is a first draft: cut what the test is not about,
-and read the difference before it goes in.
+The test runs as in lit, up to FileCheck; its whole output becomes the block. CHECK lines
+elsewhere in the file are unchanged. `GOLDEN LOW` marks the block of `--check-prefix=LOW`.
+SSA names are kept as printed. A block is a first draft: remove lines that the test does not
+need, and review the difference.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def main(arguments: list[str]) -> int:
     for name in arguments:
         try:
             update(Path(name))
-            print(f"{name}: refreshed; read the difference and cut what the test is not about")
+            print(f"{name}: refreshed; review the difference, and remove needless lines")
         except (UpdateError, OSError) as error:
             failures += 1
             print(f"{name}: {error}", file=sys.stderr)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """DenseNet-121 (Huang et al., 2017), batch 1 at 224 x 224: 8.0 M weights.
 
-Each layer reads what all layers of its block before it computed. What normalizes follows a
-concatenation, so it stays a scale and a shift in front of a convolution.
+Each layer reads the results of all earlier layers of its block. Normalizations follow a
+concatenation, so they stay scales and shifts before convolutions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xtc.graph.tensor import Tensor
 _BLOCKS, _GROWTH = (6, 12, 24, 16), 32
 _SMALL_BLOCKS, _SMALL_GROWTH = (2, 3), 8
 _BOTTLENECK = 4
-"""Filters of a layer's 1 x 1 convolution, in times of the growth."""
+"""Filters of a layer's 1 x 1 convolution, as a multiple of the growth rate."""
 
 
 def densenet121(small: bool = False) -> xtc.Graph:
@@ -37,7 +37,7 @@ def densenet121(small: bool = False) -> xtc.Graph:
 
 
 def _dense(layers: Layers, x: Tensor, depth: int, growth: int) -> Tensor:
-    """Layers whose results are concatenated to what they read."""
+    """Layers whose results are concatenated to their inputs."""
     for _ in range(depth):
         y = O.relu(layers.conv(_normalized(layers, x), _BOTTLENECK * growth))
         filters = layers.weight(3, 3, y.type.sizes[3], growth, fan_in=9 * y.type.sizes[3])

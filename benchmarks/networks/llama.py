@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A block as Llama 3.2 1B has sixteen of them: RMS norm, rotated positions, grouped queries and a
+"""One of the sixteen blocks of Llama 3.2 1B: RMS norm, rotated positions, grouped queries and a
 gated linear unit; 128 tokens, 61 M weights."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """ResNet-18 and ResNet-50 (He et al., 2015), batch 1 at 224 x 224; the second with its stride in
-the 3 x 3 convolution, as torchvision has it."""
+the 3 x 3 convolution, as in torchvision."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _bottleneck(layers: Layers, x: Tensor, width: int, stride: int) -> Tensor:
 
 
 def _shortcut(layers: Layers, x: Tensor, width: int, stride: int) -> Tensor:
-    """`x` itself, projected where its shape changes."""
+    """`x` itself, projected if its shape changes."""
     if stride == 1 and x.type.sizes[3] == width:
         return x
     return layers.conv(x, width, stride=stride)

@@ -38,12 +38,12 @@ def can_run(arguments: Sequence[str]) -> bool:
 def become(command: Command) -> None:
     """Run a command to its end, in this process.
 
-    Raises what ends the command, SystemExit and others, for the interpreter to end as it does
-    after a program.
+    Raises the exception that ends the command, such as SystemExit, so that the interpreter ends
+    as after a program.
     """
     os.chdir(command.folder)
     os.umask(command.umask)
-    os.environ.clear()  # noqa: TID251  the whole environment, for whatever reads it
+    os.environ.clear()  # noqa: TID251  the whole environment
     os.environ.update(command.environment)  # noqa: TID251
     tempfile.tempdir = None  # recomputed, because TMPDIR may differ
     _open_streams(unbuffered=bool(command.environment.get("PYTHONUNBUFFERED")))
@@ -58,8 +58,8 @@ def become(command: Command) -> None:
 class Ending:
     """Ends the process like the interpreter, but without freeing everything that was imported.
 
-    It must be made before anything else wants to be called at the end: its turn comes last. The
-    code of the command stands in a `with` statement.
+    It must be created before other exit handlers are registered, so that it runs last. The
+    code of the command is in a `with` statement.
     """
 
     def __init__(self) -> None:

@@ -27,7 +27,7 @@ _READ_AT_USE = ("XTC_", "XDG_", "LIT_", "TMPDIR", "PATH")
 class ForkingTest(lit.formats.ShTest):  # type: ignore[misc]
     """`ShTest` in which `python ARGUMENTS` is a fork; other commands are processes as usual.
 
-    The commands find `packages` imported; else each sees what a new interpreter would.
+    The commands find `packages` imported; otherwise they behave as in a new interpreter.
     """
 
     def __init__(self, packages: Sequence[str]) -> None:

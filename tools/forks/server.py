@@ -3,11 +3,11 @@
 
 Usage: python -m tools.forks.server DESCRIPTOR PACKAGE ... -PACKAGE ...
 
-Packages with a minus are left out: those that load so much that forks would take long.
+Packages with a minus are omitted, because they would make forks slow.
 
 A fork takes some milliseconds, a new interpreter most of a second. The process has one thread, so
-its children inherit no lock. It ends, and kills what still runs, once the other end of the socket
-is closed: when the process that started it ends, however it does.
+its children inherit no lock. It ends, and kills running children, when the other end of the socket
+is closed, which happens whenever the process that started it ends.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main() -> None:
 def import_all(packages: Sequence[str]) -> None:
     """Import packages and their public modules, which import the others, except those with a minus.
 
-    What fails will fail again, and be seen, in the command that needs it.
+    A failing import fails again, visibly, in the command that needs it.
     """
     without = {name[1:] for name in packages if name.startswith("-")}
     for package in packages:

@@ -67,7 +67,7 @@ def _producer(insert: Operation) -> Operation | None:
 
 
 def _around(insert: Operation, producer: Operation) -> list[Operation] | None:
-    """The operations after `maker` that fill the border; None if one depends on `maker`."""
+    """The operations after `producer` that fill the border; None if one depends on `producer`."""
     order = {op.operation: n for n, op in enumerate(producer.block.operations)}
     if insert not in order:
         return None
