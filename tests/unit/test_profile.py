@@ -231,7 +231,7 @@ def test_the_table_of_a_device_is_its_own() -> None:
     assert _device_profile().table() == (
         "profile of g: 1 call, one command after another\n"
         "npu0: peak 4.0 GFLOP/s, reading 2.0 GB/s\n"
-        "npu0, modeled             time      share    GFLOP/s    of peak       GB/s   roofline"
+        "npu0, modeled              time      share    GFLOP/s    of peak       GB/s   roofline"
         "  computes\n"
         "h                          2 us     100.0%        2.0        50%        1.0        50%"
         "  matmul+relu\n"
