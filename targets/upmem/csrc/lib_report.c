@@ -110,8 +110,8 @@ static void warn(const dpu_counts *counts)
 {
     static bool misaligned, empty;
     if (counts->misaligned && !misaligned)
-        fprintf(stderr, "xtc upmem: warning: %llu DMA transfers at addresses that are not multiples "
-                "of 8, whose low bits the machine ignores\n",
+        fprintf(stderr, "xtc upmem: warning: %llu DMA transfers at addresses that are not "
+                "multiples of 8, whose low bits the machine ignores\n",
                 (unsigned long long)counts->misaligned);
     if (counts->empty && !empty)
         fprintf(stderr, "xtc upmem: warning: %llu DMA transfers of 0 bytes, for which the machine "
