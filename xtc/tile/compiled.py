@@ -400,7 +400,7 @@ def _key(word: Any) -> Any:
 
 
 def _number(kind: DataType, value: Any) -> Any:
-    """A number as in the interpreter: the bits of an integer as a signed one."""
+    """A number as in the interpreter, which stores integers as signed ones of the same bits."""
     found = np.asarray(value, kind.argument.numpy)
     return (found.view(f"i{found.itemsize}") if found.dtype.kind == "u" else found)[()]
 

@@ -43,7 +43,7 @@ def exits(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> set[type[ast.stmt
 
 
 def without_exits(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> list[ast.stmt]:
-    """The statements with exits replaced by flags, and the statements after an exit conditional."""
+    """The statements with exits replaced by flags; statements after an exit become conditional."""
     result: list[ast.stmt] = []
     for number, statement in enumerate(body):
         if isinstance(statement, kinds):

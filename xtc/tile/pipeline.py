@@ -10,7 +10,7 @@ from xtc.tile.types import int32, uint32
 
 
 class Pipeline(Class):
-    """A ring of buffer slots with an mbarrier for empty and one for full slots each.
+    """A ring of buffer slots; each has an mbarrier for "empty" and one for "full".
 
     `producer_stage` and `consumer_stage` are the current slots. Producers that have filled a slot
     arrive at `producer_release_barrier()`, consumers that have read it at
