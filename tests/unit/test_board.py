@@ -75,17 +75,17 @@ def test_what_does_not_fit_fails_at_build(board: SimulatedBoard) -> None:
 
 
 @pytest.mark.slow
-def test_a_modelled_board_reports_no_measured_rate(board: SimulatedBoard) -> None:
+def test_a_modeled_board_reports_no_measured_rate(board: SimulatedBoard) -> None:
     with xtc.compile(layer(), target=board) as module:
         measured = module.measure(repeat=2, number=1)
-    assert measured.modelled == {"cycles": 1000.0}
+    assert measured.modeled == {"cycles": 1000.0}
     assert (measured.gflops, measured.gbytes_per_s) == (None, None)
     assert measured.fraction_of_peak is None
-    assert "modelled cycles 1,000" in str(measured)
+    assert "modeled cycles 1,000" in str(measured)
 
 
 @pytest.mark.slow
-def test_an_artefact_is_loaded_onto_a_live_board(board: SimulatedBoard, tmp_path: Path) -> None:
+def test_an_artifact_is_loaded_onto_a_live_board(board: SimulatedBoard, tmp_path: Path) -> None:
     with xtc.compile(layer(), target=board) as module:
         module.save(tmp_path / "saved")
     with xtc.load(tmp_path / "saved", board) as loaded:

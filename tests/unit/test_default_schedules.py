@@ -84,7 +84,7 @@ def _pool(rng: Random) -> Tensor:
     return pool(x, window, stride=stride, padding=padding)
 
 
-def _normalisation(rng: Random) -> Tensor:
+def _normalization(rng: Random) -> Tensor:
     sizes = tuple(rng.choice(SIZES) for _ in range(rng.choice((1, 2, 2, 3))))
     x = O.tensor(sizes, rng.choice(FLOATS), name="x")
     if rng.random() < 0.5:
@@ -115,7 +115,7 @@ FAMILIES: dict[str, Callable[[Random], Tensor]] = {
     "grouped_conv2d": _grouped_conv2d,
     "depthwise_conv2d": _depthwise_conv2d,
     "pool": _pool,
-    "normalisation": _normalisation,
+    "normalization": _normalization,
     "reduction": _reduction,
     "elementwise": _elementwise,
 }

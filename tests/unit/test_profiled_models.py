@@ -17,7 +17,7 @@ import onnx.parser
 import xtc
 import xtc.ops as O
 from xtc.core.errors import UserError
-from xtc.driver.specialised import SpecialisedModule
+from xtc.driver.specialized import SpecializedModule
 from xtc.evaluate.profile import Profile
 from xtc_targets.host.device import LocalHost
 
@@ -60,8 +60,8 @@ def test_a_model_with_free_sizes_is_profiled_on_arrays() -> None:
         assert sum(operator.nbytes for operator in found.operators) == 4 * (64 + 6 * 3 * 8)
         with pytest.raises(UserError, match="'g' has free sizes, so a profile takes arrays"):
             module.profile(repeat=1)
-        assert isinstance(module, SpecialisedModule)
-        assert module.specialise(N=5).profile(repeat=1).operators
+        assert isinstance(module, SpecializedModule)
+        assert module.specialize(N=5).profile(repeat=1).operators
 
 
 def test_a_bucket_is_profiled_at_its_own_size() -> None:
@@ -104,7 +104,7 @@ def test_several_threads_profile_a_module_at_once() -> None:
     assert all(operator.seconds > 0 for profile in found for operator in profile.operators)
 
 
-def test_modelled_devices_are_named_so_beside_measured_ones() -> None:
+def test_modeled_devices_are_named_so_beside_measured_ones() -> None:
     x = O.tensor((8, 8), name="x")
     with O.graph(name="g") as gb:
         a = O.matmul(x, x, name="a", device="mppa")
@@ -112,7 +112,7 @@ def test_modelled_devices_are_named_so_beside_measured_ones() -> None:
     with xtc.compile(gb.graph) as module:
         found = module.profile(repeat=2)
     rows = {line.split("  ")[0] for line in found.table().splitlines() if " time " in line}
-    assert rows == {"mppa0, modelled", "null0", "on the host"}
+    assert rows == {"mppa0, modeled", "null0", "on the host"}
     assert {d.name: [o.name for o in d.operators] for d in found.devices} == {
         "mppa0": ["a"],
         "null0": ["b"],

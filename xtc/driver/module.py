@@ -65,7 +65,7 @@ class Module(Closing):
         compile_seconds: wall time in seconds by stage, and by "stage/pass" with `time_passes`;
             "cache" is the time of the cache, the only entry of a cached module; empty for a
             module from `load`.
-        cached: whether the artefact comes from the cache.
+        cached: whether the artifact comes from the cache.
         state: the module's states: arrays by name, which calls update.
     """
 
@@ -100,7 +100,7 @@ class Module(Closing):
         self._direct = DirectArguments.of(artifact.manifest)
         self._calls = InFlightCalls(f"module '{self.name}'")
         self.state = States(artifact.manifest, compilation.initial_states() if compilation else {})
-        self._states_in_use = RLock()  # serialises calls that update states
+        self._states_in_use = RLock()  # serializes calls that update states
 
     @property
     def name(self) -> str:
@@ -138,7 +138,7 @@ class Module(Closing):
         Arguments and results on a device are device arrays: `device.array(values)` creates one,
         `result.numpy()` copies one to the host. A call updates states in place: the module's own,
         or an array passed by the name of a state. Concurrent calls that update the module's states
-        are serialised.
+        are serialized.
         """
         self._calls.require_open()
         if self._direct is not None and not arrays:
@@ -232,7 +232,7 @@ class Module(Closing):
                 yield [module]
 
     def _checked_artifact(self, watched: Collection[str], resources: ExitStack) -> Artifact:
-        """This artefact, rebuilt with simulator checks in its code if the target has them."""
+        """This artifact, rebuilt with simulator checks in its code if the target has them."""
         from xtc.driver.checking import checked_artifact
 
         checked = None
@@ -292,7 +292,7 @@ class Module(Closing):
                 counters=[name for name in counters if name not in own],
                 peak=(lambda: self.runtime.peak_flops(dtype)) if flops else None,
                 peak_again=lambda: self.runtime.remeasured_peak_flops(dtype),
-                modelled=self._modelled(call),
+                modeled=self._modeled(call),
             )
             counted = count(call, own, devices)
         return replace(found, counters={**found.counters, **counted})
@@ -302,7 +302,7 @@ class Module(Closing):
 
         The program is compiled again with each operator as a function that reads the clock at its
         end; `repeat` calls of it alternate with calls of this module. On devices, each command is
-        run alone and timed; times of simulators are modelled. Raises UserError for a module from
+        run alone and timed; times of simulators are modeled. Raises UserError for a module from
         `load`, and if the target records no times.
         """
         from xtc.driver import device_profiling, profiling
@@ -330,7 +330,7 @@ class Module(Closing):
         return replace(self._compilation, runner=PassRunner()).stage_text(stage)
 
     def save(self, folder: str | Path) -> None:
-        """Copy the artefact and its states to a new folder, atomically; see `xtc.load`."""
+        """Copy the artifact and its states to a new folder, atomically; see `xtc.load`."""
         source = self.artifact.folder
         if source is None:
             raise UserError(
@@ -366,23 +366,23 @@ class Module(Closing):
             return host_arrays(manifest, args, {**copies, **arrays})
         return checking.samples(manifest, seed)
 
-    def _modelled(self, call: Callable[[], None]) -> dict[str, float]:
-        """Modelled figures of one call, by runtime if there are several."""
-        modelled = self._models()
-        if not modelled:
+    def _modeled(self, call: Callable[[], None]) -> dict[str, float]:
+        """Modeled figures of one call, by runtime if there are several."""
+        modeled = self._models()
+        if not modeled:
             return {}
-        before = {name: device.modelled_figures() for name, device in modelled.items()}
+        before = {name: device.modeled_figures() for name, device in modeled.items()}
         call()
         return {
-            f"{name}.{figure}" if len(modelled) > 1 else figure: value - before[name][figure]
-            for name, device in modelled.items()
-            for figure, value in device.modelled_figures().items()
+            f"{name}.{figure}" if len(modeled) > 1 else figure: value - before[name][figure]
+            for name, device in modeled.items()
+            for figure, value in device.modeled_figures().items()
         }
 
     def _models(self) -> dict[str, CommonRuntimeInterface]:
         """The simulators among the program's runtime and its devices."""
         runtimes = {self.host.device_name: self.host, **self.devices}
-        return {name: runtime for name, runtime in runtimes.items() if runtime.is_modelled}
+        return {name: runtime for name, runtime in runtimes.items() if runtime.is_modeled}
 
     @contextmanager
     def _bound(

@@ -6,10 +6,13 @@
 
 from __future__ import annotations
 
-VERSION = 2
+VERSION = 3
 APPLICATION = 0x78746374  # "xtct": identifies this database
 
-UPGRADES = {1: "ALTER TABLE runs ADD COLUMN bandwidth REAL"}
+UPGRADES = {
+    1: "ALTER TABLE runs ADD COLUMN bandwidth REAL",
+    2: "UPDATE results SET kind = 'modeled' WHERE kind = 'modelled'",
+}
 """The statement that upgrades a database from each format to the next one."""
 
 SCHEMA = """

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands of the host: copies to and from symbols, streams on colours, calls of functions.
+// Commands of the host: copies to and from symbols, streams on colors, calls of functions.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ enum { COLUMN_MAJOR = 1, NARROW = 2, ROW_BROADCAST = 4, COLUMN_BROADCAST = 8, DE
 
 // A rectangle of PEs with the same number of elements on each, and their location on the host.
 typedef struct {
-    uint64_t what; // symbol or colour
+    uint64_t what; // symbol or color
     uint32_t x, y, width, height, elements, flags;
     uint32_t *data;
 } region;
@@ -77,7 +77,7 @@ static void copy(const region *part, bool in)
     for (uint32_t y = 0; y < part->height; y++)
         for (uint32_t x = 0; x < part->width; x++)
             copy_one(pe_of(part, x, y), part, x, y, in);
-    wse.now += 100 + part->elements; // the time of copies is not modelled in detail
+    wse.now += 100 + part->elements; // the time of copies is not modeled in detail
 }
 
 static wse_stream_buffer *buffer_of(wse_stream_buffer **first, uint32_t color)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace: tasks and wavelets over modelled time in the Trace Event Format, which browsers and
+// The trace: tasks and wavelets over modeled time in the Trace Event Format, which browsers and
 // Perfetto display. A process in the viewer is a row of PEs, or the links of a row; a microsecond
-// is a modelled cycle. A wavelet appears in the cycle in which it takes a link or ramp.
+// is a modeled cycle. A wavelet appears in the cycle in which it takes a link or ramp.
 #define _GNU_SOURCE
 #include <stdio.h>
 
@@ -45,7 +45,7 @@ void wse_trace_wavelet(const wse_pe *pe, uint32_t to, const wse_wavelet *wavelet
     if (!file)
         return;
     fprintf(file,
-            "{\"name\":\"colour %u%s\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%u,\"tid\":%u,"
+            "{\"name\":\"color %u%s\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%u,\"tid\":%u,"
             "\"ts\":%llu,\"dur\":1,\"args\":{\"data\":\"0x%08x\",\"arrives\":%llu}},\n",
             wavelet->color, wavelet->control ? " control" : "", wse_direction_names[to],
             LINKS + pe->y, WSE_DIRECTIONS * pe->x + to, (unsigned long long)wse.now,
