@@ -2,7 +2,7 @@
 """The networks of MLPerf Tiny on simulated boards: instructions, flash and RAM of one inference.
 
 The networks have random weights and the shapes of the benchmark, without the last softmax; given
-.tflite files are measured instead. Instruction counts are exact; cycles are modeled by the tables
+.tflite files are measured instead. Instruction counts are exact; cycles are modelled by the tables
 of `xtc_targets.embedded.cycles`, with the wait states of the board's flash. For comparison, the
 tables show the instructions of CMSIS-NN at 99f736a (kernels only, compiled by Clang 22 -O3 and
 counted in the same simulator), the sizes of the benchmark's .tflite files, and published
@@ -57,7 +57,7 @@ def measured(graph: Graph, board: str, *, operators: bool) -> tuple[dict[str, in
     largest = sorted(parts.items(), key=lambda part: -part[1])
     lines = [f"  {name}: {count:,}" for name, count in largest] if operators else []
     found = {key: counters[f"embedded.{key}"] for key in _KEYS}
-    return {**found, "CYCLES": counters.get("modeled.embedded.CYCLES", 0)}, lines
+    return {**found, "CYCLES": counters.get("modelled.embedded.CYCLES", 0)}, lines
 
 
 _KEYS = ("INSTRUCTIONS", "FLASH_BYTES", "RAM_BYTES")
@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--network", action="append", choices=NETWORKS, help="default: all")
     parser.add_argument("--operators", action="store_true", help="instructions of each operator")
     args = parser.parse_args(argv)
-    table = Table(title="one inference; instructions and cycles in millions; *: modeled")
+    table = Table(title="one inference; instructions and cycles in millions; *: modelled")
     for column in (*_COLUMNS, "flash", ".tflite", "RAM", "live tensors"):
         table.add_column(column, justify="left" if column in ("network", "board") else "right")
     console = wide_console()

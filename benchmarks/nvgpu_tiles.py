@@ -74,7 +74,7 @@ def shapes() -> list[tuple[int, int, int]]:
 
 def static(arch: str = "sm_90a") -> None:
     """Print the figures without a GPU: instructions, resources, and the static model's bound."""
-    table = Table(title=f"tile matmul, float16, {arch}: static and modeled, not measured")
+    table = Table(title=f"tile matmul, float16, {arch}: static and modelled, not measured")
     for title in (
         "m x n x k",
         "tile",

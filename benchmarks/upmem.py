@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated DPU code against handwritten programs, in the same simulator: modeled cycles.
+"""Generated DPU code against handwritten programs, in the same simulator: modelled cycles.
 
-Also the speed of the simulator, and the modeled times of the programs against those of hardware,
+Also the speed of the simulator, and the modelled times of the programs against those of hardware,
 if a file of measured times is given: make bench-upmem ARGS=--hardware=FILE.csv
 """
 
@@ -53,16 +53,18 @@ def run_by_hand(name: str, block: int, *arguments: object, profile: str = "v1B")
 
 
 def cycles_by_hand(name: str, *arguments: object) -> int:
-    return sum(launch["modeled_cycles"] for launch in run_by_hand(name, 10, *arguments)["launches"])
+    return sum(
+        launch["modelled_cycles"] for launch in run_by_hand(name, 10, *arguments)["launches"]
+    )
 
 
 def cycles_of_graph(graph: xtc.Graph) -> int:
-    """Modeled cycles of all launches of a graph on one DPU, with checked results."""
+    """Modelled cycles of all launches of a graph on one DPU, with checked results."""
     with UpmemDevice(tasklets=TASKLETS) as dpu, xtc.compile(graph, target=dpu) as module:
         found = module.check(*inputs_of(graph))
         if not all(result.ok for result in found):
             raise SystemExit(f"{graph.name}: wrong results")
-        return int(dpu.counters()["modeled.upmem.CYCLES"])
+        return int(dpu.counters()["modelled.upmem.CYCLES"])
 
 
 def inputs_of(graph: xtc.Graph) -> list[Any]:
@@ -102,7 +104,7 @@ def compare() -> None:
         ("reduce int64", cycles_by_hand("reduce", 1, 65536), cycles_of_graph(reduce_graph(65536))),
         ("gemv int8 (beside int32)", int32, int8),
     ]
-    print(f"{'modeled cycles, one DPU':28} {'by hand':>12} {'generated':>12} {'faster':>8}")
+    print(f"{'modelled cycles, one DPU':28} {'by hand':>12} {'generated':>12} {'faster':>8}")
     for name, by_hand, generated in rows:
         print(f"{name:28} {by_hand:12,} {generated:12,} {by_hand / generated:7.2f}x")
 
@@ -127,7 +129,7 @@ def _seconds_of_children() -> float:
 
 
 def against_hardware(path: Path) -> None:
-    """Print the error of modeled kernel times, by program and in total."""
+    """Print the error of modelled kernel times, by program and in total."""
     errors: dict[str, list[float]] = {}
     for row in csv.DictReader(path.open()):
         if row["benchmark"] not in MEASURED:
@@ -135,12 +137,12 @@ def against_hardware(path: Path) -> None:
         size, dpus = int(row["data_prep_param"]), int(row["num_dpus"])
         name, block, more = MEASURED[row["benchmark"]]
         report = run_by_hand(name, block, dpus, size, *more, profile="v1A")
-        modeled = sum(launch["modeled_seconds"] for launch in report["launches"]) * 1e3
+        modelled = sum(launch["modelled_seconds"] for launch in report["launches"]) * 1e3
         measured = float(row["hw_kernel"])
-        errors.setdefault(row["benchmark"], []).append(abs(modeled / measured - 1))
+        errors.setdefault(row["benchmark"], []).append(abs(modelled / measured - 1))
         print(
             f"{row['benchmark']:9} {dpus:3} DPUs {size:8}: {measured:8.3f} ms, "
-            f"modeled {modeled:8.3f} ms, {modeled / measured:.2f}",
+            f"modelled {modelled:8.3f} ms, {modelled / measured:.2f}",
             flush=True,
         )
     for name, found in {

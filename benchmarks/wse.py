@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modeled cycles of the simulated wafer against published ones, and the simulator's speed.
+"""Modelled cycles of the simulated wafer against published ones, and the simulator's speed.
 
 The published cycles were measured by others on the vendor's simulator and on wafers; docs/wse.md
-names the sources. Every cycle count of this project is modeled.
+names the sources. Every cycle count of this project is modelled.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ comptime { @export_symbol(y_ptr, "y"); @export_symbol(main); }
 def cycles_of(
     body: str, top: str = "", comptime: str = "", width: int = 1, after: str = "finish();"
 ) -> float:
-    """Modeled cycles of a program's `main`, on the last PE."""
+    """Modelled cycles of a program's `main`, on the last PE."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "layout.csl").write_text(LAYOUT.format(width=width, height=1))
@@ -241,7 +241,7 @@ task got() void {{
 
 
 def published() -> Iterator[tuple[str, float, Callable[[], float]]]:
-    """The name of a measurement, the published cycles, and a function for the modeled ones."""
+    """The name of a measurement, the published cycles, and a function for the modelled ones."""
     yield "matvec 25 x 25", 780, matvec
     yield "strided FMAC loop, length 8", 38.1, lambda: strided(8)
     yield "strided FMAC loop, length 32", 86.7, lambda: strided(32)
@@ -308,11 +308,11 @@ def main() -> None:
     parser.add_argument("--speed", action="store_true", help="measure the simulator's speed, too")
     given = parser.parse_args()
     deviations = []
-    print(f"{'':34} {'published':>10} {'modeled':>10} {'deviation':>10}")
+    print(f"{'':34} {'published':>10} {'modelled':>10} {'deviation':>10}")
     for name, theirs, ours in published():
-        modeled = ours()
-        deviations.append(abs(modeled / theirs - 1))
-        print(f"{name:34} {theirs:10.1f} {modeled:10.1f} {modeled / theirs - 1:10.1%}")
+        modelled = ours()
+        deviations.append(abs(modelled / theirs - 1))
+        print(f"{name:34} {theirs:10.1f} {modelled:10.1f} {modelled / theirs - 1:10.1%}")
     print(f"median deviation {statistics.median(deviations):.1%}, largest {max(deviations):.1%}")
     if given.speed:
         speed(32, 1_000_000)

@@ -26,7 +26,7 @@ class DemoTarget:
         open: opens a new device, which the demo closes; None for the host itself.
         options: further arguments of `xtc.compile`.
         bytes_moved: bytes copied to and from the device so far; None if nothing is copied.
-        modeled_seconds: modeled time of a simulated device so far.
+        modelled_seconds: modelled time of a simulated device so far.
         int8: whether it runs the models' int8 form.
         quantized: whether it runs the float form quantized by `xtc.quantize`, which may misread
             one more image in a hundred.
@@ -40,7 +40,7 @@ class DemoTarget:
     open: Callable[[], Any]
     options: Mapping[str, Any] = field(default_factory=dict)
     bytes_moved: Callable[[Any], int] | None = None
-    modeled_seconds: Callable[[Any], float] | None = None
+    modelled_seconds: Callable[[Any], float] | None = None
     int8: bool = False
     quantized: bool = False
     batch: int | None = None
@@ -99,11 +99,11 @@ def _without_gpu() -> str | None:
 
 
 def _mppa_seconds(device: Any) -> float:
-    return float(device.counters()["modeled.mppa.SECONDS"])
+    return float(device.counters()["modelled.mppa.SECONDS"])
 
 
 def _dpu_seconds(device: Any) -> float:
-    return float(device.counters()["modeled.upmem.SECONDS"])
+    return float(device.counters()["modelled.upmem.SECONDS"])
 
 
 def _dpu_bytes(device: Any) -> int:
@@ -122,13 +122,13 @@ TARGETS = {
     for target in (
         DemoTarget("host", _host),
         DemoTarget("host (C)", _host, {"codegen": "c"}),
-        DemoTarget("mppa:sim", _mppa, bytes_moved=_bytes_moved, modeled_seconds=_mppa_seconds),
+        DemoTarget("mppa:sim", _mppa, bytes_moved=_bytes_moved, modelled_seconds=_mppa_seconds),
         DemoTarget("nvgpu:sim", _simulated_gpu, bytes_moved=_bytes_moved, timed=False),
         DemoTarget(
             "upmem:sim",
             _dpus,
             bytes_moved=_dpu_bytes,
-            modeled_seconds=_dpu_seconds,
+            modelled_seconds=_dpu_seconds,
             int8=True,
             missing=_without_dpus,
         ),

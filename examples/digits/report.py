@@ -18,7 +18,7 @@ NAMES = ("model", "target")
 FIGURES = ("accuracy", "agrees", "max diff", "batch time", "compile", "batch bytes")
 CAPTION = (
     "agrees: same digit as NumPy; max diff: largest difference of a probability; "
-    "*: modeled by a simulator; upmem: in int8"
+    "*: modelled by a simulator; upmem: in int8"
 )
 SHADES = " .:-=+*#%@"
 
@@ -52,9 +52,9 @@ def row(outcome: Outcome) -> tuple[str, ...]:
 
 
 def batch_time(outcome: Outcome) -> str:
-    """The time of one batch: measured, or modeled by a simulator."""
-    if outcome.modeled_batch_seconds is not None:
-        return f"{duration(outcome.modeled_batch_seconds)}*"
+    """The time of one batch: measured, or modelled by a simulator."""
+    if outcome.modelled_batch_seconds is not None:
+        return f"{duration(outcome.modelled_batch_seconds)}*"
     return "-" if outcome.batch_seconds is None else duration(outcome.batch_seconds)
 
 

@@ -49,7 +49,7 @@ class Outcome:
     compile_seconds: float
     batch_seconds: float | None
     bytes_per_batch: int | None
-    modeled_batch_seconds: float | None = None
+    modelled_batch_seconds: float | None = None
     board: BoardFigures | None = None
     tolerance: float = 0.0
 
@@ -160,16 +160,16 @@ def _run_on(
     module = xtc.compile(graph, target=compile_for, dims={"batch": batch}, **target.options)
     compile_seconds = time.perf_counter() - begin
     moved = target.bytes_moved or (lambda _: 0)
-    modeled = target.modeled_seconds or (lambda _: 0.0)
+    modelled = target.modelled_seconds or (lambda _: 0.0)
     with module:
-        if target.timed and target.modeled_seconds is None:
+        if target.timed and target.modelled_seconds is None:
             warm_up(module, images, batch)
-        before, start = moved(device), modeled(device)
+        before, start = moved(device), modelled(device)
         result = run_batches(
             module, images, batch, lambda done: progress(f"run {label}", done, batches)
         )
         figures = board_figures(module, len(images)) if target.board else None
-        bytes_moved, seconds = moved(device) - before, modeled(device) - start
+        bytes_moved, seconds = moved(device) - before, modelled(device) - start
     return Outcome(
         model=model.name,
         target=target.label,
@@ -179,7 +179,7 @@ def _run_on(
         compile_seconds=compile_seconds,
         batch_seconds=statistics.median(result.seconds) if target.timed else None,
         bytes_per_batch=bytes_moved // batches if target.bytes_moved else None,
-        modeled_batch_seconds=seconds / batches if target.modeled_seconds else None,
+        modelled_batch_seconds=seconds / batches if target.modelled_seconds else None,
         board=figures,
         tolerance=0.01 if target.quantized else 0.0,
     )

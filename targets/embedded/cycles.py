@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modeled cycles of Thumb code, from exactly counted basic blocks and a table per core.
+"""Modelled cycles of Thumb code, from exactly counted basic blocks and a table per core.
 
 Cortex-M4: Arm 100166_0001, tables 3-1 and 7-1; P, the refill after a taken branch, is set to 2 (of
 1 to 3), and a division to 7 (of 2 to 12). Cortex-M0+: Arm DDI 0484C, table 3-1, with the

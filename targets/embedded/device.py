@@ -77,7 +77,7 @@ class EmbeddedBoard(Board):
     target_name = "embedded"
 
     @property
-    def is_modeled(self) -> bool:
+    def is_modelled(self) -> bool:
         return self.platform in ("sim", "qemu")
 
     @property
@@ -178,7 +178,7 @@ class EmbeddedBoard(Board):
         """Counts since the board was opened, and sizes of its program.
 
         In the simulator: exact embedded.INSTRUCTIONS, and embedded.INSTRUCTIONS.<name> per
-        operator; modeled.embedded.CYCLES and modeled.embedded.SECONDS, at the board's clock, for
+        operator; modelled.embedded.CYCLES and modelled.embedded.SECONDS, at the board's clock, for
         cores with a table in `cycles.py`. In QEMU: embedded.INSTRUCTIONS, for each run within a
         tick of the machine's timer. On the board itself: embedded.CYCLES by the core's counter,
         which wraps at 2**32 in a run. Always: embedded.FLASH_BYTES; embedded.STACK_BYTES, the peak

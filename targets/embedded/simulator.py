@@ -31,7 +31,7 @@ _EXCEPTIONS = {1: "an undefined instruction", 2: "a supervisor call", 7: "a brea
 ENTRY = "xtc_entry"
 _SYSTEM = ((0xE0000000, 0x2000), (0xE000E000, 0x1000))  # cycle counter; system control space
 INSTRUCTIONS = "embedded.INSTRUCTIONS"
-MODELED_CYCLES, MODELED_SECONDS = "modeled.embedded.CYCLES", "modeled.embedded.SECONDS"
+MODELLED_CYCLES, MODELLED_SECONDS = "modelled.embedded.CYCLES", "modelled.embedded.SECONDS"
 
 
 def unavailable() -> str | None:
@@ -43,8 +43,8 @@ def unavailable() -> str | None:
 
 def no_counts(board: BoardDescription) -> dict[str, float]:
     """The counters of a board before any run."""
-    modeled = (MODELED_CYCLES, MODELED_SECONDS) if board.core.name in TIMINGS else ()
-    return dict.fromkeys((INSTRUCTIONS, *modeled), 0.0)
+    modelled = (MODELLED_CYCLES, MODELLED_SECONDS) if board.core.name in TIMINGS else ()
+    return dict.fromkeys((INSTRUCTIONS, *modelled), 0.0)
 
 
 @dataclass
@@ -120,13 +120,13 @@ class SimulatedMachine:
         self._run(self._address(ENTRY), done)
 
     def counters(self) -> Mapping[str, float]:
-        """Exact instructions, total and per operator, and modeled cycles and seconds."""
+        """Exact instructions, total and per operator, and modelled cycles and seconds."""
         counts = self.instructions()
         found = {INSTRUCTIONS: float(sum(counts.values()))}
         found |= {f"{INSTRUCTIONS}.{name}": float(count) for name, count in counts.items()}
         if (cycles := self.cycles()) is not None:
-            found[MODELED_CYCLES] = cycles
-            found[MODELED_SECONDS] = cycles / self.board.clock_hz
+            found[MODELLED_CYCLES] = cycles
+            found[MODELLED_SECONDS] = cycles / self.board.clock_hz
         return found
 
     def instructions(self) -> dict[str, int]:
@@ -147,7 +147,7 @@ class SimulatedMachine:
         }
 
     def cycles(self) -> float | None:
-        """Modeled cycles since the start; None for cores without a model.
+        """Modelled cycles since the start; None for cores without a model.
 
         Each call reads the program's flash once.
         """

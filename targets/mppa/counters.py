@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from xtc.core.errors import UserError, close_match
 
 _UNIT = re.compile(r"(?P<event>.+)\.cluster\.(?P<cluster>\w+)\.pe\.(?P<pe>\w+)")
-_CYCLES, _SECONDS = "modeled.mppa.CYCLES", "modeled.mppa.SECONDS"
+_CYCLES, _SECONDS = "modelled.mppa.CYCLES", "modelled.mppa.SECONDS"
 _REDUCTIONS: dict[str, Callable[..., Any]] = {
     "sum": np.sum,
     "min": np.min,
@@ -27,12 +27,12 @@ class MppaCounters(Mapping[str, float]):
 
     `<c>` and `<p>` are numbers, or `sum`, `min`, `max` or `avg`, which apply first over the PEs of
     each cluster, then over clusters. Events of a whole cluster are counted on its PE 0. Counters
-    whose names begin with `modeled.` are computed from a model of the machine, all others are
+    whose names begin with `modelled.` are computed from a model of the machine, all others are
     exact.
 
     Args:
         raw: the count of every cluster and PE, and of the device, by name.
-        clock_hz: clock frequency of the modeled times.
+        clock_hz: clock frequency of the modelled times.
     """
 
     def __init__(self, raw: Mapping[str, int], clock_hz: float) -> None:

@@ -10,7 +10,7 @@ Sources of the numbers:
 - [L] github.com/kalray/linux, `drivers/dma/kvx/`: the DMA's microprograms and limits.
 - [G] github.com/kalray/gcc, `libgomp/plugin/plugin-kvx.c`: the behavior of the vendor's offloading
   runtime.
-- "assumption": no public source was found. The number is ours, and cycles modeled with it are only
+- "assumption": no public source was found. The number is ours, and cycles modelled with it are only
   a guide.
 """
 
@@ -107,7 +107,7 @@ class CoolidgeDescription:
         return float(self.ddr_latency)
 
     def peak_macs_per_second(self, dtype: str, clusters: int, pes: int, clock_hz: float) -> float:
-        """Peak multiply-adds per second of these PEs, modeled."""
+        """Peak multiply-adds per second of these PEs, modelled."""
         return self.rate(dtype) * clusters * pes * clock_hz
 
     def rate(self, dtype: str) -> float:

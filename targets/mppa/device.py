@@ -46,12 +46,12 @@ class MppaDevice(DriverDevice):
         return self.machine.arch
 
     @property
-    def is_modeled(self) -> bool:
+    def is_modelled(self) -> bool:
         return self.options.platform != "hw"
 
     @property
     def trace_file(self) -> Path | None:
-        """The trace of modeled times for Perfetto and browsers; None unless enabled."""
+        """The trace of modelled times for Perfetto and browsers; None unless enabled."""
         return self._work_dir() / f"{self.device_name}.trace.json" if self.options.trace else None
 
     @classmethod
@@ -87,10 +87,10 @@ class MppaDevice(DriverDevice):
     def counters(self) -> MppaCounters:
         return MppaCounters(self.opened().counters(), self.options.clock)
 
-    def modeled_figures(self) -> Mapping[str, float]:
-        """Modeled cycles and seconds of all clusters together."""
+    def modelled_figures(self) -> Mapping[str, float]:
+        """Modelled cycles and seconds of all clusters together."""
         counters = self.counters()
-        return {name: counters[f"modeled.{name}"] for name in ("mppa.CYCLES", "mppa.SECONDS")}
+        return {name: counters[f"modelled.{name}"] for name in ("mppa.CYCLES", "mppa.SECONDS")}
 
     def peak_flops(self, dtype: str) -> float:
         clusters, pes = self.options.cluster_count, self.options.pe_count

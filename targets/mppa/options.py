@@ -47,7 +47,7 @@ class MppaOptions:
         clusters: number of clusters that run a kernel; None for all.
         pes: number of processing elements per cluster; None for all. This option and those up to
             `timeout_s` apply to platform "sim" only.
-        trace: whether to write modeled times to `<work_dir>/<device>.trace.json`.
+        trace: whether to write modelled times to `<work_dir>/<device>.trace.json`.
         sim_schedule: "sequential" runs PEs and clusters in the order of their numbers, "shuffled"
             in a random order, which exposes races.
         seed: seed of the random order; the same seed gives the same order.
@@ -57,7 +57,7 @@ class MppaOptions:
             its buffer, to memory that a transfer is using, or to memory that another PE or cluster
             writes at the same time is then a fault, whatever the order of execution. Several times
             slower; needs 16 bytes for each byte that a kernel accesses.
-        clock_hz: clock frequency for modeled times; None for the machine's highest.
+        clock_hz: clock frequency for modelled times; None for the machine's highest.
         ddr_bytes: size of the simulated main memory.
         timeout_s: time limit of a kernel, in seconds.
         double_buffer: whether the transfers of a loop overlap with its computation.
@@ -120,7 +120,7 @@ class MppaOptions:
 
     @property
     def clock(self) -> float:
-        """Clock frequency for modeled times, in Hz."""
+        """Clock frequency for modelled times, in Hz."""
         return self.machine.clock_hz if self.clock_hz is None else self.clock_hz
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A GPU's counters by name, and modeled times derived from them."""
+"""A GPU's counters by name, and modelled times derived from them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from xtc.core.errors import UserError, close_match
 from xtc_targets.nvgpu.description import GpuDescription
 
-MEMORY_SECONDS = "modeled.nvgpu.MEMORY_SECONDS"
-TENSOR_SECONDS = "modeled.nvgpu.TENSOR_SECONDS"
+MEMORY_SECONDS = "modelled.nvgpu.MEMORY_SECONDS"
+TENSOR_SECONDS = "modelled.nvgpu.TENSOR_SECONDS"
 
 BANKS = (
     *("nvgpu.SHARED_READ_CONFLICTS", "nvgpu.SHARED_WRITE_CONFLICTS"),
@@ -39,14 +39,14 @@ _TENSOR = {
 class NvgpuCounters(Mapping[str, float]):
     """Counters named `nvgpu.<event>`, for the whole device.
 
-    The simulator counts the accesses and instructions of kernels. Names that begin with `modeled.`
+    The simulator counts the accesses and instructions of kernels. Names that begin with `modelled.`
     are lower bounds, not predictions: the time of all global accesses at the memory bandwidth,
     without caches, and the time of all tensor-core multiply-adds at their peak rate. All other
     counters are exact.
 
     Args:
         raw: counts by name.
-        machine: the GPU of the modeled times.
+        machine: the GPU of the modelled times.
     """
 
     def __init__(self, raw: Mapping[str, int], machine: GpuDescription) -> None:

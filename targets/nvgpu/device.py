@@ -47,7 +47,7 @@ class NvgpuDevice(DriverDevice):
         return self.machine.arch
 
     @property
-    def is_modeled(self) -> bool:
+    def is_modelled(self) -> bool:
         return self.options.platform != "hw"
 
     @classmethod
@@ -81,20 +81,20 @@ class NvgpuDevice(DriverDevice):
         return self.machine.memory_bytes_per_second
 
     def borrowed(self, value: object, stream: int | None = None) -> DeviceArray | None:
-        return borrowed(self, value, self.is_modeled, stream)
+        return borrowed(self, value, self.is_modelled, stream)
 
     @property
     def device_chip(self) -> str:
         """The GPU's name from its driver; for the simulator, the architecture of the code."""
-        if self.is_modeled:
+        if self.is_modelled:
             return self.device_arch
         return chip_name(self.options.device_index, self.options.driver_library)
 
     def callers_streams(self, arrays: Sequence[Any]) -> Sequence[int]:
-        return () if self.is_modeled else streams_of(arrays)
+        return () if self.is_modelled else streams_of(arrays)
 
     def current_stream(self) -> int:
-        return 0 if self.is_modeled else current_stream()
+        return 0 if self.is_modelled else current_stream()
 
     def _connect(self, name: str) -> OpenDevice:
         if self.options.platform == "hw":

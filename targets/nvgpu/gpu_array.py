@@ -30,7 +30,7 @@ class GpuArray(DeviceArray):
 
         Raises AttributeError on the simulator, whose addresses are not GPU addresses.
         """
-        if self.device.is_modeled:
+        if self.device.is_modelled:
             raise AttributeError(f"{self!r} is on a simulator, not in GPU memory")
         return {
             "shape": self.shape,

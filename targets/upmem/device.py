@@ -68,7 +68,7 @@ class UpmemDevice(DriverDevice):
         return self.profile
 
     @property
-    def is_modeled(self) -> bool:
+    def is_modelled(self) -> bool:
         return self.platform == "sim"
 
     @classmethod
@@ -78,15 +78,15 @@ class UpmemDevice(DriverDevice):
         return unavailable()
 
     def counters(self) -> Mapping[str, float]:
-        """Counts of this device; those that begin with `modeled.` are computed from a model."""
+        """Counts of this device; those that begin with `modelled.` are computed from a model."""
         found = dict(super().counters())
-        seconds = found.pop("modeled.upmem.NANOSECONDS") * 1e-9
-        return {**found, "modeled.upmem.SECONDS": seconds}
+        seconds = found.pop("modelled.upmem.NANOSECONDS") * 1e-9
+        return {**found, "modelled.upmem.SECONDS": seconds}
 
-    def modeled_figures(self) -> Mapping[str, float]:
-        """Modeled cycles of all launches, and seconds of launches and transfers in sequence."""
+    def modelled_figures(self) -> Mapping[str, float]:
+        """Modelled cycles of all launches, and seconds of launches and transfers in sequence."""
         counters = self.counters()
-        return {name: counters[f"modeled.{name}"] for name in ("upmem.CYCLES", "upmem.SECONDS")}
+        return {name: counters[f"modelled.{name}"] for name in ("upmem.CYCLES", "upmem.SECONDS")}
 
     def peak_flops(self, dtype: str) -> float:
         """0: no peak is known, because float arithmetic is done by software routines."""

@@ -31,7 +31,7 @@ class WseDevice(DriverDevice, AcceleratorDevice):
         return self.options.arch
 
     @property
-    def is_modeled(self) -> bool:
+    def is_modelled(self) -> bool:
         return True
 
     @classmethod
@@ -46,7 +46,7 @@ class WseDevice(DriverDevice, AcceleratorDevice):
             )
 
     def counters(self) -> Mapping[str, float]:
-        """Exact counts, and modeled cycles."""
+        """Exact counts, and modelled cycles."""
         return {name: float(count) for name, count in self.opened().counters().items()}
 
     def peak_flops(self, dtype: str) -> float:

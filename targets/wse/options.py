@@ -25,7 +25,7 @@ class WseOptions:
         schedule: "ordered" runs tasks and PEs in numerical order, "shuffled" in a random order,
             which exposes races.
         seed: seed of the random order, and of the initial values of the PEs' cycle counters.
-        cycle_limit: limit of a command in modeled cycles; a command that exceeds it is an error.
+        cycle_limit: limit of a command in modelled cycles; a command that exceeds it is an error.
         timeout_s: time limit of a command, in seconds.
         log, trace: files for the output of programs and for a trace of tasks; None to write none.
         memory_bytes: size of the memory through which the host and the wafer exchange data.

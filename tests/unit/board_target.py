@@ -131,7 +131,7 @@ class SimulatedBoard(Board):
 
     target_name = "board"
     device_arch = "sim"
-    is_modeled = True
+    is_modelled = True
 
     @property
     def device_name(self) -> str:
@@ -180,7 +180,7 @@ class SimulatedBoard(Board):
             self._cycles += 1000
 
     def counters(self) -> Mapping[str, float]:
-        return {"modeled.cycles": float(self._cycles)}
+        return {"modelled.cycles": float(self._cycles)}
 
     def peak_flops(self, dtype: str) -> float:
         return 1e9

@@ -64,7 +64,7 @@ def test_every_table_is_measured(
     assert "right" in said
     assert "WRONG" in said  # the stand-in computes nothing, and that is seen
     assert checked == ["matmul"] * 4 + ["vector add", "softmax", "layer_norm"]
-    assert "modeled" not in said
+    assert "modelled" not in said
     found = json.loads(Path("out/bench-tile-softmax.json").read_text())
     assert found["facts"]["gpu"] == "stand-in 0"
     assert log(library)[-1].endswith("0 streams, 0 events, 0 modules, 0 allocations")

@@ -75,13 +75,13 @@ def test_what_does_not_fit_fails_at_build(board: SimulatedBoard) -> None:
 
 
 @pytest.mark.slow
-def test_a_modeled_board_reports_no_measured_rate(board: SimulatedBoard) -> None:
+def test_a_modelled_board_reports_no_measured_rate(board: SimulatedBoard) -> None:
     with xtc.compile(layer(), target=board) as module:
         measured = module.measure(repeat=2, number=1)
-    assert measured.modeled == {"cycles": 1000.0}
+    assert measured.modelled == {"cycles": 1000.0}
     assert (measured.gflops, measured.gbytes_per_s) == (None, None)
     assert measured.fraction_of_peak is None
-    assert "modeled cycles 1,000" in str(measured)
+    assert "modelled cycles 1,000" in str(measured)
 
 
 @pytest.mark.slow

@@ -93,7 +93,7 @@ def read(kind: Kind, board: Board) -> np.ndarray:
 def test_it_says_what_it_is(board: Board) -> None:
     assert isinstance(board, EmbeddedDevice)
     assert board.device_name == f"{board.target_name}{board.device_id}"
-    assert board.is_modeled
+    assert board.is_modelled
     assert board.device_arch
 
 
@@ -147,7 +147,7 @@ def test_counts_are_of_all_runs_and_stay_when_the_board_is_closed(kind: Kind, bo
     board.run()
     once = {name: value - start.get(name, 0) for name, value in board.counters().items()}
     board.run(3)
-    counted = "embedded.INSTRUCTIONS" if kind.embedded else "modeled.cycles"
+    counted = "embedded.INSTRUCTIONS" if kind.embedded else "modelled.cycles"
     total = board.counters()[counted] - start.get(counted, 0)
     assert once[counted] > 0
     assert total == 4 * once[counted]

@@ -100,8 +100,8 @@ def test_row_shows_bytes_only_where_something_is_copied() -> None:
 
 def test_a_time_that_says_nothing_of_the_machine_is_not_shown() -> None:
     assert report.batch_time(outcome([1], [1], batch_seconds=None)) == "-"
-    modeled = outcome([1], [1], batch_seconds=None, modeled_batch_seconds=1e-3)
-    assert report.batch_time(modeled) == "1 ms*"
+    modelled = outcome([1], [1], batch_seconds=None, modelled_batch_seconds=1e-3)
+    assert report.batch_time(modelled) == "1 ms*"
 
 
 def test_drawing_is_dark_where_the_image_is_bright() -> None:

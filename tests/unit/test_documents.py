@@ -64,7 +64,7 @@ def test_the_examples_of_the_page_of_tile_kernels_run(tmp_path: Path) -> None:
         program = program.replace(", kernel.sass", "").replace("kernel.resources", "")
     checked, candidate = python(program, tmp_path).splitlines()
     assert checked.startswith("no race in 2 blocks: ")
-    assert re.fullmatch(r"no parameters: [\d.]+ us \(modeled\)", candidate)
+    assert re.fullmatch(r"no parameters: [\d.]+ us \(modelled\)", candidate)
 
 
 def test_the_picture_of_a_layout_is_what_is_drawn() -> None:

@@ -249,7 +249,7 @@ def test_a_firmware_in_c_links_the_library() -> None:
 
 
 @pytest.mark.slow
-def test_cycles_are_modeled_from_blocks_and_the_waits_of_flash(folder: Path) -> None:
+def test_cycles_are_modelled_from_blocks_and_the_waits_of_flash(folder: Path) -> None:
     found = {}
     for waits in (0, 4):
         text = f"""
@@ -266,11 +266,11 @@ flash_line_bytes: 16
             board.flash((folder / "image.elf").read_bytes())
             board.run()
             found[waits] = board.counters()
-    cycles = {waits: counters["modeled.embedded.CYCLES"] for waits, counters in found.items()}
+    cycles = {waits: counters["modelled.embedded.CYCLES"] for waits, counters in found.items()}
     lines = -(-found[4]["embedded.FLASH_BYTES"] // 16)
     assert cycles[4] - cycles[0] == 4 * lines
     assert 1 < cycles[0] / found[0]["embedded.INSTRUCTIONS"] < 2
-    assert found[4]["modeled.embedded.SECONDS"] == cycles[4] / 100e6
+    assert found[4]["modelled.embedded.SECONDS"] == cycles[4] / 100e6
 
 
 @pytest.mark.parametrize(

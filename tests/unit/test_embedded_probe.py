@@ -45,7 +45,7 @@ def test_a_network_runs_and_its_clocks_are_counted(
         EmbeddedBoard(name, platform="hw") as board,
         xtc.compile(network(), target=board) as module,
     ):
-        assert not board.is_modeled
+        assert not board.is_modelled
         module.check()
         x = np.ones((1, 6, 6, 3), np.float32)
         first, before = module(x), board.counters()
@@ -53,7 +53,7 @@ def test_a_network_runs_and_its_clocks_are_counted(
         after = board.counters()
         again = np.frombuffer(board.read("net.s"), np.float32)
         np.testing.assert_array_equal(again, first.reshape(-1))
-    assert not [key for key in after if "INSTRUCTIONS" in key or "modeled" in key]
+    assert not [key for key in after if "INSTRUCTIONS" in key or "modelled" in key]
     assert 0 < after["embedded.STACK_BYTES"] <= 2048
     if name == M4:
         assert after["embedded.CYCLES"] - before["embedded.CYCLES"] == 3 * CLOCKS

@@ -79,15 +79,15 @@ def test_text_of_everything(monkeypatch: pytest.MonkeyPatch) -> None:
         dtype="float32",
         peak=lambda: 238.8e9,
         counters=["cycles", "instructions"],
-        modeled={"cycles": 12345, "energy (J)": 0.25},
+        modelled={"cycles": 12345, "energy (J)": 0.25},
     )
     assert str(result).splitlines() == [
         "median 1 ms (p10 1, p90 1, 3 x 2 calls) · 217.3 GFLOP/s"
         " · 0.91 of the measured float32 FMA peak",
         "  cycles 10 per call (estimated: counted part of the time)",
         "  instructions 10 per call",
-        "  modeled cycles 12,345",
-        "  modeled energy (J) 0.25",
+        "  modelled cycles 12,345",
+        "  modelled energy (J) 0.25",
     ]
 
 
@@ -101,11 +101,11 @@ def test_of_a_peak_that_is_not_known_there_is_no_fraction() -> None:
     assert measure(work, flops=1.0, peak=lambda: 0.0).fraction_of_peak is None
 
 
-def test_a_modeled_peak_says_so() -> None:
-    result = measure(work, flops=1.0, dtype="float16", peak=lambda: 1e3, modeled_peak=True)
-    assert "of the modeled float16 FMA peak" in str(result)
+def test_a_modelled_peak_says_so() -> None:
+    result = measure(work, flops=1.0, dtype="float16", peak=lambda: 1e3, modelled_peak=True)
+    assert "of the modelled float16 FMA peak" in str(result)
     assert "measured" not in str(result)
-    assert result.as_dict()["modeled_peak"] is True
+    assert result.as_dict()["modelled_peak"] is True
 
 
 @pytest.mark.usefixtures("a_millisecond")
@@ -122,11 +122,11 @@ def test_counters_that_are_no_events_have_a_unit() -> None:
     ]
 
 
-def test_every_modeled_line_says_so() -> None:
-    result = Measurement(MILLISECOND, modeled={"cycles": 7.0, "dma_bytes": 8.0})
+def test_every_modelled_line_says_so() -> None:
+    result = Measurement(MILLISECOND, modelled={"cycles": 7.0, "dma_bytes": 8.0})
     lines = str(result).splitlines()[1:]
     assert len(lines) == 2
-    assert all("modeled" in line for line in lines)
+    assert all("modelled" in line for line in lines)
 
 
 def test_counters_here_or_their_reason() -> None:
@@ -153,14 +153,14 @@ def test_dictionary_survives_json() -> None:
         dtype="float32",
         gflops=5.0,
         counters={"cycles": 6.0},
-        modeled={"cycles": 7.0},
+        modelled={"cycles": 7.0},
     )
     found: dict[str, Any] = json.loads(json.dumps(result.as_dict()))
     assert found["seconds"]["samples"] == [1.0, 2.0, 3.0]
     assert found["seconds"]["median"] == 2.0
     assert (found["repeat"], found["number"], found["gflops"]) == (3, 4, 5.0)
     assert found["counters"] == {"cycles": 6.0}
-    assert found["modeled"] == {"cycles": 7.0}
+    assert found["modelled"] == {"cycles": 7.0}
     assert found["fraction_of_peak"] is None
 
 

@@ -44,6 +44,6 @@ def test_wrong_and_broken_candidates_are_never_ranked(is_long: bool) -> None:
             },
             A @ B,
             {"crashes": DeviceFault, "never ends": DeviceTimeout},
-            lambda: device.counters()["modeled.mppa.CYCLES"],
+            lambda: device.counters()["modelled.mppa.CYCLES"],
             500 if is_long else 40,
         )

@@ -141,7 +141,7 @@ def test_a_simulator_of_the_vendors_runs_as_long_as_its_device(
 ) -> None:
     before = set(psutil.Process().children(recursive=True))
     with device_of(platform, toolchain, work_dir=tmp_path) as device:
-        assert device.is_modeled
+        assert device.is_modelled
         device.init_device()
         assert wait_for_calls(toolchain) == [SIMULATORS[platform](tmp_path)]
         assert (tmp_path / "mymppa").is_dir()
@@ -155,7 +155,7 @@ def test_a_simulator_of_the_vendors_runs_as_long_as_its_device(
 def test_hardware_is_looked_for_first(toolchain: Path) -> None:
     with device_of("hw", toolchain, arch="kv3-1") as device:
         device.init_device()
-        assert device.is_modeled is False
+        assert device.is_modelled is False
     assert recorded(toolchain) == [["kvx-board-diag", "--list-board"]]
     assert log(toolchain)[0] == "create kalray/opencl/ocl_fw_l1.elf queues=5 mode= path="
     (toolchain / "boards").write_text("No Available board")

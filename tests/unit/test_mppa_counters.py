@@ -73,7 +73,7 @@ def test_counters_are_a_mapping() -> None:
 
 
 @pytest.mark.parametrize("overlap", [False, True])
-def test_modeled_cycles_follow_the_description(overlap: bool) -> None:
+def test_modelled_cycles_follow_the_description(overlap: bool) -> None:
     machine, nbytes, macs = COOLIDGE_V2, 1 << 16, 40_000
     with opened() as kernels:
         array = kernels.device.zeros(nbytes, "int8")
@@ -89,11 +89,11 @@ def test_modeled_cycles_follow_the_description(overlap: bool) -> None:
         expected = max(first + fork, second) + fork
     else:
         expected = first + fork + issue + moving + latency + fork
-    assert counters["modeled.mppa.PCC.cluster.3.pe.9"] == round(expected)
-    assert counters["modeled.mppa.CYCLES"] == round(expected)
-    assert counters["modeled.mppa.SECONDS"] == round(expected) / machine.clock_hz
-    assert counters["modeled.mppa.DMA_BUSY.cluster.0.pe.0"] == 2 * round(moving)
-    assert counters["modeled.mppa.PE_BUSY.cluster.0.pe.5"] == 2 * (5000 + 46)
+    assert counters["modelled.mppa.PCC.cluster.3.pe.9"] == round(expected)
+    assert counters["modelled.mppa.CYCLES"] == round(expected)
+    assert counters["modelled.mppa.SECONDS"] == round(expected) / machine.clock_hz
+    assert counters["modelled.mppa.DMA_BUSY.cluster.0.pe.0"] == 2 * round(moving)
+    assert counters["modelled.mppa.PE_BUSY.cluster.0.pe.5"] == 2 * (5000 + 46)
 
 
 def test_the_peak_is_that_of_the_description() -> None:
@@ -123,14 +123,14 @@ def test_every_number_of_the_description_has_a_source() -> None:
         ), field.name
 
 
-def test_the_trace_shows_modeled_time(tmp_path: Path) -> None:
+def test_the_trace_shows_modelled_time(tmp_path: Path) -> None:
     config = MppaOptions(trace=True, work_dir=tmp_path, clusters=2)
     with MppaDevice(config) as device:
         kernels = Kernels(device)
         array = device.zeros(128, "int8")
         for _ in range(2):
             device.launch(kernels.pipeline, [array, 64, 100, 1])
-        cycles = device.counters()["modeled.mppa.CYCLES"]
+        cycles = device.counters()["modelled.mppa.CYCLES"]
         assert device.trace_file == tmp_path / "mppa0.trace.json"
         text = device.trace_file.read_text()
     events = [entry for entry in json.loads(text.rstrip(",\n") + "]") if entry["ph"] == "X"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What PEs read of DDR by themselves costs modeled time, and orders schedules as counts do."""
+"""What PEs read of DDR by themselves costs modelled time, and orders schedules as counts do."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _packed(schedule: xtc.Schedule) -> None:
     schedule["C"].pack_at("j", 1).pack_at("j", 0).buffer_at("j")
 
 
-def _modeled(choose: Callable[[xtc.Schedule], None]) -> tuple[float, float]:
+def _modelled(choose: Callable[[xtc.Schedule], None]) -> tuple[float, float]:
     """Cycles, and lines of DDR that PEs touch by themselves."""
     with MppaDevice() as device:
         a = O.tensor((M, K), name="A", device=device)
@@ -58,14 +58,14 @@ def _modeled(choose: Callable[[xtc.Schedule], None]) -> tuple[float, float]:
             assert (np.asarray(module(*given).numpy()) == K).all()
         counters = device.counters()
         return (
-            counters["modeled.mppa.CYCLES"],
-            counters["modeled.mppa.DDR_LINES.cluster.sum.pe.sum"],
+            counters["modelled.mppa.CYCLES"],
+            counters["modelled.mppa.DDR_LINES.cluster.sum.pe.sum"],
         )
 
 
 def test_schedules_rank_by_what_they_read_of_ddr() -> None:
     choices = (_from_ddr, _one_packed, _both_packed, _packed)
-    found = {choice.__name__: _modeled(choice) for choice in choices}
+    found = {choice.__name__: _modelled(choice) for choice in choices}
     by_lines = sorted(found, key=lambda name: found[name][1])
     by_cycles = sorted(found, key=lambda name: found[name][0])
     assert by_cycles == by_lines == [choice.__name__ for choice in reversed(choices)]

@@ -29,10 +29,10 @@ def count(found: Run, event: str, place: str = "cluster.sum.pe.sum") -> float:
 
 
 def of_peak(found: Run, macs: int) -> float:
-    """Multiply-adds per modeled cycle, of what all PEs can do."""
+    """Multiply-adds per modelled cycle, of what all PEs can do."""
     peak = COOLIDGE_V2.rate("float32") * COOLIDGE_V2.clusters * COOLIDGE_V2.pes
     assert count(found, "mppa.MACS_F32") == macs
-    return macs / peak / float(found.counters["modeled.mppa.CYCLES"])
+    return macs / peak / float(found.counters["modelled.mppa.CYCLES"])
 
 
 MATMUL = ("matmul_k_loop", "mm_mppa0_0", [(96, 64), (64, 64), (96, 64)])
@@ -54,9 +54,9 @@ def test_the_dma_moves_what_the_tiles_hold_and_nothing_else(double_buffer: bool)
 
 def test_transfers_overlap_with_computation() -> None:
     both = [launch(*MATMUL, double_buffer=choice) for choice in (True, False)]
-    cycles = [found.counters["modeled.mppa.CYCLES"] for found in both]
-    stalls = [count(found, "modeled.mppa.DMA_STALL") for found in both]
-    busy = [count(found, "modeled.mppa.DMA_BUSY") for found in both]
+    cycles = [found.counters["modelled.mppa.CYCLES"] for found in both]
+    stalls = [count(found, "modelled.mppa.DMA_STALL") for found in both]
+    busy = [count(found, "modelled.mppa.DMA_BUSY") for found in both]
     assert busy[0] == busy[1]
     assert cycles[0] < 0.75 * cycles[1]
     assert stalls[0] < 0.6 * stalls[1]

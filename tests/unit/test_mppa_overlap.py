@@ -104,8 +104,8 @@ def test_overlap_pays_for_what_is_read_and_for_what_is_written() -> None:
     both = [
         Loop(8, 4096, 4096).check(config=ONE, double_buffer=doubled) for doubled in (True, False)
     ]
-    cycles = [counted["modeled.mppa.CYCLES"] for counted in both]
-    busy = both[0]["modeled.mppa.DMA_BUSY.cluster.sum.pe.sum"]
+    cycles = [counted["modelled.mppa.CYCLES"] for counted in both]
+    busy = both[0]["modelled.mppa.DMA_BUSY.cluster.sum.pe.sum"]
     assert cycles[0] < 1.2 * busy
     assert cycles[1] > cycles[0] + 7 * 200
 

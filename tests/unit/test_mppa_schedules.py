@@ -67,7 +67,7 @@ def test_each_memory_gets_its_part_once() -> None:
     assert counters["mppa.DMA_GET_BYTES.cluster.4.pe.sum"] == 0
 
 
-def test_a_product_without_a_schedule_comes_near_the_modeled_peak() -> None:
+def test_a_product_without_a_schedule_comes_near_the_modelled_peak() -> None:
     with MppaDevice() as mppa:
         a, b = (O.tensor((512, 512), name=name, device=mppa) for name in "AB")
         with O.graph(name="matmul") as gb:
@@ -77,7 +77,7 @@ def test_a_product_without_a_schedule_comes_near_the_modeled_peak() -> None:
             counters = mppa.counters()
     peak = COOLIDGE_V2.rate("float32") * COOLIDGE_V2.clusters * COOLIDGE_V2.pes
     launches = counters["mppa.LAUNCHES.cluster.max.pe.max"]
-    assert 512**3 * launches / peak / counters["modeled.mppa.CYCLES"] > 0.8
+    assert 512**3 * launches / peak / counters["modelled.mppa.CYCLES"] > 0.8
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -33,7 +33,7 @@ def test_it_says_what_it_is() -> None:
     with NvgpuDevice(NvgpuOptions(arch="sm_80")) as device:
         assert isinstance(device, AcceleratorDevice)
         assert (device.target_name, device.device_name, device.device_id) == ("nvgpu", "nvgpu0", 0)
-        assert (device.device_arch, device.is_modeled) == ("sm_80", True)
+        assert (device.device_arch, device.is_modelled) == ("sm_80", True)
     assert NvgpuDevice.detect_accelerator() is None
     with pytest.raises(UserError, match="an NvgpuDevice takes NvgpuOptions, not 'sm_80'"):
         NvgpuDevice("sm_80")  # type: ignore[arg-type]
@@ -91,8 +91,8 @@ def test_events_are_counted_exactly() -> None:
         }
         assert {name: counters[f"nvgpu.{name}"] for name in expected} == expected
         memory_bytes = expected["GLOBAL_READ_BYTES"] + expected["GLOBAL_WRITE_BYTES"]
-        assert counters["modeled.nvgpu.MEMORY_SECONDS"] == memory_bytes / 3352e9
-        assert counters["modeled.nvgpu.TENSOR_SECONDS"] == pytest.approx(
+        assert counters["modelled.nvgpu.MEMORY_SECONDS"] == memory_bytes / 3352e9
+        assert counters["modelled.nvgpu.TENSOR_SECONDS"] == pytest.approx(
             32 * 16 * 64 / (132 * 2048 * 1.83e9)
         )
         assert len(counters) == len(list(counters))

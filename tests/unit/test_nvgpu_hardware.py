@@ -58,7 +58,7 @@ def test_a_kernel_runs_between_copies(kernels: Kernels, library: Path) -> None:
     values = device.array(np.arange(6, dtype=np.int32))
     device.launch(kernels.scale, [values, 5, -3])
     assert values.numpy().tolist() == [0, -3, -6, -9, -12, 5]
-    assert not device.is_modeled
+    assert not device.is_modelled
     device.close()
     assert log(library) == [
         "retain 40",
@@ -87,7 +87,7 @@ def test_what_was_copied_and_launched_is_counted(kernels: Kernels) -> None:
     }
     counters = device.counters()
     assert {name: counters[f"nvgpu.{name}"] for name in counted} == counted
-    assert not any(name.startswith("modeled.") for name in counters)
+    assert not any(name.startswith("modelled.") for name in counters)
 
 
 def test_queues_keep_many_kernels_in_flight(kernels: Kernels) -> None:

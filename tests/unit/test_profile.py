@@ -231,7 +231,7 @@ def test_the_table_of_a_device_is_its_own() -> None:
     assert _device_profile().table() == (
         "profile of g: 1 call, one command after another\n"
         "npu0: peak 4.0 GFLOP/s, reading 2.0 GB/s\n"
-        "npu0, modeled             time      share    GFLOP/s    of peak       GB/s   roofline"
+        "npu0, modelled             time      share    GFLOP/s    of peak       GB/s   roofline"
         "  computes\n"
         "h                          2 us     100.0%        2.0        50%        1.0        50%"
         "  matmul+relu\n"
@@ -254,7 +254,7 @@ def test_a_picture_has_a_bar_for_each_span(tmp_path: Path) -> None:
     titles = [title.text for title in root.iter("{http://www.w3.org/2000/svg}title")]
     texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
     assert titles == ["rest, 1 us", "h, 2 us"]
-    assert {"One call of g: 3 us", "caller", "npu0, modeled"} <= set(texts)
+    assert {"One call of g: 3 us", "caller", "npu0, modelled"} <= set(texts)
 
 
 @pytest.mark.slow
@@ -278,7 +278,7 @@ def test_each_operator_of_a_device_has_its_time(kind: str) -> None:
         "copy from": 256,
     }
     assert [operator.computes for operator in found.operators] == [("exp",)]
-    assert device.is_modeled == (kind == "mppa")
+    assert device.is_modelled == (kind == "mppa")
     assert {span.row for span in found.spans} == {"caller", device.name}
 
 
@@ -293,8 +293,8 @@ def test_an_interrupt_while_commands_are_recorded_is_raised_after_them() -> None
         (device,) = module.devices.values()
         module(np.ones(4, np.float32))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(device), "is_modeled", property(lambda self: True))
-            patch.setattr(type(device), "modeled_figures", lambda self: stopped())
+            patch.setattr(type(device), "is_modelled", property(lambda self: True))
+            patch.setattr(type(device), "modelled_figures", lambda self: stopped())
             with pytest.raises(KeyboardInterrupt):
                 module.profile(repeat=1)
         assert np.allclose(module(np.ones(4, np.float32)), np.e)

@@ -104,7 +104,7 @@ def test_several_threads_profile_a_module_at_once() -> None:
     assert all(operator.seconds > 0 for profile in found for operator in profile.operators)
 
 
-def test_modeled_devices_are_named_so_beside_measured_ones() -> None:
+def test_modelled_devices_are_named_so_beside_measured_ones() -> None:
     x = O.tensor((8, 8), name="x")
     with O.graph(name="g") as gb:
         a = O.matmul(x, x, name="a", device="mppa")
@@ -112,7 +112,7 @@ def test_modeled_devices_are_named_so_beside_measured_ones() -> None:
     with xtc.compile(gb.graph) as module:
         found = module.profile(repeat=2)
     rows = {line.split("  ")[0] for line in found.table().splitlines() if " time " in line}
-    assert rows == {"mppa0, modeled", "null0", "on the host"}
+    assert rows == {"mppa0, modelled", "null0", "on the host"}
     assert {d.name: [o.name for o in d.operators] for d in found.devices} == {
         "mppa0": ["a"],
         "null0": ["b"],

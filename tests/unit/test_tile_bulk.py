@@ -334,7 +334,7 @@ def test_a_map_is_of_aligned_memory() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [float16, float8_e4m3])
-def test_warpgroups_count_and_take_modeled_time(dtype: Any) -> None:
+def test_warpgroups_count_and_take_modelled_time(dtype: Any) -> None:
     program, arguments, *_ = product(tile_bulk, 64, 32, 64, dtype=dtype, b_transposed=True)
     with NvgpuDevice(NvgpuOptions(arch="sm_90a")) as device:
         tile.use_device(device)
@@ -346,4 +346,4 @@ def test_warpgroups_count_and_take_modeled_time(dtype: Any) -> None:
     name, peak = ("F16", "float16") if dtype is float16 else ("E4M3", "int8")
     assert counters[f"nvgpu.WGMMA_{name}_MACS"] == 64 * 32 * 64
     seconds = 64 * 32 * 64 / device.machine.peak_macs_per_second(peak)
-    assert counters["modeled.nvgpu.TENSOR_SECONDS"] == pytest.approx(seconds)
+    assert counters["modelled.nvgpu.TENSOR_SECONDS"] == pytest.approx(seconds)

@@ -145,7 +145,7 @@ def test_without_arrays_nothing_is_measured(device: NvgpuDevice) -> None:
         ranked: Any = Tuned().candidates(1000, None, None, None)
     finally:
         tile.use_device(None)
-    assert [each.how for each in ranked] == ["modeled"] * 3
+    assert [each.how for each in ranked] == ["modelled"] * 3
     assert len(lines(device, "launch")) == before
 
 

@@ -60,7 +60,7 @@ def test_every_schedule_compiles(module: ModuleType) -> None:
     ranked = module.MatmulV3().candidates(64, 64, 64, a, b, c)
     assert len(ranked) == 12
     assert [str(each.error) for each in ranked if each.error] == []
-    assert " us (modeled)" in str(ranked[0])
+    assert " us (modelled)" in str(ranked[0])
 
 
 @pytest.mark.parametrize(

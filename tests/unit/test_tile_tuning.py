@@ -18,7 +18,7 @@ from xtc.system.cache import configured_cache
 from xtc.system.cache.fingerprint import CodeFingerprint
 from xtc.system.sandbox import Limits, Workers
 from xtc.tile import tuning
-from xtc.tile.model import modeled_seconds
+from xtc.tile.model import modelled_seconds
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +55,7 @@ def test_candidates_that_crash_the_compiler_are_listed_with_their_causes() -> No
     }
     assert "compiling Mixed crashed: the process" in str(errors[128])
     assert "AssertionError: a bug" in str(errors[512])
-    assert str(ranked[0]).endswith(" us (modeled)")
+    assert str(ranked[0]).endswith(" us (modelled)")
     assert "block=256: compiling Mixed took longer than 3 s and was ended" in map(str, ranked)
 
 
@@ -81,7 +81,7 @@ def test_searches_are_in_the_tuning_database_with_their_failures(
         results = store.results(run.number)
         assert runs_text(store).startswith("1: Mixed on nvgpu arch=sm_")
         assert ": 4 estimates in " in runs_text(store)
-        assert runs_text(store).rstrip().endswith("ns (modeled), not finished")
+        assert runs_text(store).rstrip().endswith("ns (modelled), not finished")
     assert (run.strategy, run.machine) == ("tile schedules", "static model")
     assert "func.func @Mixed" in run.text
     assert [(each.parameters["block"], each.status) for each in results] == [
@@ -91,7 +91,7 @@ def test_searches_are_in_the_tuning_database_with_their_failures(
         (512, "failed"),
     ]
     lines = results_text(run, results).splitlines()
-    assert lines[1].endswith(" ns (modeled)  block=64")
+    assert lines[1].endswith(" ns (modelled)  block=64")
     assert lines[3] == ("  timeout  block=256: compiling Mixed took longer than 3 s and was ended")
 
 
@@ -114,9 +114,9 @@ def test_the_choice_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def counted(*arguments: object) -> float:
         calls.append(1)
-        return modeled_seconds(*arguments)  # type: ignore[arg-type]
+        return modelled_seconds(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(tuning, "modeled_seconds", counted)
+    monkeypatch.setattr(tuning, "modelled_seconds", counted)
     # Nothing is kept where a file of this project changes meanwhile, as an editor may let one.
     monkeypatch.setattr(CodeFingerprint, "unchanged", lambda _: True)
     first: Any = Tuned().compile(700, None, None, None)

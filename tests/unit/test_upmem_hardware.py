@@ -71,7 +71,7 @@ def test_a_graph_is_built_and_run_by_the_kit(kit: Path) -> None:
         with xtc.compile(graph.graph) as module:
             values = np.arange(120, dtype=np.int32).reshape(20, 6)
             assert np.array_equal(np.asarray(module(values)), 2 * values)
-        assert not dpus.is_modeled
+        assert not dpus.is_modelled
     flags = "-O2 -funroll-loops -fwrapv -ffp-contract=off -fno-strict-aliasing -fno-builtin -w"
     (line,) = recorded(kit)
     assert " ".join(line[:-3]) == (

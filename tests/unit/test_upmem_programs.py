@@ -99,7 +99,7 @@ def test_the_key_value_example_prints_right_sums(upmem: Command, tmp_path: Path)
     assert [launch["program"] for launch in found["launches"]] == ["wram_fifo_example"]
     again = upmem("run", *words, "--report", report, "host.c", cwd=tmp_path)
     assert again.stdout == first.stdout
-    assert json.loads(report.read_text()) == found  # modeled times too
+    assert json.loads(report.read_text()) == found  # modelled times too
 
 
 HOST = """

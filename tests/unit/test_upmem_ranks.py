@@ -45,7 +45,7 @@ def test_ranks_do_not_wait_for_each_other() -> None:
                     assert np.array_equal(np.asarray(result), rows @ weights)
                 after = dpus.counters()
                 difference = {name: after[name] - before[name] for name in after}
-                return difference, round(difference.pop("modeled.upmem.SECONDS") * 1e8)
+                return difference, round(difference.pop("modelled.upmem.SECONDS") * 1e8)
 
             run(first, first)  # loads the program
             same, joined = run(first, first)
@@ -53,5 +53,5 @@ def test_ranks_do_not_wait_for_each_other() -> None:
             assert run(first, second) == (crossed, overlapped)
     assert same["upmem.LAUNCHES"] == crossed["upmem.LAUNCHES"] == 2
     # Each launch has a slow DPU, as before, but no rank has two of them.
-    assert crossed["modeled.upmem.CYCLES"] == same["modeled.upmem.CYCLES"]
+    assert crossed["modelled.upmem.CYCLES"] == same["modelled.upmem.CYCLES"]
     assert overlapped < joined

@@ -15,10 +15,10 @@ LAUNCH = {
     "set": 0,
     "dpus": 2,
     "tasklets": 11,
-    "modeled_cycles": 1000,
-    "modeled_dma_cycles": 500,
-    "modeled_begin": 0.001,
-    "modeled_end": 0.003,
+    "modelled_cycles": 1000,
+    "modelled_dma_cycles": 500,
+    "modelled_begin": 0.001,
+    "modelled_end": 0.003,
 }
 JOB = {"set": 0, "rank": 1, "name": "copy to MRAM", "begin": 0.0, "end": 0.001}
 
@@ -37,8 +37,8 @@ def test_a_trace_has_jobs_tasklets_and_dma(
         (event["name"], event["ts"], event["args"]["sum"]) for event in events if event["ph"] == "C"
     ]
     assert counted == [
-        ("tasklets of DPUs (modeled)", 1000.0, 22),
-        ("tasklets of DPUs (modeled)", 3000.0, 0),
-        ("% of cycles in which DMA is busy (modeled)", 1000.0, 25.0),
-        ("% of cycles in which DMA is busy (modeled)", 3000.0, 0),
+        ("tasklets of DPUs (modelled)", 1000.0, 22),
+        ("tasklets of DPUs (modelled)", 3000.0, 0),
+        ("% of cycles in which DMA is busy (modelled)", 1000.0, 25.0),
+        ("% of cycles in which DMA is busy (modelled)", 3000.0, 0),
     ]

@@ -164,7 +164,7 @@ def test_the_same_seed_gives_the_same_cycles(folder: Path) -> None:
         made.load()
         made.run()
         made.launch("add", 1.0, 2)
-        cycles.append(made.counters()["modeled.wse.CYCLES"])
+        cycles.append(made.counters()["modelled.wse.CYCLES"])
         made.stop()
     assert cycles[0] == cycles[1] > 0
 

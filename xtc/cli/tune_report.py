@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from xtc.evaluate.units import time_unit
-from xtc.search.records import MODELED, Result, Run
+from xtc.search.records import MODELLED, Result, Run
 from xtc.search.store import Store
 
 _COLUMNS = (
@@ -85,8 +85,8 @@ def runs_text(store: Store) -> str:
         results = store.results(run.number)
         right = [result for result in results if result.seconds is not None]
         best = result_text(min(right, key=_seconds)) if right else "nothing right"
-        is_modeled = any(result.kind == MODELED for result in results)
-        what = "estimates" if is_modeled else "measurements"
+        is_modelled = any(result.kind == MODELLED for result in results)
+        what = "estimates" if is_modelled else "measurements"
         state = "" if run.finished else ", not finished"
         lines.append(
             f"{run.number}: {run.name} on {run.target} {run.options}, "
@@ -106,10 +106,10 @@ def results_text(run: Run, results: Sequence[Result]) -> str:
 
 
 def result_text(result: Result) -> str:
-    """The time of a result, marked if it is modeled; the cause if it failed."""
+    """The time of a result, marked if it is modelled; the cause if it failed."""
     if result.seconds is None:
         return result.status
-    label = f" ({MODELED})" if result.kind == MODELED else ""
+    label = f" ({MODELLED})" if result.kind == MODELLED else ""
     return f"{time_text(result.seconds)}{label}"
 
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from xtc.core.errors import UserError, did_you_mean
 from xtc.interfaces.runtime import AcceleratorDevice
 
-_MODELED = "modeled."
+_MODELLED = "modelled."
 
 
 def device_of(name: str, devices: Iterable[AcceleratorDevice]) -> AcceleratorDevice | None:
     """The device of a counter such as `mppa.DMA_GET_BYTES`; None for the processor's."""
-    kind = name.removeprefix(_MODELED).partition(".")[0]
+    kind = name.removeprefix(_MODELLED).partition(".")[0]
     return next((device for device in devices if device.target_name == kind), None)
 
 

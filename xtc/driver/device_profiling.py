@@ -35,11 +35,11 @@ def profile_devices(
     """The profile of a program that sends commands to devices.
 
     `plain` calls it, `record` calls it with each command run alone. Times of simulators are
-    modeled and deterministic: if all devices are simulators, one call is enough.
+    modelled and deterministic: if all devices are simulators, one call is enough.
     """
     require_calls(repeat)
     plain()  # what only the first call does is not counted
-    if all(device.is_modeled for device in devices.values()):
+    if all(device.is_modelled for device in devices.values()):
         repeat = 1
     seconds, plain_seconds, calls = [], [], []
     for _ in range(repeat):
@@ -62,7 +62,7 @@ def profile_devices(
                 name,
                 operators.on_device(name, calls),
                 tuple(_copies(name, calls)),
-                device.is_modeled,
+                device.is_modelled,
                 device.peak_flops(main_type(compilation.graph)),
                 device.memory_bandwidth(),
             )
@@ -176,7 +176,7 @@ def _copies(device: str, calls: Sequence[_Call]) -> Iterator[Copies]:
 def _spans(call: _Call, operators: _Operators) -> Iterator[Span]:
     """The commands and the host's work between them, in sequence.
 
-    Modeled times replace the host's clock if a device is a simulator.
+    Modelled times replace the host's clock if a device is a simulator.
     """
     now, before = 0, call.begin
     for command in call.commands:

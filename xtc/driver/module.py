@@ -292,7 +292,7 @@ class Module(Closing):
                 counters=[name for name in counters if name not in own],
                 peak=(lambda: self.runtime.peak_flops(dtype)) if flops else None,
                 peak_again=lambda: self.runtime.remeasured_peak_flops(dtype),
-                modeled=self._modeled(call),
+                modelled=self._modelled(call),
             )
             counted = count(call, own, devices)
         return replace(found, counters={**found.counters, **counted})
@@ -302,7 +302,7 @@ class Module(Closing):
 
         The program is compiled again with each operator as a function that reads the clock at its
         end; `repeat` calls of it alternate with calls of this module. On devices, each command is
-        run alone and timed; times of simulators are modeled. Raises UserError for a module from
+        run alone and timed; times of simulators are modelled. Raises UserError for a module from
         `load`, and if the target records no times.
         """
         from xtc.driver import device_profiling, profiling
@@ -366,23 +366,23 @@ class Module(Closing):
             return host_arrays(manifest, args, {**copies, **arrays})
         return checking.samples(manifest, seed)
 
-    def _modeled(self, call: Callable[[], None]) -> dict[str, float]:
-        """Modeled figures of one call, by runtime if there are several."""
-        modeled = self._models()
-        if not modeled:
+    def _modelled(self, call: Callable[[], None]) -> dict[str, float]:
+        """Modelled figures of one call, by runtime if there are several."""
+        modelled = self._models()
+        if not modelled:
             return {}
-        before = {name: device.modeled_figures() for name, device in modeled.items()}
+        before = {name: device.modelled_figures() for name, device in modelled.items()}
         call()
         return {
-            f"{name}.{figure}" if len(modeled) > 1 else figure: value - before[name][figure]
-            for name, device in modeled.items()
-            for figure, value in device.modeled_figures().items()
+            f"{name}.{figure}" if len(modelled) > 1 else figure: value - before[name][figure]
+            for name, device in modelled.items()
+            for figure, value in device.modelled_figures().items()
         }
 
     def _models(self) -> dict[str, CommonRuntimeInterface]:
         """The simulators among the program's runtime and its devices."""
         runtimes = {self.host.device_name: self.host, **self.devices}
-        return {name: runtime for name, runtime in runtimes.items() if runtime.is_modeled}
+        return {name: runtime for name, runtime in runtimes.items() if runtime.is_modelled}
 
     @contextmanager
     def _bound(

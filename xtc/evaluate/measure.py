@@ -22,11 +22,11 @@ _LONG_SECONDS = 0.02  # no further count begins after this time
 
 @dataclass(frozen=True)
 class Measurement:
-    """Measurements and modeled figures of a call.
+    """Measurements and modelled figures of a call.
 
     `gflops` and `gbytes_per_s` are computed from the median time; they and `fraction_of_peak` are
-    None if the work or the peak is unknown. `modeled_peak` says whether the peak is modeled.
-    `estimated` names the counters that were multiplexed and scaled. `modeled` has figures that a
+    None if the work or the peak is unknown. `modelled_peak` says whether the peak is modelled.
+    `estimated` names the counters that were multiplexed and scaled. `modelled` has figures that a
     machine model computed.
     """
 
@@ -35,19 +35,19 @@ class Measurement:
     gflops: float | None = None
     gbytes_per_s: float | None = None
     fraction_of_peak: float | None = None
-    modeled_peak: bool = False
+    modelled_peak: bool = False
     counters: Mapping[str, float] = field(default_factory=dict)
     estimated: tuple[str, ...] = ()
-    modeled: Mapping[str, float] = field(default_factory=dict)
+    modelled: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         lines = [" · ".join([str(self.timing), *self._rates()])]
-        if self.timing.is_disturbed and not self.modeled:
+        if self.timing.is_disturbed and not self.modelled:
             lines.append(
                 f"  disturbed: other programs preempted this one {self.timing.taken} times"
             )
         lines += [self._counter_line(name, value) for name, value in self.counters.items()]
-        lines += [f"  modeled {name} {number_text(v)}" for name, v in self.modeled.items()]
+        lines += [f"  modelled {name} {number_text(v)}" for name, v in self.modelled.items()]
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
@@ -68,10 +68,10 @@ class Measurement:
             "gflops": self.gflops,
             "gbytes_per_s": self.gbytes_per_s,
             "fraction_of_peak": self.fraction_of_peak,
-            "modeled_peak": self.modeled_peak,
+            "modelled_peak": self.modelled_peak,
             "counters": dict(self.counters),
             "estimated": list(self.estimated),
-            "modeled": dict(self.modeled),
+            "modelled": dict(self.modelled),
         }
 
     def _rates(self) -> list[str]:
@@ -82,7 +82,7 @@ class Measurement:
             rates.append(f"{self.gbytes_per_s:.4g} GB/s")
         if self.fraction_of_peak is not None:
             kind = f"{self.dtype} FMA" if self.dtype else "FMA"
-            origin = "modeled" if self.modeled_peak else "measured"
+            origin = "modelled" if self.modelled_peak else "measured"
             rates.append(f"{_fraction_text(self.fraction_of_peak)} of the {origin} {kind} peak")
         return rates
 
@@ -105,8 +105,8 @@ def measure(
     counters: Sequence[str] = (),
     peak: Callable[[], float] | None = None,
     peak_again: Callable[[], float] | None = None,
-    modeled_peak: bool = False,
-    modeled: Mapping[str, float] | None = None,
+    modelled_peak: bool = False,
+    modelled: Mapping[str, float] | None = None,
 ) -> Measurement:
     """Time `call`, then count `counters` over the calls of one repeat.
 
@@ -119,8 +119,8 @@ def measure(
         counters: names from xtc.evaluate.COUNTERS, counted apart from the timed calls.
         peak: returns the FMA peak in FLOP/s, 0 if unknown; called after timing.
         peak_again: measures the peak again, if the rate is above it.
-        modeled_peak: the peak comes from a machine description.
-        modeled: figures of a machine model, which are labeled as such.
+        modelled_peak: the peak comes from a machine description.
+        modelled: figures of a machine model, which are labeled as such.
 
     Raises UserError for an unusable argument and CountersUnavailable where counting is refused.
     """
@@ -137,10 +137,10 @@ def measure(
         gflops=None if rate is None else rate / 1e9,
         gbytes_per_s=_per_second(bytes_moved, timing, unit=1e9),
         fraction_of_peak=_fraction(rate, peak, peak_again),
-        modeled_peak=modeled_peak,
+        modelled_peak=modelled_peak,
         counters=counts,
         estimated=counting.estimated if counting else (),
-        modeled=dict(modeled or {}),
+        modelled=dict(modelled or {}),
     )
 
 

@@ -119,7 +119,7 @@ class DeviceProfile:
         name: the device's name.
         operators: its operators in the order of their first run.
         copies: its copies by direction.
-        is_modeled: whether times come from a simulator's model.
+        is_modelled: whether times come from a simulator's model.
         peak_flops: its peak in FLOP/s; 0 if unknown.
         bandwidth: its memory bandwidth in bytes per second; 0 if unknown.
     """
@@ -127,7 +127,7 @@ class DeviceProfile:
     name: str
     operators: tuple[OperatorTime, ...]
     copies: tuple[Copies, ...]
-    is_modeled: bool
+    is_modelled: bool
     peak_flops: float = 0.0
     bandwidth: float = 0.0
 

@@ -55,7 +55,7 @@ def _device_lines(profile: Profile, limit: int | None) -> Iterator[str]:
 
 
 def _lines_of(device: DeviceProfile, limit: int | None) -> Iterator[str]:
-    name = f"{device.name}, modeled" if device.is_modeled else device.name
+    name = f"{device.name}, modelled" if device.is_modelled else device.name
     yield from _rates(device.name, device.peak_flops, device.bandwidth)
     yield _line(name, *_HEADINGS)
     yield from _rows(device.operators, limit, device.peak_flops, device.bandwidth)

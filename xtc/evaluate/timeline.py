@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 def timeline(profile: Profile) -> dict[str, Any]:
     """The spans of one call for Perfetto and chrome://tracing; times are in microseconds."""
-    modeled = {device.name for device in profile.devices if device.is_modeled}
+    modelled = {device.name for device in profile.devices if device.is_modelled}
     rows = list(dict.fromkeys(span.row for span in profile.spans))
-    names = [f"{row} (modeled)" if row in modeled else row for row in rows]
+    names = [f"{row} (modelled)" if row in modelled else row for row in rows]
     operators = [*profile.operators, *(o for d in profile.devices for o in d.operators)]
     about = {operator.name: operator for operator in operators}
     return {

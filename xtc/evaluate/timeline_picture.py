@@ -22,8 +22,8 @@ def timeline_picture(profile: Profile) -> str:
     """SVG of one call, from its first kernel to its end; bars are labeled if the name fits."""
     spans = [span for span in profile.spans if span.end > span.begin]
     rows = list(dict.fromkeys(span.row for span in spans))
-    modeled = {device.name for device in profile.devices if device.is_modeled}
-    titles = [f"{row}, modeled" if row in modeled else row for row in rows]
+    modelled = {device.name for device in profile.devices if device.is_modelled}
+    titles = [f"{row}, modelled" if row in modelled else row for row in rows]
     left = _MARGIN + max((text_width(title, "label") for title in titles), default=0.0) + 10
     total = max((span.end for span in spans), default=1)
     height = _HEAD + len(rows) * _ROW + _FOOT

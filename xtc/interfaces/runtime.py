@@ -111,17 +111,17 @@ class CommonRuntimeInterface(Closing):
         """The number in `device_name`."""
 
     @property
-    def is_modeled(self) -> bool:
+    def is_modelled(self) -> bool:
         """True for a simulator: its peaks come from a description, and wall time is meaningless."""
         return False
 
     @abstractmethod
     def counters(self) -> Mapping[str, float]:
-        """Counters since the runtime was opened; modeled ones have the prefix "modeled."."""
+        """Counters since the runtime was opened; modelled ones have the prefix "modelled."."""
 
-    def modeled_figures(self) -> Mapping[str, float]:
-        """The modeled counters that a measurement reports, without the prefix "modeled."."""
-        prefix = "modeled."
+    def modelled_figures(self) -> Mapping[str, float]:
+        """The modelled counters that a measurement reports, without the prefix "modelled."."""
+        prefix = "modelled."
         found = self.counters().items()
         return {name[len(prefix) :]: value for name, value in found if name.startswith(prefix)}
 

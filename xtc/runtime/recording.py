@@ -36,7 +36,7 @@ class Command:
         nbytes: the size of a copy; 0 for launches.
         begin: when it was issued, in nanoseconds of the host's clock.
         end: when it was done, likewise.
-        modeled: its modeled seconds; None if the device has no timing model.
+        modelled: its modelled seconds; None if the device has no timing model.
     """
 
     kind: str
@@ -45,12 +45,12 @@ class Command:
     nbytes: int
     begin: int
     end: int
-    modeled: float | None
+    modelled: float | None
 
     @property
     def seconds(self) -> float:
-        """The modeled time, else the host's time from issue to end."""
-        return (self.end - self.begin) / 1e9 if self.modeled is None else self.modeled
+        """The modelled time, else the host's time from issue to end."""
+        return (self.end - self.begin) / 1e9 if self.modelled is None else self.modelled
 
 
 @dataclass
@@ -113,9 +113,9 @@ class CommandRecorder:
         wait(number)
         after = self._model(name)
         end = perf_counter_ns()
-        modeled = None if before is None or after is None else after - before
+        modelled = None if before is None or after is None else after - before
         kernel, nbytes = (words[0], 0) if launches else (-1, words[_NBYTES])
-        self.commands.append(Command(kind, name, kernel, nbytes, begin, end, modeled))
+        self.commands.append(Command(kind, name, kernel, nbytes, begin, end, modelled))
 
     def _model(self, name: str) -> float | None:
         """The seconds that the device's timing model has counted; None without a model.
@@ -123,10 +123,10 @@ class CommandRecorder:
         The largest, if there are several lower bounds.
         """
         device = self.devices[name]
-        if not device.is_modeled:
+        if not device.is_modelled:
             return None
         with contextlib.suppress(XtcError):  # the program's own wait raises the device's failure
-            figures = device.modeled_figures().items()
+            figures = device.modelled_figures().items()
             return max(
                 (value for figure, value in figures if figure.endswith("SECONDS")), default=None
             )

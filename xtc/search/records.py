@@ -13,8 +13,8 @@ schedule of this graph; failed: a compiler error; crashed: compiler or code ende
 exceeded its memory limit; timeout: it exceeded its time limit."""
 
 
-MODELED = "modeled"
-"""The kind of results with modeled seconds, which only rank candidates."""
+MODELLED = "modelled"
+"""The kind of results with modelled seconds, which only rank candidates."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Result:
         compile_seconds: wall time of the compilation.
         at: the time of the result in the run, in seconds.
         worker: the worker that measured it; "" for this process.
-        kind: "search", "replay" for a repeated measurement, or MODELED.
+        kind: "search", "replay" for a repeated measurement, or MODELLED.
         number: its position in the run, from 0; repeated measurements have separate ones.
     """
 

@@ -6,13 +6,10 @@
 
 from __future__ import annotations
 
-VERSION = 3
+VERSION = 2
 APPLICATION = 0x78746374  # "xtct": identifies this database
 
-UPGRADES = {
-    1: "ALTER TABLE runs ADD COLUMN bandwidth REAL",
-    2: "UPDATE results SET kind = 'modeled' WHERE kind = 'modelled'",
-}
+UPGRADES = {1: "ALTER TABLE runs ADD COLUMN bandwidth REAL"}
 """The statement that upgrades a database from each format to the next one."""
 
 SCHEMA = """

@@ -36,7 +36,7 @@ class _Work:
         self.waits += other.waits * times
 
 
-def modeled_seconds(kernel: Kernel, values: Mapping[str, Any], support: TileSupport) -> float:
+def modelled_seconds(kernel: Kernel, values: Mapping[str, Any], support: TileSupport) -> float:
     """A lower bound of the kernel's time, by counting what its tile operations move and compute."""
     scalars = kernel.scalars(values, kernel.function)
     work = _block_work(kernel.function.regions[0].blocks[0], scalars, support)

@@ -46,7 +46,7 @@ class requires(metaclass=_Requires):  # noqa: N801
             device = device_for(())
             return (
                 f"{device.device_name} is a simulator; this needs a GPU"
-                if device.is_modeled
+                if device.is_modelled
                 else None
             )
 

@@ -23,7 +23,7 @@ from xtc.tile.code import IMAGE
 from xtc.tile.compiled import Kernel
 from xtc.tile.kept import Files, found, keep
 from xtc.tile.measured import is_measurable, measured
-from xtc.tile.model import modeled_seconds
+from xtc.tile.model import modelled_seconds
 from xtc.tile.settings import get_option
 from xtc.tile.tuning_record import Outcome, Search
 
@@ -49,7 +49,7 @@ class Candidate:
         schedule: arguments and named arguments of the kernel's class.
         seconds: of a run, measured or as the static model says; None where it does not run.
         error: why it does not compile, or not run.
-        how: where the seconds come from: "measured", the median of `samples`; or "modeled", where
+        how: where the seconds come from: "measured", the median of `samples`; or "modelled", where
             nothing was measured.
         samples: seconds of each run by the device's clock, with a cold cache.
     """
@@ -57,7 +57,7 @@ class Candidate:
     schedule: Schedule
     seconds: float | None
     error: XtcError | None = None
-    how: str = "modeled"
+    how: str = "modelled"
     samples: tuple[float, ...] = ()
 
     @property
@@ -109,7 +109,7 @@ class Tuning:
             candidates = self._measured(errors)
         else:
             candidates = [
-                self._modeled(schedule, kernel, error)
+                self._modelled(schedule, kernel, error)
                 for (schedule, kernel), error in zip(self.kernels, errors, strict=True)
             ]
         return sorted(candidates, key=lambda each: (each.seconds is None, each.seconds or 0.0))
@@ -176,13 +176,13 @@ class Tuning:
                 found.append(Candidate(schedule, seconds, None, "measured", result))
         return found
 
-    def _modeled(
+    def _modelled(
         self, schedule: Schedule, kernel: Kernel | XtcError, error: XtcError | None
     ) -> Candidate:
         if isinstance(kernel, XtcError) or error is not None:
             return Candidate(schedule, None, error)
         try:
-            return Candidate(schedule, modeled_seconds(kernel, self.values, kernel.support))
+            return Candidate(schedule, modelled_seconds(kernel, self.values, kernel.support))
         except XtcError as unknown:
             return Candidate(schedule, None, unknown)
 

@@ -18,7 +18,7 @@ from xtc.core.versions import toolchain_versions
 from xtc.driver.cached import CompilationKey
 from xtc.driver.tuned import TuningKey
 from xtc.search.candidate import status_of
-from xtc.search.records import MODELED, Result, Run
+from xtc.search.records import MODELLED, Result, Run
 from xtc.search.store import Store
 
 STRATEGY = "tile schedules"
@@ -133,5 +133,5 @@ def _result(outcome: Outcome, at: float) -> Result:
         message=message,
         samples=outcome.samples,
         at=at,
-        kind=_SEARCH if outcome.is_measured else MODELED,
+        kind=_SEARCH if outcome.is_measured else MODELLED,
     )

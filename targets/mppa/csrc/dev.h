@@ -53,7 +53,7 @@ void dev_fence(void);
 void dev_count_macs(dev_type type, uint64_t count);
 
 // Reports an estimate of the cache lines of DDR that this PE, or control code, accessed without the
-// DMA, for the modeled cycles only. Does nothing on hardware.
+// DMA, for the modelled cycles only. Does nothing on hardware.
 void dev_count_ddr(uint64_t lines);
 
 // Reports that control code keeps a buffer of `nbytes` at `offset` in SMEM while the kernel runs.

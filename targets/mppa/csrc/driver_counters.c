@@ -7,11 +7,11 @@
 #define NAME_BYTES 64
 
 #define EXACT_NAME(name) "mppa." #name,
-#define MODELED_NAME(name) "modeled.mppa." #name,
+#define MODELLED_NAME(name) "modelled.mppa." #name,
 static const char *const events[] = {MPPA_EXACT_EVENTS(EXACT_NAME)
-                                         MPPA_MODELED_EVENTS(MODELED_NAME)};
+                                         MPPA_MODELLED_EVENTS(MODELLED_NAME)};
 
-static const char *const singles[] = {XTC_COPY_NAMES("mppa."), "modeled.mppa.CYCLES"};
+static const char *const singles[] = {XTC_COPY_NAMES("mppa."), "modelled.mppa.CYCLES"};
 #define SINGLES (sizeof singles / sizeof *singles)
 
 sim_counter_names *mppa_counter_names_of(const void *given)

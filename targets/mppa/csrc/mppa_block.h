@@ -31,17 +31,17 @@ typedef struct {
     X(LAUNCHES) X(FORKS) X(PE_RUNS) X(FENCES)                                                      \
     X(DMA_GET_OPS) X(DMA_GET_BYTES) X(DMA_PUT_OPS) X(DMA_PUT_BYTES)                                \
     X(MACS_F32) X(MACS_F16) X(MACS_I8) X(MACS_OTHER)
-#define MPPA_MODELED_EVENTS(X) X(PCC) X(PE_BUSY) X(DMA_BUSY) X(DMA_STALL) X(DDR_LINES)
+#define MPPA_MODELLED_EVENTS(X) X(PCC) X(PE_BUSY) X(DMA_BUSY) X(DMA_STALL) X(DDR_LINES)
 
 #define MPPA_ENUM(name) MPPA_##name,
 enum mppa_event {
-    MPPA_EXACT_EVENTS(MPPA_ENUM) MPPA_MODELED_EVENTS(MPPA_ENUM) MPPA_EVENTS
+    MPPA_EXACT_EVENTS(MPPA_ENUM) MPPA_MODELLED_EVENTS(MPPA_ENUM) MPPA_EVENTS
 };
 
 typedef struct {
     mppa_machine machine;
     char trace_file[MPPA_PATH]; // "": no trace
-    uint64_t cycles;            // modeled, total of all launches
+    uint64_t cycles;            // modelled, total of all launches
     uint64_t counters[MPPA_EVENTS][MPPA_MAX_CLUSTERS][MPPA_MAX_PES];
 } mppa_block;
 

@@ -17,7 +17,7 @@ typedef struct {
     char *destination;
     const char *source;
     size_t destination_stride, source_stride, row_bytes, rows;
-    double done; // time of completion, in modeled cycles
+    double done; // time of completion, in modelled cycles
 } transfer;
 
 static transfer transfers[SLOTS];

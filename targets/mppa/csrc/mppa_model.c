@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modeled time. Each cluster has two clocks: one of control code, which waits while the PEs run,
+// Modelled time. Each cluster has two clocks: one of control code, which waits while the PEs run,
 // and one of the DMA, which runs transfers one after another in parallel. Costs come from the
 // machine's description; nothing here was measured.
 #include <math.h>

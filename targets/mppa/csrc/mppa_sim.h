@@ -42,7 +42,7 @@ void mppa_watch_cluster(void); // a cluster's kernel begins
 void mppa_watch_step(void);    // a fork or a join, which orders earlier accesses before later ones
 void mppa_watch_transfer(const char *to, const char *from, uint64_t nbytes); // the start of a row
 
-// mppa_model.c: the modeled time of the running cluster, in cycles since the launch.
+// mppa_model.c: the modelled time of the running cluster, in cycles since the launch.
 void mppa_model_begin(void);
 double mppa_model_now(void);
 void mppa_model_pe(uint32_t pe);           // the start of a PE's function

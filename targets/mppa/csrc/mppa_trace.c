@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace: modeled time in the Trace Event Format, which browsers and Perfetto display, one
-// event per line. Each cluster is a process in the viewer, and each modeled cycle a microsecond.
+// The trace: modelled time in the Trace Event Format, which browsers and Perfetto display, one
+// event per line. Each cluster is a process in the viewer, and each modelled cycle a microsecond.
 #include <stdio.h>
 
 #include "mppa_sim.h"

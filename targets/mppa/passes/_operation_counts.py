@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The modeled cost of operations on scalars and vectors, outside of linalg."""
+"""The modelled cost of operations on scalars and vectors, outside of linalg."""
 
 from __future__ import annotations
 

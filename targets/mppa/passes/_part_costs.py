@@ -58,7 +58,7 @@ class Part:
     Attributes:
         sizes: its size in each dimension.
         bytes: its size in bytes, dense.
-        cycles: modeled cycles of its transfer.
+        cycles: modelled cycles of its transfer.
         in_strip: whether each strip needs a different part.
         in_tile: whether each tile, or strip, needs a different part.
     """

@@ -128,7 +128,7 @@ class Cost:
         return made + (_aligned(self._written.bytes) if self.rounds > 1 else 0)
 
     def cycles(self, cut: Cut) -> float:
-        """Modeled cycles of the busiest cluster."""
+        """Modelled cycles of the busiest cluster."""
         parts = self._parts(cut)
         once = sum([part.cycles for part in parts if not part.in_tile])
         each = sum([part.cycles for part in parts if part.in_tile and not part.in_strip])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses the tiles with the fewest modeled cycles that fit into a cluster's memory."""
+"""Chooses the tiles with the fewest modelled cycles that fit into a cluster's memory."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Plan:
 
 
 def plan_group(group: Group, machine: Machine) -> Plan | None:
-    """The plan with the fewest modeled cycles; None if no tile fits into a cluster's memory."""
+    """The plan with the fewest modelled cycles; None if no tile fits into a cluster's memory."""
     best: tuple[float, Plan] | None = None
     strips = (None, *_strips(group))
     contracts = group.root.reductions or len(group.members) > 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""count-operations: lets device code report its operations, for the modeled cycles."""
+"""count-operations: lets device code report its operations, for the modelled cycles."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class DistributeByDefault(Pass):
           { linalg.matmul on this PE's part } }; copy the tile to %c } {mapping = [#gpu.block<..>]}
 
     An operation joins the loops of its only consumer if it can be computed tile by tile with it; a
-    group has at most one contraction. The tile sizes are those with the fewest modeled cycles that
+    group has at most one contraction. The tile sizes are those with the fewest modelled cycles that
     fit into the SMEM of a cluster twice, so that the transfer of the next tile can overlap. Long
     reductions are computed strip by strip. If no tile fits, PEs compute in DDR. An operation that
     cannot be distributed runs on one PE.

@@ -16,7 +16,7 @@ def run(argv: Sequence[str]) -> int:
     """Print the table; returns the exit code. Raises XtcError."""
     parser = argparse.ArgumentParser(
         prog="xtc upmem profile",
-        description="Instructions of all tasklets and DPUs by source line, and the modeled cycles "
+        description="Instructions of all tasklets and DPUs by source line, and the modelled cycles "
         "that tasklets waited there in excess of the pipeline: for DMA and for each other.",
     )
     parser.add_argument("report", type=Path, help="a report of xtc upmem run --report")
@@ -26,7 +26,7 @@ def run(argv: Sequence[str]) -> int:
     if not lines:
         raise UserError("the report has no lines: no program ran to its end")
     total = sum(issued for issued, _ in lines.values())
-    print(f"{'instructions':>14} {'share':>6} {'modeled stalls':>16}  line")
+    print(f"{'instructions':>14} {'share':>6} {'modelled stalls':>16}  line")
     for (program, file, line), (issued, stalled) in list(lines.items())[: options.lines]:
         location = f"{file}:{line}" if file and line else file or "(routines)"
         print(f"{issued:14,} {issued / max(total, 1):6.1%} {stalled:16,}  {program} {location}")
@@ -39,5 +39,5 @@ def by_line(counts: list[dict[str, Any]]) -> dict[tuple[str, str, int], tuple[in
     for count in counts:
         key = (count["program"], count["file"], count["line"])
         issued, stalled = found.get(key, (0, 0))
-        found[key] = (issued + count["issued"], stalled + count["modeled_stall_cycles"])
+        found[key] = (issued + count["issued"], stalled + count["modelled_stall_cycles"])
     return dict(sorted(found.items(), key=lambda item: -sum(item[1])))

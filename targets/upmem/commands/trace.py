@@ -19,7 +19,7 @@ def run(argv: Sequence[str]) -> int:
     """Write the timeline; returns the exit code. Raises XtcError."""
     parser = argparse.ArgumentParser(
         prog="xtc upmem trace",
-        description="Write the modeled times of a report as a trace of Perfetto "
+        description="Write the modelled times of a report as a trace of Perfetto "
         "(ui.perfetto.dev): jobs, active tasklets and DMA utilization of each rank.",
     )
     parser.add_argument("report", type=Path, help="a report of xtc upmem run --report")
@@ -42,7 +42,7 @@ def events(report: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
             "name": "thread_name",
             "pid": owner,
             "tid": rank,
-            "args": {"name": f"rank {rank} (modeled)"},
+            "args": {"name": f"rank {rank} (modelled)"},
         }
         for owner, rank in ranks
     ]
@@ -62,11 +62,11 @@ def events(report: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
 
 def _counted(launch: dict[str, Any]) -> list[dict[str, Any]]:
     """Counters of a launch: active tasklets, and the share of time in which DMA is busy."""
-    cycles = launch["modeled_cycles"] * launch["dpus"]
-    busy = 100 * launch["modeled_dma_cycles"] / cycles if cycles else 0.0
+    cycles = launch["modelled_cycles"] * launch["dpus"]
+    busy = 100 * launch["modelled_dma_cycles"] / cycles if cycles else 0.0
     counts = {
-        "tasklets of DPUs (modeled)": launch["tasklets"] * launch["dpus"],
-        "% of cycles in which DMA is busy (modeled)": round(busy, 1),
+        "tasklets of DPUs (modelled)": launch["tasklets"] * launch["dpus"],
+        "% of cycles in which DMA is busy (modelled)": round(busy, 1),
     }
     return [
         {
@@ -74,8 +74,8 @@ def _counted(launch: dict[str, Any]) -> list[dict[str, Any]]:
             "name": name,
             "pid": launch["set"],
             "ts": launch[when] * _MICROSECONDS,
-            "args": {launch["program"]: count if when == "modeled_begin" else 0},
+            "args": {launch["program"]: count if when == "modelled_begin" else 0},
         }
         for name, count in counts.items()
-        for when in ("modeled_begin", "modeled_end")
+        for when in ("modelled_begin", "modelled_end")
     ]

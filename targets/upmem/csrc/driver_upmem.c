@@ -23,7 +23,7 @@ enum {
 static const char *const counter_names[COUNTERS] = {
     "upmem.LAUNCHES",        "upmem.LOADS",        "upmem.BYTES_TO_DEVICE",
     "upmem.BYTES_FROM_DEVICE", "upmem.BYTES_EXCHANGED", "upmem.INSTRUCTIONS",
-    "modeled.upmem.CYCLES", "modeled.upmem.NANOSECONDS"};
+    "modelled.upmem.CYCLES", "modelled.upmem.NANOSECONDS"};
 
 typedef struct {
     uint64_t nbytes; // of this structure

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One simulated DPU: its memories, its tasklets and their modeled time.
+// One simulated DPU: its memories, its tasklets and their modelled time.
 //
 // Programs are RISC-V (RV32I with Zba and Zbb) instead of the machine's instruction set. Pairs of
 // instructions that are a single machine instruction are found when a program is loaded, and share

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Internals of the host's library: sets of DPUs, their programs, jobs and modeled time.
+// Internals of the host's library: sets of DPUs, their programs, jobs and modelled time.
 //
-// Each allocation has a simulator, a queue of jobs and a thread. A job records the modeled time at
+// Each allocation has a simulator, a queue of jobs and a thread. A job records the modelled time at
 // which the host submitted it. Its completion time depends only on that and on earlier jobs, never
 // on the speed of this computer. Therefore a launched program is simulated only up to the time of
 // the next job that can observe it: a parallel transfer, or a job that waits for its end.
@@ -28,7 +28,7 @@ typedef struct {
     uint32_t ranks; // ranks that have not ended
     uint32_t dpus;
     dpu_counts counts; // the maximum of cycles, the sum of everything else
-    double begun, ended; // modeled, over all ranks
+    double begun, ended; // modelled, over all ranks
 } lib_launch;
 
 struct dpu_t {
@@ -73,9 +73,9 @@ typedef struct lib_job lib_job;
 struct lib_job {
     enum lib_kind kind;
     bool parallel, is_async;
-    bool is_settling; // the host does not wait for it in modeled time
+    bool is_settling; // the host does not wait for it in modelled time
     uint64_t number; // in order of submission
-    double given, done; // modeled seconds
+    double given, done; // modelled seconds
     dpu_error_t (*run)(lib_job *job);
     struct lib_machine *machine;
     lib_target *targets;
@@ -113,10 +113,10 @@ typedef struct lib_machine {
     uint32_t callbacks;     // non-blocking callbacks in flight
     dpu_error_t latched;    // the error of an asynchronous job
     bool is_dropping;       // drops jobs after a failure, later ones included
-    double callback_time;   // modeled time inside a callback
+    double callback_time;   // modelled time inside a callback
     uint32_t id;
     uint64_t cycles, instructions; // of all launches
-    double seconds;    // modeled seconds in which any rank was busy, up to `busy_until`
+    double seconds;    // modelled seconds in which any rank was busy, up to `busy_until`
     double busy_until;
     bool is_quiet;                 // the caller reports faults itself
     char fault[UPMEM_TEXT + 64];   // the last fault and its location
@@ -174,7 +174,7 @@ dpu_error_t lib_check_access(struct dpu_symbol_t symbol, uint32_t offset, size_t
 bool lib_is_mram(uint32_t address);
 dpu_error_t lib_run_copy(lib_job *job);
 
-// lib_cost.c: modeled seconds.
+// lib_cost.c: modelled seconds.
 double lib_transfer_seconds(bool to_device, bool broadcast, bool mram, uint32_t dpus,
                             uint64_t nbytes);
 double lib_parallel_seconds(uint64_t nbytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modeled seconds of transfers. Bandwidths by number of DPUs are in link.def, with sources; they
+// Modelled seconds of transfers. Bandwidths by number of DPUs are in link.def, with sources; they
 // are interpolated in the logarithm between two rows.
 #include <math.h>
 

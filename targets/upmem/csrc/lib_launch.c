@@ -93,7 +93,7 @@ dpu_error_t dpu_sync(struct dpu_set_t dpu_set)
 
 dpu_error_t lib_settle(struct dpu_set_t set);
 
-// Completes all jobs and reports errors, but keeps the host's modeled time, as if the host had
+// Completes all jobs and reports errors, but keeps the host's modelled time, as if the host had
 // queued the jobs without waiting.
 dpu_error_t lib_settle(struct dpu_set_t set)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probes: modeled time between two calls, and the energy of all allocated DPUs in it.
+// Probes: modelled time between two calls, and the energy of all allocated DPUs in it.
 #include "dpu_probe.h"
 #include "lib.h"
 #include "timing.h"

@@ -128,10 +128,10 @@ static void report(const lib_machine *machine, const lib_launch *launch,
     char *name = quoted(program->name);
     add(&launches,
         "{\"program\": %s, \"set\": %u, \"dpus\": %u, \"tasklets\": %u, "
-        "\"instructions\": %llu, \"modeled_cycles\": %llu, \"modeled_seconds\": %.9g, "
+        "\"instructions\": %llu, \"modelled_cycles\": %llu, \"modelled_seconds\": %.9g, "
         "\"dma_reads\": %llu, \"dma_read_bytes\": %llu, \"dma_writes\": %llu, "
-        "\"dma_write_bytes\": %llu, \"modeled_dma_cycles\": %llu, "
-        "\"modeled_begin\": %.9g, \"modeled_end\": %.9g}",
+        "\"dma_write_bytes\": %llu, \"modelled_dma_cycles\": %llu, "
+        "\"modelled_begin\": %.9g, \"modelled_end\": %.9g}",
         name ? name : "\"\"", machine->id, launch->dpus, program->tasklets,
         (unsigned long long)all->instructions, (unsigned long long)all->cycles, seconds,
         (unsigned long long)all->dma_reads, (unsigned long long)all->dma_read_bytes,
@@ -167,7 +167,7 @@ void lib_report_transfer(const lib_job *job, bool to_device, uint64_t nbytes, do
     if (is_wanted())
         add(&transfers,
             "{\"to_device\": %s, \"bytes\": %llu, \"dpus\": %u, \"parallel\": %s, "
-            "\"modeled_seconds\": %.9g}",
+            "\"modelled_seconds\": %.9g}",
             to_device ? "true" : "false", (unsigned long long)nbytes, job->count,
             job->parallel ? "true" : "false", seconds);
 }
@@ -196,7 +196,7 @@ void lib_report_lines(lib_machine *machine, const struct dpu_program_t *program)
         char *file = counts[i].issued ? quoted(counts[i].file) : NULL;
         if (file)
             add(&lines, "{\"program\": %s, \"instruction\": %u, \"file\": %s, \"line\": %u, "
-                "\"issued\": %llu, \"modeled_stall_cycles\": %llu}", name, i, file,
+                "\"issued\": %llu, \"modelled_stall_cycles\": %llu}", name, i, file,
                 counts[i].line, (unsigned long long)counts[i].issued,
                 (unsigned long long)counts[i].stalled);
         free(file);

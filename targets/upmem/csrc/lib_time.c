@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modeled time of the host and of each rank. A rank is simulated only on request.
+// Modelled time of the host and of each rank. A rank is simulated only on request.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #define MEMORY_ADDRESS 0x700000000000u // address of the memory that the host and the wafer share
 
 static const char *const counter_names[] = {
-    "modeled.wse.CYCLES", "wse.HOPS", "wse.WAVELETS_DELIVERED", "wse.VECTOR_ELEMENTS", "wse.TASKS",
+    "modelled.wse.CYCLES", "wse.HOPS", "wse.WAVELETS_DELIVERED", "wse.VECTOR_ELEMENTS", "wse.TASKS",
 };
 
 static int32_t configure(const void *given, sim_options *options, const char **executable)

@@ -9,7 +9,7 @@
 
 #define WSE_EXPORT __attribute__((visibility("default"), used))
 
-// The state of a PE that its code accesses: memory, modeled time, stack.
+// The state of a PE that its code accesses: memory, modelled time, stack.
 typedef struct {
     uint8_t *base;
     uint64_t clock, limit; // cycles

@@ -77,7 +77,7 @@ static void copy(const region *part, bool in)
     for (uint32_t y = 0; y < part->height; y++)
         for (uint32_t x = 0; x < part->width; x++)
             copy_one(pe_of(part, x, y), part, x, y, in);
-    wse.now += 100 + part->elements; // the time of copies is not modeled in detail
+    wse.now += 100 + part->elements; // the time of copies is not modelled in detail
 }
 
 static wse_stream_buffer *buffer_of(wse_stream_buffer **first, uint32_t color)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of the simulator. One PE's code runs at a time; time is counted in modeled cycles.
+// The state of the simulator. One PE's code runs at a time; time is counted in modelled cycles.
 #ifndef WSE_SIM_H
 #define WSE_SIM_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace: tasks and wavelets over modeled time in the Trace Event Format, which browsers and
+// The trace: tasks and wavelets over modelled time in the Trace Event Format, which browsers and
 // Perfetto display. A process in the viewer is a row of PEs, or the links of a row; a microsecond
-// is a modeled cycle. A wavelet appears in the cycle in which it takes a link or ramp.
+// is a modelled cycle. A wavelet appears in the cycle in which it takes a link or ramp.
 #define _GNU_SOURCE
 #include <stdio.h>
 

@@ -179,7 +179,7 @@ class SdkRuntime:
             np.save(file, memory)
 
     def counters(self) -> dict[str, float]:
-        """Exact counts, and modeled cycles."""
+        """Exact counts, and modelled cycles."""
         return dict(self.device.counters())
 
     # Inside -------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds an LLVM IR function as text, with the modeled cycles of its blocks."""
+"""Builds an LLVM IR function as text, with the modelled cycles of its blocks."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modeled cycles of scalar code, by class of instruction.
+"""Modelled cycles of scalar code, by class of instruction.
 
 Sources: scalar loops published for the WSE-3 simulator. GEMM 16^3 in three `while` loops took
 119,197 cycles, 29.1 per iteration; SAXPY of 512 took 11,276, 22.0 per iteration; a dependent

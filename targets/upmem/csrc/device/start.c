@@ -12,7 +12,7 @@ __attribute__((naked, section(".text.start"), used)) void _start(void)
             ".insn r4 0x0b, 0, 2, x0, x0, x0, x0\n");
 }
 
-/* One instruction with the modeled time of the machine's routine, then the return. Operands are in
+/* One instruction with the modelled time of the machine's routine, then the return. Operands are in
  * a0, a1 and, for 64 bits, also a2 and a3; the result is in a0 and a1. */
 #define ROUTINE(number, name)                                                                      \
     __asm__(".section .text." #name ",\"ax\",@progbits\n"                                          \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modeled time and energy of DPUs between two calls. */
+/* Modelled time and energy of DPUs between two calls. */
 #ifndef DPU_PROBE_H
 #define DPU_PROBE_H
 

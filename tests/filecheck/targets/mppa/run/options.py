@@ -16,6 +16,6 @@ with O.graph(name="features") as graph:
 
 # CHECK: check Y: all 256 elements agree
 
-# MEASURE: modeled
+# MEASURE: modelled
 
 # REFUSED: clusters=6 is not a whole number from 1 to 5
