@@ -22,6 +22,7 @@ from xtc.interfaces.tile_support import TensorMap
 from xtc.tile import bfloat16, float8_e4m3, float8_e5m2, float16, int8, tfloat32, uint8
 from xtc.tile.interpreter.report import DeadlockError, RaceError
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
+from xtc_targets.nvgpu.passes import _tile_wgmma
 from xtc_targets.nvgpu.tensor_maps import tensor_map
 
 SOURCE = Path(tile_bulk.__file__)
@@ -98,17 +99,40 @@ def test_bulk_copies_of_ragged_tensors(shape: tuple[int, int]) -> None:
         ((128, 64, 512), {"dtype": int8, "b_transposed": True}),
         ((64, 8, 384), {"dtype": uint8, "b_transposed": True}),
         ((128, 136, 64), {"total": float16, "b_transposed": True}),
+        ((64, 320, 16), {}),
+        ((64, 40, 64), {"dtype": int8, "b_transposed": True}),
         ((64, 24, 64), {"dtype": float8_e5m2, "total": float16, "b_transposed": True}),
         ((128, 64, 64), {"registers": True, "a_transposed": True}),
         ((128, 64, 64), {"registers": True, "dtype": float8_e4m3, "b_transposed": True}),
         ((64, 32, 128), {"registers": True, "dtype": float8_e5m2, "b_transposed": True}),
         ((128, 64, 64), {"registers": True, "dtype": tfloat32, "b_transposed": True, "warps": 8}),
         ((64, 64, 256), {"registers": True, "dtype": int8, "b_transposed": True}),
-        ((128, 8, 64), {"registers": True, "dtype": uint8, "b_transposed": True}),
+        ((128, 40, 64), {"registers": True, "dtype": uint8, "b_transposed": True}),
     ],
 )
 def test_multiplications_of_warpgroups(shape: tuple[int, int, int], how: Any) -> None:
     agrees(product(tile_bulk, *shape, **how))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("shape", "how", "message"),
+    [
+        ((64, 320, 16), {}, "reads 128 bytes from byte 64 of rows of 128 bytes"),
+        (
+            (64, 40, 64),
+            {"registers": True, "dtype": uint8, "b_transposed": True},
+            "integers of 40 columns",
+        ),
+    ],
+)
+def test_columns_that_no_instruction_multiplies_are_a_fault(
+    shape: tuple[int, int, int], how: Any, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_tile_wgmma, "columns_at_once", lambda n, *_: n if n < 256 else n // 2)
+    program, arguments, *_ = product(tile_bulk, *shape, **how)
+    with pytest.raises(DeviceFault, match=message):
+        program(*arguments)
 
 
 @pytest.mark.slow
