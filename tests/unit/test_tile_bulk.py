@@ -22,7 +22,7 @@ from xtc.interfaces.tile_support import TensorMap
 from xtc.tile import bfloat16, float8_e4m3, float8_e5m2, float16, int8, tfloat32, uint8
 from xtc.tile.interpreter.report import DeadlockError, RaceError
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
-from xtc_targets.nvgpu.passes import _tile_wgmma
+from xtc_targets.nvgpu.passes import _tile_wgmma, map_tensors
 from xtc_targets.nvgpu.tensor_maps import tensor_map
 
 SOURCE = Path(tile_bulk.__file__)
@@ -350,10 +350,22 @@ def test_an_older_machine_has_no_bulk_copies() -> None:
         _ = program._pick(program._bound(arguments, {}), device).ptx
 
 
-def test_a_map_is_of_aligned_memory() -> None:
-    wrong = TensorMap(8, "f16", 2, (4, 64), (128, 2), (4, 64), 128)
-    with pytest.raises(UserError, match="is not a multiple of 16 bytes"):
+@pytest.mark.parametrize(
+    ("address", "stride", "message"),
+    [(8, 128, "is not a multiple of 16 bytes"), (16, 1 << 40, "with a stride of 1099511627776")],
+)
+def test_a_map_is_of_memory_that_the_driver_takes(address: int, stride: int, message: str) -> None:
+    wrong = TensorMap(address, "f16", 2, (4, 64), (stride, 2), (4, 64), 128)
+    with pytest.raises(UserError, match=message):
         tensor_map(wrong, NvgpuOptions())
+
+
+@pytest.mark.slow
+def test_a_box_that_the_driver_refuses_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(map_tensors, "_MOST_ROWS", 512)
+    program, arguments, *_ = double(tile_bulk, 512, 8)
+    with pytest.raises(DeviceFault, match="a bulk load: 512 of 70 elements in dimension 1"):
+        program(*arguments)
 
 
 @pytest.mark.slow

@@ -69,6 +69,8 @@ def test_the_machine_has_clusters() -> None:
     assert ".reqnctapercluster 2, 2, 1" in kernel.ptx
     assert kernel.ptx.count("mapa.shared::cluster") == 8
     assert ".multicast::cluster" in kernel.ptx
+    assert "mbarrier.try_wait.parity.acquire.cluster" in kernel.ptx
+    assert "fence.proxy.tensormap::generic.acquire.sys" in kernel.ptx  # the host wrote the map
     assert kernel.resources.warnings == ()
 
 

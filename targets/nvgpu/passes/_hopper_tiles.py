@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xtc.ir.builders.tile import cluster_of, number_of
+from xtc.ir.builders.tile import IN_CLUSTER, cluster_of, number_of
 from xtc.ir.mlir import Attribute, BoolAttr, MemRefType, Operation, StringAttr, UnitAttr, Value
 from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes import _tile_clusters as clusters
@@ -132,7 +132,8 @@ class HopperLowerings(ABC):
         self._on_barrier(op, mbarriers.expect)
 
     def mbarrier_wait(self, op: Operation) -> None:
-        self._on_barrier(op, mbarriers.wait)
+        in_cluster = IN_CLUSTER in op.attributes
+        self._on_barrier(op, mbarriers.wait_in_cluster if in_cluster else mbarriers.wait)
 
     def fence_proxy(self, op: Operation) -> None:
         mbarriers.fence_proxy(StringAttr(op.attributes["space"]).value)

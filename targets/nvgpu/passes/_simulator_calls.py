@@ -273,6 +273,12 @@ def _mbarrier_wait(op: Operation, ip: InsertionPoint, memory: Value) -> None:
     call("cuda_mbarrier_wait", [plain_address(address, ip), phase], [], ip)
 
 
+def _mbarrier_try_wait(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
+    """A wait that always succeeds."""
+    _mbarrier_wait(op, ip, memory)
+    return llvm.mlir_constant(IntegerAttr.get(op.results[0].type, 1), ip=ip)
+
+
 def _mbarrier_arrive(op: Operation, ip: InsertionPoint, memory: Value) -> None:
     if any(list(result.uses) for result in op.results):
         raise _unknown(op)
@@ -367,6 +373,7 @@ _CALLS: Mapping[str, Replacement] = MappingProxyType(
         "nvvm.mbarrier.init": _on_memory("cuda_mbarrier_init"),
         "nvvm.mbarrier.arrive": _mbarrier_arrive,
         "nvvm.mbarrier.arrive.expect_tx": _on_memory("cuda_mbarrier_expect"),
+        "nvvm.mbarrier.try_wait": _mbarrier_try_wait,
         "nvvm.mbarrier.try_wait.parity": _mbarrier_wait,
         "nvvm.fence.mbarrier.init": _nothing,
         "nvvm.cluster.arrive": _no_operands("cuda_cluster_sync"),

@@ -9,7 +9,16 @@ from xtc.ir.builders import control
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import compare, multiply
 from xtc.ir.builders.tile import dims_of, number_of
-from xtc.ir.mlir import Attribute, IntegerType, Operation, Value
+from xtc.ir.mlir import (
+    Attribute,
+    Block,
+    InsertionPoint,
+    IntegerType,
+    Operation,
+    Value,
+    arith,
+    scf,
+)
 from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes._thread_code import as_i32
 from xtc_targets.nvgpu.passes._tile_groups import barrier
@@ -53,6 +62,21 @@ def wait(first: Value, operands: Sequence[Value]) -> None:
     """Wait for the phase with a parity."""
     index, phase = operands
     nvvm.mbarrier_try_wait_parity(address(first, index), phase, as_i32(_TICKS))
+
+
+def wait_in_cluster(first: Value, operands: Sequence[Value]) -> None:
+    """Wait, and acquire what the cluster's other blocks released: ptxas then invalidates the L1
+    cache, which may hold global memory from before their writes."""
+    index, phase = operands
+    barrier, i1 = address(first, index), IntegerType.get_signless(1)
+    scope = Attribute.parse("#nvvm.mem_scope<cluster>")
+    loop = scf.WhileOp([], [])
+    before, after = (Block.create_at_start(region, []) for region in loop.regions)
+    with InsertionPoint(before):
+        done = nvvm.mbarrier_try_wait(i1, barrier, phase, ticks=as_i32(_TICKS), scope=scope)
+        scf.condition(arith.xori(done, arith.constant(i1, 1)), [])
+    with InsertionPoint(after):
+        scf.yield_([])
 
 
 def fence_proxy(space: str) -> None:
