@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks.console import wide_console
 
 ROW_SECONDS = 150.0
+_LINES = 8  # of a message, at most
 say = wide_console().print
 
 
@@ -64,7 +65,10 @@ def run_rows(rows: Mapping[str, Callable[[], Any]], names: Sequence[str], file: 
             rows[name]()
             cause = ""
         except Exception as error:
-            cause = f"{type(error).__name__}: {error}"
+            lines = [line for line in str(error).splitlines() if line.strip()]
+            cause = "\n  ".join(
+                [f"{type(error).__name__}: {' '.join(lines[:1])}", *lines[1:_LINES]]
+            )
         finally:
             faulthandler.cancel_dump_traceback_later()
         _note(file, {"row": name, "cause": cause})
