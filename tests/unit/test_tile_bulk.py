@@ -350,6 +350,13 @@ def test_an_older_machine_has_no_bulk_copies() -> None:
         _ = program._pick(program._bound(arguments, {}), device).ptx
 
 
+def test_bulk_loads_follow_what_threads_did_with_the_memory() -> None:
+    ptx = tile_bulk.BulkDouble().compile(70, 72, None, None).ptx
+    before, *others = ptx.split("shared::cluster.global.tile.mbarrier")
+    assert others
+    assert "fence.proxy.async.shared::cta" in before  # the kernel's own fence follows the load
+
+
 @pytest.mark.parametrize(
     ("address", "stride", "message"),
     [(8, 128, "is not a multiple of 16 bytes"), (16, 1 << 40, "with a stride of 1099511627776")],

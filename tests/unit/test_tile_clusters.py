@@ -71,6 +71,7 @@ def test_the_machine_has_clusters() -> None:
     assert ".multicast::cluster" in kernel.ptx
     assert "mbarrier.try_wait.parity.acquire.cluster" in kernel.ptx
     assert "fence.proxy.tensormap::generic.acquire.sys" in kernel.ptx  # the host wrote the map
+    assert "fence.proxy.async.shared::cluster" in kernel.ptx  # threads read what the load fills
     assert kernel.resources.warnings == ()
 
 

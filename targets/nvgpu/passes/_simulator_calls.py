@@ -27,6 +27,7 @@ from xtc_targets.nvgpu.passes._batch_calls import MMA, WORDS, Tables
 from xtc_targets.nvgpu.passes._joined_barriers import BARRIER_AT, join_barriers
 from xtc_targets.nvgpu.passes._kernels import BARRIER, SHUFFLE
 from xtc_targets.nvgpu.passes._shuffle_groups import shuffle_groups, shuffle_together
+from xtc_targets.nvgpu.passes._tile_mbarriers import BEFORE_LOAD
 from xtc_targets.nvgpu.passes._warp_batches import MOST, batch
 from xtc_targets.nvgpu.passes._warpgroup_calls import WGMMA, replace_multiplications
 
@@ -364,6 +365,11 @@ def _bulk_wait(op: Operation, ip: InsertionPoint, memory: Value) -> None:
     call("cuda_tma_wait", [constant(groups, ip)], [], ip)
 
 
+def _fence_proxy(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    if BEFORE_LOAD not in op.attributes:
+        call("cuda_proxy_fence", [], [], ip)
+
+
 def _nothing(op: Operation, ip: InsertionPoint, memory: Value) -> None:
     """Erase an operation that orders memory: simulated threads see writes at once."""
 
@@ -379,7 +385,7 @@ _CALLS: Mapping[str, Replacement] = MappingProxyType(
         "nvvm.cluster.arrive": _no_operands("cuda_cluster_sync"),
         "nvvm.cluster.wait": _nothing,
         "nvvm.mapa": _mapped,
-        "nvvm.fence.proxy": _no_operands("cuda_proxy_fence"),
+        "nvvm.fence.proxy": _fence_proxy,
         "nvvm.fence.proxy.acquire": _nothing,
         "nvvm.cp.async.bulk.tensor.shared.cluster.global": _bulk_load,
         "nvvm.cp.async.bulk.tensor.global.shared.cta": _bulk_store,

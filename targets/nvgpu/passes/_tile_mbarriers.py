@@ -15,6 +15,7 @@ from xtc.ir.mlir import (
     InsertionPoint,
     IntegerType,
     Operation,
+    UnitAttr,
     Value,
     arith,
     scf,
@@ -22,6 +23,10 @@ from xtc.ir.mlir import (
 from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes._thread_code import as_i32
 from xtc_targets.nvgpu.passes._tile_groups import barrier
+
+BEFORE_LOAD = "nvgpu.before_load"
+"""Unit attribute on a proxy fence that makes no writes visible that a kernel must make visible.
+Written by lower-tiles, read by call-simulator, which erases such fences."""
 
 BARRIER_BYTES = 8
 _TICKS = 10_000_000
@@ -86,3 +91,12 @@ def fence_proxy(space: str) -> None:
         nvvm.fence_proxy(kind, space=Attribute.parse("#nvvm.shared_space<cta>"))
     else:
         nvvm.fence_proxy(kind)
+
+
+def fence_before_load(*, multicast: bool) -> None:
+    """Order what threads have read and written, as far as this thread has waited for them, before
+    its bulk loads to the same memory: TMA is another proxy ("PTX ISA", async proxy)."""
+    kind = Attribute.parse("#nvvm.proxy_kind<async.shared>")
+    space = Attribute.parse(f"#nvvm.shared_space<{'cluster' if multicast else 'cta'}>")
+    made = nvvm.fence_proxy(kind, space=space)
+    made.attributes[BEFORE_LOAD] = UnitAttr.get()
