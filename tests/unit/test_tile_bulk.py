@@ -351,7 +351,8 @@ def test_an_older_machine_has_no_bulk_copies() -> None:
 
 
 def test_bulk_loads_follow_what_threads_did_with_the_memory() -> None:
-    ptx = tile_bulk.BulkDouble().compile(70, 72, None, None).ptx
+    program, *_ = double(tile_bulk)
+    ptx = program.compile(70, 72, None, None).ptx
     before, *others = ptx.split("shared::cluster.global.tile.mbarrier")
     assert others
     assert "fence.proxy.async.shared::cta" in before  # the kernel's own fence follows the load

@@ -86,8 +86,8 @@ class Ordering(tile.Script):
         self.attrs.blocks = 1
         self.attrs.warps = 1
         count = self.global_view(counter, dtype=int32, shape=[1])
-        one = self.register_tensor(dtype=int32, shape=[1], init=1)
-        self.atomic.global_add(count, one, sem=self.sem)
+        step = self.register_tensor(dtype=int32, shape=[1], init=1)
+        self.atomic.global_add(count, step, sem=self.sem)
 
 
 class Scans(tile.Script):
