@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xtc
@@ -48,6 +48,7 @@ def is_packed(graph: xtc.Graph, schedule: object = None, **options: int) -> bool
 SIZES = st.sampled_from([1, 2, 7, 16, 31, 32, 33, 64, 97])
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(SIZES, SIZES, SIZES, st.sampled_from([8, 16, 32]), st.booleans(), st.booleans())
 def test_packed_panels_of_any_size(
     rows: int, columns: int, terms: int, width: int, in_rows: bool, threads: bool
