@@ -74,7 +74,7 @@ def columns_at_once(n: int, panel: int = 8, codes: str = "") -> int:
     Args:
         panel: columns that are contiguous in shared memory. An instruction that begins inside of a
             row of the swizzle pattern would read the row's end as the next row.
-        codes: the operands' type, if it is none of MLIR's. Integers lack some odd multiples of 8.
+        codes: the operands' type, if MLIR lacks it. Integers lack some odd multiples of 8.
     """
     sizes = range(panel, min(n, _COLUMNS) + 1, panel)
     is_integer = _CODES.get(codes) in from_registers.INTEGERS
