@@ -38,6 +38,7 @@ from xtc.tile.kernel_layouts import layouts_in
 from xtc.tile.launches import launch
 from xtc.tile.maps import BULK_COPIES, tensor_maps
 from xtc.tile.pass_checks import checked_passes, copies
+from xtc.tile.replays import Replay
 from xtc.tile.script import Script
 from xtc.tile.settings import dumped
 from xtc.tile.source import parameters, transcribed
@@ -295,9 +296,9 @@ class Kernel:
         }
         return [number in stored for number in range(len(self.kinds()))]
 
-    def launch(self, device: Any, values: Mapping[str, Any]) -> None:
+    def launch(self, device: Any, values: Mapping[str, Any]) -> Replay | None:
         """Run the kernel; see `xtc.tile.launches`."""
-        launch(self, device, values)
+        return launch(self, device, values)
 
     def maps_on(
         self, device: Any, values: Mapping[str, Any], arguments: Sequence[Any]
