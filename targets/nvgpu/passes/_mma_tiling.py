@@ -25,6 +25,10 @@ used for other GPUs too, since it only ranks tiles (assumption)."""
 
 _ELEMENT_BYTES = 2
 
+_FEW, _LONG = 64, 1 << 20
+"""Rows or columns of a result that one tile covers, and elements of an operand that take longer to
+read than a launch."""
+
 
 @dataclass(frozen=True)
 class Tiling:
@@ -105,3 +109,17 @@ def choose_tiling(
         Tiling(32, 32, _LINE, 3),
     )
     return min(candidates, key=lambda tiling: tiling.cost(m, n, batch, sms))
+
+
+def streaming_tiling(m: int, n: int, k: int, batch: int, sms: int) -> Tiling | None:
+    """The tiling for a warpgroup if one operand is long and the result has few rows or columns;
+    else None.
+
+    The memory limits such a contraction: each SM needs many bytes in flight, which bulk copies of
+    small tiles provide, while the padding of a tile to 64 rows costs nothing.
+    """
+    if min(m, n) > _FEW or max(m, n) * k * batch < _LONG or k < _FEW * 8:
+        return None
+    narrow, wide = Tiling(64, 32, _LINE, 3), Tiling(64, 64, _LINE, 3)
+    fits = narrow.blocks(m, n) * batch <= sms
+    return narrow if fits or n <= narrow.n else wide

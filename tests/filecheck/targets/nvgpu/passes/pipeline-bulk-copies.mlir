@@ -9,7 +9,7 @@
 // CHECK:       %[[SA:.*]] = memref.alloc() : memref<5x64x64xf16, 2>
 // CHECK:       %[[SB:.*]] = memref.alloc() : memref<5x64x64xf16, 2>
 // CHECK:       %[[FULL:.*]] = "tile.mbarrier_alloc"() {counts = array<i64: 1, 1, 1, 1, 1>}
-// CHECK:       %[[EMPTY:.*]] = "tile.mbarrier_alloc"() {counts = array<i64: 128, 128, 128, 128, 128>}
+// CHECK:       %[[EMPTY:.*]] = "tile.mbarrier_alloc"() {counts = array<i64: 4, 4, 4, 4, 4>}
 // CHECK:       %[[COPIES:.*]] = "tile.in_group"() {begin = 128 : i64, size = 32 : i64}
 // CHECK:       scf.if %[[COPIES]] {
 // CHECK:         scf.for {{.*}} {
@@ -26,7 +26,7 @@
 // CHECK:             "tile.wgmma"
 // CHECK-NEXT:        "tile.wgmma_commit"
 // CHECK-NEXT:        "tile.wgmma_wait"() {n = 1 : i64}
-// CHECK:             "tile.mbarrier_arrive"(%[[EMPTY]]
+// CHECK:             "tile.mbarrier_arrive"(%[[EMPTY]]{{.*}} {by_warps}
 // CHECK:           "tile.wgmma_wait"() {n = 0 : i64}
 // CHECK:           "tile.store_shared"
 // CHECK:           "tile.tma_store"
