@@ -65,6 +65,21 @@ def test_blocks_of_a_cluster_share_an_operand(monkeypatch: pytest.MonkeyPatch, m
         case.agrees(case.program)
 
 
+@pytest.mark.parametrize(("n", "columns"), [(512, 256), (384, 128)])
+def test_tiles_of_many_blocks_are_merged(
+    monkeypatch: pytest.MonkeyPatch, n: int, columns: int
+) -> None:
+    """If two blocks take as long as one of twice the size, and columns are even in number."""
+    with_sms(monkeypatch, 2)
+    case = matmul(200, n, 72, tiles=(128, 128, 32), transposed="b")
+    case.agrees(case.program)
+    case.agrees(case.program.check)
+    text = case.program.compile(*case.arguments).ir("pipelined")
+    assert f"-> tensor<128x{columns}xf32>" in text
+    few = matmul(100, 256, 72, tiles=(128, 128, 32))
+    assert "tensor<128x256xf32>" not in few.program.compile(*few.arguments).ir("pipelined")
+
+
 @needs_ptxas
 def test_nothing_spills() -> None:
     """Copies of a panel of A and of four of B, by multicast, or of eight halves of these where the

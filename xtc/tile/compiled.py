@@ -16,7 +16,7 @@ from xtc.core.errors import UserError, XtcError
 from xtc.driver.cached import CompilationKey
 from xtc.interfaces.target import kernel_symbol
 from xtc.interfaces.tile_support import Resources
-from xtc.ir.attributes import LOCAL_BYTES, NOTES, WARPS
+from xtc.ir.attributes import LOCAL_BYTES, MANY_BLOCKS, NOTES, WARPS
 from xtc.ir.builders.tile import cluster_of, number_of
 from xtc.ir.mlir import (
     ArrayAttr,
@@ -24,6 +24,7 @@ from xtc.ir.mlir import (
     Module,
     Operation,
     StringAttr,
+    UnitAttr,
     all_operations,
 )
 from xtc.ir.partition import symbol_of
@@ -64,6 +65,7 @@ class Kernel:
         constants: Mapping[str, Any],
         device: Any,
         as_written: bool = False,
+        many_blocks: bool = False,
     ) -> None:
         self.name = cls.__name__
         self._made_of = (cls, schedule, constants, device)
@@ -75,6 +77,8 @@ class Kernel:
         self._module = transcribed(cls, schedule, constants, self.support.max_warps)
         self.compiler = Compiler(self._target, self._options, self.support.pipeline)
         with self._module.context:
+            if many_blocks:
+                self.function.attributes[MANY_BLOCKS] = UnitAttr.get()
             run_stages(self._module, self.support.pipeline.until("source"))
         self._grids: dict[Any, list[int]] = {}
         self._found: dict[tuple[Operation, str], list[Operation]] = {}
@@ -107,6 +111,26 @@ class Kernel:
     def undivided(self) -> Kernel:
         """The same kernel, whose work is not divided in another way."""
         return Kernel(*self._made_of, as_written=True)
+
+    @cached_property
+    def for_many_blocks(self) -> Kernel:
+        """The same kernel for launches of many blocks, whose tiles the compiler may merge."""
+        return Kernel(*self._made_of, many_blocks=True)
+
+    def suited_to(self, values: Mapping[str, Any]) -> Kernel:
+        """This kernel, or the same one for many blocks if these arguments give it so many."""
+        if not self._multiplies_copies:
+            return self
+        blocks, parts = math.prod(self.grid(values, self.function)), self.support.multiprocessors
+        waves, merged = -(-blocks // parts), -(-blocks // (2 * parts))
+        return self.for_many_blocks if blocks and 2 * merged <= waves else self
+
+    @cached_property
+    def _multiplies_copies(self) -> bool:
+        """Whether the kernel has a dot of tiles that asynchronous copies bring."""
+        return bool(
+            self._named(self.function, "tile.dot") and self._named(self.function, "tile.copy_async")
+        )
 
     @property
     def warps(self) -> int:

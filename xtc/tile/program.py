@@ -151,7 +151,7 @@ class Program:
             self._compiled[key] = Kernel(
                 self._cls, (schedule[0], dict(schedule[1])), dict(constants), device
             )
-        return self._compiled[key]
+        return self._compiled[key].suited_to(values)
 
     def _constants(self, values: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
         return tuple((p.name, values[p.name]) for p in self.parameters if p.is_constant)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from weakref import ReferenceType, ref
+from weakref import ref
 
 from xtc.core.errors import UserError
 from xtc.runtime.device_array import DeviceArray
@@ -28,14 +28,14 @@ class Replay:
     """A launch on arrays in a device's memory, which neither copies nor allocates.
 
     Attributes:
-        device, opened: the device, and its state in which the launch is valid.
+        device, opened: references to the device, and to its state in which the launch is valid.
         is_used: whether `use_device` chose it.
         address, launch: the function and its arguments, as the driver takes them.
         kept: what the launch refers to: tensor maps.
     """
 
-    device: ReferenceType[Any]
-    opened: ReferenceType[Any]
+    device: Callable[[], Any]
+    opened: Callable[[], Any]
     is_used: bool
     address: int
     launch: Any

@@ -55,7 +55,7 @@ def block_pair(
         return None
     found = []
     for number, operand in enumerate((matched.a, matched.b)):
-        position = _position(matched, operand, asked)
+        position = position_of(matched, operand, asked)
         rows, columns = operand.deeper(matched.merged)
         if position is None or rows % (BLOCKS * _ATOM_ROWS):
             continue
@@ -69,10 +69,10 @@ def block_pair(
     return max(found, key=lambda each: each[:2])[2] if found else None
 
 
-def _position(
+def position_of(
     matched: DotLoop, operand: Operand, asked: Mapping[tuple[str, int], Operation]
 ) -> Collection[int] | None:
-    """The dimensions of a block's position that its tiles of an operand, or the loop's trip count,
+    """The dimensions of a block's position that the tiles of an operand, or the loop's trip count,
     depend on; None if they depend on more than numbers."""
     dims = {op: dim for (name, dim), op in asked.items() if name == "tile.block_id"}
     left = [matched.forms.values[key] for form in operand.offsets for key, _ in form.terms]

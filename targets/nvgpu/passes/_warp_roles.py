@@ -266,7 +266,7 @@ class Roles:
 
         with control.branch(self.together):
             load(self.rank, (1 << BLOCKS) - 1)
-        if self.together is not True:
+        if not isinstance(self.together, bool):
             with control.branch(arith.xori(self.together, as_value(1, type=self.together.type))):
                 for rank in range(BLOCKS):
                     load(rank, None)
@@ -317,7 +317,7 @@ class Roles:
             tile.mbarrier_arrive(self.empty, slot, one, by_warps=True)
             return
         mask, count = as_value((1 << BLOCKS) - 1, type=slot.type), one
-        if self.together is not True:
+        if not isinstance(self.together, bool):
             own = arith.shli(one, self.rank)
             mask = arith.select(self.together, mask, own)
             count = arith.select(self.together, one, as_value(BLOCKS, type=slot.type))
