@@ -44,14 +44,16 @@ def block_pair(
     grid: Sequence[Number],
     asked: Mapping[tuple[str, int], Operation],
     sms: int,
+    *,
+    surely: bool,
 ) -> BlockPair | None:
-    """The pair that saves the most bytes; None if blocks share no operand, or if the tiles do not
-    occupy all multiprocessors, which do without the latency of clusters then."""
+    """The pair that saves the most bytes; None if blocks share no operand, or if the tiles leave
+    most multiprocessors idle, as small contractions do. With `surely`, all launches have pairs."""
     sizes = [known(size) for size in grid]
     tiles = 1
     for size in sizes:
         tiles *= size if isinstance(size, int) else sms  # a size of a launch may be large
-    if tiles < sms or sms < BLOCKS:
+    if BLOCKS * tiles < sms or sms < BLOCKS:
         return None
     found = []
     for number, operand in enumerate((matched.a, matched.b)):
@@ -60,12 +62,11 @@ def block_pair(
         if position is None or rows % (BLOCKS * _ATOM_ROWS):
             continue
         nbytes = rows * columns * bytes_of(MemRefType(operand.stream.source.type).element_type)
-        found += [
-            (nbytes, -dim, BlockPair(number, dim))
-            for dim in (0, 1)
-            if dim not in position
-            if not isinstance(size := sizes[dim], int) or size % BLOCKS == 0
-        ]
+        for dim in (0, 1):
+            size = sizes[dim]
+            is_even = not surely if not isinstance(size, int) else size % BLOCKS == 0
+            if dim not in position and is_even:
+                found.append((nbytes, -dim, BlockPair(number, dim)))
     return max(found, key=lambda each: each[:2])[2] if found else None
 
 

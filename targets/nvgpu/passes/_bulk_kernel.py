@@ -273,8 +273,8 @@ def shape_of(found: BulkKernel, budget: Budget, *, in_bulk: bool = False) -> Sha
         if slots >= least:
             resident, pair = blocks * budget.sms, None
             # Else ptxas spills registers of an epilogue in shared memory.
-            if groups > 1 and (stored is not None or not found.has_shared):
-                pair = block_pair(found.matched, grid, found.asked, budget.sms)
+            if stored is not None or not found.has_shared:
+                pair = block_pair(found.matched, grid, found.asked, budget.sms, surely=groups == 1)
             if pair is not None:
                 resident = resident // BLOCKS * BLOCKS
             return Shape(groups * WARPGROUP, slots, merged, resident, stored, plans[blocks], pair)

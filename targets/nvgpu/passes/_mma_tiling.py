@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 BLOCKS_SM = 2
 """Resident blocks per SM, so that one computes while the other waits."""
@@ -67,6 +67,13 @@ class Tiling:
 
     def blocks(self, m: int, n: int) -> int:
         return -(-m // self.m) * -(-n // self.n)
+
+    def wide(self, m: int, n: int) -> Tiling:
+        """The same tile with at least as many columns as rows, unless it adds padding: an
+        instruction of a warpgroup reads 64 rows of A, however many columns it has."""
+        turned = replace(self, m=self.n, n=self.m)
+        is_better = self.m > self.n and n % turned.n == 0
+        return turned if is_better and turned.blocks(m, n) <= self.blocks(m, n) else self
 
     def cost(self, m: int, n: int, batch: int, sms: int) -> float:
         """The time of the busiest SM, in multiply-adds."""

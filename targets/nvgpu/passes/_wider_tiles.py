@@ -9,11 +9,14 @@ from xtc.ir.builders.numbers import as_value, known, multiply
 from xtc.ir.builders.tile import dims_of, number_of
 from xtc.ir.mlir import (
     DenseElementsAttr,
+    DenseI64ArrayAttr,
     InsertionPoint,
     IntegerType,
     MemRefType,
     Operation,
     RankedTensorType,
+    ShapedType,
+    StridedLayoutAttr,
     Value,
     all_operations,
 )
@@ -23,9 +26,11 @@ from xtc_targets.nvgpu.passes._dot_loops import DotLoop, dot_loop, dot_loops
 from xtc_targets.nvgpu.passes._loop_forms import Form
 from xtc_targets.nvgpu.passes._tile_classes import is_tile
 from xtc_targets.nvgpu.passes._tile_numbers import Numbers
+from xtc_targets.nvgpu.passes.map_tensors import root_of
 
 _ROWS, _COLUMNS = 128, 256
 """The tile that reads the fewest bytes per multiply-add: 64 rows and all columns of a warpgroup."""
+_UNKNOWN = ShapedType.get_dynamic_stride_or_offset()
 _ELEMENTWISE = ("arith.", "math.")
 _ADDS = ("arith.addi", "arith.muli", "arith.index_cast")
 
@@ -93,19 +98,21 @@ def _columns_dim(matched: DotLoop, store: Operation, ids: list[Operation], colum
             form is not None and not form.terms & alone.terms for form in (*rest, *others)
         )
         rows = position_of(matched, matched.a, asked)
-        if is_alone and rows is not None and dim not in rows and _ends_in(op, store, b.stream.copy):
+        if is_alone and rows is not None and dim not in rows and _ends_in(op, store, b.stream.root):
             return dim
     raise Declined("no dimension of the grid chooses columns alone", matched.loop)
 
 
-def _ends_in(op: Operation, store: Operation, copy: Operation) -> bool:
-    """Whether a number is only used to compute offsets of columns, of a copy and a store."""
+def _ends_in(op: Operation, store: Operation, root: Operation) -> bool:
+    """Whether a number is only used to compute offsets of columns: of copies of B, and a store."""
     left = [op]
     while left:
         for use in left.pop().results[0].uses:
             user = use.owner.operation
             is_last = use.operand_number == len(user.operands) - 1
-            if (user == store and is_last) or user == copy:
+            if user == store and is_last:
+                continue
+            if user.name == "tile.copy_async" and root_of(user.operands[1]) == root:
                 continue
             if user.name not in _ADDS:
                 return False
@@ -114,29 +121,60 @@ def _ends_in(op: Operation, store: Operation, copy: Operation) -> bool:
 
 
 def _widen_memory(matched: DotLoop, factor: int) -> None:
-    """Retype the shared tensor of B, and what is loaded from it."""
+    """Retype the shared tensor of B or its slots, and what is loaded from it."""
     b = matched.b
-    root = b.stream.root
-    type = MemRefType(root.results[0].type)
-    if len(type.shape) != 2 or list(b.stream.dims) != sorted(b.stream.dims):
-        raise Declined("B is in slots, or transposed by its copy", b.stream.copy)
+    if list(b.stream.dims) != sorted(b.stream.dims):
+        raise Declined("the copy of B transposes it", b.stream.copy)
+    root = b.stream.root.results[0]
+    type = MemRefType(root.type)
     shape = list(type.shape)
-    shape[b.order[1]] *= factor
-    made = MemRefType.get(shape, type.element_type, None, type.memory_space)
-    root.results[0].set_type(made)
-    left = [root]
-    while left:
-        for use in left.pop().results[0].uses:
-            user = use.owner.operation
-            if user.name in ("tile.copy_async", "memref.dealloc", "tile.dot"):
-                continue
-            if user.name == "tile.load_shared":
-                _retype(user.results[0], shape)
-            elif user.name == "tile.transpose":
-                _retype(user.results[0], shape[::-1])
-            else:
-                raise Declined(f"B has another user: {user.name}", user)
-            left.append(user)
+    shape[len(shape) - 2 + b.order[1]] *= factor
+    root.set_type(MemRefType.get(shape, type.element_type, None, type.memory_space))
+    _widen_users(root, shape)
+
+
+def _widen_users(memory: Value, shape: list[int]) -> None:
+    """Retype views of a shared tensor that has this shape now, and loads of it."""
+    for use in memory.uses:
+        user = use.owner.operation
+        if user.name in ("tile.copy_async", "memref.dealloc"):
+            continue
+        if user.name == "tile.load_shared":
+            _retype(user.results[0], shape)
+            _widen_tiles(user.results[0], shape)
+        elif user.name == "memref.cast":
+            strides, _ = MemRefType(memory.type).get_strides_and_offset()
+            _, offset = MemRefType(user.results[0].type).get_strides_and_offset()
+            _review(user.results[0], shape, strides, offset)
+        elif user.name == "memref.transpose":
+            strides, offset = MemRefType(memory.type).get_strides_and_offset()
+            _review(user.results[0], shape[::-1], strides[::-1], offset)
+        elif user.name == "memref.subview" and len(shape) == 3:
+            user.attributes["static_sizes"] = DenseI64ArrayAttr.get([1, *shape[1:]])
+            begin = DenseI64ArrayAttr(user.attributes["static_offsets"])[0]
+            offset = _UNKNOWN if begin == _UNKNOWN else begin * shape[1] * shape[2]
+            _review(user.results[0], shape[1:], [shape[2], 1], offset)
+        else:
+            raise Declined(f"B has another user: {user.name}", user)
+
+
+def _review(view: Value, shape: list[int], strides: list[int], offset: int) -> None:
+    """Retype a view of a shared tensor, and its users."""
+    old = MemRefType(view.type)
+    layout = StridedLayoutAttr.get(offset, strides)
+    view.set_type(MemRefType.get(shape, old.element_type, layout, old.memory_space))
+    _widen_users(view, shape)
+
+
+def _widen_tiles(tile: Value, shape: list[int]) -> None:
+    """Retype transposes of a loaded tile."""
+    for use in tile.uses:
+        user = use.owner.operation
+        if user.name == "tile.transpose":
+            _retype(user.results[0], shape[::-1])
+            _widen_tiles(user.results[0], shape[::-1])
+        elif user.name != "tile.dot":
+            raise Declined(f"B has another user: {user.name}", user)
 
 
 def _widen_sums(matched: DotLoop, store: Operation, factor: int) -> None:

@@ -134,7 +134,7 @@ class UseTensorCores(Pass):
         )
         if self.bulk_copies and contraction.kind.nbytes == 2:
             k = contraction.extent(contraction.k)
-            tiling = streaming_tiling(m, n, k, math.prod(batch), self.sms) or tiling
+            tiling = streaming_tiling(m, n, k, math.prod(batch), self.sms) or tiling.wide(m, n)
         old = [view.operation for view in kernel.regions[0].blocks[0].operations][:-1]
         why = declined(tiling, contraction.kind)
         notes = [f"no warpgroups: {why}"] if self.warpgroups and why else []

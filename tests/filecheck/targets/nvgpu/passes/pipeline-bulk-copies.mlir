@@ -41,7 +41,7 @@ func.func @matmul(%m: i32, %a: memref<f16, 1>, %b: memref<f16, 1>, %c: memref<f3
   %c64 = arith.constant 64 : i32
   %c128 = arith.constant 128 : i32
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
-  "tile.grid"(%m, %c2, %c1) : (i32, i32, i32) -> ()
+  "tile.grid"(%m, %c1, %c1) : (i32, i32, i32) -> ()
   %x = "tile.block_id"() {dim = 0 : i64} : () -> i32
   %y = "tile.block_id"() {dim = 1 : i64} : () -> i32
   %row = arith.muli %x, %c64 : i32
