@@ -79,34 +79,32 @@ class AttentionHopper(tile.Script):
             self.mbarrier.wait(queries, phase=0)
             for at in range(0, n, columns):
                 s = self.register_tensor(dtype=float32, shape=[rows, columns], init=0.0)
-                self.mbarrier.wait(keys.full[keys.slot], phase=keys.phase)
-                self.wgmma.fence()
-                self.wgmma.mma(sq, sk[keys.slot].transpose(), s)
-                self.wgmma.commit_group()
-                self.wgmma.wait_group(0)
-                self.mbarrier.arrive(keys.empty[keys.slot])
-                keys.advance()
+                self.multiply(keys, sq, sk[keys.slot].transpose(), s)
                 if at + columns > n:
-                    column = self.register_tensor(
-                        dtype=int32, shape=[1, columns], init=lambda i, j: j
-                    )
-                    s = self.where(column + at < n, s, -1e30)
+                    s = self.where(self.column_numbers() + at < n, s, -1e30)
                 new = self.maximum(most, self.max(s, dim=1, keepdim=True) * base)
                 p = self.exp2(s * base - new)
                 keep = self.exp2(most - new)
                 total = total * keep + self.sum(p, dim=1, keepdim=True)
                 acc = acc * keep
-                halves_of_p = self.cast(p, dtype=float16)
                 most = new
-                self.mbarrier.wait(values.full[values.slot], phase=values.phase)
-                self.wgmma.fence()
-                self.wgmma.mma(halves_of_p, sv[values.slot], acc)
-                self.wgmma.commit_group()
-                self.wgmma.wait_group(0)
-                self.mbarrier.arrive(values.empty[values.slot])
-                values.advance()
+                self.multiply(values, self.cast(p, dtype=float16), sv[values.slot], acc)
             o = self.cast(acc * (1.0 / total), dtype=float16)
             self.store_global(go, o, offsets=[head, row, 0], dims=[1, 2])
+
+    def column_numbers(self):
+        """The numbers of the columns of a tile of scores."""
+        return self.register_tensor(dtype=int32, shape=[1, self.columns], init=lambda i, j: j)
+
+    def multiply(self, pipe, a, b, d):
+        """Add a product with the next tile to `d`, once it is there, and release its slot."""
+        self.mbarrier.wait(pipe.full[pipe.slot], phase=pipe.phase)
+        self.wgmma.fence()
+        self.wgmma.mma(a, b, d)
+        self.wgmma.commit_group()
+        self.wgmma.wait_group(0)
+        self.mbarrier.arrive(pipe.empty[pipe.slot])
+        pipe.advance()
 
     def fill(self, pipe, source, slots, offsets):
         """Copy the next tile to a slot, once it is empty."""

@@ -121,7 +121,7 @@ class Torch(DlTensor):
         self.shape = tensor.shape
 
     def data_ptr(self) -> int:
-        return self._head.data
+        return int(self._head.data)
 
     def stride(self) -> tuple[int, ...]:
         return (1,)

@@ -206,8 +206,8 @@ CLUSTER = "xtc.cluster"
 Written when a kernel is transcribed, and when its blocks are grouped to share an operand."""
 
 MANY_BLOCKS = "xtc.many_blocks"
-"""Unit attribute on a tile kernel for launches of so many blocks that half as many, of twice the
-size, keep the multiprocessors as busy. Written when a kernel is transcribed."""
+"""Unit attribute on a tile kernel for launches of many blocks: half as many, of twice the size,
+keep the multiprocessors as busy. Written when a kernel is transcribed."""
 
 NOTES = "xtc.notes"
 """Array of strings on a tile kernel, `"file.py:12:9: ..."`: remarks of passes to its author.

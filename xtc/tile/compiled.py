@@ -118,10 +118,14 @@ class Kernel:
         return Kernel(*self._made_of, many_blocks=True)
 
     def suited_to(self, values: Mapping[str, Any]) -> Kernel:
-        """This kernel, or the same one for many blocks if these arguments give it so many."""
+        """This kernel, or the same kernel for many blocks if a launch has them."""
         if not self._multiplies_copies:
             return self
-        blocks, parts = math.prod(self.grid(values, self.function)), self.support.multiprocessors
+        try:
+            blocks = math.prod(self.grid(values, self.function))
+        except UserError:  # a launch raises it
+            return self
+        parts = self.support.multiprocessors
         waves, merged = -(-blocks // parts), -(-blocks // (2 * parts))
         return self.for_many_blocks if blocks and 2 * merged <= waves else self
 

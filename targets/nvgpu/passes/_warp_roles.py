@@ -33,6 +33,7 @@ from xtc.ir.mlir import (
     ShapedType,
     StridedLayoutAttr,
     Type,
+    UnitAttr,
     Value,
     all_operations,
     arith,
@@ -312,17 +313,19 @@ class Roles:
 
     def _release(self, slot: Value) -> None:
         """Let each warp arrive at the slot's barrier, in the blocks that may fill it again."""
-        one = as_value(1, type=slot.type)
+        arrival = self._arrive(slot, as_value(1, type=slot.type))
+        arrival.attributes[tile.BY_WARPS] = UnitAttr.get()
+
+    def _arrive(self, slot: Value, count: Value) -> Operation:
         if self.pair is None:
-            tile.mbarrier_arrive(self.empty, slot, one, by_warps=True)
-            return
-        mask, count = as_value((1 << BLOCKS) - 1, type=slot.type), one
+            return tile.mbarrier_arrive(self.empty, slot, count)
+        mask = as_value((1 << BLOCKS) - 1, type=slot.type)
         if not isinstance(self.together, bool):
-            own = arith.shli(one, self.rank)
+            own, all_at_own = arith.shli(count, self.rank), as_value(BLOCKS, type=slot.type)
             mask = arith.select(self.together, mask, own)
-            count = arith.select(self.together, one, as_value(BLOCKS, type=slot.type))
+            count = arith.select(self.together, count, all_at_own)
         none = as_value(0, type=slot.type)
-        tile.cluster_arrive((self.empty, slot), mask, count, none, by_warps=True)
+        return tile.cluster_arrive((self.empty, slot), mask, count, none)
 
     def _operands(self, slot: Value) -> list[Value]:
         views = []

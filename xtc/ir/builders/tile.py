@@ -256,14 +256,9 @@ BY_WARPS = "by_warps"
 """Unit attribute on an arrival at a barrier: a thread of each warp arrives for all of the warp."""
 
 
-def _arrival(name: str, operands: Sequence[Value], by_warps: bool) -> None:
-    marks: dict[str, Attribute] = {BY_WARPS: UnitAttr.get()} if by_warps else {}
-    _make(name, operands, **marks)
-
-
-def mbarrier_arrive(barrier: Value, index: Value, count: Value, *, by_warps: bool = False) -> None:
-    """Arrive `count` times in each thread, or in each warp."""
-    _arrival("mbarrier_arrive", [barrier, index, count], by_warps)
+def mbarrier_arrive(barrier: Value, index: Value, count: Value) -> Operation:
+    """Arrive `count` times in each thread, or in each warp if the operation has `BY_WARPS`."""
+    return _make("mbarrier_arrive", [barrier, index, count])
 
 
 def mbarrier_expect(barrier: Value, index: Value, nbytes: Value) -> None:
@@ -315,16 +310,11 @@ def cluster_sync() -> None:
 
 
 def cluster_arrive(
-    barrier: tuple[Value, Value],
-    mask: Value,
-    count: Value,
-    nbytes: Value,
-    *,
-    by_warps: bool = False,
-) -> None:
-    """Arrive `count` times in each thread, or in each warp, at the barrier of each block of the
-    cluster in the i32 `mask`, and expect `nbytes` from copies there."""
-    _arrival("cluster_arrive", [*barrier, mask, count, nbytes], by_warps)
+    barrier: tuple[Value, Value], mask: Value, count: Value, nbytes: Value
+) -> Operation:
+    """Like `mbarrier_arrive`, at the barrier of each block of the cluster in the i32 `mask`, and
+    expect `nbytes` from copies there."""
+    return _make("cluster_arrive", [*barrier, mask, count, nbytes])
 
 
 def tma_store(
