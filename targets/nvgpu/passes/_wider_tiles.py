@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Merges adjacent tiles of a user's kernel, so that two warpgroups multiply one of 128 x 256."""
+"""Merges two adjacent tiles of a user's kernel to one of 128 x 256 for two warpgroups."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ from xtc_targets.nvgpu.passes._tile_classes import is_tile
 from xtc_targets.nvgpu.passes._tile_numbers import Numbers
 from xtc_targets.nvgpu.passes.map_tensors import root_of
 
-_ROWS, _COLUMNS = 128, 256
-"""The tile that reads the fewest bytes per multiply-add: 64 rows and all columns of a warpgroup."""
+_TILE, _MERGED = (128, 128), 2
+"""The tiles that are merged, and their number: one of 128 x 256, where a warpgroup has 64 rows and
+all columns, reads the fewest bytes per multiply-add."""
 _UNKNOWN = ShapedType.get_dynamic_stride_or_offset()
 _ELEMENTWISE = ("arith.", "math.")
 _ADDS = ("arith.addi", "arith.muli", "arith.index_cast")
 
 
 def widen_tiles(kernel: Operation) -> None:
-    """Let each block compute as many adjacent columns of tiles as are 256 columns together.
+    """Let each block compute two tiles that are adjacent in a row.
 
     The kernel must use the block's position in one dimension of the grid only to choose columns of
     B and of the result: `tile columns * position`. Its number of tiles there must be known, and
@@ -51,15 +52,15 @@ def widen_tiles(kernel: Operation) -> None:
         raise Declined("the loop is nested, or there are several", loop)
     matched = dot_loop(loop, ops[: ops.index(loop)], Numbers(kernel))
     m, n, _ = matched.sizes
-    if m != _ROWS or n >= _COLUMNS or _COLUMNS % n:
+    if (m, n) != _TILE:
         raise Declined(f"tiles of {m}x{n} are not merged", loop)
     (store,) = _only(kernel, "tile.store_global", loop)
     (grid,) = _only(kernel, "tile.grid", loop)
     ids = [op for op in all_operations(kernel) if op.name == "tile.block_id"]
     dim = _columns_dim(matched, store, ids, n)
-    tiles, factor = known(grid.operands[dim]), _COLUMNS // n
+    tiles, factor = known(grid.operands[dim]), _MERGED
     if not isinstance(tiles, int) or tiles % factor:
-        raise Declined("the number of tiles is not known, or no multiple", loop)
+        raise Declined("the number of tiles is not known, or odd", loop)
     if any(number_of(op, "dim") == dim for op in _named(kernel, "tile.grid_dim")):
         raise Declined("the kernel reads the number of blocks", loop)
     with kernel.location, InsertionPoint(grid):

@@ -39,8 +39,8 @@ class PipelineBulkCopies(Pass):
     checks the waits and syncs of the loop, and leaves a loop that lacks one unchanged. The kernel's
     `xtc.notes` give the reason for each unchanged loop.
 
-    If a launch has many blocks (`xtc.many_blocks`) whose tiles have 128 rows, adjacent tiles are
-    merged to 256 columns first.
+    If a launch has many blocks (`xtc.many_blocks`) with tiles of 128 x 128, two adjacent tiles are
+    merged first.
 
     Attributes:
         sms: multiprocessors.
