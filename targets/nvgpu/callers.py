@@ -67,12 +67,21 @@ def _stream_of(array: Any) -> int | None:
     library = sys.modules.get(type(array).__module__.partition(".")[0])
     name = getattr(library, "__name__", "")
     if name == "torch":
-        return _number(library.cuda.current_stream(array.device).cuda_stream)  # type: ignore[union-attr]
+        return _number(_stream_of_torch(library, array.device))
     if name == "cupy":
         return _number(library.cuda.get_current_stream().ptr)  # type: ignore[union-attr]
     interface = getattr(array, "__cuda_array_interface__", None)
     stream = interface.get("stream") if isinstance(interface, Mapping) else None
     return None if stream is None else _number(stream)
+
+
+def _stream_of_torch(torch: Any, device: Any) -> int:
+    """PyTorch's current stream on a device, by the function that costs least where there is it."""
+    raw = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
+    index = getattr(device, "index", None)
+    if raw is None or index is None:
+        return int(torch.cuda.current_stream(device).cuda_stream)
+    return int(raw(index))
 
 
 def _number(handle: int) -> int:

@@ -102,8 +102,10 @@ def borrowed(
 
 def has_gpu_memory(value: Any) -> bool:
     """Whether `value` reports that its elements are in GPU memory."""
-    if isinstance(value, np.ndarray | DeviceArray):
+    if isinstance(value, np.ndarray | DeviceArray | int | float):
         return False
+    if isinstance(on_gpu := getattr(value, "is_cuda", None), bool):  # PyTorch's; it costs least
+        return on_gpu
     if hasattr(value, "__dlpack_device__"):
         return int(value.__dlpack_device__()[0]) == GPU
     return isinstance(getattr(value, "__cuda_array_interface__", None), Mapping)

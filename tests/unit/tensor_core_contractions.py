@@ -13,7 +13,7 @@ import pytest
 import xtc
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc_targets.nvgpu import NvgpuDevice, description, options
+from xtc_targets.nvgpu import NvgpuDevice, description, options, tile_support
 
 EVENTS = ("MMA_F16", "MMA_BF16", "MMA_TF32")
 
@@ -57,6 +57,8 @@ def with_sms(monkeypatch: pytest.MonkeyPatch, sms: int) -> None:
         for arch, machine in description.MACHINES.items()
     }
     monkeypatch.setattr(options, "MACHINES", MappingProxyType(machines))
+    uncached = tile_support.tile_support.__wrapped__
+    monkeypatch.setattr(tile_support, "tile_support", uncached)
 
 
 @contextmanager

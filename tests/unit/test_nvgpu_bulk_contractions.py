@@ -49,7 +49,7 @@ def bias_and_gelu(c: Tensor) -> Tensor:
 
 CASES = [
     ("float16", Shape(256, 128, 192), None, 1),
-    ("float16", Shape(512, 256, 64), bias_and_relu, 1),
+    ("float16", Shape(512, 256, 64), bias_and_relu, 2),
     ("bfloat16", Shape(200, 136, 80, True, False), bias_and_relu, 1),
     ("float16", Shape(264, 72, 136, False, True), factors, 1),
     ("float16", Shape(136, 136, 200), residual, 1),
@@ -120,7 +120,8 @@ def test_a_part_of_a_tensor_begins_where_it_does(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_launch_makes_the_maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of both operands and of the result, by a driver that is a stand-in and computes nothing."""
+    """Of both operands, of which blocks load halves of B, and of the result, by a driver that is a
+    stand-in and computes nothing."""
     library = stand_in(tmp_path, monkeypatch)
     options = NvgpuOptions(platform="hw", driver_library=library, cubins="none")
     a, b = np.zeros((2048, 512), np.float16), np.zeros((512, 1024), np.float16)
@@ -132,7 +133,7 @@ def test_a_launch_makes_the_maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     noted = [line for line in log(library) if line.startswith("map")]
     assert noted == [
         "map type 6 rank 2 size 512,2048 box 64,128 swizzle 3",
-        "map type 6 rank 2 size 1024,512 box 64,64 swizzle 3",
+        "map type 6 rank 2 size 1024,512 box 64,32 swizzle 3",
         "map type 6 rank 2 size 1024,2048 box 64,128 swizzle 3",
     ]
 

@@ -4,6 +4,7 @@ within registers; and a loop that is left says why."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -12,11 +13,13 @@ import pytest
 
 from tests.unit import tile_pipelines
 from tests.unit.nvgpu_code import needs_ptxas
+from tests.unit.tensor_core_contractions import with_sms
 from tests.unit.tile_cases import Case, batched, matmul
 from xtc.core.errors import UserError
 from xtc.tile import bfloat16
 from xtc.tile.compiled import Kernel
-from xtc_targets.nvgpu import NvgpuDevice
+from xtc.tile.config import device_kept, use_device
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = pytest.mark.slow
 CASES = {
@@ -49,9 +52,39 @@ def test_blocks_stay_for_several_tiles() -> None:
     case.agrees(case.program)
 
 
+@pytest.mark.parametrize("m", [256, 264])
+def test_blocks_of_a_cluster_share_an_operand(monkeypatch: pytest.MonkeyPatch, m: int) -> None:
+    """Where their tiles are a pair, a block loads its rows of A and half of the columns of B; with
+    an odd number of tiles in x, each loads both halves, of merged tiles in this case."""
+    with_sms(monkeypatch, 4)
+    case = matmul(m, 256, 72, tiles=(128, 128, 64), warps=8)
+    counts = case.agrees(case.program.check).compiled.counts
+    found = counts["tma_load"], counts.get("tma_multicast", 0)
+    assert found == ((8, 8) if m == 256 else (18, 0))
+    with NvgpuDevice(NvgpuOptions(sim_races=True)) as device, device_kept():
+        use_device(device)
+        case.agrees(case.program)
+
+
+@pytest.mark.parametrize(("n", "columns"), [(512, 256), (384, 128)])
+def test_tiles_of_many_blocks_are_merged(
+    monkeypatch: pytest.MonkeyPatch, n: int, columns: int
+) -> None:
+    """If two blocks take as long as one of twice the size, and columns are even in number."""
+    with_sms(monkeypatch, 2)
+    case = matmul(200, n, 72, tiles=(128, 128, 32), transposed="b")
+    case.agrees(case.program)
+    case.agrees(case.program.check)
+    text = case.program.compile(*case.arguments).ir("pipelined")
+    assert f"-> tensor<128x{columns}xf32>" in text
+    few = matmul(100, 256, 72, tiles=(128, 128, 32))
+    assert "tensor<128x256xf32>" not in few.program.compile(*few.arguments).ir("pipelined")
+
+
 @needs_ptxas
 def test_nothing_spills() -> None:
-    """A copy for each panel of 64 elements, four multiplications for each 64 of the sum."""
+    """Copies of a panel of A and of four of B, by multicast, or of eight halves of these where the
+    blocks of a cluster are no pair; four multiplications for each 64 of the sum."""
     program = tile_pipelines.Matmul(tiles=(128, 256, 32), warps=8)
     sizes = (4096, 4096, 4096, None, None, None)  # which no compiler unrolls
     kernel = Case(program, sizes, np.zeros(0), np.zeros(0)).kernel(arch="sm_90a")
@@ -59,8 +92,12 @@ def test_nothing_spills() -> None:
     assert (needs.spilled_bytes, needs.local_bytes, needs.warnings) == (0, 0, ())
     found = kernel.sass.count("UTMALDG.2D"), kernel.sass.count("HGMMA.64x256x16.F32")
     assert all(found)
-    assert (found[0] % 5, found[1] % 4) == (0, 0)  # loops may be unrolled
+    assert (found[0] % 13, found[1] % 4) == (0, 0)  # loops may be unrolled
     assert "HMMA" not in kernel.sass
+    lines = [line for line in kernel.sass.splitlines() if re.search(r"/\*[0-9a-f]{4}\*/", line)]
+    places = [place for place, line in enumerate(lines) if "HGMMA" in line]
+    steps = [after - before for before, after in itertools.pairwise(places)]
+    assert sorted(steps)[len(steps) // 2] <= 10  # 25 if each descriptor is computed anew
 
 
 # --- what is left as it is ---------------------------------------------------------------------

@@ -21,6 +21,7 @@ from xtc import tile
 from xtc.core.errors import UserError
 from xtc.tile import config
 from xtc.tile.code import Compiler
+from xtc.tile.program import Program
 from xtc.tile.timing import StreamClock
 from xtc.tile.utils import benchmark_func
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions, build, hardware
@@ -108,6 +109,66 @@ def test_a_number_of_run_time_compiles_nothing_anew(
     grids = [line.split()[1] for line in noted(library)]
     assert grids == ["4,1,1", "1,1,1", "4,1,1", "3,1,1"]
     assert sum(line.startswith("copy_from 32") for line in log(library)) == 1  # loaded once
+
+
+class Torch(DlTensor):
+    """A tensor of PyTorch, as far as launches look at it."""
+
+    __module__ = "torch"
+    is_cuda, dtype = True, "torch.float32"
+    device = SimpleNamespace(index=0)
+
+    def __init__(self, tensor: Tensor) -> None:
+        super().__init__(tensor, code=2)
+        self.shape = tensor.shape
+
+    def data_ptr(self) -> int:
+        return int(self._head.data)
+
+    def stride(self) -> tuple[int, ...]:
+        return (1,)
+
+
+def test_an_equal_call_repeats_its_launch(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the stream of that time, without looking at arguments again; any other call is checked."""
+    streams, bound = [7], Program._bound
+    fake: Any = ModuleType("torch")
+    fake._C = SimpleNamespace(_cuda_getCurrentRawStream=lambda _: streams[0])
+    monkeypatch.setitem(sys.modules, "torch", fake)
+    add, checked = VectorAdd(), []
+
+    def counted(self: Program, *arguments: Any) -> dict[str, Any]:
+        checked.append(self)
+        return bound(self, *arguments)
+
+    monkeypatch.setattr(Program, "_bound", counted)
+    values: Any = [Torch(tensor) for tensor in tensors(library, [None] * 4)]
+    add(1000, *values[:3])
+    streams[0] = 9
+    add(1000, *values[:3])
+    assert (len(checked), noted(library)) == (1, [f"{GRID} stream 7", f"{GRID} stream 9"])
+    add(1000, *values[1:])
+    add(999, *values[:3])
+    add(1000.0, *values[:3])
+    assert len(checked) == 4
+    options = NvgpuOptions("hw", driver_library=library, cubins="none")
+    with NvgpuDevice(options) as device:
+        there = [device.array(VALUES) for _ in range(3)]
+        for _ in range(3):
+            add(1000, *there)
+        assert len(checked) == 5
+        tile.use_device(device)
+        try:
+            add(1000, *values[:3])
+            assert len(checked) == 6
+        finally:
+            tile.use_device(None)
+        there[1].free()
+        with pytest.raises(UserError, match="was freed"):
+            add(1000, *there)
+    config.close_default()
+    add(1000, *values[:3])
+    assert len(checked) == 8
 
 
 def test_what_is_copied_back_is_waited_for(library: Path) -> None:

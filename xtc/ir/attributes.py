@@ -203,7 +203,11 @@ kernel is transcribed, read by passes over the dialect `tile`."""
 
 CLUSTER = "xtc.cluster"
 """Three integers on a tile kernel: the blocks of a cluster in x, y and z; absent without clusters.
-Written when a kernel is transcribed."""
+Written when a kernel is transcribed, and when its blocks are grouped to share an operand."""
+
+MANY_BLOCKS = "xtc.many_blocks"
+"""Unit attribute on a tile kernel for launches of many blocks: half as many, of twice the size,
+keep the multiprocessors as busy. Written when a kernel is transcribed."""
 
 NOTES = "xtc.notes"
 """Array of strings on a tile kernel, `"file.py:12:9: ..."`: remarks of passes to its author.

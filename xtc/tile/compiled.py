@@ -16,7 +16,7 @@ from xtc.core.errors import UserError, XtcError
 from xtc.driver.cached import CompilationKey
 from xtc.interfaces.target import kernel_symbol
 from xtc.interfaces.tile_support import Resources
-from xtc.ir.attributes import LOCAL_BYTES, NOTES, WARPS
+from xtc.ir.attributes import LOCAL_BYTES, MANY_BLOCKS, NOTES, WARPS
 from xtc.ir.builders.tile import cluster_of, number_of
 from xtc.ir.mlir import (
     ArrayAttr,
@@ -24,6 +24,7 @@ from xtc.ir.mlir import (
     Module,
     Operation,
     StringAttr,
+    UnitAttr,
     all_operations,
 )
 from xtc.ir.partition import symbol_of
@@ -38,6 +39,7 @@ from xtc.tile.kernel_layouts import layouts_in
 from xtc.tile.launches import launch
 from xtc.tile.maps import BULK_COPIES, tensor_maps
 from xtc.tile.pass_checks import checked_passes, copies
+from xtc.tile.replays import Replay
 from xtc.tile.script import Script
 from xtc.tile.settings import dumped
 from xtc.tile.source import parameters, transcribed
@@ -63,6 +65,7 @@ class Kernel:
         constants: Mapping[str, Any],
         device: Any,
         as_written: bool = False,
+        many_blocks: bool = False,
     ) -> None:
         self.name = cls.__name__
         self._made_of = (cls, schedule, constants, device)
@@ -74,6 +77,8 @@ class Kernel:
         self._module = transcribed(cls, schedule, constants, self.support.max_warps)
         self.compiler = Compiler(self._target, self._options, self.support.pipeline)
         with self._module.context:
+            if many_blocks:
+                self.function.attributes[MANY_BLOCKS] = UnitAttr.get()
             run_stages(self._module, self.support.pipeline.until("source"))
         self._grids: dict[Any, list[int]] = {}
         self._found: dict[tuple[Operation, str], list[Operation]] = {}
@@ -106,6 +111,30 @@ class Kernel:
     def undivided(self) -> Kernel:
         """The same kernel with its work partitioned as in the source."""
         return Kernel(*self._made_of, as_written=True)
+
+    @cached_property
+    def for_many_blocks(self) -> Kernel:
+        """The same kernel for launches of many blocks, whose tiles the compiler may merge."""
+        return Kernel(*self._made_of, many_blocks=True)
+
+    def suited_to(self, values: Mapping[str, Any]) -> Kernel:
+        """This kernel, or the same kernel for many blocks if a launch has them."""
+        if not self._multiplies_copies:
+            return self
+        try:
+            blocks = math.prod(self.grid(values, self.function))
+        except UserError:  # a launch raises it
+            return self
+        parts = self.support.multiprocessors
+        waves, merged = -(-blocks // parts), -(-blocks // (2 * parts))
+        return self.for_many_blocks if blocks and 2 * merged <= waves else self
+
+    @cached_property
+    def _multiplies_copies(self) -> bool:
+        """Whether the kernel has a dot of tiles that asynchronous copies bring."""
+        return bool(
+            self._named(self.function, "tile.dot") and self._named(self.function, "tile.copy_async")
+        )
 
     @property
     def warps(self) -> int:
@@ -295,9 +324,9 @@ class Kernel:
         }
         return [number in stored for number in range(len(self.kinds()))]
 
-    def launch(self, device: Any, values: Mapping[str, Any]) -> None:
+    def launch(self, device: Any, values: Mapping[str, Any]) -> Replay | None:
         """Run the kernel; see `xtc.tile.launches`."""
-        launch(self, device, values)
+        return launch(self, device, values)
 
     def maps_on(
         self, device: Any, values: Mapping[str, Any], arguments: Sequence[Any]

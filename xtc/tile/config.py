@@ -38,6 +38,11 @@ def use_device(device: AcceleratorDevice | None) -> None:
     _used = device
 
 
+def used_device() -> AcceleratorDevice | None:
+    """The device of `use_device`."""
+    return _used
+
+
 @contextmanager
 def device_kept() -> Iterator[None]:
     """Restore the device of `use_device` at the end of the block."""

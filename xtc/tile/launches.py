@@ -8,7 +8,8 @@ copied back or freed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from xtc.core.errors import UserError
 from xtc.runtime.device_array import DeviceArray
 from xtc.tile.config import streams_of
+from xtc.tile.replays import Replay
 from xtc.tile.types import DataType, PointerType
 
 if TYPE_CHECKING:
@@ -32,16 +34,17 @@ WORDS: dict[str, Any] = {
 """Type codes of arguments for the runtime."""
 
 
-def launch(kernel: Kernel, device: Any, values: Mapping[str, Any]) -> None:
+def launch(kernel: Kernel, device: Any, values: Mapping[str, Any]) -> Replay | None:
     """Run a kernel, and wait for it unless another library's stream orders later work.
 
-    NumPy arrays are copied to the device and back. Raises UserError and DeviceError.
+    NumPy arrays are copied to the device and back. Returns the launch if it can be repeated without
+    them. Raises UserError and DeviceError.
     """
     grid = kernel.grid(values)
     if any(size < 0 for size in grid):
         raise UserError(f"the grid of {kernel.name} is {grid}")
     if 0 in grid:
-        return
+        return None
     function = kernel.function_on(device)
     launched = _Launch(kernel, device, kernel.words(values))
     try:
@@ -53,9 +56,10 @@ def launch(kernel: Kernel, device: Any, values: Mapping[str, Any]) -> None:
             if not kernel.is_divided:
                 raise
             kernel.undivided.launch(device, values)  # memory without a tensor map
-            return
+            return None
         launched.run(function, [*launched.arguments, *maps], grid)
         launched.copy_back()
+        return launched.replay(maps)
     finally:
         launched.free()
 
@@ -86,17 +90,15 @@ class _Launch:
 
     def run(self, function: Any, arguments: list[Any], grid: list[int]) -> None:
         """Launch, in the stream of other libraries if the kernel uses their arrays."""
-        if not self._streams:
-            self._device.launch(function, arguments, grid=grid)
-            return
-        streams, (stream, *others) = self._device.streams, self._streams
-        for other in others:
-            streams.after(stream, other)
-        streams.launch(stream, function, arguments, grid)
-        for other in others:
-            streams.after(other, stream)
-        if self._made:
-            streams.wait(stream)
+        address, launch = self._device.call_of(function, arguments, grid)
+        self._run = Replay.of(self._device, address, launch)
+        self._run.in_streams(self._streams)
+        if self._made and self._streams:
+            self._device.streams.wait(self._streams[0])
+
+    def replay(self, maps: Sequence[Any]) -> Replay | None:
+        """The launch, if it neither allocated nor copied anything."""
+        return None if self._made else replace(self._run, kept=maps)
 
     def copy_back(self) -> None:
         """Copy written arrays back to NumPy arrays."""

@@ -14,6 +14,7 @@ from xtc.tile.arguments import bound, constructed
 from xtc.tile.block_prints import block_of
 from xtc.tile.compiled import Kernel
 from xtc.tile.methods import method
+from xtc.tile.replays import Replays
 from xtc.tile.script import Script
 from xtc.tile.source import Parameter, parameters
 from xtc.tile.tuning import Candidate, Schedule, Tuning
@@ -33,6 +34,7 @@ class Program:
         self._cls, self._args, self._kwargs = cls, tuple(args), dict(kwargs)
         self._compiled: dict[Any, Kernel] = {}
         self._chosen: dict[Any, Kernel] = {}
+        self._replays = Replays()
 
     def __repr__(self) -> str:
         return f"<tile kernel {self._cls.__name__}>"
@@ -72,9 +74,13 @@ class Program:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Run the kernel and wait for it. Raises KernelError, UserError and DeviceError."""
+        if not kwargs and self._replays.repeated(args):
+            return
         values = self._bound(args, kwargs)
         device = config.device_for(values.values())
-        self._pick(values, device).launch(device, values)
+        replay = self._pick(values, device).launch(device, values)
+        if not kwargs:
+            self._replays.remember(args, replay)
 
     def compile(self, *args: Any, **kwargs: Any) -> Kernel:
         """The kernel, compiled for these arguments and the device that a call would use.
@@ -145,7 +151,7 @@ class Program:
             self._compiled[key] = Kernel(
                 self._cls, (schedule[0], dict(schedule[1])), dict(constants), device
             )
-        return self._compiled[key]
+        return self._compiled[key].suited_to(values)
 
     def _constants(self, values: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
         return tuple((p.name, values[p.name]) for p in self.parameters if p.is_constant)

@@ -35,8 +35,9 @@ from xtc_targets.nvgpu.passes._mma_tiling import Tiling
 from xtc_targets.nvgpu.passes._thread_code import as_i32
 
 _ROW_BYTES = 128  # of a buffer slot
-_TALL = 256, 128
-"""The tile of two warpgroups, each of 128 rows: it reads the fewest bytes per multiply-add."""
+_LARGE = (128, 256), (256, 128)
+"""The tiles of two warpgroups, which read the fewest bytes per multiply-add. In the first one,
+instructions have 256 columns, and read the least shared memory."""
 _ROWS = 128
 """Rows of a warpgroup whose accumulators fill the registers."""
 
@@ -99,27 +100,31 @@ class BulkContraction:
 
         Otherwise the accumulators go through shared memory in float32, to stores of 16 bytes.
         """
-        tall = self._tall(tiling)
+        large = self._large(tiling)
         plain = replace(tiling, k_bytes=_ROW_BYTES, slots=1, warps=(4, 1))
         pair = replace(plain, warps=(8, 1)) if tiling.m == _ROWS else None
-        tiles = [each for each in (tall, plain, pair) if each is not None]
+        tiles = [each for each in (*large, plain, pair) if each is not None]
         if self._suits_accumulators():
             yield from ((each, True) for each in tiles)
         yield pair if pair is not None and tiling.n == _ROWS else plain, False
 
-    def _tall(self, tiling: Tiling) -> Tiling | None:
-        """The largest tile, unless it adds padding or leaves multiprocessors idle; else None."""
+    def _large(self, tiling: Tiling) -> list[Tiling]:
+        """The largest tiles that neither add padding nor leave multiprocessors idle."""
+        if (tiling.m, tiling.n) != (128, 128):
+            return []
         m, n = (self.contraction.extent(loop) for loop in (self.contraction.m, self.contraction.n))
-        tall = Tiling(*_TALL, _ROW_BYTES, 1, (8, 1))
-        if (tiling.m, tiling.n) != (128, 128) or -(-m // 256) * 2 > -(-m // 128):
-            return None
         batch = math.prod(self.contraction.extent(loop) for loop in self.contraction.batch)
 
         def waves(tiles: Tiling) -> int:
             blocks = tiles.blocks(m, n) * batch
             return -(-blocks // self.budget.sms) * tiles.m * tiles.n
 
-        return tall if waves(tall) <= waves(tiling) else None
+        large = (Tiling(*sizes, _ROW_BYTES, 1, (8, 1)) for sizes in _LARGE)
+        return [
+            each
+            for each in large
+            if each.blocks(m, n) * 2 <= tiling.blocks(m, n) and waves(each) <= waves(tiling)
+        ]
 
     def _suits_accumulators(self) -> bool:
         """Whether the epilogue can be computed in the accumulators.

@@ -7,12 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xtc.ir.builders.tile import IN_CLUSTER, cluster_of, number_of
+from xtc.ir.builders import control
+from xtc.ir.builders.numbers import compare, remainder_unsigned
+from xtc.ir.builders.tile import BY_WARPS, IN_CLUSTER, cluster_of, number_of
 from xtc.ir.mlir import Attribute, BoolAttr, MemRefType, Operation, StringAttr, UnitAttr, Value
 from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes import _tile_clusters as clusters
 from xtc_targets.nvgpu.passes import _tile_mbarriers as mbarriers
 from xtc_targets.nvgpu.passes import _tile_tma as tma
+from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._thread_code import address_of
 from xtc_targets.nvgpu.passes._tile_classes import is_tile
 from xtc_targets.nvgpu.passes._tile_groups import threads_of
@@ -90,7 +93,14 @@ class HopperLowerings(ABC):
 
     def cluster_arrive(self, op: Operation) -> None:
         first, index, *others = (self.value(operand) for operand in op.operands)
-        clusters.arrive(mbarriers.address(first, index), others, cluster_of(self.kernel))
+        with control.branch(self._arrives(op)):
+            clusters.arrive(mbarriers.address(first, index), others, cluster_of(self.kernel))
+
+    def _arrives(self, op: Operation) -> Value | bool:
+        """Whether this thread arrives at a barrier, for all of its warp if not for itself."""
+        if BY_WARPS not in op.attributes:
+            return True
+        return compare("eq", remainder_unsigned(self.thread, WARP), 0)
 
     def tma_store(self, op: Operation) -> None:
         offsets = [self.value(operand) for operand in list(op.operands)[2:]]
@@ -133,7 +143,8 @@ class HopperLowerings(ABC):
         function(first, others)
 
     def mbarrier_arrive(self, op: Operation) -> None:
-        self._on_barrier(op, mbarriers.arrive)
+        with control.branch(self._arrives(op)):
+            self._on_barrier(op, mbarriers.arrive)
 
     def mbarrier_expect(self, op: Operation) -> None:
         self._on_barrier(op, mbarriers.expect)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 BLOCKS_SM = 2
 """Resident blocks per SM, so that one computes while the other waits."""
@@ -24,6 +24,10 @@ _MACS_PER_BYTE = 1024 / _LINE
 used for other GPUs too, since it only ranks tiles (assumption)."""
 
 _ELEMENT_BYTES = 2
+
+_FEW, _LONG = 64, 1 << 20
+"""Rows or columns of a result that one tile covers, and elements of an operand that take longer to
+read than a launch."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,13 @@ class Tiling:
 
     def blocks(self, m: int, n: int) -> int:
         return -(-m // self.m) * -(-n // self.n)
+
+    def wide(self, m: int, n: int) -> Tiling:
+        """The same tile with at least as many columns as rows, unless it adds padding: an
+        instruction of a warpgroup reads 64 rows of A, however many columns it has."""
+        turned = replace(self, m=self.n, n=self.m)
+        is_better = self.m > self.n and n % turned.n == 0
+        return turned if is_better and turned.blocks(m, n) <= self.blocks(m, n) else self
 
     def cost(self, m: int, n: int, batch: int, sms: int) -> float:
         """The time of the busiest SM, in multiply-adds."""
@@ -105,3 +116,17 @@ def choose_tiling(
         Tiling(32, 32, _LINE, 3),
     )
     return min(candidates, key=lambda tiling: tiling.cost(m, n, batch, sms))
+
+
+def streaming_tiling(m: int, n: int, k: int, batch: int, sms: int) -> Tiling | None:
+    """The tiling for a warpgroup if one operand is long and the result has few rows or columns;
+    else None.
+
+    The memory limits such a contraction: each SM needs many bytes in flight, which bulk copies of
+    small tiles provide, while the padding of a tile to 64 rows costs nothing.
+    """
+    if min(m, n) > _FEW or max(m, n) * k * batch < _LONG or k < _FEW * 8:
+        return None
+    narrow, wide = Tiling(64, 32, _LINE, 3), Tiling(64, 64, _LINE, 3)
+    fits = narrow.blocks(m, n) * batch <= sms
+    return narrow if fits or n <= narrow.n else wide

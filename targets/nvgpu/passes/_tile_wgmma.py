@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from xtc.core.errors import UserError
 from xtc.core.tile_layout import RegisterLayout, local, spatial
-from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import Number, add, divide_unsigned, multiply
 from xtc.ir.builders.tile import codes_of, location_text
 from xtc.ir.mlir import (
@@ -46,6 +45,9 @@ _CODES = {
 
 _SWIZZLES = {128: 1, 64: 2, 32: 3}
 """The swizzle mode of a matrix descriptor, by the bytes of the pattern ("PTX ISA", wgmma)."""
+
+_ADDRESSES = 0x3FFF
+"""The address in a descriptor, in units of 16 bytes: the 256 KiB of a multiprocessor."""
 
 
 @cache
@@ -103,8 +105,10 @@ def multiply_add(
     elements = [vector.extract(sums, [], [at]) for at in range(VectorType(sums.type).shape[0])]
     step_columns = _STEP_BYTES // b.nbytes
     left = _Matrix(a, 0, op) if isinstance(a, SharedView) else _Fragments(a, k // step_columns)
+    right.begin_at(0)
+    if isinstance(left, _Matrix):
+        left.begin_at(first_row)
     for block in range(blocks):
-        row = add(first_row, block * _ROWS)
         for column in range(0, n, columns):
             at = block * n // 2 + column // 2
             total = packed(elements[at : at + count])
@@ -115,7 +119,7 @@ def multiply_add(
                     how = right.element, columns, right.is_transposed
                     total = from_registers.multiplied(words, there, *how, total, elements[0].type)
                     continue
-                here = left.descriptor(row, step)
+                here = left.descriptor(block * _ROWS, step)
                 total = _multiplied(left, right, here, there, columns, total, elements[0].type)
             elements[at : at + count] = unpacked(total, count, elements[0].type)
     return vector.from_elements(sums.type, elements)
@@ -144,6 +148,7 @@ class _Matrix:
     view: SharedView
     outer: int
     op: Operation
+    first: Value = field(init=False)
 
     def __post_init__(self) -> None:
         if self.view.row_bytes not in _SWIZZLES or self.view.contiguous is None:
@@ -172,19 +177,29 @@ class _Matrix:
         codes = codes_of(self.op)
         return _CODES[codes] if codes else str(self.view.element)
 
-    def descriptor(self, outer: Number, step: int) -> Value:
-        """The descriptor of the matrix that begins at a row or column and a position along K."""
+    def begin_at(self, outer: Number) -> None:
+        """Let descriptors count from a row or column, whose address is computed once."""
         view = self.view
-        index = [outer, step] if self.outer == 0 else [step, outer]
-        offset = multiply(add(view.begin, view.offset(index)), view.nbytes)
-        start = advanced(view.base, as_i32(add(offset, view.root)))
-        i64 = IntegerType.get_signless(64)
-        address = arith.shrui(llvm.ptrtoint(i64, start), wide(4))
-        low = arith.andi(address, wide(0x3FFF))
+        offset = multiply(add(view.begin, view.offset(self._index(outer, 0))), view.nbytes)
+        i32 = IntegerType.get_signless(32)
+        base = arith.trunci(i32, llvm.ptrtoint(IntegerType.get_signless(64), view.base))
+        start = as_i32(add(base, add(offset, view.root)))
         leading = view.panel_step * view.nbytes if self.is_transposed else 0
-        fixed = _SWIZZLES[view.row_bytes] << 62
-        fixed |= (8 * view.row_bytes >> 4) << 32 | max(1, leading >> 4) << 16
-        return arith.ori(low, wide(fixed - (1 << 64) if fixed >> 63 else fixed))
+        address = arith.andi(arith.shrui(start, as_i32(4)), as_i32(_ADDRESSES))
+        self.first = arith.ori(address, as_i32(max(1, leading >> 4) << 16))
+
+    def descriptor(self, outer: int, step: int) -> Value:
+        """The descriptor of the matrix that begins at a row or column, counted from `begin_at`, and
+        at a position along K. The sum stays below `_ADDRESSES`: it is inside shared memory."""
+        view = self.view
+        distance = view.offset(self._index(outer, step))
+        assert isinstance(distance, int)  # noqa: S101
+        low = wide(add(self.first, distance * view.nbytes >> 4))
+        high = _SWIZZLES[view.row_bytes] << 62 | (8 * view.row_bytes >> 4) << 32
+        return arith.ori(low, wide(high - (1 << 64) if high >> 63 else high))
+
+    def _index(self, outer: Number, step: int) -> list[Number]:
+        return [outer, step] if self.outer == 0 else [step, outer]
 
 
 def _multiplied(

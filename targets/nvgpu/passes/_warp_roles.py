@@ -33,13 +33,15 @@ from xtc.ir.mlir import (
     ShapedType,
     StridedLayoutAttr,
     Type,
+    UnitAttr,
     Value,
     all_operations,
     arith,
     memref,
 )
+from xtc_targets.nvgpu.passes._block_pairs import BLOCKS, BlockPair
 from xtc_targets.nvgpu.passes._bulk_stores import end_stores, staging_of, write_store
-from xtc_targets.nvgpu.passes._dot_loops import DotLoop
+from xtc_targets.nvgpu.passes._dot_loops import DotLoop, Operand
 from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._register_plan import RegisterPlan
 from xtc_targets.nvgpu.passes._tile_memory import bytes_of
@@ -63,6 +65,7 @@ class Shape:
         merged: iterations of the user's loop per iteration.
         resident: maximum blocks of the grid.
         store: the store of the tile that becomes a bulk store through shared memory, or None.
+        pair: the blocks of a cluster that load an operand together, or None.
     """
 
     consumers: int
@@ -71,6 +74,12 @@ class Shape:
     resident: int
     store: Operation | None
     registers: RegisterPlan
+    pair: BlockPair | None = None
+
+    @property
+    def warps(self) -> int:
+        """Warps that multiply."""
+        return self.consumers // WARP
 
     @property
     def threads(self) -> int:
@@ -90,6 +99,7 @@ class Roles:
         asked: the block's position and the grid, in the old kernel.
         before, after: the code around the loop, which runs once per tile.
         buffers, full, empty: the shared tensors, and the mbarriers of their slots.
+        rank, together: of a pair, which of both blocks this is, and whether both load together.
     """
 
     matched: DotLoop
@@ -102,6 +112,8 @@ class Roles:
     buffers: list[Value] = field(default_factory=list)
     full: Value = field(init=False)
     empty: Value = field(init=False)
+    rank: Value = field(init=False)
+    together: Value | bool = field(init=False)
     staging: Value = field(init=False)
 
     def write(self, has_shared: bool) -> None:
@@ -120,8 +132,13 @@ class Roles:
             kind = MemRefType.get(sizes, element, None, space)
             self.buffers.append(memref.alloc(kind, [], []))
         kind = Type.parse(f"memref<{slots}xi64, 2>")
+        readers = self.shape.warps * (1 if self.pair is None else BLOCKS)
         self.full = tile.mbarrier_alloc([1] * slots, kind)
-        self.empty = tile.mbarrier_alloc([consumers] * slots, kind)
+        self.empty = tile.mbarrier_alloc([readers] * slots, kind)
+        if self.pair is not None:
+            self.rank = as_value(remainder(tile.block_id(0), BLOCKS))
+            self.together = self.pair.together(self.grid)
+            tile.cluster_sync()
         if self.shape.store is not None:
             self.staging = staging_of(self.shape.store)
         registers = self.shape.registers
@@ -139,6 +156,13 @@ class Roles:
             self._each_tile(self._multiply_tile)
             if self.shape.store is not None:
                 end_stores(self.shape.store)
+        if self.pair is not None:  # the other block still loads to this one's shared memory
+            tile.cluster_sync()
+
+    @property
+    def pair(self) -> BlockPair | None:
+        """The blocks of a cluster that load an operand together, or None."""
+        return self.shape.pair
 
     def _each_tile(self, write: Callable[[Slots], Slots]) -> None:
         """Write a loop over the tiles of a block, which carries the slot."""
@@ -156,14 +180,17 @@ class Roles:
         """Map the old kernel's block position, that of tile `number`, and its grid.
 
         Tiles that are computed at the same time are in a band of a few positions in x, so that
-        their operands come from the L2 cache.
+        their operands come from the L2 cache. A pair of blocks has consecutive numbers, which are
+        adjacent in the pair's dimension.
         """
-        x, y, _ = self.grid
+        fast = 0 if self.pair is None else self.pair.dim
+        x, y = self.grid[fast], self.grid[1 - fast]
         z, inside = divide(number, multiply(x, y)), remainder(number, multiply(x, y))
         band = multiply(divide(inside, multiply(y, _BAND)), _BAND)
         height = minimum(subtract(x, band), _BAND)
         at = remainder(inside, multiply(y, _BAND))
-        ids = (add(band, remainder(at, height)), divide(at, height), z)
+        place = add(band, remainder(at, height)), divide(at, height)
+        ids = (place[fast], place[1 - fast], z)
         for (name, dim), value in self.asked.items():
             found = (ids if name == "tile.block_id" else self.grid)[dim]
             self.mapped[value] = as_value(found, type=value.type)
@@ -201,13 +228,50 @@ class Roles:
         nbytes = sum(_bytes_of(view) for view in views)
         tile.mbarrier_expect(self.full, slot, as_value(nbytes, type=slot.type))
         old = multiply(iteration, self.shape.merged)
-        for operand, view in zip(operands, views, strict=True):
+        for number, (operand, view) in enumerate(zip(operands, views, strict=True)):
             forms = self.matched.forms
             with operand.stream.copy.location:
                 offsets = [forms.emitted(form, old, self.mapped) for form in operand.offsets]
-                values = [as_value(offset, type=slot.type) for offset in offsets]
-                source = self.mapped[operand.stream.source]
-                tile.tma_load(source, view, (self.full, slot), values, list(operand.dims))
+                if self.pair is not None and number == self.pair.operand:
+                    self._copy_by_halves(operand, self.buffers[number], slot, offsets)
+                    continue
+                self._load(operand, view, slot, offsets)
+
+    def _load(
+        self,
+        operand: Operand,
+        view: Value,
+        slot: Value,
+        offsets: Sequence[Number],
+        mask: int | None = None,
+    ) -> None:
+        """Begin to load a tile; with a mask, to the blocks of the cluster that it names."""
+        values = [as_value(offset, type=slot.type) for offset in offsets]
+        source, barrier = self.mapped[operand.stream.source], (self.full, slot)
+        if mask is None:
+            tile.tma_load(source, view, barrier, values, list(operand.dims))
+        else:
+            ranks = as_value(mask, type=slot.type)
+            tile.tma_multicast(source, view, barrier, ranks, values, list(operand.dims))
+
+    def _copy_by_halves(
+        self, operand: Operand, buffer: Value, slot: Value, offsets: Sequence[Number]
+    ) -> None:
+        """Load a half of a tile for both blocks if they are together, else both halves."""
+        rows = MemRefType(buffer.type).shape[1] // BLOCKS
+
+        def load(rank: Number, mask: int | None) -> None:
+            first = multiply(rank, rows)
+            moved = list(offsets)
+            moved[operand.dims[0]] = add(moved[operand.dims[0]], first)
+            self._load(operand, _slot(buffer, slot, first, rows), slot, moved, mask)
+
+        with control.branch(self.together):
+            load(self.rank, (1 << BLOCKS) - 1)
+        if not isinstance(self.together, bool):
+            with control.branch(arith.xori(self.together, as_value(1, type=self.together.type))):
+                for rank in range(BLOCKS):
+                    load(rank, None)
 
     # --- the multiplying warpgroups ---------------------------------------------------------------
 
@@ -221,7 +285,7 @@ class Roles:
             last, *following, sums = self._multiplied(trips, slots, self.mapped[initial])
             tile.wgmma_wait(0)
             with control.branch(trips > 0 if isinstance(trips, int) else compare("sgt", trips, 0)):
-                tile.mbarrier_arrive(self.empty, last, as_value(1, type=last.type))
+                self._release(last)
         self.mapped[loop.results[matched.carried]] = sums
         for op in self.after:
             if op is self.shape.store:
@@ -244,9 +308,25 @@ class Roles:
             tile.wgmma_commit()
             tile.wgmma_wait(1)
             with control.branch(compare("sgt", loop.index, 0)):
-                tile.mbarrier_arrive(self.empty, last, as_value(1, type=last.type))
+                self._release(last)
             loop.following = [slot, *self._advanced((slot, phase)), total]
         return loop.results
+
+    def _release(self, slot: Value) -> None:
+        """Let each warp arrive at the slot's barrier, in the blocks that may fill it again."""
+        arrival = self._arrive(slot, as_value(1, type=slot.type))
+        arrival.attributes[tile.BY_WARPS] = UnitAttr.get()
+
+    def _arrive(self, slot: Value, count: Value) -> Operation:
+        if self.pair is None:
+            return tile.mbarrier_arrive(self.empty, slot, count)
+        mask = as_value((1 << BLOCKS) - 1, type=slot.type)
+        if not isinstance(self.together, bool):
+            own, all_at_own = arith.shli(count, self.rank), as_value(BLOCKS, type=slot.type)
+            mask = arith.select(self.together, mask, own)
+            count = arith.select(self.together, count, all_at_own)
+        none = as_value(0, type=slot.type)
+        return tile.cluster_arrive((self.empty, slot), mask, count, none)
 
     def _operands(self, slot: Value) -> list[Value]:
         views = []
@@ -271,15 +351,18 @@ class Roles:
         return slot, arith.xori(slots[1], is_first)
 
 
-def _slot(buffer: Value, slot: Value) -> Value:
-    """A slot of a shared tensor."""
+def _slot(buffer: Value, slot: Value, first_row: Number = 0, rows: int | None = None) -> Value:
+    """A slot of a shared tensor, or some rows of it."""
     whole = MemRefType(buffer.type)
-    shape = list(whole.shape)[1:]
+    shape = [rows or whole.shape[1], *list(whole.shape)[2:]]
     layout = StridedLayoutAttr.get(_UNKNOWN, whole.get_strides_and_offset()[0][1:])
     type = MemRefType.get(shape, whole.element_type, layout, whole.memory_space)
-    offsets = [_UNKNOWN, 0, 0]
-    at = arith.index_cast(IndexType.get(), slot)
-    made = memref.SubViewOp(type, buffer, [at], [], [], offsets, [1, *shape], [1, 1, 1])
+    starts: list[Number] = [slot, first_row]
+    dynamic = [
+        arith.index_cast(IndexType.get(), start) for start in starts if not isinstance(start, int)
+    ]
+    offsets = [start if isinstance(start, int) else _UNKNOWN for start in starts]
+    made = memref.SubViewOp(type, buffer, dynamic, [], [], [*offsets, 0], [1, *shape], [1, 1, 1])
     return made.result
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from xtc.core.errors import UserError
 from xtc.ir.attributes import WARPS
-from xtc.ir.builders.tile import dims_of, location_text, tensor_map
+from xtc.ir.builders.tile import dims_of, location_text, number_of, tensor_map
 from xtc.ir.mlir import (
     InsertionPoint,
     IntegerAttr,
@@ -53,6 +53,9 @@ class MapTensors(Pass):
         "tile.tensor_map"(%map, %g) {box = array<i64: 128, 64>, swizzle = 128}
         "tile.tma_load"(...) {nvgpu.map = 3} : ...
 
+    A map is acquired by the threads that read it: in the innermost branch around its copies, but
+    outside of loops.
+
     With `by_launch` a launch encodes the maps, from the addresses of the kernel's other arguments:
         func.func @f(.., %map: !llvm.ptr) attributes {nvgpu.maps = [array<i64: ..>]}
 
@@ -95,9 +98,13 @@ def _arrange(kernel: Operation, new_map: NewMap) -> None:
         for value in shared:
             _set_panel(value, op)
     known: dict[Any, int] = {}
-    for op in ops:
-        if op.name in _COPIES:
-            _set_map(kernel, op, known, new_map)
+    copies = [op for op in ops if op.name in _COPIES]
+    for op in copies:
+        _set_map(kernel, op, known, new_map)
+    for op in all_operations(kernel):
+        if op.name == "tile.tensor_map":
+            number = op.operands[0].arg_number
+            _acquire_late(op, [copy for copy in copies if number_of(copy, MAP) == number])
 
 
 def root_of(value: Value) -> Operation:
@@ -161,6 +168,32 @@ def _set_map(kernel: Operation, op: Operation, known: dict[Any, int], new_map: N
         with op.location:
             known[key] = new_map(kernel, tensor, box, swizzle_of(shared))
     op.attributes[MAP] = IntegerAttr.get(i64, known[key])
+
+
+def _acquire_late(op: Operation, copies: list[Operation]) -> None:
+    """Move a tile.tensor_map to just before the copies with this map, outside of their loops."""
+    maker = op.operands[1].owner.operation
+    first, *others = (_path(maker, copy) for copy in copies)
+    depth = 0
+    while all(
+        depth + 1 < len(path) and path[depth + 1].block == first[depth + 1].block
+        for path in (first, *others)
+    ):
+        depth += 1
+    around = [view.operation for view in first[depth].block.operations]
+    op.move_before(min((path[depth] for path in (first, *others)), key=around.index))
+
+
+def _path(maker: Operation, op: Operation) -> list[Operation]:
+    """The operations that contain `op`, each a branch in the previous one, from the block of
+    `maker` on; the last one is `op` or a loop around it."""
+    path = [op]
+    while path[0].block != maker.block:
+        path.insert(0, path[0].parent.operation)
+    for depth, each in enumerate(path):
+        if each.name != "scf.if":
+            return path[: depth + 1]
+    return path
 
 
 def _new_map(kernel: Operation, tensor: Value, box: list[int], swizzle: int) -> int:

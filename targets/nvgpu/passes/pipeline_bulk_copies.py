@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.attributes import NOTES, WARPS
-from xtc.ir.mlir import ArrayAttr, Operation, StringAttr
+from xtc.ir.attributes import MANY_BLOCKS, NOTES, WARPS
+from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr
 from xtc.ir.partition import top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
@@ -15,6 +15,7 @@ from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._bulk_kernel import Budget, BulkKernel, shape_of
 from xtc_targets.nvgpu.passes._declined import Declined
 from xtc_targets.nvgpu.passes._dot_loops import dot_loops
+from xtc_targets.nvgpu.passes._wider_tiles import widen_tiles
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,9 @@ class PipelineBulkCopies(Pass):
     checks the waits and syncs of the loop, and leaves a loop that lacks one unchanged. The kernel's
     `xtc.notes` give the reason for each unchanged loop.
 
+    If a launch has many blocks (`xtc.many_blocks`) with tiles of 128 x 128, two adjacent tiles are
+    merged first.
+
     Attributes:
         sms: multiprocessors.
         shared_bytes: shared memory per multiprocessor.
@@ -60,13 +64,33 @@ class PipelineBulkCopies(Pass):
 
     def _rewrite(self, kernel: Operation) -> None:
         loops = dot_loops(kernel)
-        if not loops:
+        if not loops or self._merged(kernel):
             return
         try:
             found = BulkKernel(kernel, loops)
-            shape = shape_of(found, Budget(self.sms, self.shared_bytes, self.block_bytes))
+            shape = shape_of(found, self._budget)
         except Declined as declined:
             text = f"{declined.where}: no bulk copies and warpgroups: {declined.why}"
             kernel.attributes[NOTES] = ArrayAttr.get([StringAttr.get(text)])
             return
         found.write(shape)
+
+    @property
+    def _budget(self) -> Budget:
+        return Budget(self.sms, self.shared_bytes, self.block_bytes)
+
+    def _merged(self, kernel: Operation) -> bool:
+        """Divide a kernel of many blocks with adjacent tiles merged, if they can be."""
+        if MANY_BLOCKS not in kernel.attributes:
+            return False
+        clone = kernel.clone(ip=InsertionPoint(kernel)).operation
+        try:
+            widen_tiles(clone)
+            found = BulkKernel(clone, dot_loops(clone))
+            shape = shape_of(found, self._budget)
+        except Declined:
+            clone.erase()
+            return False
+        found.write(shape)
+        kernel.erase()
+        return True

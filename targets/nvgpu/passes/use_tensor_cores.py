@@ -53,6 +53,7 @@ from xtc_targets.nvgpu.passes._mma_tiling import (
     WIDEST_COPY,
     Tiling,
     choose_tiling,
+    streaming_tiling,
 )
 from xtc_targets.nvgpu.passes._slots_loop import SlotsLoop
 from xtc_targets.nvgpu.passes._wgmma_loop import WarpgroupLoop, declined
@@ -131,6 +132,9 @@ class UseTensorCores(Pass):
             copy_bytes,
             many_bounds=all(_is_by_elements(contraction, operand) for operand in (0, 1)),
         )
+        if self.bulk_copies and contraction.kind.nbytes == 2:
+            k = contraction.extent(contraction.k)
+            tiling = streaming_tiling(m, n, k, math.prod(batch), self.sms) or tiling.wide(m, n)
         old = [view.operation for view in kernel.regions[0].blocks[0].operations][:-1]
         why = declined(tiling, contraction.kind)
         notes = [f"no warpgroups: {why}"] if self.warpgroups and why else []

@@ -252,9 +252,12 @@ def mbarrier_alloc(counts: Sequence[int], type: Type) -> Value:
     return _result("mbarrier_alloc", [], type, counts=_numbers(counts))
 
 
-def mbarrier_arrive(barrier: Value, index: Value, count: Value) -> None:
-    """Arrive `count` times in each thread."""
-    _make("mbarrier_arrive", [barrier, index, count])
+BY_WARPS = "by_warps"  # unit attribute on an arrival: a thread arrives for all of its warp
+
+
+def mbarrier_arrive(barrier: Value, index: Value, count: Value) -> Operation:
+    """Arrive `count` times in each thread, or in each warp if the operation has `BY_WARPS`."""
+    return _make("mbarrier_arrive", [barrier, index, count])
 
 
 def mbarrier_expect(barrier: Value, index: Value, nbytes: Value) -> None:
@@ -263,14 +266,13 @@ def mbarrier_expect(barrier: Value, index: Value, nbytes: Value) -> None:
 
 
 IN_CLUSTER = "in_cluster"
-"""Unit attribute on a wait at an mbarrier: what other blocks of the cluster have written to global
-memory before they arrived is visible after it."""
+"""Unit attribute on a wait at an mbarrier that acquires what the cluster's blocks have written."""
 
 
 def mbarrier_wait(barrier: Value, index: Value, phase: Value, *, in_cluster: bool = False) -> None:
     """Wait until the phase with this parity, 0 or 1, is complete."""
-    given = {IN_CLUSTER: UnitAttr.get()} if in_cluster else {}
-    _make("mbarrier_wait", [barrier, index, phase], **given)
+    marks = {IN_CLUSTER: UnitAttr.get()} if in_cluster else {}
+    _make("mbarrier_wait", [barrier, index, phase], **marks)
 
 
 def fence_proxy(space: str) -> None:
@@ -311,10 +313,9 @@ def cluster_sync() -> None:
     _make("cluster_sync")
 
 
-def cluster_arrive(barrier: tuple[Value, Value], mask: Value, count: Value, nbytes: Value) -> None:
-    """Arrive `count` times in each thread, at the barrier of each block of the cluster in the i32
-    `mask`, and expect `nbytes` from copies there."""
-    _make("cluster_arrive", [*barrier, mask, count, nbytes])
+def cluster_arrive(barrier: tuple[Value, Value], *mask_count_nbytes: Value) -> Operation:
+    """Like `mbarrier_arrive`, in each block of the i32 mask; and expect bytes from copies there."""
+    return _make("cluster_arrive", [*barrier, *mask_count_nbytes])
 
 
 def tma_store(

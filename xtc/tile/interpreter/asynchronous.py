@@ -16,11 +16,11 @@ import ml_dtypes
 import numpy as np
 
 from xtc.core.errors import UserError
-from xtc.ir.builders.tile import codes_of, location_text, number_of
+from xtc.ir.builders.tile import BY_WARPS, codes_of, location_text, number_of
 from xtc.ir.mlir import BlockArgument, BoolAttr, Operation, RankedTensorType, StringAttr, Value
 from xtc.tile.errors import KernelError
 from xtc.tile.interpreter import mbarriers
-from xtc.tile.interpreter.actors import GLOBAL, SHARED, Actors
+from xtc.tile.interpreter.actors import GLOBAL, SHARED, WARP, Actors
 from xtc.tile.interpreter.beside import Beside, Copy, Store, land
 from xtc.tile.interpreter.block_part import BlockPart
 from xtc.tile.interpreter.elements import Array
@@ -143,8 +143,12 @@ class Asynchronous(BlockPart):
         return mbarriers.chosen(self.get(op, first), self.get(op, first + 1))
 
     def mbarrier_arrive(self, op: Operation) -> None:
-        arrivals = int(self.get(op, 2)) * self._threads()
+        arrivals = int(self.get(op, 2)) * self.arriving(op)
         self._barrier(op).arrive(arrivals, self.actors.current, self.number(op))
+
+    def arriving(self, op: Operation) -> int:
+        """How many threads arrive at a barrier."""
+        return self._threads() // (WARP if BY_WARPS in op.attributes else 1)
 
     def mbarrier_expect(self, op: Operation) -> None:
         barrier = self._barrier(op)

@@ -130,8 +130,8 @@ class Clusters(Asynchronous):
         for rank in self._ranks(mask):
             block = self._block(rank, self._maker(op, 0))
             barrier = self._barrier_in(block, op, 0)
-            barrier.expect(int(nbytes) * self._threads())
-            arrivals = int(count) * self._threads()
+            barrier.expect(int(nbytes) * self.arriving(op))
+            arrivals = int(count) * self.arriving(op)
             barrier.arrive(arrivals, self.actors.current, self.number(op))
 
     def tma_multicast(self, op: Operation) -> None:

@@ -15,20 +15,28 @@
 // OLD: mbarrier_alloc is an instruction of sm_90a
 
 // A copy needs a map, which is another argument of the kernel; rows of more than 128 bytes lie in
-// panels, of which a copy brings one.
+// panels, of which a copy brings one. The threads that copy acquire the map, before the loop.
 // CHECK-LABEL: func.func @copy
 // CHECK-SAME:  %[[MAP:[a-z0-9]+]]: memref<128xi8, 1>
 // CHECK:       %[[VIEW:.*]] = memref.reinterpret_cast
-// CHECK-NEXT:  "tile.tensor_map"(%[[MAP]], %[[VIEW]]) {box = array<i64: 64, 64>, swizzle = 128 : i64}
 // CHECK:       memref.alloc() {nvgpu.panel = 64 : i64} : memref<64x128xf16, 2>
+// CHECK:       scf.if
+// CHECK-NEXT:  "tile.tensor_map"(%[[MAP]], %[[VIEW]]) {box = array<i64: 64, 64>, swizzle = 128 : i64}
+// CHECK-NEXT:  scf.for
 // CHECK:       "tile.tma_load"{{.*}}nvgpu.map = 1 : i64
 func.func @copy(%x: memref<f16, 1>) attributes {xtc.warps = 4 : i64} {
   %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
   %g = memref.reinterpret_cast %x to offset: [0], sizes: [256, 256], strides: [256, 1]
     : memref<f16, 1> to memref<256x256xf16, strided<[256, 1]>, 1>
   %s = memref.alloc() : memref<64x128xf16, 2>
   %b = "tile.mbarrier_alloc"() {counts = array<i64: 1>} : () -> memref<1xi64, 2>
-  "tile.tma_load"(%g, %s, %b, %c0, %c0, %c0) {dims = array<i64: 0, 1>}
-    : (memref<256x256xf16, strided<[256, 1]>, 1>, memref<64x128xf16, 2>, memref<1xi64, 2>, i32, i32, i32) -> ()
+  %first = "tile.in_group"() {begin = 0 : i64, size = 1 : i64} : () -> i1
+  scf.if %first {
+    scf.for %i = %c0 to %c1 step %c1 : i32 {
+      "tile.tma_load"(%g, %s, %b, %c0, %c0, %c0) {dims = array<i64: 0, 1>}
+        : (memref<256x256xf16, strided<[256, 1]>, 1>, memref<64x128xf16, 2>, memref<1xi64, 2>, i32, i32, i32) -> ()
+    }
+  }
   return
 }

@@ -9,7 +9,7 @@
 // CHECK:       %[[SA:.*]] = memref.alloc() : memref<5x64x64xf16, 2>
 // CHECK:       %[[SB:.*]] = memref.alloc() : memref<5x64x64xf16, 2>
 // CHECK:       %[[FULL:.*]] = "tile.mbarrier_alloc"() {counts = array<i64: 1, 1, 1, 1, 1>}
-// CHECK:       %[[EMPTY:.*]] = "tile.mbarrier_alloc"() {counts = array<i64: 128, 128, 128, 128, 128>}
+// CHECK:       %[[EMPTY:.*]] = "tile.mbarrier_alloc"() {counts = array<i64: 4, 4, 4, 4, 4>}
 // CHECK:       %[[COPIES:.*]] = "tile.in_group"() {begin = 128 : i64, size = 32 : i64}
 // CHECK:       scf.if %[[COPIES]] {
 // CHECK:         scf.for {{.*}} {
@@ -26,7 +26,7 @@
 // CHECK:             "tile.wgmma"
 // CHECK-NEXT:        "tile.wgmma_commit"
 // CHECK-NEXT:        "tile.wgmma_wait"() {n = 1 : i64}
-// CHECK:             "tile.mbarrier_arrive"(%[[EMPTY]]
+// CHECK:             "tile.mbarrier_arrive"(%[[EMPTY]]{{.*}} {by_warps}
 // CHECK:           "tile.wgmma_wait"() {n = 0 : i64}
 // CHECK:           "tile.store_shared"
 // CHECK:           "tile.tma_store"
@@ -41,7 +41,7 @@ func.func @matmul(%m: i32, %a: memref<f16, 1>, %b: memref<f16, 1>, %c: memref<f3
   %c64 = arith.constant 64 : i32
   %c128 = arith.constant 128 : i32
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
-  "tile.grid"(%m, %c2, %c1) : (i32, i32, i32) -> ()
+  "tile.grid"(%m, %c1, %c1) : (i32, i32, i32) -> ()
   %x = "tile.block_id"() {dim = 0 : i64} : () -> i32
   %y = "tile.block_id"() {dim = 1 : i64} : () -> i32
   %row = arith.muli %x, %c64 : i32
@@ -102,5 +102,58 @@ func.func @unordered(%a: memref<f16, 1>, %c: memref<f32, 1>) attributes {xtc.war
   }
   "tile.store_global"(%sum, %gc, %c0, %c0) {dims = array<i64: 0, 1>}
     : (tensor<64x64xf32>, memref<64x64xf32, strided<[64, 1]>, 1>, i32, i32) -> ()
+  return
+}
+
+// -----
+
+// Two of many tiles become one of 256 columns, which choose their columns alone, and pairs of blocks
+// share these.
+// CHECK-LABEL: func.func @merged
+// CHECK-SAME:  xtc.cluster = array<i64: 2, 1, 1>, xtc.many_blocks, xtc.warps = 12
+// CHECK:       memref.alloc() : memref<3x64x256xf16, 2>
+// CHECK:       %[[PAIRED:.*]] = arith.cmpi eq
+// CHECK:       "tile.cluster_sync"
+// CHECK:       scf.if %[[PAIRED]]
+// CHECK:         "tile.tma_multicast"{{.*}} memref<32x256xf16
+// CHECK:       "tile.wgmma"{{.*}} -> tensor<128x256xf32>
+// CHECK:       "tile.cluster_arrive"{{.*}} {by_warps}
+// CHECK:       arith.truncf {{.*}} tensor<128x256xf16>
+func.func @merged(%m: i32, %a: memref<f16, 1>, %b: memref<f16, 1>, %c: memref<f16, 1>) attributes {xtc.many_blocks, xtc.warps = 4 : i64} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c4 = arith.constant 4 : i32
+  %c64 = arith.constant 64 : i32
+  %c128 = arith.constant 128 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  "tile.grid"(%m, %c4, %c1) : (i32, i32, i32) -> ()
+  %x = "tile.block_id"() {dim = 0 : i64} : () -> i32
+  %y = "tile.block_id"() {dim = 1 : i64} : () -> i32
+  %row = arith.muli %x, %c128 : i32
+  %column = arith.muli %y, %c128 : i32
+  %ga = memref.reinterpret_cast %a to offset: [0], sizes: [512, 128], strides: [128, 1]
+    : memref<f16, 1> to memref<512x128xf16, strided<[128, 1]>, 1>
+  %gb = memref.reinterpret_cast %b to offset: [0], sizes: [128, 512], strides: [512, 1]
+    : memref<f16, 1> to memref<128x512xf16, strided<[512, 1]>, 1>
+  %gc = memref.reinterpret_cast %c to offset: [0], sizes: [512, 512], strides: [512, 1]
+    : memref<f16, 1> to memref<512x512xf16, strided<[512, 1]>, 1>
+  %sa = memref.alloc() : memref<128x64xf16, 2>
+  %sb = memref.alloc() : memref<64x128xf16, 2>
+  %sum = scf.for %k = %c0 to %c128 step %c64 iter_args(%s = %zero) -> (tensor<128x128xf32>) : i32 {
+    "tile.copy_async"(%ga, %sa, %row, %k) {check_bounds = true, dims = array<i64: 0, 1>}
+      : (memref<512x128xf16, strided<[128, 1]>, 1>, memref<128x64xf16, 2>, i32, i32) -> ()
+    "tile.copy_async"(%gb, %sb, %k, %column) {check_bounds = true, dims = array<i64: 0, 1>}
+      : (memref<128x512xf16, strided<[512, 1]>, 1>, memref<64x128xf16, 2>, i32, i32) -> ()
+    "tile.wait_all"() : () -> ()
+    "tile.sync"() : () -> ()
+    %ta = "tile.load_shared"(%sa) : (memref<128x64xf16, 2>) -> tensor<128x64xf16>
+    %tb = "tile.load_shared"(%sb) : (memref<64x128xf16, 2>) -> tensor<64x128xf16>
+    %d = "tile.dot"(%ta, %tb, %s) : (tensor<128x64xf16>, tensor<64x128xf16>, tensor<128x128xf32>) -> tensor<128x128xf32>
+    "tile.sync"() : () -> ()
+    scf.yield %d : tensor<128x128xf32>
+  }
+  %half = arith.truncf %sum : tensor<128x128xf32> to tensor<128x128xf16>
+  "tile.store_global"(%half, %gc, %row, %column) {dims = array<i64: 0, 1>}
+    : (tensor<128x128xf16>, memref<512x512xf16, strided<[512, 1]>, 1>, i32, i32) -> ()
   return
 }

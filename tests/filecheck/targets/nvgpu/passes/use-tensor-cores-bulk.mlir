@@ -4,16 +4,18 @@
 #whole = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (j)>
 
-// 4 tiles of 256 x 128, by two warpgroups for which a warp copies.
+// 8 tiles of 128 x 256, by two warpgroups for which a warp copies. The two blocks of a cluster share
+// the columns of B, of which each loads a half for both.
 // CHECK-LABEL: func.func @half(
 // CHECK-SAME:  nvgpu.block = array<i64: 384, 1, 1>, nvgpu.grid = array<i64: 4, 1, 1>
-// CHECK-SAME:  nvvm.maxnreg = 168 : i32, xtc.warps = 12 : i64
+// CHECK-SAME:  nvvm.maxnreg = 168 : i32, xtc.cluster = array<i64: 2, 1, 1>, xtc.warps = 12 : i64
 // CHECK-NOT:   linalg
 // CHECK-NOT:   "tile.copy_async"
-// CHECK:       memref.alloc() : memref<3x256x64xf16, 2>
-// CHECK:       memref.alloc() : memref<3x64x128xf16, 2>
+// CHECK:       memref.alloc() : memref<3x128x64xf16, 2>
+// CHECK:       memref.alloc() : memref<3x64x256xf16, 2>
 // CHECK:       "tile.mbarrier_alloc"() {counts = array<i64: 1, 1, 1>}
-// CHECK:       "tile.mbarrier_alloc"() {counts = array<i64: 256, 256, 256>}
+// CHECK:       "tile.mbarrier_alloc"() {counts = array<i64: 16, 16, 16>}
+// CHECK:       "tile.cluster_sync"
 // The warp that copies, for all tiles of the block and of K.
 // CHECK:       "tile.in_group"() {begin = 256 : i64, size = 128 : i64}
 // CHECK:       "tile.set_registers"() {count = 24 : i64, increase = false}
@@ -22,26 +24,28 @@
 // CHECK:           scf.for
 // CHECK:             "tile.mbarrier_wait"
 // CHECK:             "tile.mbarrier_expect"
-// CHECK-COUNT-2:     "tile.tma_load"
+// CHECK:             "tile.tma_load"
+// CHECK:             "tile.tma_multicast"{{.*}} memref<32x256xf16
 // The bias is on its way while tiles are multiplied.
 // CHECK:       "tile.in_group"() {begin = 0 : i64, size = 256 : i64}
 // CHECK:         "tile.set_registers"() {count = 240 : i64, increase = true}
 // CHECK:         scf.for
-// CHECK:           "tile.load_global"{{.*}} -> tensor<1x128xf16>
+// CHECK:           "tile.load_global"{{.*}} -> tensor<1x256xf16>
 // CHECK:           "tile.store_shared"
 // CHECK:           scf.for
 // CHECK:             "tile.mbarrier_wait"
-// CHECK:             "tile.wgmma"{{.*}} -> tensor<256x128xf32>
+// CHECK:             "tile.wgmma"{{.*}} -> tensor<128x256xf32>
 // CHECK:             "tile.wgmma_wait"() {n = 1 : i64}
-// CHECK:             "tile.mbarrier_arrive"
+// CHECK:             "tile.cluster_arrive"{{.*}} {by_warps}
 // CHECK:           "tile.wgmma_wait"() {n = 0 : i64}
 // What follows is computed in the accumulators, and stored in bulk.
 // CHECK:           "tile.sync"
 // CHECK:           "tile.load_shared"
-// CHECK:           arith.truncf {{.*}} tensor<256x128xf16>
+// CHECK:           arith.truncf {{.*}} tensor<128x256xf16>
 // CHECK:           arith.addf
-// CHECK:           "tile.store_shared"{{.*}} memref<256x128xf16, 2>
+// CHECK:           "tile.store_shared"{{.*}} memref<128x256xf16, 2>
 // CHECK:           "tile.tma_store"
+// CHECK:       "tile.cluster_sync"
 func.func @half(%a: memref<512x512xf16, 1>, %b: memref<512x512xf16, 1>, %x: memref<512xf16, 1>, %c: memref<512x512xf16, 1>) {
   %zero = arith.constant 0.0 : f32
   %s = memref.alloc() : memref<512x512xf32, 1>

@@ -22,8 +22,8 @@ print(prepare(graph.graph, target=gpu).stage_text("code"))
 # 1024 tiles of 128 x 128, by 128 threads each; shared memory that the launch asks for.
 # CHECK:        .extern .shared .align 1024 .b8 xtc_shared[]
 # SM80:         _launch[32] = {0, 4, {{.*}} 128, 0, 0, 0, {{.*}} 0, 16, 1, 0, 4};
-# On sm_90a 132 blocks stay for 512 tiles of 256 x 128: a warp copies for two warpgroups, by the maps of
-# three tensors.
+# On sm_90a 132 blocks stay for 512 tiles of 128 x 256: a warp copies for two warpgroups, by the maps of
+# three tensors, and half of B for both blocks of a cluster.
 # SM90:         _launch[36] = {132, 0, {{.*}} 128, 1, 0, 0, {{.*}} 4, 0, 0, 0, 3};
 # SM90:         _maps[480] = {
 # CHECK-NOT:    _launch[
@@ -33,6 +33,7 @@ print(prepare(graph.graph, target=gpu).stage_text("code"))
 # SM80:         .minnctapersm 2
 # SM90:         .reqntid 384, 1, 1
 # SM90:         .maxnreg 168
+# SM90:         .reqnctapercluster 2, 1, 1
 # SM80:         cp.async.cg.shared.global
 # SM80:         cp.async.commit_group
 # SM80:         cp.async.wait_group 2
@@ -42,13 +43,14 @@ print(prepare(graph.graph, target=gpu).stage_text("code"))
 # SM90:         setmaxnreg.dec.sync.aligned.u32 24
 # SM90:         mbarrier.try_wait.parity
 # SM90:         cp.async.bulk.tensor.2d.shared::cluster.global
+# SM90:         cp.async.bulk.tensor.2d.shared::cluster.global{{.*}}.multicast::cluster
 # SM80:         ldmatrix.sync.aligned.m8n8.x4.shared.b16
 # SM80:         ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
 # SM80:         mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 # SM90-NOT:     ldmatrix
 # SM90:         setmaxnreg.inc.sync.aligned.u32 240
 # SM90:         wgmma.fence.sync.aligned
-# SM90:         wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
+# SM90:         wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16
 # SM90:         wgmma.commit_group.sync.aligned
 # SM90-NOT:     mma.sync.
 # SM80:         st.shared.v2
