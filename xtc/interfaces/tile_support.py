@@ -95,6 +95,8 @@ class TileSupport:
             element type, and "warpgroups": the speedup of dot if a kernel divides its work.
         tensor_map: the bytes of a tensor map, which a launch writes to the device's memory for each
             `tile.tensor_map` of the stage `bufferized`. Raises UserError.
+        line_of: where the user wrote what a fault's text calls "line #12", found in the module at
+            the stage `lowered`; "" if it is unknown.
     """
 
     pipeline: Pipeline
@@ -108,3 +110,4 @@ class TileSupport:
     cache_bytes: int = 0
     rates: Mapping[str, float] = field(default_factory=dict)
     tensor_map: Callable[[TensorMap], bytes] | None = None
+    line_of: Callable[[Operation, int], str] = lambda _module, _number: ""

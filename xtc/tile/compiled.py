@@ -163,7 +163,23 @@ class Kernel:
     @cached_property
     def _built(self) -> tuple[Files, bool]:
         """The file of the image, and whether the cache had it."""
-        return found_or_made(self.key("image"), self._build)
+        return found_or_made(self.image_key, self._build)
+
+    @property
+    def image_key(self) -> CompilationKey | None:
+        """Under what the artefact cache keeps the device's code.
+
+        The code numbers the user's lines, so that the key says which operations share one.
+        """
+        lines: dict[str, int] = {}
+        ops = all_operations(self.function)
+        shared = [lines.setdefault(str(op.location), len(lines)) for op in ops]
+        return self.key("image", lines=str(shared))
+
+    def line(self, number: int) -> str:
+        """The user's line that the device's code knows by a number; "" if there is none."""
+        lowered = self._lowered("lowered")
+        return self.support.line_of(lowered.operation, number)
 
     def _build(self) -> Files:
         dumped(self.name, self.source)

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from xtc.core.errors import UserError, XtcError
+from xtc.core.errors import DeviceFault, DeviceTimeout, UserError, XtcError
 from xtc.core.location import SourceLocation
 from xtc.tile.idioms import error_hints
 
 
-class KernelError(UserError):
-    """A mistake in a kernel; `excerpt` is the line of source with a caret below it."""
+class _ShownError(XtcError):
+    """An error whose text has the line of source; `excerpt` is that line, a caret below it."""
 
     excerpt = ""
 
@@ -24,6 +24,18 @@ class KernelError(UserError):
         first, *rest = super().__str__().split("\n")
         excerpt = self.excerpt or _excerpt_at(str(self.where))
         return "\n".join([first, *([excerpt] if excerpt else []), *rest])
+
+
+class KernelError(_ShownError, UserError):
+    """A mistake in a kernel."""
+
+
+class KernelFault(_ShownError, DeviceFault):  # noqa: N818
+    """A kernel broke a rule of the machine."""
+
+
+class KernelTimeout(_ShownError, DeviceTimeout):  # noqa: N818
+    """A kernel exceeded its time limit."""
 
 
 def _excerpt_at(where: str) -> str:

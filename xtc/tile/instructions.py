@@ -108,7 +108,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
                     f"assume takes a condition of numbers, not {cond!r}",
                     hints=["self.assume(self.all(condition))"],
                 )
-            tile.assume(arithmetic.cast(cond, boolean).value)
+            tile.assume(arithmetic.cast(cond, boolean).value, "assume")
         elif not cond:
             raise UserError("assume: what is assumed is known to be false")
 

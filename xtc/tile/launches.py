@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xtc.core.errors import UserError
+from xtc.core.errors import DeviceFault, DeviceTimeout, UserError
 from xtc.runtime.device_array import DeviceArray
 from xtc.tile.config import streams_of
+from xtc.tile.faults import explained
 from xtc.tile.types import DataType, PointerType
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def launch(kernel: Kernel, device: Any, values: Mapping[str, Any]) -> None:
             return
         launched.run(function, [*launched.arguments, *maps], grid)
         launched.copy_back()
+    except (DeviceFault, DeviceTimeout) as error:
+        raise explained(kernel, error) from None
     finally:
         launched.free()
 

@@ -81,7 +81,8 @@ def _byte_offsets(
             hints=[f"begin at a multiple of {together}"],
         )
     if isinstance(last, Data):
-        tile.assume(arithmetic.binary("eq", arithmetic.binary("mod", last, together), 0).value)
+        begins = arithmetic.binary("eq", arithmetic.binary("mod", last, together), 0)
+        tile.assume(begins.value, "byte")
     return [*offsets[:-1], stored_size(last, tensor.dtype)]
 
 

@@ -30,6 +30,7 @@ from xtc.tile.arithmetic import cast
 from xtc.tile.errors import shown_at
 from xtc.tile.groups import WARP
 from xtc.tile.memory import pointer_type
+from xtc.tile.promises import number_promises
 from xtc.tile.script import Script
 from xtc.tile.syntax import syntax_of
 from xtc.tile.transcriber import Transcriber
@@ -175,6 +176,7 @@ def _finish(cls: type[Script], made: Script, function: Any, max_warps: int) -> N
         i64 = IntegerType.get_signless(64)
         function.operation.attributes[WARPS] = IntegerAttr.get(i64, warps)
     _require_groups(function, warps)
+    number_promises(function.operation)
 
 
 def _require_groups(function: Any, warps: int) -> None:

@@ -11,6 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from xtc.core.errors import UserError
+from xtc.ir.builders.tile import assume
 from xtc.ir.mlir import Value
 from xtc.tile import arithmetic, branches
 from xtc.tile.block_prints import block_of, print_result
@@ -429,6 +430,8 @@ class Transcriber(Expressions):
         if isinstance(step, Data) or step > 0:
             kind = _integer_type(items)
             bounds = [arithmetic.cast(n, kind) for n in (items.start, items.stop, step)]
+            if isinstance(step, Data):
+                assume(arithmetic.binary("gt", step, 0).value, "step")
             return bounds, lambda number: number
         count = (items.start - items.stop - step - 1) // -step
         kind = _integer_type(items)

@@ -51,6 +51,7 @@ from xtc.tile.interpreter.shared import Checker, SharedMemory
 from xtc.tile.interpreter.values import compute, is_computed
 from xtc.tile.interpreter.views import Views
 from xtc.tile.interpreter.whole_tiles import WholeTiles
+from xtc.tile.promises import broken
 
 _UNKNOWN = ShapedType.get_dynamic_size()
 _MOST_STEPS = 1 << 24  # operations of a block
@@ -332,12 +333,6 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         lower, upper, step = (self.values[value] for value in list(op.operands)[:3])
         carried = [self.values[value] for value in list(op.operands)[3:]]
         body = op.regions[0].blocks[0]
-        if step <= 0:
-            raise UserError(
-                f"a loop has the step {step}",
-                notes=["a step that is known only at run time is 1 or more"],
-                hints=["count upwards, and compute the number: stop - 1 - i"],
-            )
         for number in range(int(lower), int(upper), int(step)):
             arguments = [np.asarray(number, np.asarray(lower).dtype)[()], *carried]
             self.values.update(zip(body.arguments, arguments, strict=True))
@@ -421,7 +416,7 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
 
     def assume(self, op: Operation) -> None:
         if not self.get(op, 0):
-            raise UserError("what the kernel assumes does not hold")
+            raise broken(op)
 
 
 _CARRIED = ("scf.for", "scf.while", "tile.wgmma")
