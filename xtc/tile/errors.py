@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from xtc.core.errors import DeviceFault, DeviceTimeout, UserError, XtcError
 from xtc.core.location import SourceLocation
-from xtc.tile.idioms import error_hints
+from xtc.tile.idioms import error_hints, in_words
 
 
 class _ShownError(XtcError):
@@ -79,7 +79,7 @@ def shown_at(source: Source, node: ast.AST) -> Iterator[None]:
     except XtcError as error:
         raise _kernel_error(source, node, error.what, error) from None
     except Exception as error:  # of Python's own, MLIR's, or of a function of the user
-        text = f"there is no key {error}" if isinstance(error, KeyError) else f"{error}"
+        text = f"there is no key {error}" if isinstance(error, KeyError) else in_words(f"{error}")
         found = _kernel_error(source, node, text or type(error).__name__, None)
         found.hints = tuple(error_hints(error))
         raise found from error

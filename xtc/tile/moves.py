@@ -48,7 +48,10 @@ def store_shared(target: SharedTensor, src: Any) -> None:
     """Write a whole shared tensor."""
     value = same_type(shapes.tensor_of(src, "store_shared"), target, "store_shared")
     if value.shape != target.shape:
-        raise UserError(f"store_shared writes {src!r} to {target!r}")
+        raise UserError(
+            f"store_shared writes {src!r} to {target!r}",
+            hints=["both have one type and one shape; offsets= and dims= choose a part"],
+        )
     tile.store_shared(to_memory(value, "store_shared").value, target.value)
 
 
@@ -73,7 +76,10 @@ def _byte_offsets(
 ) -> list[Any]:
     """Offsets of elements that share bytes. Raises UserError where one is within a byte."""
     if along[-1] != len(offsets) - 1:
-        raise UserError(f"{name}: {tensor!r} shares bytes along its last dimension, as tiles do")
+        raise UserError(
+            f"{name}: {tensor!r} shares bytes along its last dimension, as tiles do",
+            hints=["let the tile's last dimension be the tensor's"],
+        )
     last, together = offsets[-1], _BYTE // gcd(_BYTE, tensor.dtype.bits)
     if isinstance(last, int) and last % together:
         raise UserError(
@@ -97,7 +103,10 @@ def dimensions(dims: Any, rank: int, of: int, name: str) -> list[int]:
         return list(range(of))
     found = shapes.dimensions(dims, of)
     if len(found) != rank:
-        raise UserError(f"{name}: dims={list(dims)} for a tile of {rank} dimensions")
+        raise UserError(
+            f"{name}: dims={list(dims)} for a tile of {rank} dimensions",
+            hints=["dims= names a dimension of the tensor for each dimension of the tile"],
+        )
     return found
 
 
@@ -142,10 +151,14 @@ def viewed(x: RegisterTensor, layout: Any, dtype: DataType | None) -> RegisterTe
     shape = x.shape if layout is None else layout.shape
     if layout is None and kind.bits != x.dtype.bits:
         raise UserError(
-            f"view of {x!r} as {kind} needs layout=, as elements have another number of bits"
+            f"view of {x!r} as {kind} needs layout=, as elements have another number of bits",
+            hints=["self.view(x, layout=..., dtype=...)"],
         )
     if prod(shape) * kind.bits != prod(x.shape) * x.dtype.bits:
-        raise UserError(f"view of {x!r} as {kind}{list(shape)}: the bits are not the same number")
+        raise UserError(
+            f"view of {x!r} as {kind}{list(shape)}: the bits are not the same number",
+            hints=["choose a shape with as many bits in each thread"],
+        )
     type = tile.tile_type(shape, arithmetic.mlir_type(kind.mlir))
     made = tile.view(x.value, _signed(x.dtype), _signed(kind), layout, type)
     return RegisterTensor(made, kind, tuple(shape))

@@ -20,7 +20,12 @@ from xtc.tile.values import Data, RegisterTensor, Scalar
 def tensor_of(value: Any, name: str) -> RegisterTensor:
     """The register tensor that an instruction takes. Raises UserError for anything else."""
     if not isinstance(value, RegisterTensor):
-        raise UserError(f"{name} takes a register tensor, not {value!r}")
+        raise UserError(
+            f"{name} takes a register tensor, not {value!r}",
+            hints=[
+                "load it first: self.load_shared(s), self.load_global(g, offsets=..., shape=...)"
+            ],
+        )
     return value
 
 
@@ -39,7 +44,9 @@ def transposed(x: RegisterTensor) -> RegisterTensor:
     """A tile of two dimensions with these exchanged."""
     tensor_of(x, "transpose")
     if len(x.shape) != 2:
-        raise UserError(f"transpose takes a tile of 2 dimensions, not {x!r}")
+        raise UserError(
+            f"transpose takes a tile of 2 dimensions, not {x!r}", hints=["reshape it first"]
+        )
     shape = x.shape[::-1]
     type = tile.tile_type(shape, x.dtype_mlir)
     return RegisterTensor(tile.transpose(x.value, (1, 0), type), x.dtype, shape)
@@ -51,7 +58,10 @@ def squeezed(x: RegisterTensor, dim: int | Sequence[int]) -> Data:
     tensor_of(x, "squeeze")
     gone = dimensions(dim, len(x.shape))
     if any(x.shape[number] != 1 for number in gone):
-        raise UserError(f"{x!r} has no size 1 in dimensions {gone}")
+        raise UserError(
+            f"{x!r} has no size 1 in dimensions {gone}",
+            hints=["squeeze removes dimensions of size 1; reshape or a reduction removes others"],
+        )
     return reshaped(x, tuple(size for at, size in enumerate(x.shape) if at not in gone))
 
 
@@ -94,7 +104,10 @@ def flattened(x: RegisterTensor, start_dim: int, end_dim: int) -> Data:
     rank = len(tensor_of(x, "flatten").shape)
     (first,), (last,) = dimensions(start_dim, rank), dimensions(end_dim, rank)
     if last < first:
-        raise UserError(f"flatten: dimensions {first} to {last} of {x!r}")
+        raise UserError(
+            f"flatten: dimensions {first} to {last} of {x!r}",
+            hints=["dimensions are numbered from 0, the first one not after the last"],
+        )
     whole = prod(x.shape[first : last + 1])
     return reshaped(x, (*x.shape[:first], whole, *x.shape[last + 1 :]))
 
@@ -110,7 +123,9 @@ def scanned(x: RegisterTensor, dim: int, op: str, exclusive: bool) -> RegisterTe
     if x.dtype.is_coded or x.dtype.is_packed or x.dtype.kind == "bool":
         raise UserError(f"scan does not take {x!r}", hints=["cast it to int32 or float32 first"])
     if x.dtype.is_float() and op in ("and", "or", "xor"):
-        raise UserError(f"scan: {op} takes integers, not {x!r}")
+        raise UserError(
+            f"scan: {op} takes integers, not {x!r}", hints=["convert it: self.cast(x, dtype=int32)"]
+        )
     (number,) = dimensions(dim, len(x.shape))
     kind = f"u{op}" if op in ("max", "min") and not x.dtype.signed else op
     return RegisterTensor(tile.scan(x.value, number, kind, exclusive), x.dtype, x.shape)
@@ -121,7 +136,10 @@ def item(x: RegisterTensor) -> Scalar:
     """The only element of a tile."""
     tensor_of(x, "item")
     if any(size != 1 for size in x.shape):
-        raise UserError(f"{x!r} has more than one element")
+        raise UserError(
+            f"{x!r} has more than one element",
+            hints=["reduce it first: self.sum(x), or take an element: x[0, 0]"],
+        )
     return Scalar(tile.item(x.value), x.dtype)
 
 
@@ -162,15 +180,21 @@ def dimensions(dim: int | Sequence[int], rank: int) -> list[int]:
             hints=["dimensions are known when compiling: 0, -1, ..."],
         )
     if any(not -rank <= number < rank for number in given):
-        raise UserError(f"there are no dimensions {given} in a tile of {rank}")
+        raise UserError(
+            f"there are no dimensions {given} in a tile of {rank}",
+            hints=["dimensions are numbered from 0, and from -1 backwards"],
+        )
     found = [number % rank for number in given]
     if len(set(found)) != len(found):
-        raise UserError(f"dimensions {given} name one twice")
+        raise UserError(f"dimensions {given} name one twice", hints=["name each dimension once"])
     return found
 
 
 def fitted(x: Data, shape: Sequence[int], name: str) -> Data:
     """The tile spread over `shape`. Raises UserError where it does not fit."""
     if broadcast_shape(name, x.shape, shape) != tuple(shape):
-        raise UserError(f"{name}: {x!r} does not fit shape {list(shape)}")
+        raise UserError(
+            f"{name}: {x!r} does not fit shape {list(shape)}",
+            hints=["choose a shape with as many elements"],
+        )
     return spread(x, shape)

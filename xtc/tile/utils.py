@@ -31,7 +31,9 @@ def ceil_div(a: Any, b: Any) -> Any:
 def gcd(*numbers: int) -> int:
     """The greatest common divisor of constants."""
     if any(isinstance(number, Data) for number in numbers):
-        raise UserError("gcd takes numbers that are known when compiling")
+        raise UserError(
+            "gcd takes numbers that are known when compiling", hints=["math.gcd of constants"]
+        )
     return math.gcd(*numbers)
 
 
@@ -53,7 +55,7 @@ def is_power_of_two(n: int) -> bool:
 def idiv(a: int, b: int) -> int:
     """`a / b` of constants. Raises UserError for a remainder."""
     if a % b:
-        raise UserError(f"idiv: {a} is no multiple of {b}")
+        raise UserError(f"idiv: {a} is no multiple of {b}", hints=["cdiv(a, b) rounds up"])
     return a // b
 
 

@@ -190,5 +190,8 @@ def made(
 def chosen(barriers: list[MBarrier], index: Any) -> MBarrier:
     """The barrier of an index. Raises UserError where there is none."""
     if not 0 <= int(index) < len(barriers):
-        raise UserError(f"mbarrier {int(index)} is outside of the {len(barriers)} that there are")
+        raise UserError(
+            f"mbarrier {int(index)} is outside of the {len(barriers)} that there are",
+            hints=["allocate more, or take the index modulo their number: barriers[i % n]"],
+        )
     return barriers[int(index)]

@@ -243,7 +243,7 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
     def _whose(self) -> str:
         """Who runs, as the message of a deadlock names it."""
         begin, size = self.group.threads
-        some = "" if size == self.launch.threads else f"threads {begin} to {begin + size} of "
+        some = "" if size == self.launch.threads else f"threads {begin} to {begin + size - 1} of "
         return f"{some}block {self.position}"
 
     def join(self, threads: tuple[int, int]) -> None:
@@ -252,7 +252,7 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
             begin, size = part[0]
             self.wait_until(
                 lambda part=part: part[1].ended,  # type: ignore[misc]
-                f"waits for its threads {begin} to {begin + size}",
+                f"waits for its threads {begin} to {begin + size - 1}",
                 self.launch.current,
             )
             self.parts.remove(part)
@@ -284,6 +284,9 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
                 raise UserError(
                     "a block has run 16 million operations and has not ended",
                     where=location_text(op.location),
+                    hints=[
+                        "a loop may not end: look at its condition; or check with smaller sizes"
+                    ],
                 )
             if op.name in ("scf.yield", "scf.condition", "func.return"):
                 return [self.values[value] for value in op.operands]
