@@ -4,6 +4,7 @@ wait, arrival and barrier that is missing."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -94,7 +95,9 @@ def test_a_deadlock_says_who_waits_for_what(tmp_path: Path) -> None:
         program.check(*arguments)
     text = str(caught.value)
     assert "every group of threads waits, and none will go on" in text
-    assert "threads 0 to 127 of block (0, 0, 0): waits for a phase of parity 0" in text
+    assert "threads 0 to 127 of block (0, 0, 0): waits for a phase of parity 0; " in text
+    assert re.search(r"the mbarrier made at \S*:\d+:\d+ lacks \d+ of \d+ arrivals", text)
+    assert "hint: another group or block has to do what each waits for" in text
 
 
 @pytest.mark.slow

@@ -101,4 +101,5 @@ def _require_shapes(a: Any, b: Any, d: Any) -> None:
         raise UserError(
             f"wgmma.mma of [{m}, {k}] and [{k}, {n}]",
             notes=[f"m is a multiple of 64, n of 8, k of {step}"],
+            hints=["choose such tiles, or use self.dot, which takes others too"],
         )

@@ -26,8 +26,10 @@ class BlockPart(ABC):
         """The number of an operation in the kernel."""
 
     @abstractmethod
-    def wait_until(self, ready: Callable[[], bool], waits_for: str, op: Operation) -> None:
-        """Let others run until a condition holds."""
+    def wait_until(
+        self, ready: Callable[[], bool], waits_for: Callable[[], str], op: Operation
+    ) -> None:
+        """Let others run until a condition holds; `waits_for` says which, should it never hold."""
 
     @abstractmethod
     def look_again(self, op: Operation) -> None:

@@ -78,7 +78,7 @@ class Clusters(Asynchronous):
         else:
             self.wait_until(
                 lambda: cluster.generation != generation,
-                f"waits at cluster.sync with {cluster.came} of {cluster.size} blocks",
+                lambda: f"waits at cluster.sync with {cluster.came} of {cluster.size} blocks",
                 op,
             )
 

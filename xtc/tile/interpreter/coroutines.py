@@ -19,14 +19,14 @@ class Task:
     Attributes:
         run: what it does.
         ready: whether it can go on where it waits.
-        waits_for: says what it waits for.
+        waits_for: says what it waits for, when it is asked.
         baton: is released to let it run.
         is_part: whether it is a part of another one, and does not count.
     """
 
     run: Callable[[], None]
     ready: Callable[[], bool] = lambda: True
-    waits_for: str = ""
+    waits_for: Callable[[], str] = str
     where: str = ""
     baton: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     thread: threading.Thread | None = None
@@ -74,7 +74,7 @@ class Tasks:
         finally:
             self._stop()
 
-    def wait(self, ready: Callable[[], bool], waits_for: str, where: str) -> None:
+    def wait(self, ready: Callable[[], bool], waits_for: Callable[[], str], where: str) -> None:
         """Let others run until a condition holds; called by the coroutine that runs."""
         if ready():
             return
@@ -84,13 +84,15 @@ class Tasks:
         self._idle = 0
         self._leave(task, ready, waits_for, where)
 
-    def look_again(self, waits_for: str, where: str) -> None:
+    def look_again(self, waits_for: Callable[[], str], where: str) -> None:
         """Let others run once, as what the coroutine that runs looks for is not there."""
         if self._running is not None:
             self._idle += 1
             self._leave(self._running, lambda: True, waits_for, where)
 
-    def _leave(self, task: Task, ready: Callable[[], bool], waits_for: str, where: str) -> None:
+    def _leave(
+        self, task: Task, ready: Callable[[], bool], waits_for: Callable[[], str], where: str
+    ) -> None:
         task.ready, task.waits_for, task.where = ready, waits_for, where
         self._back.release()
         task.baton.acquire()

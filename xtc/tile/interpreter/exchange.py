@@ -68,7 +68,7 @@ class Exchange(BlockPart):
         value, group = int(self.get(op, 2)), self.actors.current
         self.wait_until(
             lambda: int(word[0]) == value,
-            f"waits for a semaphore to become {value}, which is {int(word[0])}",
+            lambda: f"waits for a semaphore to become {value}, which is {int(word[0])}",
             op,
         )
         group.actors[0].learn(semaphore.released(value, group.actors[0]))

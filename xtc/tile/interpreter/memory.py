@@ -21,6 +21,8 @@ from xtc.tile.interpreter.events import BULK_LOAD, BULK_STORE, COPY, Event, Even
 from xtc.tile.interpreter.report import RaceError
 from xtc.tile.interpreter.shared import Fail
 
+_SMALLER = "pass a larger array, or sizes that fit the array; global_view takes the whole tensor's"
+
 
 @dataclass
 class Buffer:
@@ -90,6 +92,7 @@ class GlobalMemory:
                     f"the array has {self.buffer.raw.size // self.dtype.itemsize} elements",
                     f"elements {elements(outside)} of the tile are outside",
                 ],
+                hints=[_SMALLER],
             )
         return nbytes, inside
 
@@ -116,6 +119,7 @@ class GlobalMemory:
             raise UserError(
                 "a global tensor is larger than the array behind its pointer",
                 notes=[f"sizes {list(self.sizes)}", f"the array has {count} elements"],
+                hints=[_SMALLER],
             )
 
     def gather(self, positions: Array, inside: Array) -> Array:

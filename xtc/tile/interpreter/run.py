@@ -55,6 +55,10 @@ from xtc.tile.promises import broken
 
 _UNKNOWN = ShapedType.get_dynamic_size()
 _MOST_STEPS = 1 << 24  # operations of a block
+_GOES_ON = (
+    "another group or block has to do what each waits for: arrive at the mbarrier as often as it "
+    "counts, copy the bytes that it expects, release the semaphore; and look at parities"
+)
 _RESIDENT_BLOCKS = 256  # that run at once where blocks wait for each other
 
 
@@ -148,10 +152,13 @@ class _Launch:
 
     def _deadlock(self, tasks: Sequence[Task]) -> DeadlockError:
         inner = sorted(tasks, key=lambda task: not task.is_part)
-        lines = [f"at {task.where}: {task.waits_for}" for task in inner]
+        lines = [f"at {task.where}: {task.waits_for()}" for task in inner]
         who = "group of threads" if inner[0].is_part else "block"
         return DeadlockError(
-            f"every {who} waits, and none will go on", where=inner[0].where, notes=lines[:8]
+            f"every {who} waits, and none will go on",
+            where=inner[0].where,
+            notes=lines[:8],
+            hints=[_GOES_ON],
         )
 
     def require_clean(self) -> None:
@@ -223,10 +230,12 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         """These threads run now, and no others."""
         self.actors.current = self.launch.group = self.group
 
-    def wait_until(self, ready: Callable[[], bool], waits_for: str, op: Operation) -> None:
+    def wait_until(
+        self, ready: Callable[[], bool], waits_for: Callable[[], str], op: Operation
+    ) -> None:
         """Let others run until a condition holds."""
         where = location_text(op.location)
-        self.launch.tasks.wait(ready, f"{self._whose}: {waits_for}", where)
+        self.launch.tasks.wait(ready, lambda: f"{self._whose}: {waits_for()}", where)
         self.activate()
         self.launch.current = op
 
@@ -235,7 +244,7 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         if op in self.launch.spins:
             what = "looks again and again at what nobody changes"
             where = location_text(op.location)
-            self.launch.tasks.look_again(f"{self._whose}: {what}", where)
+            self.launch.tasks.look_again(lambda: f"{self._whose}: {what}", where)
             self.activate()
             self.launch.current = op
 
@@ -250,9 +259,10 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         """Wait until no group that has some of these threads runs beside this code."""
         for part in [part for part in self.parts if meet(part[0], threads)]:
             begin, size = part[0]
+            what = f"waits for its threads {begin} to {begin + size - 1}"
             self.wait_until(
                 lambda part=part: part[1].ended,  # type: ignore[misc]
-                f"waits for its threads {begin} to {begin + size - 1}",
+                what.__str__,
                 self.launch.current,
             )
             self.parts.remove(part)
