@@ -195,6 +195,6 @@ def fitted(x: Data, shape: Sequence[int], name: str) -> Data:
     if broadcast_shape(name, x.shape, shape) != tuple(shape):
         raise UserError(
             f"{name}: {x!r} does not fit shape {list(shape)}",
-            hints=["choose a shape with as many elements"],
+            hints=["sizes are equal, or 1 where the tile is repeated"],
         )
     return spread(x, shape)
