@@ -27,15 +27,16 @@ from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._bulk_stores import bulk_store, stored_bytes
 from xtc_targets.nvgpu.passes._declined import Declined
 from xtc_targets.nvgpu.passes._dot_loops import dot_loop
-from xtc_targets.nvgpu.passes._global_accesses import (
+from xtc_targets.nvgpu.passes._kernels import REGISTERS, WARP
+from xtc_targets.nvgpu.passes._memory_accesses import (
     memory_of,
     memory_read,
     orders_blocks,
+    shares_memory,
     uses_again,
     writers,
     written,
 )
-from xtc_targets.nvgpu.passes._kernels import REGISTERS, WARP
 from xtc_targets.nvgpu.passes._register_plan import RegisterPlan, register_plan
 from xtc_targets.nvgpu.passes._tile_classes import is_tile
 from xtc_targets.nvgpu.passes._tile_memory import bytes_of
@@ -115,12 +116,13 @@ class BulkKernel:
         self.has_shared = any(op.name == "memref.alloc" for op in other)
         self.uniform = _uniform(other)
         rest = [op for op in other if op not in self.uniform and op not in self.asked.values()]
-        self.has_order = self.has_shared or uses_again(self.ops)
-        rest = [op for op in rest if self.has_order or op.name != "tile.sync"]
+        has_order = self.has_shared or uses_again(self.ops)
+        rest = [op for op in rest if has_order or op.name != "tile.sync"]
         (self.grid,) = (op for op in rest if op.name == "tile.grid")
         at = rest.index(self.loop)
         self.before = [op for op in rest[:at] if op is not self.grid]
         self.after = rest[at + 1 :]
+        self.needs_order = shares_memory(self.before, self.after)
         self._require_known()
         self._require_readable()
         self.store = bulk_store(self.after, self._known(), Numbers(kernel))
@@ -216,7 +218,7 @@ class BulkKernel:
             asked = {kind: op.results[0] for kind, op in self.asked.items()}
             roles = Roles(self.matched, shape, mapped, grid, asked, self.before, self.after)
             with self.loop.location:
-                roles.write(self.has_shared, self.has_order)
+                roles.write(self.has_shared, self.needs_order)
         for op in reversed(self.ops[:-1]):
             op.erase()
         i64, i32 = IntegerType.get_signless(64), IntegerType.get_signless(32)

@@ -104,14 +104,14 @@ class Roles:
     empty: Value = field(init=False)
     staging: Value = field(init=False)
 
-    def write(self, has_shared: bool, has_order: bool) -> None:
+    def write(self, has_shared: bool, needs_order: bool) -> None:
         """Write slots and barriers, and then the code of each role for all tiles of its block.
 
         If the kernel has shared tensors, a barrier separates consecutive tiles. A bulk store needs
-        none: it is the last operation of a tile, and begins after all threads. With `has_order`, a
-        barrier separates the code before and after the loop, as the barriers of the loop did.
+        none: it is the last operation of a tile, and begins after all threads. If the code on both
+        sides of the loop needs an order, a barrier stands for those of the loop.
         """
-        self.has_shared, self.has_order = has_shared, has_order
+        self.has_shared, self.needs_order = has_shared, needs_order
         slots, consumers = self.shape.slots, self.shape.consumers
         space = IntegerAttr.get(IntegerType.get_signless(64), _SHARED)
         for operand in (self.matched.a, self.matched.b):
@@ -216,7 +216,7 @@ class Roles:
             with control.branch(trips > 0 if isinstance(trips, int) else compare("sgt", trips, 0)):
                 tile.mbarrier_arrive(self.empty, last, as_value(1, type=last.type))
         self.mapped[loop.results[matched.carried]] = sums
-        if self.has_order and self.after and self.after[0].name != "tile.sync":
+        if self.needs_order and self.after and self.after[0].name != "tile.sync":
             with loop.location:
                 tile.sync()
         for op in self.after:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The accesses of tile kernels to global memory."""
+"""The accesses of tile kernels to memory."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _ACCESSES: Mapping[str, int] = MappingProxyType(
 )
 """The number of the operand that is the accessed memory."""
 
+_SHARED = ("tile.load_shared", "tile.store_shared")
 _READS = ("tile.load_global", "tile.copy_async")
 
 
@@ -47,6 +48,25 @@ def uses_again(ops: Sequence[Operation]) -> bool:
     for op, at, times in _accesses(ops):
         counts[memory_of(op.operands[at])] += times
     return any(counts[memory] > 1 for memory in written(ops))
+
+
+def shares_memory(before: Sequence[Operation], after: Sequence[Operation]) -> bool:
+    """Whether some memory is accessed on both sides, and written; or shared memory on both."""
+    if all(_uses_shared(ops) for ops in (before, after)):
+        return True
+    accessed = [
+        {memory_of(op.operands[at]) for op, at, _ in _accesses(ops)} for ops in (before, after)
+    ]
+    return bool(accessed[0] & accessed[1] & written([*before, *after]))
+
+
+def _uses_shared(ops: Sequence[Operation]) -> bool:
+    inside = (inner for op in ops for inner in all_operations(op))
+    return any(
+        op.name in _SHARED
+        or (op.name in _ACCESSES and memory_of(op.operands[_ACCESSES[op.name]]) is None)
+        for op in inside
+    )
 
 
 def orders_blocks(op: Operation) -> bool:
