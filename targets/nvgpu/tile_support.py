@@ -18,7 +18,7 @@ from xtc_targets.nvgpu.options import NvgpuOptions
 from xtc_targets.nvgpu.passes.mark_lines import line_of
 from xtc_targets.nvgpu.pipeline import tile_pipeline
 from xtc_targets.nvgpu.ptx import ptx
-from xtc_targets.nvgpu.tensor_maps import tensor_map
+from xtc_targets.nvgpu.tensor_maps import require, tensor_map
 from xtc_targets.nvgpu.toolkit import HINT, assemble, found
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def tile_support(options: NvgpuOptions) -> TileSupport:
         },
         tensor_map=partial(tensor_map, options=options),
         line_of=line_of,
+        require_map=require,
     )
 
 

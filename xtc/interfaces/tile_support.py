@@ -83,7 +83,7 @@ class TileSupport:
     Attributes:
         pipeline: stages of a module of tile kernels, from the dialect `tile` to `lowered`. From the
             stage `pipelined` on, the kernel has the grid and the warps that a launch gives it.
-        as_written: the same, but synchronisation stays as the user wrote it.
+        as_written: the same, but synchronization stays as the user wrote it.
         machine_code: code of the real machine, if the pipeline is a simulator's.
         warp_threads: threads per warp.
         max_warps: warps per block, at most.
@@ -97,6 +97,7 @@ class TileSupport:
             `tile.tensor_map` of the stage `bufferized`. Raises UserError.
         line_of: where the user wrote what a fault's text calls "line #12", found in the module at
             the stage `lowered`; "" if it is unknown.
+        require_map: raises UserError if there is no such map, which needs no device and no address.
     """
 
     pipeline: Pipeline
@@ -111,3 +112,4 @@ class TileSupport:
     rates: Mapping[str, float] = field(default_factory=dict)
     tensor_map: Callable[[TensorMap], bytes] | None = None
     line_of: Callable[[Operation, int], str] = lambda _module, _number: ""
+    require_map: Callable[[TensorMap], None] | None = None

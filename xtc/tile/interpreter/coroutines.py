@@ -35,7 +35,7 @@ class Task:
     is_part: bool = False
 
 
-class Cancelled(BaseException):
+class Canceled(BaseException):
     """Ends a coroutine that nobody needs any more."""
 
 
@@ -97,7 +97,7 @@ class Tasks:
         self._back.release()
         task.baton.acquire()
         if self._stopped:
-            raise Cancelled
+            raise Canceled
         task.ready = lambda: True
 
     def _enter(self, task: Task) -> None:
@@ -119,7 +119,7 @@ class Tasks:
         try:
             if not self._stopped:
                 task.run()
-        except Cancelled:
+        except Canceled:
             pass
         except BaseException as error:
             task.error = error
@@ -136,4 +136,4 @@ class Tasks:
                 task.thread.join()
 
 
-__all__: list[Any] = ["Cancelled", "Task", "Tasks"]
+__all__: list[Any] = ["Canceled", "Task", "Tasks"]
