@@ -50,9 +50,8 @@ def grid_dim(dim: int) -> Value:
 
 def assume(condition: Value, promise: str = "") -> None:
     """Assert that an i1 is true; `promise` names what the user's program promises by it."""
-    made = _make("assume", [condition])
-    if promise:
-        made.attributes[PROMISE] = StringAttr.get(promise)
+    marks: dict[str, Attribute] = {PROMISE: StringAttr.get(promise)} if promise else {}
+    _make("assume", [condition], **marks)
 
 
 def load_global(source: Value, offsets: Sequence[Value], dims: Sequence[int], type: Type) -> Value:
