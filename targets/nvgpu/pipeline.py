@@ -20,6 +20,7 @@ from xtc_targets.nvgpu.passes.align_vectors import AlignVectors
 from xtc_targets.nvgpu.passes.call_libdevice import CallLibdevice
 from xtc_targets.nvgpu.passes.call_simulator import CallSimulator
 from xtc_targets.nvgpu.passes.check_accesses import CheckAccesses
+from xtc_targets.nvgpu.passes.check_promises import CheckPromises
 from xtc_targets.nvgpu.passes.copy_by_vectors import CopyByVectors
 from xtc_targets.nvgpu.passes.distribute_blocks import DistributeBlocks
 from xtc_targets.nvgpu.passes.distribute_threads import DistributeThreads
@@ -29,6 +30,7 @@ from xtc_targets.nvgpu.passes.group_contractions import GroupContractions
 from xtc_targets.nvgpu.passes.infer_tile_layouts import InferTileLayouts
 from xtc_targets.nvgpu.passes.lower_tiles import LowerTiles
 from xtc_targets.nvgpu.passes.map_tensors import MapTensors
+from xtc_targets.nvgpu.passes.mark_lines import MarkLines
 from xtc_targets.nvgpu.passes.pipeline_bulk_copies import PipelineBulkCopies
 from xtc_targets.nvgpu.passes.place_shared_buffers import PlaceSharedBuffers
 from xtc_targets.nvgpu.passes.place_thread_buffers import PlaceThreadBuffers
@@ -144,12 +146,16 @@ _FOR_SIMULATOR = (
 )
 
 
-def lowered(platform: Platform) -> Stage:
-    """Lower to the llvm dialect, with calls of the simulator or with GPU instructions."""
+def lowered(platform: Platform, lines: bool = False) -> Stage:
+    """Lower to the llvm dialect, with calls of the simulator or with GPU instructions.
+
+    With `lines`, the simulator knows the user's lines.
+    """
     simulated = platform == "sim"
     return Stage(
         "lowered",
         (
+            CheckPromises(simulated),
             # Not every host processor of the simulator can fuse narrower types.
             ContractMultiplyAdds(least_bits=32 if simulated else 16),
             # Neither libdevice nor LLVM has bfloat16 functions.
@@ -164,6 +170,7 @@ def lowered(platform: Platform) -> Stage:
             # Operations without an LLVM intrinsic become inline assembly.
             *(() if simulated else ("convert-nvvm-to-llvm", "reconcile-unrealized-casts")),
             *(_FOR_SIMULATOR if simulated else (ExportEntries(),)),
+            *((MarkLines(),) if simulated and lines else ()),
         ),
     )
 
@@ -204,6 +211,6 @@ def tile_pipeline(options: NvgpuOptions) -> Pipeline:
                 ),
             ),
             Stage("offloaded", (LowerTiles(hopper), "canonicalize", "cse")),
-            lowered(options.platform),
+            lowered(options.platform, lines=True),
         )
     )

@@ -15,6 +15,7 @@ from xtc.system import tool
 from xtc.system.workspace import private_folder
 from xtc_targets.nvgpu.occupancy import resident_blocks
 from xtc_targets.nvgpu.options import NvgpuOptions
+from xtc_targets.nvgpu.passes.mark_lines import line_of
 from xtc_targets.nvgpu.pipeline import tile_pipeline
 from xtc_targets.nvgpu.ptx import ptx
 from xtc_targets.nvgpu.tensor_maps import require, tensor_map
@@ -58,6 +59,7 @@ def tile_support(options: NvgpuOptions) -> TileSupport:
             "other": machine.peak_macs_per_second("float32"),
         },
         tensor_map=partial(tensor_map, options=options),
+        line_of=line_of,
         require_map=require,
     )
 

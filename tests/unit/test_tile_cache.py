@@ -41,7 +41,7 @@ def compiled(**schedule: Any) -> Kernel:
 def entry_of(kernel: Kernel) -> Path:
     """The folder of a kernel's image in the cache, after it was compiled."""
     assert not kernel.cached
-    key = kernel.key("image")
+    key = kernel.image_key
     assert key is not None
     found = configured_cache().lookup(key.text)
     assert found is not None

@@ -4,6 +4,7 @@ wait, arrival and barrier that is missing."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -94,7 +95,9 @@ def test_a_deadlock_says_who_waits_for_what(tmp_path: Path) -> None:
         program.check(*arguments)
     text = str(caught.value)
     assert "every group of threads waits, and none can continue" in text
-    assert "threads 0 to 128 of block (0, 0, 0): waits for a phase of parity 0" in text
+    assert "threads 0 to 127 of block (0, 0, 0): waits for a phase of parity 0; " in text
+    assert re.search(r"the mbarrier made at \S*:\d+:\d+ lacks \d+ of \d+ arrivals", text)
+    assert "hint: another group or block must do what each waits for" in text
 
 
 @pytest.mark.slow
@@ -115,8 +118,8 @@ def test_the_simulator_reports_the_deadlock(mark: str, tmp_path: Path) -> None:
     [
         ("UsedElsewhere", "store_global uses a tile of other threads"),
         ("UsedAfter", "was changed in a thread group, and only its threads know it"),
-        ("TooManyThreads", "thread_group: threads 32 to 96 of 64"),
-        ("HalfAWarp", "thread_group: threads 0 to 16 are not a group"),
+        ("TooManyThreads", "thread_group: threads 32 to 95 of 64"),
+        ("HalfAWarp", "thread_group: threads 0 to 15 are not a group"),
         ("TooManyArrivals", "32 arrivals at an mbarrier whose phase expects 1"),
     ],
 )

@@ -135,6 +135,39 @@ def test_a_loop_that_is_left_says_why(case: Any, why: str) -> None:
     assert re.fullmatch(r".*tile_pipelines.py:\d+:\d+: no bulk copies .*: " + re.escape(why), note)
 
 
+def around(what: str) -> Case:
+    """A kernel with code around the loop that needs an order."""
+    a, b = (np.random.default_rng(0).integers(-3, 4, s).astype(np.float16) for s in (128, 64))
+    a, b = np.tile(a[:, None], 64), np.tile(b, (64, 1))
+    c, scratch = np.zeros((128, 64), np.float32), np.zeros((2, 64), np.int32)
+    expected = a.astype(np.float32) @ b.astype(np.float32)
+    if what in ("shared", "global"):
+        expected[64:] += 64
+    return Case(tile_pipelines.Around(what), (a, b, scratch, c), c, expected)
+
+
+@pytest.mark.parametrize("what", ["shared", "global"])
+def test_barriers_of_the_loop_order_what_stands_around_it(what: str) -> None:
+    case = around(what)
+    report = case.agrees(case.program.check)
+    assert report.compiled.counts["wgmma"]
+
+
+@pytest.mark.parametrize(
+    ("what", "why"),
+    [
+        ("offset", "the offset of a copy is read from memory that is written"),
+        ("offset in shared memory", "the offset of a copy is read from memory that is written"),
+        ("operand", "the kernel writes a tensor that is copied"),
+        ("atomic", "blocks of the kernel wait for each other"),
+    ],
+)
+def test_what_the_copying_warp_cannot_know_is_left(what: str, why: str) -> None:
+    kernel = around(what).kernel()
+    assert not kernel.is_divided
+    assert kernel.notes[0].endswith(why)
+
+
 def test_the_option_turns_it_off() -> None:
     kernel = matmul(72, 72, 104).kernel(bulk_pipelines=False)
     assert (kernel.is_divided, kernel.notes) == (False, ())

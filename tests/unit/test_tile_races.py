@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.unit import tile_races
-from xtc.core.errors import UserError
+from xtc.core.errors import DeviceFault, UserError
 from xtc.tile import cdiv
 from xtc.tile.interpreter.report import RaceError
 
@@ -72,9 +73,38 @@ def test_a_tensor_larger_than_its_array_is_a_mistake() -> None:
     assert "the array has 1000 elements" in str(caught.value)
 
 
-def test_what_is_assumed_must_hold() -> None:
-    with pytest.raises(UserError, match="does not hold"):
-        tile_races.Assumes().check(6, np.zeros(6, np.float32))
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "number", "mark", "what"),
+    [
+        (tile_races.Assumes(), 6, "assumed", "what the kernel assumes does not hold"),
+        (tile_races.Steps(breaks=False), 0, "counts", "the step of a range is 0 or less"),
+        (tile_races.Steps(breaks=True), -1, "breaks", "the step of a range is 0 or less"),
+        (tile_races.Byte(), 1, "byte", "a tile of elements that share bytes begins within a byte"),
+    ],
+)
+def test_promises_are_checked(program: Any, number: int, mark: str, what: str) -> None:
+    for run, error in ((program.check, UserError), (program, DeviceFault)):
+        with pytest.raises(error) as caught:
+            run(number, np.zeros(128, np.float32))
+        assert f"tile_races.py:{line_of(mark)}:" in str(caught.value)
+        assert what in str(caught.value)
+        assert f"# {mark}\n" in str(caught.value)
+        assert caught.value.hints
+
+
+@pytest.mark.slow
+def test_a_fault_of_the_simulator_names_the_line() -> None:
+    with pytest.raises(DeviceFault) as caught:
+        tile_races.InPlace()(4000, np.zeros(1000, np.float32))
+    text = str(caught.value)
+    assert f"tile_races.py:{line_of('beyond')}:13: " in text
+    assert re.search(
+        r"kernel 'InPlace_tile' in block \(\d, 0, 0\), thread \(\d+, 0, 0\): read", text
+    )
+    assert "outside an allocation in global memory at 0x" in text
+    assert "hint: check of InPlace with the same arguments" in text
+    assert "#" not in text.replace("# beyond", "")
 
 
 @pytest.mark.parametrize(

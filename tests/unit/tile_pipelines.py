@@ -127,3 +127,58 @@ class Guarded(Matmul):
             self.copy_async(self.ga, self.sa[slot], offsets=[self.row, at])
         self.copy_async(self.gb, self.sb[slot], offsets=[at, self.column])
         self.copy_async_commit_group()
+
+
+class Around(tile.Script):
+    """A loop whose barriers order what stands before and after it, and its copies too; or one
+    whose copies depend on what the kernel writes."""
+
+    def __init__(self, what: str):
+        super().__init__()
+        self.what = what
+
+    def __call__(self, a_ptr: ~float16, b_ptr: ~float16, s_ptr: ~int32, c_ptr: ~float32):
+        self.attrs.blocks, self.attrs.warps = 2, 4
+        a = self.global_view(a_ptr, dtype=float16, shape=[128, 64])
+        b = self.global_view(b_ptr, dtype=float16, shape=[64, 64])
+        c = self.global_view(c_ptr, dtype=float32, shape=[128, 64])
+        scratch = self.global_view(s_ptr, dtype=int32, shape=[2, 64])
+        sa = self.shared_tensor(dtype=float16, shape=[64, 32])
+        sb = self.shared_tensor(dtype=float16, shape=[32, 64])
+        sums = self.register_tensor(dtype=float32, shape=[64, 64], init=0.0)
+        block, row = self.blockIdx.x, 64 * self.blockIdx.x
+        numbers = self.register_tensor(dtype=int32, shape=[1, 64], init=row)
+        added = self.register_tensor(dtype=int32, shape=[64, 1], init=0)
+        if self.what == "shared":
+            kept = self.shared_tensor(dtype=int32, shape=[1, 64])
+            self.store_shared(kept, numbers)
+        if self.what == "offset in shared memory":
+            kept = self.shared_tensor(dtype=int32, shape=[1])
+            self.store_shared(kept, self.register_tensor(dtype=int32, shape=[1], init=row))
+        if self.what in ("global", "offset", "atomic"):
+            self.store_global(scratch, numbers, offsets=[block, 0])
+        if self.what == "operand":
+            self.store_global(a, self.cast(sums, float16) + 1, offsets=[row, 0])
+        if self.what in ("offset", "offset in shared memory", "operand"):
+            self.sync()
+        if self.what == "offset":
+            row = scratch[block, 3].item()
+        if self.what == "offset in shared memory":
+            row = kept[0].item()
+        for at in range(0, 64, 32):
+            self.copy_async(a, sa, offsets=[row, at])
+            self.copy_async(b, sb, offsets=[at, 0])
+            self.copy_async_wait_all()
+            self.sync()
+            self.dot(self.load_shared(sa), self.load_shared(sb), sums, out=sums)
+            self.sync()
+        if self.what == "shared":
+            added = self.load_shared(kept.transpose())
+        if self.what == "global":
+            turned = self.global_view(s_ptr + 64 * block, dtype=int32, shape=[64, 1])
+            added = self.load_global(turned, offsets=[0, 0], shape=[64, 1])
+        if self.what == "atomic":
+            unit = self.register_tensor(dtype=int32, shape=[1, 1], init=1)
+            first = self.global_view(s_ptr, dtype=int32, shape=[1, 1])
+            self.atomic.global_add(first, unit, sem="release")
+        self.store_global(c, sums + self.cast(added, float32), offsets=[64 * block, 0])

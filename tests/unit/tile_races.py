@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from xtc import tile
-from xtc.tile import float32, int32
+from xtc.tile import float32, int32, void_p
 
 
 class Base(tile.Script):
@@ -101,7 +101,8 @@ class GlobalExchange(Base):
 class InPlace(Base):
     def __call__(self, n: int32, x_ptr: ~float32):
         x, at = self.begin(n, x_ptr)
-        self.store_global(x, self.load_global(x, offsets=[at], shape=[128]) * 2, offsets=[at])
+        t = self.load_global(x, offsets=[at], shape=[128])  # beyond
+        self.store_global(x, t * 2, offsets=[at])
 
 
 class SameElements(Base):
@@ -125,9 +126,34 @@ class AtomicInPlace(Base):
 
 class Assumes(Base):
     def __call__(self, n: int32, x_ptr: ~float32):
-        self.assume(n % 4 == 0)
+        self.assume(n % 4 == 0)  # assumed
         x, at = self.begin(n, x_ptr)
         self.store_global(x, self.values(), offsets=[at])
+
+
+class Steps(Base):
+    def __init__(self, breaks):
+        super().__init__()
+        self.breaks = breaks
+
+    def __call__(self, step: int32, x_ptr: ~float32):
+        x, _ = self.begin(128, x_ptr)
+        if self.breaks:
+            for i in range(0, 4, step):  # breaks
+                self.store_global(x, self.values() * i, offsets=[0])
+                if i == 3:
+                    break
+        else:
+            for i in range(0, 4, step):  # counts
+                self.store_global(x, self.values() * i, offsets=[0])
+
+
+class Byte(tile.Script):
+    def __call__(self, n: int32, x_ptr: void_p):
+        self.attrs.blocks, self.attrs.warps = 1, 1
+        x = self.global_view(x_ptr, dtype=tile.int4b, shape=[64])
+        t = self.load_global(x, offsets=[n], shape=[32])  # byte
+        self.store_global(x, t, offsets=[0])
 
 
 class MadeInALoop(tile.Script):

@@ -75,7 +75,13 @@ class ArtifactError(XtcError):
 
 
 class DeviceError(XtcError):
-    """The base of device errors."""
+    """The base of device errors.
+
+    Attributes:
+        line: the number, in the device's code, of the user's line; 0 where it is not known.
+    """
+
+    line = 0
 
 
 class DeviceNotFound(DeviceError):  # noqa: N818  users read the name: it states the event, without a suffix

@@ -95,6 +95,8 @@ class TileSupport:
             element type, and "warpgroups": the speedup of dot if a kernel divides its work.
         tensor_map: the bytes of a tensor map, which a launch writes to the device's memory for each
             `tile.tensor_map` of the stage `bufferized`. Raises UserError.
+        line_of: where the user wrote what a fault's text calls "line #12", found in the module at
+            the stage `lowered`; "" if it is unknown.
         require_map: raises UserError if there is no such map, which needs no device and no address.
     """
 
@@ -109,4 +111,5 @@ class TileSupport:
     cache_bytes: int = 0
     rates: Mapping[str, float] = field(default_factory=dict)
     tensor_map: Callable[[TensorMap], bytes] | None = None
+    line_of: Callable[[Operation, int], str] = lambda _module, _number: ""
     require_map: Callable[[TensorMap], None] | None = None

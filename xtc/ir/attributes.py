@@ -222,6 +222,11 @@ TF32 = "xtc.tf32"
 """Unit attribute on a `tile.dot` of float32: its operands are rounded to tfloat32, which lacks the
 lower 13 bits. Written by the front end, read by passes and by the interpreter."""
 
+PROMISE = "xtc.promise"
+"""String on a `tile.assume`, `"step:2"`: what the kernel's author promises by it, and its number in
+the kernel. Written when a kernel is transcribed, read by lower-tiles, by the interpreter, and where
+a device has found it broken. What only the compiler assumes has none."""
+
 # --- Marks: within one pass --------------------------------------------------------------------
 
 MARK_PREFIX = "xtc.mark."

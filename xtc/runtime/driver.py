@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import re
 from collections.abc import Callable
 from ctypes import byref, c_char_p, c_uint32, c_uint64, c_void_p
 from pathlib import Path
@@ -39,6 +40,9 @@ _ERRORS: dict[Status, type[XtcError]] = {
     Status.CALLBACK: DeviceError,
 }
 
+
+_LINE = re.compile(r", line #(\d+)")
+"""How the text of an error has the number of the user's line."""
 
 _ANEW = "`device.init_device()` reopens the simulator, with empty memory"
 
@@ -89,8 +93,12 @@ class Driver:
         text = bytes(self.functions["message"]()).decode(errors="replace")
         what, *notes = text.split("\n")
         hints = [_ANEW] if status == Status.LOST and name and self.ends_kernels else []
-        what = f"{name}: {what}" if name else what
-        return _ERRORS[Status(status)](what, notes=notes, hints=hints)
+        line = _LINE.search(what)
+        what = _LINE.sub("", f"{name}: {what}" if name else what)
+        error = _ERRORS[Status(status)](what, notes=notes, hints=hints)
+        if line and isinstance(error, DeviceError):
+            error.line = int(line[1])
+        return error
 
 
 @functools.cache

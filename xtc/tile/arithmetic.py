@@ -122,7 +122,10 @@ def binary(name: str, a: Any, b: Any) -> Data:
     if name == "truediv" and not dtype.is_float():
         name = "floordiv"  # as in C
     if name not in table:
-        raise UserError(f"{name} does not take values of type {dtype}")
+        raise UserError(
+            f"{name} does not take values of type {dtype}",
+            hints=["convert it first: self.cast(x, dtype=float32)"],
+        )
     if name in ("floordiv", "mod") and not dtype.is_float():
         return _divided(name, table, left, right, b)
     return _like(left, table[name](left.value, right.value))
@@ -133,7 +136,10 @@ def _divided(
 ) -> Data:
     """Integer quotient or remainder; 0 for a divisor of 0, which is undefined in `arith`."""
     if isinstance(divisor, Number) and divisor == 0:
-        raise UserError(f"{left.dtype} division by 0")
+        raise UserError(
+            f"{left.dtype} division by 0",
+            hints=["the divisor is a constant: let it be another number"],
+        )
     if isinstance(divisor, Number) and divisor > 0:
         return _like(left, table[name](left.value, right.value))
     is_zero = unsafe = binary("eq", right, 0)
@@ -245,7 +251,10 @@ def data(a: Any, like: DataType | None = None) -> Data:
     if like is not None and (like.is_coded or like.is_packed) and isinstance(a, int | float):
         return data(cast(a, like))
     if not isinstance(a, int | float | bool):
-        raise UserError(f"{a!r} is not a value of a kernel", hints=["numbers and tiles are"])
+        raise UserError(
+            f"{a!r} is not a value of a kernel",
+            hints=["numbers and tiles are: load_shared and load_global load a tile of a tensor"],
+        )
     own = boolean if isinstance(a, bool) else float32 if isinstance(a, float) else _integer(a)
     if like is None or (own.is_float() and not like.is_float()) or like.kind == "bool":
         return Scalar(_constant(a, own), own)
@@ -289,7 +298,10 @@ def spread(value: Data, shape: Sequence[int]) -> Data:
 def reshaped(value: Data, shape: Sequence[int]) -> Data:
     """The same elements in another shape. Raises UserError if the number of elements differs."""
     if numbers.prod(shape) != numbers.prod(value.shape):
-        raise UserError(f"a tile of shape {list(value.shape)} cannot have shape {list(shape)}")
+        raise UserError(
+            f"a tile of shape {list(value.shape)} cannot have shape {list(shape)}",
+            hints=["the number of elements stays the same"],
+        )
     if tuple(shape) == tuple(value.shape):
         return value
     type = tile.tile_type(shape, value.dtype_mlir)
@@ -339,11 +351,14 @@ def _shaped(dtype: DataType, like: Data) -> Type:
 
 def _constant(number: Any, dtype: DataType) -> Value:
     if not isinstance(number, int | float):
-        raise UserError(f"{number!r} is not a number of type {dtype}")
+        raise UserError(
+            f"{number!r} is not a number of type {dtype}",
+            hints=["pass a number, or cast a tile: self.cast(x, dtype=...)"],
+        )
     type = Type.parse(dtype.mlir)
     if dtype.is_float():
         if isinstance(number, int) and abs(number) > sys.float_info.max:
-            raise UserError(f"{number:.3e} does not fit in {dtype}")
+            raise UserError(f"{number:.3e} does not fit in {dtype}", hints=["use a wider type"])
         return arith.constant(type, FloatAttr.get(type, float(number)))
     if not numbers.isfinite(number) or number != int(number):
         raise UserError(
@@ -352,7 +367,7 @@ def _constant(number: Any, dtype: DataType) -> Value:
         )
     value = int(bool(number)) if dtype.kind == "bool" else int(number)
     if not -(1 << (dtype.bits - 1)) <= value < 1 << dtype.bits:
-        raise UserError(f"{number} does not fit in {dtype}")
+        raise UserError(f"{number} does not fit in {dtype}", hints=["use a wider type"])
     signed = value - (1 << dtype.bits) if value >= 1 << (dtype.bits - 1) else value
     return arith.constant(type, IntegerAttr.get(IntegerType(type), signed))
 

@@ -32,16 +32,25 @@ def scatter(dst: Any, dim: int, indices: Any, values: Any, name: str) -> tuple[A
     """Indices and values of a scatter. Raises UserError if they do not match the tensor."""
     where, what = tensor_of(indices, name), tensor_of(values, name)
     if not isinstance(dst, GlobalTensor | SharedTensor) or getattr(dst, "fixed", None):
-        raise UserError(f"{name} takes a whole tensor in memory, not {dst!r}")
+        raise UserError(
+            f"{name} takes a whole tensor in memory, not {dst!r}",
+            hints=["pass what global_view or shared_tensor returned"],
+        )
     if where.shape != what.shape or len(what.shape) != len(dst.shape):
         raise UserError(
             f"{name}: {where!r} and {what!r} for {dst!r}",
             notes=["indices and values have the same shape, with the rank of the tensor"],
         )
     if where.dtype.kind != "int" or where.dtype.bits > 32:
-        raise UserError(f"{name}: indices are integers of at most 32 bits, not {where!r}")
+        raise UserError(
+            f"{name}: indices are integers of at most 32 bits, not {where!r}",
+            hints=["convert them: self.cast(indices, dtype=int32)"],
+        )
     if not isinstance(dim, int) or not -len(dst.shape) <= dim < len(dst.shape):
-        raise UserError(f"{name}: {dim!r} is not a dimension of {dst!r}")
+        raise UserError(
+            f"{name}: {dim!r} is not a dimension of {dst!r}",
+            hints=["dimensions are numbered from 0"],
+        )
     _require_type(dst, what, name)
     return arithmetic.cast(where, int32), what, dim % len(dst.shape)
 
@@ -53,7 +62,10 @@ def _require_type(dst: Any, values: RegisterTensor, name: str) -> None:
             hints=[f"cast it: self.cast(x, dtype={dst.dtype})"],
         )
     if dst.dtype.is_packed or dst.dtype == boolean:
-        raise UserError(f"{name} does not take elements of {dst.dtype}, which are packed in bytes")
+        raise UserError(
+            f"{name} does not take elements of {dst.dtype}, which are packed in bytes",
+            hints=["use elements of 8 bits or more"],
+        )
 
 
 def _elementwise(memory: type[Memory], kind: str, name: str) -> Callable[..., Any]:
@@ -72,13 +84,19 @@ def _elementwise(memory: type[Memory], kind: str, name: str) -> Callable[..., An
                 operands.append(named.pop(key))
         wanted = 2 if kind == "cas" else 1
         if named or len(operands) != wanted:
-            raise UserError(f"{name} takes a tensor and {'compare, ' * (wanted - 1)}values")
+            raise UserError(
+                f"{name} takes a tensor and {'compare, ' * (wanted - 1)}values",
+                hints=["self.atomic.global_add(tensor, values)"],
+            )
         _require(memory, dst, kind, sem, scope, name)
         tiles = [tensor_of(value, name) for value in operands]
         for value in tiles:
             _require_type(dst, value, name)
             if value.shape != tuple(dst.shape) and isinstance(dst, SharedTensor):
-                raise UserError(f"{name} combines {value!r} with {dst!r}: shapes differ")
+                raise UserError(
+                    f"{name} combines {value!r} with {dst!r}: shapes differ",
+                    hints=["reshape the tile, or take a part of the tensor: s[i]"],
+                )
         return _made(dst, tiles[-1], [value.value for value in tiles[:-1]], kind, -1, sem, output)
 
     return _named(method, name)
@@ -116,14 +134,20 @@ def _made(
     if output is None:
         return result
     if tensor_of(output, "output=").shape != result.shape or output.dtype != result.dtype:
-        raise UserError(f"output={output!r} cannot hold {result!r}")
+        raise UserError(
+            f"output={output!r} cannot hold {result!r}",
+            hints=["create it with the shape and the type of the values"],
+        )
     output.value = before
     return output  # type: ignore[no-any-return]
 
 
 def _require(memory: type[Memory], dst: Any, kind: str, sem: str, scope: str, name: str) -> None:
     if not isinstance(dst, memory):
-        raise UserError(f"atomic.{name} does not take {dst!r}")
+        raise UserError(
+            f"atomic.{name} does not take {dst!r}",
+            hints=["global_... takes a global tensor, shared_... a shared one"],
+        )
     if sem not in _ORDERS or scope not in ("", *_SCOPES):
         raise UserError(
             f"atomic.{name}: sem={sem!r}, scope={scope!r}",

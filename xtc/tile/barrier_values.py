@@ -35,9 +35,15 @@ class Barriers:
 
     def __getitem__(self, index: Any) -> Barrier:
         if isinstance(index, tuple | slice) or not isinstance(index, int | Data):
-            raise UserError(f"{index!r} is not an index of {self!r}")
+            raise UserError(
+                f"{index!r} is not an index of {self!r}",
+                hints=["an integer, known when compiling or at run time"],
+            )
         if isinstance(index, int) and not 0 <= index < self.count:
-            raise UserError(f"index {index} is outside of {self!r}")
+            raise UserError(
+                f"index {index} is outside of {self!r}",
+                hints=["allocate more: self.mbarrier.alloc([1, 1, 1])"],
+            )
         return Barrier(self.memory, index, self.rank)
 
     def __len__(self) -> int:
@@ -58,5 +64,8 @@ def barrier_of(value: Any, name: str) -> Barrier:
     if isinstance(value, Barriers):
         raise UserError(f"{name} takes a barrier, not {value!r}", hints=["index them"])
     if not isinstance(value, Barrier):
-        raise UserError(f"{name} takes a barrier from mbarrier.alloc, not {value!r}")
+        raise UserError(
+            f"{name} takes a barrier from mbarrier.alloc, not {value!r}",
+            hints=["barriers = self.mbarrier.alloc([1, 1]), and then barriers[0]"],
+        )
     return value

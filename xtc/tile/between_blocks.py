@@ -31,7 +31,10 @@ class BetweenBlocks:
         With `requires_clean` it is zero when the launch begins, and the kernel must leave it zero.
         """
         if not isinstance(requires_clean, bool):
-            raise UserError("global_tensor: requires_clean is a compile-time constant")
+            raise UserError(
+                "global_tensor: requires_clean is a compile-time constant",
+                hints=["pass True or False"],
+            )
         buffer = new_argument(dtype)
         sizes = memory.stored_shape(shape, dtype, "global_tensor")
         tile.buffer(
@@ -75,5 +78,8 @@ def _semaphore(pointer: Any, name: str) -> tuple[Value, Value]:
 def _number(value: Any) -> Value:
     found = arithmetic.data(value, int32)
     if found.shape or found.dtype.kind != "int":
-        raise UserError(f"the value of a semaphore is an integer, not {found!r}")
+        raise UserError(
+            f"the value of a semaphore is an integer, not {found!r}",
+            hints=["self.lock_semaphore(semaphore, value=1)"],
+        )
     return arithmetic.cast(found, int32).value

@@ -22,10 +22,16 @@ def cluster_sizes(value: Any) -> tuple[int, int, int]:
     """The blocks of a cluster in x, y and z. Raises UserError for invalid sizes."""
     given = tuple(value) if isinstance(value, list | tuple) else (value,)
     if not 1 <= len(given) <= 3:
-        raise UserError(f"attrs.cluster_blocks has 1 to 3 sizes, not {len(given)}")
+        raise UserError(
+            f"attrs.cluster_blocks has 1 to 3 sizes, not {len(given)}",
+            hints=["self.attrs.cluster_blocks = 2, or (2, 1, 1)"],
+        )
     for size in given:
         if isinstance(size, bool | Data) or not isinstance(size, int) or size < 1:
-            raise UserError(f"attrs.cluster_blocks: {size!r} is not a constant number of blocks")
+            raise UserError(
+                f"attrs.cluster_blocks: {size!r} is not a constant number of blocks",
+                hints=["self.attrs.cluster_blocks = 2, or (2, 1, 1)"],
+            )
     if prod(given) > MOST_BLOCKS:
         raise UserError(
             f"attrs.cluster_blocks: {prod(given)} blocks", notes=[f"1 to {MOST_BLOCKS} in all"]
@@ -42,7 +48,10 @@ def cluster_size() -> int:
 def i32_of(value: Any, name: str) -> Any:
     """A constant or run-time number as an i32 value. Raises UserError for anything else."""
     if not isinstance(value, int | Scalar):
-        raise UserError(f"{name} takes a number, not {value!r}")
+        raise UserError(
+            f"{name} takes a number, not {value!r}",
+            hints=["the rank of a block: self.cluster.blockRank"],
+        )
     return cast(data(value, int32), int32).value
 
 
@@ -60,7 +69,10 @@ def mask_of_rank(rank: Any, name: str) -> Any:
     """The set of one rank."""
     if isinstance(rank, int):
         if not 0 <= rank < cluster_size():
-            raise UserError(f"{name}: block {rank} of a cluster of {cluster_size()}")
+            raise UserError(
+                f"{name}: block {rank} of a cluster of {cluster_size()}",
+                hints=["ranks are numbered from 0"],
+            )
         return i32_of(1 << rank, name)
     return i32_of(binary("lshift", 1, cast(rank, int32)), name)
 
@@ -122,4 +134,4 @@ class Cluster:
         return Barrier(found.memory, found.index, target_rank)
 
     def __getattr__(self, name: str) -> Any:
-        raise not_in_group("cluster", name)
+        raise not_in_group("cluster", name, dir(self))

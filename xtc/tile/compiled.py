@@ -17,7 +17,7 @@ from xtc.driver.cached import CompilationKey
 from xtc.interfaces.target import kernel_symbol
 from xtc.interfaces.tile_support import Resources
 from xtc.ir.attributes import LOCAL_BYTES, MANY_BLOCKS, NOTES, WARPS
-from xtc.ir.builders.tile import cluster_of, number_of
+from xtc.ir.builders.tile import cluster_of, location_text, number_of
 from xtc.ir.mlir import (
     ArrayAttr,
     MemRefType,
@@ -32,6 +32,7 @@ from xtc.ir.pipeline import Pipeline
 from xtc.runtime.device_array import DeviceArray
 from xtc.tile.code import IMAGE, Compiler, run_stages, through
 from xtc.tile.config import support_of
+from xtc.tile.errors import KernelError
 from xtc.tile.host_numbers import Scalars
 from xtc.tile.interpreter.values import numpy_type
 from xtc.tile.kept import Files, found_or_made, key_of
@@ -192,7 +193,23 @@ class Kernel:
     @cached_property
     def _built(self) -> tuple[Files, bool]:
         """The file of the image, and whether it came from the cache."""
-        return found_or_made(self.key("image"), self._build)
+        return found_or_made(self.image_key, self._build)
+
+    @property
+    def image_key(self) -> CompilationKey | None:
+        """The key of the device's code in the artifact cache.
+
+        The code numbers the user's lines, so the key depends on which operations share a line.
+        """
+        lines: dict[str, int] = {}
+        ops = all_operations(self.function)
+        shared = [lines.setdefault(str(op.location), len(lines)) for op in ops]
+        return self.key("image", lines=str(shared))
+
+    def line(self, number: int) -> str:
+        """The user's line that the device's code knows by a number; "" if there is none."""
+        lowered = self._lowered("lowered")
+        return self.support.line_of(lowered.operation, number)
 
     def _build(self) -> Files:
         dumped(self.name, self.source)
@@ -266,7 +283,11 @@ class Kernel:
         for op in self._named(self.function, "tile.buffer"):
             sizes = [scalars.number(size) for size in list(op.operands)[1:]]
             if any(size is None for size in sizes):
-                raise UserError(f"a global_tensor of {self.name} depends on more than arguments")
+                raise KernelError(
+                    f"a global_tensor of {self.name} depends on more than its arguments",
+                    where=location_text(op.location),
+                    hints=["compute its shape from the kernel's parameters"],
+                )
             dtype = numpy_type(MemRefType(op.operands[0].type).element_type)
             found.append(np.zeros(max(1, math.prod(sizes)), dtype))
         return found
@@ -303,12 +324,17 @@ class Kernel:
         (op,) = grids
         sizes = [scalars.number(value) for value in op.operands]
         if any(size is None for size in sizes):
-            raise UserError(f"the grid of {self.name} depends on more than its arguments")
+            raise KernelError(
+                f"the grid of {self.name} depends on more than its arguments",
+                where=location_text(op.location),
+                hints=["compute attrs.blocks from the kernel's parameters: cdiv(n, 128)"],
+            )
         cluster = cluster_of(self.function)
         if any(size % part for size, part in zip(sizes, cluster, strict=True)):
-            raise UserError(
+            raise KernelError(
                 f"the grid of {self.name} is {list(sizes)}, which clusters of {list(cluster)} "
                 "blocks do not divide",
+                where=location_text(op.location),
                 hints=["round attrs.blocks up: cdiv(n, block * cluster) * cluster"],
             )
         return sizes

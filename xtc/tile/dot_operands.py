@@ -21,7 +21,10 @@ def dot_result(a: Any, b: Any, c: Any, acc_dtype: DataType | None) -> RegisterTe
     shape = (left.shape[0], right.shape[1])
     if c is None:
         if acc_dtype is None:
-            raise UserError("dot needs acc_dtype= without a third operand")
+            raise UserError(
+                "dot needs acc_dtype= without a third operand",
+                hints=["self.dot(a, b, acc_dtype=float32)"],
+            )
         _check_accumulator(left, acc_dtype)
         start = fitted(cast(0, acc_dtype), shape, "dot")
         left, right = _signed(left, acc_dtype), _signed(right, acc_dtype)
@@ -34,7 +37,10 @@ def dot_result(a: Any, b: Any, c: Any, acc_dtype: DataType | None) -> RegisterTe
             notes=[f"it has shape {list(shape)}"],
         )
     if acc_dtype not in (None, total.dtype):
-        raise UserError(f"dot: acc_dtype={acc_dtype} and {total!r} differ")
+        raise UserError(
+            f"dot: acc_dtype={acc_dtype} and {total!r} differ",
+            hints=["leave acc_dtype= out: the third operand has a type"],
+        )
     _check_accumulator(left, total.dtype)
     left, right = _signed(left, total.dtype), _signed(right, total.dtype)
     made = tile.dot(left.value, right.value, total.value, tf32=tf32)
@@ -62,7 +68,8 @@ def _signed(operand: RegisterTensor, total: DataType) -> RegisterTensor:
 def _check(left: RegisterTensor, right: RegisterTensor) -> None:
     if len(left.shape) != 2 or len(right.shape) != 2 or left.shape[1] != right.shape[0]:
         raise UserError(
-            f"dot takes tiles of m x k and k x n, not {list(left.shape)} and {list(right.shape)}"
+            f"dot takes tiles of m x k and k x n, not {list(left.shape)} and {list(right.shape)}",
+            hints=["transpose or reshape an operand: self.transpose(b)"],
         )
     if left.dtype != right.dtype:
         raise UserError(
@@ -73,6 +80,12 @@ def _check(left: RegisterTensor, right: RegisterTensor) -> None:
 
 def _check_accumulator(left: RegisterTensor, total: DataType) -> None:
     if left.dtype.kind == "bool" or left.dtype.is_float() != total.is_float():
-        raise UserError(f"dot of {left.dtype} cannot be accumulated in {total}")
+        raise UserError(
+            f"dot of {left.dtype} cannot be accumulated in {total}",
+            hints=["accumulate in a wider type: acc_dtype=float32, int32 for integers"],
+        )
     if total.bits < left.dtype.bits:
-        raise UserError(f"dot of {left.dtype} cannot be accumulated in the narrower {total}")
+        raise UserError(
+            f"dot of {left.dtype} cannot be accumulated in the narrower {total}",
+            hints=["accumulate in a wider type: acc_dtype=float32, int32 for integers"],
+        )

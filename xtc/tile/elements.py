@@ -14,7 +14,7 @@ from xtc.tile.methods import method
 from xtc.tile.moves import load_global, load_shared
 from xtc.tile.shapes import fitted, item, reduced
 from xtc.tile.types import boolean, int32
-from xtc.tile.values import Data, GlobalTensor, Pointer, RegisterTensor, SharedTensor
+from xtc.tile.values import Data, GlobalTensor, Memory, Pointer, RegisterTensor, SharedTensor
 
 
 @method("global_part")
@@ -53,7 +53,9 @@ def _require_element(tensor: GlobalTensor) -> None:
             f"{tensor!r} has more than one element", hints=["index all its dimensions first"]
         )
     if tensor.dtype.is_packed:
-        raise UserError(f"an element of {tensor!r} shares its byte with others")
+        raise UserError(
+            f"an element of {tensor!r} shares its byte with others", hints=["load a tile of them"]
+        )
 
 
 @method("shared_item")
@@ -115,7 +117,10 @@ def _chosen(x: RegisterTensor, indices: list[Any]) -> Any:
         if number is None:
             continue
         if isinstance(number, int) and not 0 <= number < x.shape[dim]:
-            raise UserError(f"index {number} is outside of dimension {dim} of {x!r}")
+            raise UserError(
+                f"index {number} is outside of dimension {dim} of {x!r}",
+                hints=["indices are numbered from 0"],
+            )
         along = tile.indices(dim, tile.tile_type(x.shape, mlir_type(int32.mlir)))
         here = binary("eq", RegisterTensor(along, int32, x.shape), number)
         chosen = here if chosen is None else binary("and", chosen, here)
@@ -133,3 +138,13 @@ def listed(x: RegisterTensor, location: tuple[int, ...]) -> Any:
 def positions(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Every index of a tile, the last dimension fastest."""
     return list(itertools.product(*(range(size) for size in shape)))
+
+
+def bind_attribute(owner: Any, name: str, value: Any) -> None:
+    """`owner.name = value`. Raises UserError for tensors and numbers, which keep theirs."""
+    if isinstance(owner, Data | Memory):
+        raise UserError(
+            f"an attribute of {owner!r} cannot be assigned",
+            hints=["self.assign(x, y) changes a tile, x = y binds the name to another one"],
+        )
+    setattr(owner, name, value)

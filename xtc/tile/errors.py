@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from xtc.core.errors import UserError, XtcError
+from xtc.core.errors import DeviceFault, DeviceTimeout, UserError, XtcError
 from xtc.core.location import SourceLocation
-from xtc.tile.idioms import error_hints
+from xtc.tile.idioms import error_hints, in_words
 
 
-class KernelError(UserError):
-    """A mistake in a kernel; `excerpt` is the line of source with a caret below it."""
+class _ShownError(XtcError):
+    """An error whose text has the line of source; `excerpt` is that line, a caret below it."""
 
     excerpt = ""
 
@@ -24,6 +24,18 @@ class KernelError(UserError):
         first, *rest = super().__str__().split("\n")
         excerpt = self.excerpt or _excerpt_at(str(self.where))
         return "\n".join([first, *([excerpt] if excerpt else []), *rest])
+
+
+class KernelError(_ShownError, UserError):
+    """A mistake in a kernel."""
+
+
+class KernelFault(_ShownError, DeviceFault):  # noqa: N818
+    """A kernel broke a rule of the machine."""
+
+
+class KernelTimeout(_ShownError, DeviceTimeout):  # noqa: N818
+    """A kernel exceeded its time limit."""
 
 
 def _excerpt_at(where: str) -> str:
@@ -67,7 +79,7 @@ def shown_at(source: Source, node: ast.AST) -> Iterator[None]:
     except XtcError as error:
         raise _kernel_error(source, node, error.what, error) from None
     except Exception as error:  # raised by Python, MLIR or a function of the user
-        text = f"there is no key {error}" if isinstance(error, KeyError) else f"{error}"
+        text = f"there is no key {error}" if isinstance(error, KeyError) else in_words(f"{error}")
         found = _kernel_error(source, node, text or type(error).__name__, None)
         found.hints = tuple(error_hints(error))
         raise found from error

@@ -215,7 +215,10 @@ class Expressions:
         names = [argument.arg for argument in node.args.args]
         given = node.args
         if given.vararg or given.kwarg or given.kwonlyargs:
-            raise UserError("a lambda of a kernel takes only positional arguments")
+            raise UserError(
+                "a lambda of a kernel takes only positional arguments",
+                hints=["lambda i, j: i + j"],
+            )
         defaults = dict(
             zip(reversed(names), reversed(self._elements(given.defaults)), strict=False)
         )
@@ -386,16 +389,20 @@ def computed(operator: str, left: Any, right: Any) -> Any:
         return BINARY[operator](left, right)
     except TypeError:
         raise UserError(
-            f"'{_SIGNS.get(operator, operator)}' of {left!r} and {right!r} is not possible"
+            f"'{_SIGNS.get(operator, operator)}' of {left!r} and {right!r} is not possible",
+            hints=["load a tensor before computing with it: load_shared, load_global"],
         ) from None
 
 
 def constant_items(items: Any) -> list[Any]:
     """The items of a loop over constants. Raises UserError for run-time numbers."""
     if isinstance(items, Range) and not items.is_known:
-        raise UserError("a comprehension runs over constants")
+        raise UserError(
+            "a comprehension runs over constants",
+            hints=["use a loop, or a register tensor for values of run time"],
+        )
     if isinstance(items, Data):
-        raise UserError(f"{items!r} cannot be iterated over")
+        raise UserError(f"{items!r} cannot be iterated over", hints=["a range, a list or a tuple"])
     return list(items)
 
 

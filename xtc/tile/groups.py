@@ -25,22 +25,25 @@ def thread_group(begin: Any, size: Any, name: str) -> ThreadGroup:
     """A group of the active threads. Raises UserError if they cannot form a group."""
     for number in (begin, size):
         if isinstance(number, Data | bool) or not isinstance(number, int):
-            raise UserError(f"{name} takes constant numbers of threads, not {number!r}")
+            raise UserError(
+                f"{name} takes constant numbers of threads, not {number!r}",
+                hints=["write constants; a condition on run-time numbers goes inside the group"],
+            )
     around = tile.current_group()
     if begin < 0 or size < 1 or (around is not None and begin + size > around[1]):
         has = "the block's" if around is None else f"{around[1]}, as the group around it"
-        raise UserError(f"{name}: threads {begin} to {begin + size} of {has}")
+        raise UserError(f"{name}: threads {begin} to {begin + size - 1} of {has}")
     warps = tile.block_warps()
     if around is None and warps is not None and begin + size > warps * WARP:
         raise UserError(
-            f"{name}: threads {begin} to {begin + size} of {warps * WARP}",
+            f"{name}: threads {begin} to {begin + size - 1} of {warps * WARP}",
             notes=[f"attrs.warps = {warps}, of {WARP} threads each"],
             hints=[f"raise attrs.warps to {-(-(begin + size) // WARP)}"],
         )
     first = begin + (0 if around is None else around[0])
     if size > 1 and (first % WARP or size % WARP):
         raise UserError(
-            f"{name}: threads {first} to {first + size} are not a group",
+            f"{name}: threads {first} to {first + size - 1} are not a group",
             notes=[f"a group is whole warps of {WARP} threads, or one thread"],
         )
     return ThreadGroup(first, size)
@@ -108,5 +111,8 @@ class ThreadGroups:
 
 def _warps(number: Any, name: str) -> int:
     if isinstance(number, bool) or not isinstance(number, int):
-        raise UserError(f"{name} takes constant numbers of warps, not {number!r}")
+        raise UserError(
+            f"{name} takes constant numbers of warps, not {number!r}",
+            hints=["write constants; a condition on run-time numbers goes inside the group"],
+        )
     return number * WARP

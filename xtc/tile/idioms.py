@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from xtc.core.errors import UserError, close_match
+from xtc.core.errors import UserError, close_match, did_you_mean
 
 _OF_TILES = frozenset(
     (
@@ -48,6 +48,19 @@ _NAMES: Mapping[str, str] = MappingProxyType(
             "self.tma.shared_to_global(src, dst, offsets)",
         ),
         **dict.fromkeys(("block_rank", "block_rank_in_cluster"), "self.cluster.blockRank"),
+    }
+)
+_VALUES: Mapping[str, str] = MappingProxyType(
+    {
+        "Scalar": "a run-time number",
+        "Pointer": "a pointer",
+        "RegisterTensor": "a register tensor",
+        "SharedTensor": "a shared tensor",
+        "GlobalTensor": "a global tensor",
+        "DataType": "an element type",
+        "Range": "a range",
+        "Barrier": "an mbarrier",
+        "Barriers": "a list of mbarriers",
     }
 )
 _MODULES = frozenset(("tl", "T", "triton", "tilelang", "ct", "cute", "gl"))
@@ -98,11 +111,11 @@ def argument_hints(name: str) -> list[str]:
     return [_ARGUMENTS[name]] if name in _ARGUMENTS else []
 
 
-def not_in_group(group: str, name: str) -> UserError:
-    """The error for a name that a group of instructions lacks."""
-    return UserError(
-        f"'{group}.{name}' is not supported", hints=[_NAMES[name]] if name in _NAMES else []
-    )
+def not_in_group(group: str, name: str, known: Iterable[str]) -> UserError:
+    """The error for a name that a group of instructions, which has those `known`, lacks."""
+    public = [each for each in known if not each.startswith("_")]
+    hints = [_NAMES[name]] if name in _NAMES else did_you_mean(name, public)
+    return UserError(f"'{group}.{name}' is not supported", hints=hints)
 
 
 def name_hints(name: str) -> list[str]:
@@ -130,6 +143,11 @@ def _attribute_hints(name: str, owner: object) -> list[str]:
     if name in _NAMES:
         return [_NAMES[name]]
     return close_match(name, (each for each in dir(owner) if not each.startswith("_")))
+
+
+def in_words(text: str) -> str:
+    """Python's own message with the names that the language has for its values."""
+    return re.sub(r"'(\w+)' object", lambda found: _VALUES.get(found[1], found[0]), text)
 
 
 def _of_tile(name: str) -> list[str]:

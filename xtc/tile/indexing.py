@@ -17,7 +17,10 @@ def indexed(location: Any, rank: int, tensor: Any) -> list[Any]:
     """
     given = list(location) if isinstance(location, tuple) else [location]
     if len(given) > rank:
-        raise UserError(f"{tensor!r} is indexed in {len(given)} dimensions")
+        raise UserError(
+            f"{tensor!r} is indexed in {len(given)} dimensions",
+            hints=["an index or ':' for each dimension"],
+        )
     return [_index(each, tensor) for each in given] + [None] * (rank - len(given))
 
 
@@ -32,5 +35,8 @@ def _index(given: Any, tensor: Any) -> Any:
         return None
     is_scalar = isinstance(given, Scalar) or (isinstance(given, Data) and not given.shape)
     if isinstance(given, bool) or not (isinstance(given, int) or is_scalar):
-        raise UserError(f"{tensor!r} cannot be indexed by {given!r}")
+        raise UserError(
+            f"{tensor!r} cannot be indexed by {given!r}",
+            hints=["an integer, or ':' for a whole dimension"],
+        )
     return given

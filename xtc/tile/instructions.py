@@ -108,15 +108,21 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
                     f"assume takes a condition of numbers, not {cond!r}",
                     hints=["self.assume(self.all(condition))"],
                 )
-            tile.assume(arithmetic.cast(cond, boolean).value)
+            tile.assume(arithmetic.cast(cond, boolean).value, "assume")
         elif not cond:
-            raise UserError("assume: the condition is false")
+            raise UserError(
+                "assume: the condition is false",
+                hints=["remove it, or let the kernel take other constants"],
+            )
 
     @staticmethod
     def static_assert(cond: Any, msg: str) -> None:
         """Refuse to compile with this message unless a constant condition holds."""
         if isinstance(cond, Data):
-            raise UserError("static_assert takes a compile-time condition")
+            raise UserError(
+                "static_assert takes a compile-time condition",
+                hints=["self.assume(condition) states what holds at run time"],
+            )
         if not cond:
             raise UserError(f"static_assert: {msg}")
 
@@ -180,14 +186,16 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         if isinstance(tensor, SharedTensor) and isinstance(layout, SharedLayout):
             if layout.shape != tensor.shape:
                 raise UserError(
-                    f"annotate_layout: {tensor!r} does not have shape {list(layout.shape)}"
+                    f"annotate_layout: {tensor!r} does not have shape {list(layout.shape)}",
                 )
             return
         if not isinstance(tensor, RegisterTensor) or not isinstance(layout, RegisterLayout):
-            raise UserError("annotate_layout takes a register tensor and a register layout")
+            raise UserError(
+                "annotate_layout takes a register tensor and a register layout",
+            )
         if layout.shape != tensor.shape:
             raise UserError(
-                f"annotate_layout: {tensor!r} gets a layout of shape {list(layout.shape)}"
+                f"annotate_layout: {tensor!r} gets a layout of shape {list(layout.shape)}",
             )
         tensor.value = tile.annotate_layout(tensor.value, layout)
 
@@ -285,7 +293,10 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
                 f"copy_async: evict={evict!r}", hints=["'evict_normal' or 'evict_first', a hint"]
             )
         if source.dtype != target.dtype:
-            raise UserError(f"copy_async from {source!r} to {target!r}: types differ")
+            raise UserError(
+                f"copy_async from {source!r} to {target!r}: types differ",
+                hints=["load, cast and store: self.store_shared(s, self.cast(t, dtype=...))"],
+            )
         values, along = moves.located(source, offsets, dims, len(target.shape), "copy_async")
         tile.copy_async(source.value, target.value, values, along, bool(check_bounds))
 
@@ -296,7 +307,10 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
     def copy_async_wait_group(self, n: int) -> None:
         """Wait until at most the last `n` groups are in flight."""
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-            raise UserError(f"copy_async_wait_group takes a constant number of groups, not {n!r}")
+            raise UserError(
+                f"copy_async_wait_group takes a constant number of groups, not {n!r}",
+                hints=["write the number, or unroll the loop: self.range(n, unroll='all')"],
+            )
         tile.wait_group(n)
 
     def copy_async_wait_all(self) -> None:
@@ -454,21 +468,33 @@ def _out(value: Any, out: Any) -> Any:
     if out is None:
         return value
     if not isinstance(out, RegisterTensor) or not isinstance(value, Data):
-        raise UserError(f"out= takes a register tensor, not {out!r}")
+        raise UserError(
+            f"out= takes a register tensor, not {out!r}",
+            hints=["self.register_tensor(dtype=..., shape=...)"],
+        )
     if out.shape != value.shape or out.dtype != value.dtype:
-        raise UserError(f"out={out!r} cannot hold {value!r}")
+        raise UserError(
+            f"out={out!r} cannot hold {value!r}",
+            hints=["create it with the shape and the type of the result"],
+        )
     out.value = value.value
     return out
 
 
 def _global(value: Any, name: str) -> GlobalTensor:
     if not isinstance(value, GlobalTensor):
-        raise UserError(f"{name} takes a global tensor, not {value!r}")
+        raise UserError(
+            f"{name} takes a global tensor, not {value!r}",
+            hints=["self.global_view(pointer, dtype=..., shape=...)"],
+        )
     return value
 
 
 def _shared(value: Any, name: str) -> SharedTensor:
     if not isinstance(value, SharedTensor):
-        raise UserError(f"{name} takes a shared tensor, not {value!r}")
+        raise UserError(
+            f"{name} takes a shared tensor, not {value!r}",
+            hints=["self.shared_tensor(dtype=..., shape=...)"],
+        )
     memory.require_live(value, name)
     return value

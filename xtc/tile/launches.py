@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xtc.core.errors import UserError
+from xtc.core.errors import DeviceFault, DeviceTimeout, UserError
 from xtc.runtime.device_array import DeviceArray
 from xtc.tile.config import streams_of
+from xtc.tile.faults import explained
 from xtc.tile.replays import Replay
 from xtc.tile.types import DataType, PointerType
 
@@ -60,6 +61,8 @@ def launch(kernel: Kernel, device: Any, values: Mapping[str, Any]) -> Replay | N
         launched.run(function, [*launched.arguments, *maps], grid)
         launched.copy_back()
         return launched.replay(maps)
+    except (DeviceFault, DeviceTimeout) as error:
+        raise explained(kernel, error) from None
     finally:
         launched.free()
 
@@ -91,7 +94,7 @@ class _Launch:
     def run(self, function: Any, arguments: list[Any], grid: list[int]) -> None:
         """Launch, in the stream of other libraries if the kernel uses their arrays."""
         address, launch = self._device.call_of(function, arguments, grid)
-        self._run = Replay.of(self._device, address, launch)
+        self._run = Replay.of(self._kernel, self._device, address, launch)
         self._run.in_streams(self._streams)
         if self._made and self._streams:
             self._device.streams.wait(self._streams[0])

@@ -129,7 +129,7 @@ class MBarrier:
         tile.mbarrier_wait(*_barrier(barrier, "wait"), number, in_cluster=in_cluster)
 
     def __getattr__(self, name: str) -> Any:
-        raise not_in_group("mbarrier", name)
+        raise not_in_group("mbarrier", name, dir(self))
 
 
 class Fence:
@@ -150,7 +150,7 @@ class Fence:
         tile.fence_proxy("shared")
 
     def __getattr__(self, name: str) -> Any:
-        raise not_in_group("fence", name)
+        raise not_in_group("fence", name, dir(self))
 
 
 def _require_count(number: Any) -> None:

@@ -40,7 +40,7 @@ def sizes_of(given: Any, name: str) -> tuple[int, ...]:
     if isinstance(given, int):
         given = (given,)
     if not isinstance(given, list | tuple) or not given:
-        raise UserError(f"{name} takes a shape, not {given!r}")
+        raise UserError(f"{name} takes a shape, not {given!r}", hints=["shape=[64, 64]"])
     for size in given:
         if isinstance(size, Scalar):
             raise UserError(
@@ -48,7 +48,10 @@ def sizes_of(given: Any, name: str) -> tuple[int, ...]:
                 hints=["the sizes of tiles are compile-time constants"],
             )
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise UserError(f"{name}: {size!r} is not a size: an integer of 1 or more")
+            raise UserError(
+                f"{name}: {size!r} is not a size: an integer of 1 or more",
+                hints=["write a constant, or a parameter of __init__"],
+            )
     return tuple(given)
 
 
@@ -115,27 +118,41 @@ def global_view(
 ) -> GlobalTensor:
     """A tensor over the memory behind a pointer; dense, the last dimension fastest, by default."""
     if not isinstance(pointer, Pointer):
-        raise UserError(f"global_view takes a pointer, not {pointer!r}")
+        raise UserError(
+            f"global_view takes a pointer, not {pointer!r}",
+            hints=["a parameter annotated ~float32 or void_p, or g[i].item_ptr()"],
+        )
     if pointer.dtype is not None and pointer.dtype != dtype:
         raise UserError(
             f"global_view: a {pointer.dtype} pointer is viewed as {dtype}",
             hints=["annotate the parameter with void_p to view it as any type"],
         )
     if not isinstance(shape, list | tuple) or not shape:
-        raise UserError(f"global_view takes a shape, not {shape!r}")
+        raise UserError(f"global_view takes a shape, not {shape!r}", hints=["shape=[64, 64]"])
     if not isinstance(strides, list | tuple | None):
-        raise UserError(f"global_view takes a stride for each size, not {strides!r}")
+        raise UserError(
+            f"global_view takes a stride for each size, not {strides!r}", hints=["strides=[n, 1]"]
+        )
     given = _dense(shape) if strides is None else list(strides)
     if len(given) != len(shape):
-        raise UserError(f"global_view: {len(shape)} sizes and {len(given)} strides")
+        raise UserError(
+            f"global_view: {len(shape)} sizes and {len(given)} strides",
+            hints=["strides=[n, 1] for shape=[m, n]"],
+        )
     for number in (*shape, *given, pointer.offset):
         if not is_whole(number):
-            raise UserError(f"global_view: {number!r} is not a size or stride")
+            raise UserError(
+                f"global_view: {number!r} is not a size or stride",
+                hints=["an integer: a constant, a parameter or a computed number"],
+            )
     for size in shape:
         if isinstance(size, int) and size < 0:
             raise UserError(f"global_view: {size} is not a size", notes=["a size is 0 or more"])
     if dtype.is_packed and given[-1] != 1:
-        raise UserError(f"global_view: elements of {dtype} share bytes: the last stride must be 1")
+        raise UserError(
+            f"global_view: elements of {dtype} share bytes: the last stride must be 1",
+            hints=["strides=[n, 1]"],
+        )
     made = _strided(
         pointer,
         stored_type(dtype),
@@ -177,7 +194,10 @@ def shared_tensor(dtype: DataType, shape: Sequence[int]) -> SharedTensor:
 def free_shared(tensor: SharedTensor, where: str) -> None:
     """Free a tensor's shared memory. Raises UserError if it is a part, or was freed."""
     if tensor.root is not tensor:
-        raise UserError("free_shared takes the tensor that was allocated, not a part of it")
+        raise UserError(
+            "free_shared takes the tensor that was allocated, not a part of it",
+            hints=["self.free_shared(s) of what shared_tensor returned"],
+        )
     require_live(tensor, "free_shared")
     tensor.freed = where
     memref.dealloc(tensor.value)
@@ -198,7 +218,10 @@ def shared_part(tensor: SharedTensor, position: Any) -> SharedTensor:
     indices = indexed(position, len(tensor.shape), tensor)
     for at, number in enumerate(indices):
         if isinstance(number, int) and not 0 <= number < tensor.shape[at]:
-            raise UserError(f"index {number} is outside of dimension {at} of {tensor!r}")
+            raise UserError(
+                f"index {number} is outside of dimension {at} of {tensor!r}",
+                hints=["indices are numbered from 0"],
+            )
     kept = [dim for dim, at in enumerate(indices) if at is None]
     sizes = [tensor.shape[dim] for dim in kept]
     offsets = [0 if at is None else at for at in indices]
@@ -215,19 +238,29 @@ def shared_slice(
     rank, kept = len(tensor.shape), list(sizes_of(shape, "slice"))
     if not all(isinstance(each, list | tuple) for each in (offsets, dims)):
         raise UserError(
-            f"slice takes lists of offsets and of dimensions, not {offsets!r}, {dims!r}"
+            f"slice takes lists of offsets and of dimensions, not {offsets!r}, {dims!r}",
+            hints=["self.slice(s, offsets=[0, 0], dims=[1], shape=[64])"],
         )
     if len(offsets) != rank or sorted(dims) != list(dims) or len(dims) != len(kept):
-        raise UserError(f"{tensor!r} has no part at {offsets!r} along {list(dims)}")
+        raise UserError(
+            f"{tensor!r} has no part at {offsets!r} along {list(dims)}",
+            hints=["offsets lie inside of the tensor, and a part does not reach over its end"],
+        )
     for number in offsets:
         if not is_whole(number):
-            raise UserError(f"{number!r} is not an index of a shared tensor")
+            raise UserError(
+                f"{number!r} is not an index of a shared tensor",
+                hints=["an integer, or ':' for a whole dimension"],
+            )
     bounds = [1] * rank
     for dim, size in zip(dims, kept, strict=True):
         bounds[dim] = size
     for at, (number, size) in enumerate(zip(offsets, bounds, strict=True)):
         if isinstance(number, int) and not 0 <= number <= tensor.shape[at] - size:
-            raise UserError(f"elements {number} to {number + size} are outside of {tensor!r}")
+            raise UserError(
+                f"elements {number} to {number + size} are outside of {tensor!r}",
+                hints=["offsets lie inside of the tensor, and a part does not reach over its end"],
+            )
     given = [*offsets[:-1], stored_size(offsets[-1], tensor.dtype)]
     sizes = [*bounds[:-1], stored_size(bounds[-1], tensor.dtype)]
     stored = [sizes[dim] for dim in dims]
@@ -254,10 +287,16 @@ def shared_slice(
 def permuted(tensor: SharedTensor, dims: Sequence[int]) -> SharedTensor:
     """A view with dimensions in another order."""
     if not isinstance(dims, list | tuple) or set(dims) != set(range(len(tensor.shape))):
-        raise UserError(f"permute takes an order of the dimensions of {tensor!r}, not {dims!r}")
+        raise UserError(
+            f"permute takes an order of the dimensions of {tensor!r}, not {dims!r}",
+            hints=["dims=[1, 0]"],
+        )
     whole = MemRefType(tensor.value.type)
     if tensor.dtype.is_packed:
-        raise UserError(f"{tensor!r} is stored in whole bytes and cannot be permuted")
+        raise UserError(
+            f"{tensor!r} is stored in whole bytes and cannot be permuted",
+            hints=["use elements of 8 bits or more"],
+        )
     strides, offset = whole.get_strides_and_offset()
     shape = [tensor.shape[dim] for dim in dims]
     layout = StridedLayoutAttr.get(offset, [strides[dim] for dim in dims])
@@ -278,7 +317,10 @@ def reshaped(tensor: SharedTensor, shape: Sequence[int]) -> SharedTensor:
     strides, offset = whole.get_strides_and_offset()
     stored = stored_shape(sizes, tensor.dtype, "reshape_shared")
     if strides != _dense(list(whole.shape)) or offset == _UNKNOWN_STRIDE:
-        raise UserError("reshape_shared takes a whole tensor, not a part or a permuted one")
+        raise UserError(
+            "reshape_shared takes a whole tensor, not a part or a permuted one",
+            hints=["reshape the tensor first, then take a part"],
+        )
     layout = StridedLayoutAttr.get(offset, _dense(stored))
     made = memref.ReinterpretCastOp(
         MemRefType.get(stored, whole.element_type, layout, space(SHARED)),

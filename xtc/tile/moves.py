@@ -48,7 +48,10 @@ def store_shared(target: SharedTensor, src: Any) -> None:
     """Store a whole shared tensor."""
     value = same_type(shapes.tensor_of(src, "store_shared"), target, "store_shared")
     if value.shape != target.shape:
-        raise UserError(f"store_shared writes {src!r} to {target!r}")
+        raise UserError(
+            f"store_shared writes {src!r} to {target!r}",
+            hints=["both have one type and one shape; offsets= and dims= choose a part"],
+        )
     tile.store_shared(to_memory(value, "store_shared").value, target.value)
 
 
@@ -73,7 +76,10 @@ def _byte_offsets(
 ) -> list[Any]:
     """Offsets of packed elements in bytes. Raises UserError if one is within a byte."""
     if along[-1] != len(offsets) - 1:
-        raise UserError(f"{name}: {tensor!r} shares bytes along its last dimension, as tiles do")
+        raise UserError(
+            f"{name}: {tensor!r} shares bytes along its last dimension, as tiles do",
+            hints=["let the tile's last dimension be the tensor's"],
+        )
     last, together = offsets[-1], _BYTE // gcd(_BYTE, tensor.dtype.bits)
     if isinstance(last, int) and last % together:
         raise UserError(
@@ -81,7 +87,8 @@ def _byte_offsets(
             hints=[f"begin at a multiple of {together}"],
         )
     if isinstance(last, Data):
-        tile.assume(arithmetic.binary("eq", arithmetic.binary("mod", last, together), 0).value)
+        begins = arithmetic.binary("eq", arithmetic.binary("mod", last, together), 0)
+        tile.assume(begins.value, "byte")
     return [*offsets[:-1], stored_size(last, tensor.dtype)]
 
 
@@ -96,7 +103,10 @@ def dimensions(dims: Any, rank: int, of: int, name: str) -> list[int]:
         return list(range(of))
     found = shapes.dimensions(dims, of)
     if len(found) != rank:
-        raise UserError(f"{name}: dims={list(dims)} for a tile of rank {rank}")
+        raise UserError(
+            f"{name}: dims={list(dims)} for a tile of rank {rank}",
+            hints=["dims= names a dimension of the tensor for each dimension of the tile"],
+        )
     return found
 
 
@@ -141,10 +151,14 @@ def viewed(x: RegisterTensor, layout: Any, dtype: DataType | None) -> RegisterTe
     shape = x.shape if layout is None else layout.shape
     if layout is None and kind.bits != x.dtype.bits:
         raise UserError(
-            f"view of {x!r} as {kind} needs layout=, as elements have another number of bits"
+            f"view of {x!r} as {kind} needs layout=, as elements have another number of bits",
+            hints=["self.view(x, layout=..., dtype=...)"],
         )
     if prod(shape) * kind.bits != prod(x.shape) * x.dtype.bits:
-        raise UserError(f"view of {x!r} as {kind}{list(shape)}: the number of bits differs")
+        raise UserError(
+            f"view of {x!r} as {kind}{list(shape)}: the number of bits differs",
+            hints=["choose a shape with as many bits in each thread"],
+        )
     type = tile.tile_type(shape, arithmetic.mlir_type(kind.mlir))
     made = tile.view(x.value, _signed(x.dtype), _signed(kind), layout, type)
     return RegisterTensor(made, kind, tuple(shape))

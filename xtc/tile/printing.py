@@ -28,7 +28,7 @@ class Printing:
     def printf(self, fstring: str, *args: Any) -> None:
         """Print numbers with C's format specifiers, once per block."""
         if not isinstance(fstring, str):
-            raise UserError(f"printf takes a text, not {fstring!r}")
+            raise UserError(f"printf takes a text, not {fstring!r}", hints=["self.printf('%d', x)"])
         text, values = prepared(fstring, args)
         tile.printf(text, [value.value for value in values])
 
@@ -36,10 +36,16 @@ class Printing:
         """Print a tensor in registers, shared or global memory, row by row."""
         shape = tuple(tensor.shape)
         if any(not isinstance(size, int) for size in shape):
-            raise UserError(f"print_tensor: {tensor!r} has run-time sizes")
+            raise UserError(
+                f"print_tensor: {tensor!r} has run-time sizes",
+                hints=["print a tile of it: self.load_global(g, offsets=..., shape=...)"],
+            )
         locations = positions(shape)
         if len(locations) > MOST_ELEMENTS:
-            raise UserError(f"print_tensor: {tensor!r} has more than {MOST_ELEMENTS} elements")
+            raise UserError(
+                f"print_tensor: {tensor!r} has more than {MOST_ELEMENTS} elements",
+                hints=["print a part of it"],
+            )
         field = fmt or _FORMATS.get(tensor.dtype.name, _FORMATS[tensor.dtype.kind])
         sizes = ", ".join(map(str, shape))
         self.printf(f"{msg.replace('%', '%%')}{tensor.dtype}[{sizes}]\n")
@@ -62,11 +68,17 @@ def prepared(fstring: str, args: Sequence[Any]) -> tuple[str, list[Data]]:
         if match[1] == "%":
             return "%%"
         if not left:
-            raise UserError(f"printf: {fstring!r} has more fields than there are arguments")
+            raise UserError(
+                f"printf: {fstring!r} has more fields than there are arguments",
+                hints=["one %d, %f or %s for each argument"],
+            )
         value = left.pop(0)
         if match[1] == "s":
             if not isinstance(value, str):
-                raise UserError(f"printf: %s takes a constant text, not {value!r}")
+                raise UserError(
+                    f"printf: %s takes a constant text, not {value!r}",
+                    hints=["print a number by %d or %f"],
+                )
             return str(match[0] % value).replace("%", "%%")
         is_float = match[1] in "eEfFgG"
         values.append(_promoted(value, match[0], is_float))
@@ -74,7 +86,10 @@ def prepared(fstring: str, args: Sequence[Any]) -> tuple[str, list[Data]]:
 
     text = _FIELD.sub(field, fstring)
     if left:
-        raise UserError(f"printf: {fstring!r} has fewer fields than there are arguments")
+        raise UserError(
+            f"printf: {fstring!r} has fewer fields than there are arguments",
+            hints=["one %d, %f or %s for each argument"],
+        )
     return text, values
 
 
@@ -82,7 +97,10 @@ def _promoted(value: Any, field: str, is_float: bool) -> Data:
     if isinstance(value, RegisterTensor):
         value = call("item", value)
     if not isinstance(value, Data | int | float):
-        raise UserError(f"printf: {field} takes a number, not {value!r}")
+        raise UserError(
+            f"printf: {field} takes a number, not {value!r}",
+            hints=["self.print_tensor prints a tile"],
+        )
     found = arithmetic.data(value)
     if found.dtype.is_float() != is_float:
         raise UserError(f"printf: {field} does not take {found!r}", hints=["cast it"])
@@ -99,7 +117,9 @@ def _in_memory(instructions: Any, tensor: Any) -> Any:
     if isinstance(tensor, GlobalTensor):
         return tensor
     if not isinstance(tensor, RegisterTensor):
-        raise UserError(f"print_tensor takes a tensor, not {tensor!r}")
+        raise UserError(
+            f"print_tensor takes a tensor, not {tensor!r}", hints=["self.printf prints a number"]
+        )
     value = tensor
     if tensor.dtype.is_coded:
         value = arithmetic.cast(tensor, float32)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xtc.core.errors import UserError
+from xtc.tile.types import DataType, int32
 from xtc.tile.values import Scalar
 
 
@@ -32,22 +33,38 @@ class Range:
         stride = 1 if step is None else step
         for number in (*bounds, stride):
             if isinstance(number, bool) or not isinstance(number, int | Scalar):
-                raise UserError(f"range takes integers, not {number!r}")
+                raise UserError(
+                    f"range takes integers, not {number!r}",
+                    hints=[
+                        "convert it: self.cast(x, dtype=int32) of a number, int(x) of a constant"
+                    ],
+                )
         if isinstance(stride, int) and stride == 0:
-            raise UserError("the step of range must not be 0")
+            raise UserError(
+                "the step of range must not be 0", hints=["1 counts upwards, -1 downwards"]
+            )
         is_count = isinstance(unroll, int) and not isinstance(unroll, bool) and unroll >= 1
         if unroll not in (None, "all") and not is_count:
             raise UserError(
                 f"range(unroll={unroll!r})", hints=["unroll='all', or a number of 1 or more"]
             )
         if unroll == "all" and not all(isinstance(n, int) for n in (*bounds, stride)):
-            raise UserError("range(unroll='all') takes compile-time constants")
+            raise UserError(
+                "range(unroll='all') takes compile-time constants",
+                hints=["unroll=4 for bounds of run time"],
+            )
         return Range(bounds[0], bounds[1], stride, unroll)
 
     @property
     def is_known(self) -> bool:
         """Whether its bounds and step are constants."""
         return all(isinstance(number, int) for number in (self.start, self.stop, self.step))
+
+    @property
+    def dtype(self) -> DataType:
+        """The type of its numbers: the widest of its bounds."""
+        kinds = [n.dtype for n in (self.start, self.stop, self.step) if isinstance(n, Scalar)]
+        return max(kinds, key=lambda dtype: dtype.bits) if kinds else int32
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(self.start, self.stop, self.step))

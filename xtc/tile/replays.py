@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from xtc.core.errors import UserError
+from xtc.core.errors import DeviceFault, DeviceTimeout, UserError
 from xtc.runtime.device_array import DeviceArray
 from xtc.runtime.table import NOW
 from xtc.tile import config
+from xtc.tile.faults import explained
+
+if TYPE_CHECKING:
+    from xtc.tile.compiled import Kernel
 
 _KEPT = 64
 """Launches that are remembered, per kernel."""
@@ -28,12 +32,14 @@ class Replay:
     """A launch on arrays in a device's memory, which neither copies nor allocates.
 
     Attributes:
+        kernel: explains the faults of the launch.
         device, opened: references to the device, and to its state in which the launch is valid.
         is_used: whether `use_device` chose it.
         address, launch: the function and its arguments, as the driver takes them.
         kept: what the launch refers to: tensor maps.
     """
 
+    kernel: Kernel
     device: Callable[[], Any]
     opened: Callable[[], Any]
     is_used: bool
@@ -42,10 +48,11 @@ class Replay:
     kept: Sequence[Any]
 
     @staticmethod
-    def of(device: Any, address: int, launch: Any) -> Replay:
+    def of(kernel: Kernel, device: Any, address: int, launch: Any) -> Replay:
         """A launch on an open device, which it does not keep alive."""
         is_used = config.used_device() is device
-        return Replay(ref(device), ref(device.opened()), is_used, address, launch, ())
+        opened = ref(device.opened())
+        return Replay(kernel, ref(device), opened, is_used, address, launch, ())
 
     def valid_on(self) -> Any:
         """The device, if the same call would make the same launch now; else None."""
@@ -86,7 +93,10 @@ class Replays:
         device = found.valid_on()
         if device is None:
             return False
-        found.in_streams(config.streams_of(device, arguments))
+        try:
+            found.in_streams(config.streams_of(device, arguments))
+        except (DeviceFault, DeviceTimeout) as error:
+            raise explained(found.kernel, error) from None
         return True
 
     def remember(self, arguments: Sequence[Any], replay: Replay | None) -> None:

@@ -32,7 +32,10 @@ class Attributes:
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "warps" and value is not None:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise UserError(f"attrs.warps is a constant of 1 or more, not {value!r}")
+                raise UserError(
+                    f"attrs.warps is a constant of 1 or more, not {value!r}",
+                    hints=["self.attrs.warps = 4"],
+                )
             tile.set_warps(value)
         elif name == "blocks" and value is not None:
             value = _grid(value)
@@ -83,19 +86,33 @@ def autotune(names: str, values: Sequence[Any]) -> Callable[[type[Script]], type
     rows = tuple(values)
     for row in rows:
         if len(parsed) > 1 and (not isinstance(row, list | tuple) or len(row) != len(parsed)):
-            raise UserError(f"autotune({names!r}): {row!r} does not have a value for each name")
+            raise UserError(
+                f"autotune({names!r}): {row!r} does not have a value for each name",
+                hints=["autotune('block_m, block_n', [(64, 64), (128, 64)])"],
+            )
     if not rows:
-        raise UserError(f"autotune({names!r}) gives no values")
+        raise UserError(
+            f"autotune({names!r}) gives no values", hints=["autotune('block', [64, 128])"]
+        )
 
     def decorate(cls: type[Script]) -> type[Script]:
         if not isinstance(cls, type) or not issubclass(cls, Script):
-            raise UserError(f"autotune decorates a class of kernels, not {cls!r}")
+            raise UserError(
+                f"autotune decorates a class of kernels, not {cls!r}",
+                hints=["write it above the class of the kernel"],
+            )
         known = inspect.signature(cls.__init__).parameters
         for name in parsed:
             if name not in known:
-                raise UserError(f"autotune: {cls.__name__}.__init__ takes no '{name}'")
+                raise UserError(
+                    f"autotune: {cls.__name__}.__init__ takes no '{name}'",
+                    hints=["let __init__ take it, or correct the name"],
+                )
             if any(name in others for others, _ in cls._tuning):
-                raise UserError(f"autotune: '{name}' of {cls.__name__} is tuned twice")
+                raise UserError(
+                    f"autotune: '{name}' of {cls.__name__} is tuned twice",
+                    hints=["remove one of the decorators"],
+                )
         tidy = tuple(row if len(parsed) > 1 else (row,) for row in rows)
         cls._tuning = (*cls._tuning, (parsed, tuple(map(tuple, tidy))))
         return cls
@@ -106,12 +123,21 @@ def autotune(names: str, values: Sequence[Any]) -> Callable[[type[Script]], type
 def _grid(value: Any) -> tuple[Any, ...]:
     given = tuple(value) if isinstance(value, list | tuple) else (value,)
     if not 1 <= len(given) <= 3:
-        raise UserError(f"attrs.blocks has 1 to 3 sizes, not {len(given)}")
+        raise UserError(
+            f"attrs.blocks has 1 to 3 sizes, not {len(given)}",
+            hints=["self.attrs.blocks = [x, y, z]"],
+        )
     for size in given:
         if isinstance(size, bool) or not isinstance(size, int | Scalar):
-            raise UserError(f"attrs.blocks: {size!r} is not a number of blocks")
+            raise UserError(
+                f"attrs.blocks: {size!r} is not a number of blocks",
+                hints=["an integer of 0 or more, such as self.utils.cdiv(n, 128)"],
+            )
         if isinstance(size, int) and size < 0:
-            raise UserError(f"attrs.blocks: {size} is not a number of blocks")
+            raise UserError(
+                f"attrs.blocks: {size} is not a number of blocks",
+                hints=["an integer of 0 or more, such as self.utils.cdiv(n, 128)"],
+            )
     sizes = [arithmetic.cast(size, int32) for size in (*given, 1, 1)[:3]]
     tile.grid([size.value for size in sizes if isinstance(size, Data)])
     return given

@@ -20,7 +20,12 @@ from xtc.tile.values import Data, RegisterTensor, Scalar
 def tensor_of(value: Any, name: str) -> RegisterTensor:
     """The register tensor operand of an instruction. Raises UserError for anything else."""
     if not isinstance(value, RegisterTensor):
-        raise UserError(f"{name} takes a register tensor, not {value!r}")
+        raise UserError(
+            f"{name} takes a register tensor, not {value!r}",
+            hints=[
+                "load it first: self.load_shared(s), self.load_global(g, offsets=..., shape=...)"
+            ],
+        )
     return value
 
 
@@ -39,7 +44,9 @@ def transposed(x: RegisterTensor) -> RegisterTensor:
     """Transpose a tile of two dimensions."""
     tensor_of(x, "transpose")
     if len(x.shape) != 2:
-        raise UserError(f"transpose takes a tile of 2 dimensions, not {x!r}")
+        raise UserError(
+            f"transpose takes a tile of 2 dimensions, not {x!r}", hints=["reshape it first"]
+        )
     shape = x.shape[::-1]
     type = tile.tile_type(shape, x.dtype_mlir)
     return RegisterTensor(tile.transpose(x.value, (1, 0), type), x.dtype, shape)
@@ -51,7 +58,10 @@ def squeezed(x: RegisterTensor, dim: int | Sequence[int]) -> Data:
     tensor_of(x, "squeeze")
     gone = dimensions(dim, len(x.shape))
     if any(x.shape[number] != 1 for number in gone):
-        raise UserError(f"dimensions {gone} of {x!r} do not have size 1")
+        raise UserError(
+            f"dimensions {gone} of {x!r} do not have size 1",
+            hints=["squeeze removes dimensions of size 1; reshape or a reduction removes others"],
+        )
     return reshaped(x, tuple(size for at, size in enumerate(x.shape) if at not in gone))
 
 
@@ -94,7 +104,10 @@ def flattened(x: RegisterTensor, start_dim: int, end_dim: int) -> Data:
     rank = len(tensor_of(x, "flatten").shape)
     (first,), (last,) = dimensions(start_dim, rank), dimensions(end_dim, rank)
     if last < first:
-        raise UserError(f"flatten: dimensions {first} to {last} of {x!r}")
+        raise UserError(
+            f"flatten: dimensions {first} to {last} of {x!r}",
+            hints=["dimensions are numbered from 0, the first one not after the last"],
+        )
     whole = prod(x.shape[first : last + 1])
     return reshaped(x, (*x.shape[:first], whole, *x.shape[last + 1 :]))
 
@@ -110,7 +123,9 @@ def scanned(x: RegisterTensor, dim: int, op: str, exclusive: bool) -> RegisterTe
     if x.dtype.is_coded or x.dtype.is_packed or x.dtype.kind == "bool":
         raise UserError(f"scan does not take {x!r}", hints=["cast it to int32 or float32 first"])
     if x.dtype.is_float() and op in ("and", "or", "xor"):
-        raise UserError(f"scan: {op} takes integers, not {x!r}")
+        raise UserError(
+            f"scan: {op} takes integers, not {x!r}", hints=["convert it: self.cast(x, dtype=int32)"]
+        )
     (number,) = dimensions(dim, len(x.shape))
     kind = f"u{op}" if op in ("max", "min") and not x.dtype.signed else op
     return RegisterTensor(tile.scan(x.value, number, kind, exclusive), x.dtype, x.shape)
@@ -121,7 +136,10 @@ def item(x: RegisterTensor) -> Scalar:
     """The only element of a tile."""
     tensor_of(x, "item")
     if any(size != 1 for size in x.shape):
-        raise UserError(f"{x!r} has more than one element")
+        raise UserError(
+            f"{x!r} has more than one element",
+            hints=["reduce it first: self.sum(x), or take an element: x[0, 0]"],
+        )
     return Scalar(tile.item(x.value), x.dtype)
 
 
@@ -162,15 +180,23 @@ def dimensions(dim: int | Sequence[int], rank: int) -> list[int]:
             hints=["dimensions are constants: 0, -1, ..."],
         )
     if any(not -rank <= number < rank for number in given):
-        raise UserError(f"a tile of rank {rank} does not have dimensions {given}")
+        raise UserError(
+            f"a tile of rank {rank} does not have dimensions {given}",
+            hints=["dimensions are numbered from 0, and from -1 backwards"],
+        )
     found = [number % rank for number in given]
     if len(set(found)) != len(found):
-        raise UserError(f"dimensions {given} contain a duplicate")
+        raise UserError(
+            f"dimensions {given} contain a duplicate", hints=["name each dimension once"]
+        )
     return found
 
 
 def fitted(x: Data, shape: Sequence[int], name: str) -> Data:
     """Broadcast the tile to `shape`. Raises UserError if that is not possible."""
     if broadcast_shape(name, x.shape, shape) != tuple(shape):
-        raise UserError(f"{name}: {x!r} cannot be broadcast to shape {list(shape)}")
+        raise UserError(
+            f"{name}: {x!r} cannot be broadcast to shape {list(shape)}",
+            hints=["sizes are equal, or 1 where the tile is repeated"],
+        )
     return spread(x, shape)

@@ -71,7 +71,10 @@ class Slot:
             found = data(found)
             self.names[self.key] = found
         if not isinstance(found, Data):
-            raise UserError(f"'{self.key}' was run-time data before, and is {found!r} now")
+            raise UserError(
+                f"'{self.key}' was run-time data before, and is {found!r} now",
+                hints=["let the name have the same kind of value in all branches and iterations"],
+            )
         return found
 
     def write(self, value: Value, dtype: DataType, shape: tuple[int, ...]) -> None:

@@ -30,6 +30,7 @@ from xtc.tile.arithmetic import cast
 from xtc.tile.errors import shown_at
 from xtc.tile.groups import WARP
 from xtc.tile.memory import pointer_type
+from xtc.tile.promises import number_promises
 from xtc.tile.script import Script
 from xtc.tile.syntax import syntax_of
 from xtc.tile.transcriber import Transcriber
@@ -90,7 +91,10 @@ def parameters(cls: type[Script]) -> tuple[Parameter, ...]:
 def _call_of(cls: type[Script]) -> PythonFunction:
     function = vars(cls).get("__call__") or getattr(cls, "__call__")  # noqa: B004, B009
     if not isinstance(function, PythonFunction):
-        raise UserError(f"kernel {cls.__name__} has no __call__")
+        raise UserError(
+            f"kernel {cls.__name__} has no __call__",
+            hints=["def __call__(self, n: int32, x_ptr: ~float32): ..."],
+        )
     return function
 
 
@@ -162,19 +166,28 @@ def _finish(cls: type[Script], made: Script, function: Any, max_warps: int) -> N
     node, source = syntax_of(_call_of(cls))
     with shown_at(source, node):
         if made.attrs.blocks is None:
-            raise UserError("the kernel does not set self.attrs.blocks")
+            raise UserError(
+                "the kernel does not set self.attrs.blocks",
+                hints=["self.attrs.blocks = self.utils.cdiv(n, 128)"],
+            )
         warps = made.attrs.warps
         if warps is None:
-            raise UserError("the kernel does not set self.attrs.warps")
+            raise UserError(
+                "the kernel does not set self.attrs.warps", hints=["self.attrs.warps = 4"]
+            )
         if warps > max_warps:
             raise UserError(f"attrs.warps = {warps}", notes=[f"a block has 1 to {max_warps}"])
         top = [op.operation.name for op in function.entry_block.operations]
         grids = [op.name for op in all_operations(function.operation) if op.name == "tile.grid"]
         if len(grids) != 1 or "tile.grid" not in top:
-            raise UserError("attrs.blocks is set once, outside of run-time loops and branches")
+            raise UserError(
+                "attrs.blocks is set once, outside of run-time loops and branches",
+                hints=["compute it from the kernel's parameters, before the first branch"],
+            )
         i64 = IntegerType.get_signless(64)
         function.operation.attributes[WARPS] = IntegerAttr.get(i64, warps)
     _require_groups(function, warps)
+    number_promises(function.operation)
 
 
 def _require_groups(function: Any, warps: int) -> None:
@@ -184,7 +197,7 @@ def _require_groups(function: Any, warps: int) -> None:
             begin, size = number_of(op, "begin"), number_of(op, "size")
             if begin + size > warps * WARP:
                 raise UserError(
-                    f"thread_group: threads {begin} to {begin + size} of {warps * WARP}",
+                    f"thread_group: threads {begin} to {begin + size - 1} of {warps * WARP}",
                     where=location_text(op.location),
                     notes=[f"attrs.warps = {warps}, of {WARP} threads each"],
                 )

@@ -44,13 +44,19 @@ class Tma:
         name = "tma.global_to_shared"
         _refuse(name, cache_policy=cache_policy)
         if cta_group != 1:
-            raise UserError(f"{name}: cta_group={cta_group!r} is not supported; it needs sm_100")
+            raise UserError(
+                f"{name}: cta_group={cta_group!r} is not supported; it needs sm_100",
+                hints=["leave it out"],
+            )
         source, target = _pair(src, dst, name)
         values, along = located(source, offsets, dims, len(target.shape), name)
         _require_rows(source, along, name)
         found = barrier_of(mbarrier, name)
         if found.rank is not None:
-            raise UserError(f"{name} takes a barrier of the same block")
+            raise UserError(
+                f"{name} takes a barrier of the same block",
+                hints=["pass a barrier of mbarrier.alloc, and multicast_mask= for other blocks"],
+            )
         if multicast_mask is None:
             with tile.elected():
                 tile.tma_load(source.value, target.value, found.operands, values, along)
@@ -91,29 +97,41 @@ class Tma:
         With `read`, wait only until the other groups have read shared memory.
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-            raise UserError(f"tma.wait_group takes a constant number of groups, not {n!r}")
+            raise UserError(
+                f"tma.wait_group takes a constant number of groups, not {n!r}",
+                hints=["write the number, or unroll the loop: self.range(n, unroll='all')"],
+            )
         with tile.elected():
             tile.tma_wait(n, bool(read))
 
     def __getattr__(self, name: str) -> Any:
-        raise not_in_group("tma", name)
+        raise not_in_group("tma", name, dir(self))
 
 
 def _refuse(name: str, **given: Any) -> None:
     for key, value in given.items():
         if value is not None:
-            raise UserError(f"{name}: {key}= is not supported")
+            raise UserError(f"{name}: {key}= is not supported", hints=["leave it out"])
 
 
 def _pair(in_global: Any, in_shared: Any, name: str) -> tuple[GlobalTensor, SharedTensor]:
     for value, kind in ((in_global, GlobalTensor), (in_shared, SharedTensor)):
         if not isinstance(value, kind):
-            raise UserError(f"{name} takes a {kind.where} tensor, not {value!r}")
+            raise UserError(
+                f"{name} takes a {kind.where} tensor, not {value!r}",
+                hints=["src= is read, dst= is written"],
+            )
     require_live(in_shared, name)
     if in_global.dtype != in_shared.dtype:
-        raise UserError(f"{name} between {in_global!r} and {in_shared!r}: types differ")
+        raise UserError(
+            f"{name} between {in_global!r} and {in_shared!r}: types differ",
+            hints=["a bulk copy converts nothing: choose a shared tensor of the same type"],
+        )
     if in_global.dtype.is_packed:
-        raise UserError(f"{name}: elements of {in_global.dtype} share bytes")
+        raise UserError(
+            f"{name}: elements of {in_global.dtype} share bytes",
+            hints=["use elements of 8 bits or more"],
+        )
     return in_global, in_shared
 
 

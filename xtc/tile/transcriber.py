@@ -11,10 +11,11 @@ from types import FunctionType
 from typing import Any
 
 from xtc.core.errors import UserError
+from xtc.ir.builders.tile import assume
 from xtc.ir.mlir import Value
 from xtc.tile import arithmetic, branches
 from xtc.tile.block_prints import block_of, print_result
-from xtc.tile.elements import with_part
+from xtc.tile.elements import bind_attribute, with_part
 from xtc.tile.evaluation import Expressions, Frame, bound_to, computed, constant_items
 from xtc.tile.exits import (
     LEFT,
@@ -35,7 +36,7 @@ from xtc.tile.kernel_ends import ENDED, Ends, ended_in
 from xtc.tile.ranges import Range
 from xtc.tile.slots import Ended, Unset, forget_set
 from xtc.tile.syntax import loaded, stored, syntax_of
-from xtc.tile.types import DataType, int32
+from xtc.tile.types import DataType
 from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
 
 _DEEPEST = 64
@@ -178,11 +179,14 @@ class Transcriber(Expressions):
                 for inner, part in zip(target.elts, parts, strict=True):
                     self.bind(inner.value if isinstance(inner, ast.Starred) else inner, part)
             elif isinstance(target, ast.Attribute):
-                setattr(self.evaluate(target.value), target.attr, value)
+                bind_attribute(self.evaluate(target.value), target.attr, value)
             elif isinstance(target, ast.Subscript):
                 self._bind_item(self.evaluate(target.value), self.evaluate(target.slice), value)
             else:
-                raise UserError(f"nothing can be assigned to {type(target).__name__}")
+                raise UserError(
+                    f"nothing can be assigned to {type(target).__name__}",
+                    hints=["assign to a name, an attribute or an element"],
+                )
 
     def _bind_name(self, name: str, value: Any) -> None:
         before = self.frame.names.get(name)
@@ -253,7 +257,10 @@ class Transcriber(Expressions):
     def _assert_statement(self, node: ast.Assert) -> None:
         condition = self.evaluate(node.test)
         if isinstance(condition, Data):
-            raise UserError("assert takes a compile-time condition")
+            raise UserError(
+                "assert takes a compile-time condition",
+                hints=["self.assume(condition) states what holds at run time"],
+            )
         if not condition:
             said = "" if node.msg is None else f": {self.evaluate(node.msg)}"
             raise UserError(f"assertion failed{said}")
@@ -269,8 +276,7 @@ class Transcriber(Expressions):
         branches.branch(self._names(), _truth(condition), bodies)
 
     def _while_statement(self, node: ast.While) -> None:
-        if node.orelse:
-            raise UserError("a loop of a kernel has no else")
+        _require_no_else(node)
         leaves = exits(node.body, *_EXITS) or self._may_end(node.body)
         if not leaves and self._while_constant(node):
             return
@@ -320,7 +326,10 @@ class Transcriber(Expressions):
             if isinstance(condition, Data):
                 if number:
                     raise UserError(
-                        "the condition is a constant at first, and later a run-time value"
+                        "the condition is a constant at first, and later a run-time value",
+                        hints=[
+                            "declare what it depends on as run-time data: going: boolean = True"
+                        ],
                     )
                 return False
             if not condition:
@@ -353,14 +362,14 @@ class Transcriber(Expressions):
         self._going_on(partial(self.block, body))
         if ENDED not in flags and ended_in(self._names()) is not False:
             raise UserError(
-                "a loop calls a method that ends the kernel and was not known before the loop"
+                "a loop calls a method that ends the kernel and was not known before the loop",
+                hints=["write the loop in the method that ends the kernel"],
             )
         forget_set(self.frame.names, outside, self.frame.read)
         self.frame.read |= read
 
     def _for_statement(self, node: ast.For) -> None:
-        if node.orelse:
-            raise UserError("a loop of a kernel has no else")
+        _require_no_else(node)
         items = self.condition(node.iter)
         if not isinstance(items, Range) or items.unroll == "all":
             self._unrolled(node, constant_items(items))
@@ -372,7 +381,10 @@ class Transcriber(Expressions):
         """Transcribe a run-time loop."""
         body, flags = self._exits_of(node)
         if not isinstance(node.target, ast.Name):
-            raise UserError("a run-time loop has one variable")
+            raise UserError(
+                "a run-time loop has one variable",
+                hints=["for i in range(n): a, b = i // k, i % k"],
+            )
         variable = node.target.id
         self.frame.names.pop(variable, None)
         if flags & _ENDS:
@@ -433,12 +445,12 @@ class Transcriber(Expressions):
         """Bounds with a positive step, and a function from the counter to the loop's variable."""
         step = items.step
         if isinstance(step, Data) or step > 0:
-            kind = _integer_type(items)
-            bounds = [arithmetic.cast(n, kind) for n in (items.start, items.stop, step)]
+            bounds = [arithmetic.cast(n, items.dtype) for n in (items.start, items.stop, step)]
+            if isinstance(step, Data):
+                assume(arithmetic.binary("gt", step, 0).value, "step")
             return bounds, lambda number: number
         count = (items.start - items.stop - step - 1) // -step
-        kind = _integer_type(items)
-        bounds = [arithmetic.cast(n, kind) for n in (0, count, 1)]
+        bounds = [arithmetic.cast(n, items.dtype) for n in (0, count, 1)]
         return bounds, lambda number: arithmetic.binary(
             "add", arithmetic.binary("mul", number, step), items.start
         )
@@ -459,6 +471,12 @@ class Transcriber(Expressions):
 
     def _names(self) -> list[dict[str, Any]]:
         return [frame.names for frame in self.frames]  # type: ignore[misc]
+
+
+def _require_no_else(node: ast.For | ast.While) -> None:
+    if node.orelse:
+        hints = ["write a condition after the loop"]
+        raise UserError("a loop of a kernel has no else", hints=hints)
 
 
 def _in_parts(names: Sequence[ast.expr], values: list[Any]) -> list[Any]:
@@ -482,8 +500,3 @@ def _truth(condition: Any) -> Value:
 
 def _fits(value: Any, dtype: DataType) -> bool:
     return dtype.is_float() or isinstance(value, int)
-
-
-def _integer_type(items: Range) -> DataType:
-    kinds = [n.dtype for n in (items.start, items.stop, items.step) if isinstance(n, Data)]
-    return max(kinds, key=lambda dtype: dtype.bits) if kinds else int32

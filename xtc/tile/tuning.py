@@ -202,7 +202,7 @@ def _error_of(kernel: Kernel | XtcError) -> XtcError | None:
         return kernel
     try:
         if not kernel.is_built:
-            key = kernel.key("image")
+            key = kernel.image_key
             files = found(key)
             is_cached = files is not None
             if files is None:

@@ -31,7 +31,7 @@ def ceil_div(a: Any, b: Any) -> Any:
 def gcd(*numbers: int) -> int:
     """The greatest common divisor of constants."""
     if any(isinstance(number, Data) for number in numbers):
-        raise UserError("gcd takes compile-time constants")
+        raise UserError("gcd takes compile-time constants", hints=["math.gcd of constants"])
     return math.gcd(*numbers)
 
 
@@ -53,7 +53,7 @@ def is_power_of_two(n: int) -> bool:
 def idiv(a: int, b: int) -> int:
     """`a / b` of constants. Raises UserError for a remainder."""
     if a % b:
-        raise UserError(f"idiv: {a} is not a multiple of {b}")
+        raise UserError(f"idiv: {a} is not a multiple of {b}", hints=["cdiv(a, b) rounds up"])
     return a // b
 
 

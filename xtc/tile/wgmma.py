@@ -38,7 +38,10 @@ class Wgmma:
     def wait_group(self, n: int) -> None:
         """Wait until at most the last `n` groups are in flight."""
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-            raise UserError(f"wgmma.wait_group takes a constant number of groups, not {n!r}")
+            raise UserError(
+                f"wgmma.wait_group takes a constant number of groups, not {n!r}",
+                hints=["write the number, or unroll the loop: self.range(n, unroll='all')"],
+            )
         tile.wgmma_wait(n)
 
     def mma(self, a: SharedTensor | RegisterTensor, b: SharedTensor, d: RegisterTensor) -> None:
@@ -53,11 +56,17 @@ class Wgmma:
         """
         for value, kinds in ((a, SharedTensor | RegisterTensor), (b, SharedTensor)):
             if not isinstance(value, kinds):
-                raise UserError(f"wgmma.mma takes shared tensors, not {value!r}")
+                raise UserError(
+                    f"wgmma.mma takes shared tensors, not {value!r}",
+                    hints=["copy it to a shared tensor first; only a may be in registers"],
+                )
             if isinstance(value, SharedTensor):
                 require_live(value, "wgmma.mma")
         if not isinstance(d, RegisterTensor):
-            raise UserError(f"wgmma.mma adds to a register tensor, not {d!r}")
+            raise UserError(
+                f"wgmma.mma adds to a register tensor, not {d!r}",
+                hints=["d = self.register_tensor(dtype=float32, shape=[m, n], init=0.0)"],
+            )
         _require_shapes(a, b, d)
         if a.dtype != b.dtype or d.dtype not in _ACCUMULATORS.get(a.dtype.name, ()):
             raise UserError(
@@ -71,19 +80,26 @@ class Wgmma:
         d.value = tile.wgmma(a.value, b.value, d.value, codes)
 
     def __getattr__(self, name: str) -> Any:
-        raise not_in_group("wgmma", name)
+        raise not_in_group("wgmma", name, dir(self))
 
 
 def _require_shapes(a: Any, b: Any, d: Any) -> None:
     shapes = [a.shape, b.shape, d.shape]
     if any(len(shape) != 2 for shape in shapes):
-        raise UserError(f"wgmma.mma of {a!r}, {b!r} and {d!r}: all must have two dimensions")
+        raise UserError(
+            f"wgmma.mma of {a!r}, {b!r} and {d!r}: all must have two dimensions",
+            hints=["a is m x k, b is k x n, d is m x n: take a slot of a tensor, s[i]"],
+        )
     (m, k), (inner, n), sums = shapes
     if inner != k or tuple(sums) != (m, n):
-        raise UserError(f"wgmma.mma of {a!r}, {b!r} and {d!r}: shapes do not match")
+        raise UserError(
+            f"wgmma.mma of {a!r}, {b!r} and {d!r}: shapes do not match",
+            hints=["a is m x k, b is k x n, d is m x n: use s.transpose() for the other order"],
+        )
     step = 256 // a.dtype.bits
     if m % 64 or n % 8 or k % step:
         raise UserError(
             f"wgmma.mma of [{m}, {k}] and [{k}, {n}]",
             notes=[f"m is a multiple of 64, n of 8, k of {step}"],
+            hints=["choose such tiles, or use self.dot, which takes others too"],
         )

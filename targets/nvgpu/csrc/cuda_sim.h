@@ -72,6 +72,13 @@ void cuda_release(const void *address, uint32_t replaces);
 // Let other threads run, because the value that this thread polls for is not in memory yet. nanosleep.
 void cuda_pause(void);
 
+// This thread has come to a line of the user's, which the host knows by its number, from 1. Only the
+// simulator has this.
+void cuda_line(uint32_t number);
+
+// Fail unless a promise of the kernel holds; the host knows it by its number. Only the simulator has this.
+void cuda_require(uint32_t holds, uint32_t promise);
+
 // Print as C's printf does; arguments are 64-bit integers (%lld) and doubles. The host receives the output
 // when the launch ends, in order of block numbers if blocks are independent, and at most the last 1 MiB
 // of it. vprintf.

@@ -119,6 +119,7 @@ static void begin_block(void)
     for (uint32_t i = 0; i < gpu_thread_count; i++) {
         gpu_threads[i].state = GPU_READY;
         gpu_threads[i].barrier_site = 0;
+        gpu_threads[i].line = 0;
         gpu_threads[i].looked_at = NULL;
         gpu_threads[i].deferred = NULL;
         gpu_copies_begin(&gpu_threads[i]);

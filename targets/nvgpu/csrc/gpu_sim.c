@@ -24,6 +24,10 @@ static void where(sim_text *text)
         return;
     append_position(text, " in block", gpu_block_position);
     append_position(text, ", thread", gpu_running->position);
+    if (gpu_running->line) {
+        sim_text_append(text, ", line #");
+        sim_text_append_number(text, gpu_running->line, 10);
+    }
 }
 
 static void launch(uint64_t function, const char *name, const xtc_launch *given)

@@ -49,6 +49,7 @@ typedef struct {
     void *argument;
     uint32_t barrier;       // at which it waits
     uint32_t barrier_site;  // of its next barrier in the code; 0: unknown
+    uint32_t line;          // of the user's, that it has come to; 0: unknown
     gpu_deferred *deferred; // the batch that it leaves to the scheduler, or NULL
     gpu_copy *copies;       // asynchronous copies in flight, oldest first
     uint32_t copy_count, copy_room, copy_group;

@@ -29,12 +29,21 @@ from xtc_targets.nvgpu.passes._bulk_stores import bulk_store, stored_bytes
 from xtc_targets.nvgpu.passes._declined import Declined
 from xtc_targets.nvgpu.passes._dot_loops import dot_loop
 from xtc_targets.nvgpu.passes._kernels import REGISTERS, WARP
+from xtc_targets.nvgpu.passes._memory_accesses import (
+    memory_of,
+    memory_read,
+    orders_blocks,
+    shares_memory,
+    uses_again,
+    writers,
+    written,
+)
 from xtc_targets.nvgpu.passes._register_plan import RegisterPlan, register_plan
 from xtc_targets.nvgpu.passes._tile_classes import is_tile
 from xtc_targets.nvgpu.passes._tile_memory import bytes_of
 from xtc_targets.nvgpu.passes._tile_numbers import Numbers
 from xtc_targets.nvgpu.passes._tile_wgmma import WARPGROUP, columns_at_once
-from xtc_targets.nvgpu.passes._warp_roles import Roles, Shape, clone
+from xtc_targets.nvgpu.passes._warp_roles import Roles, Shape, clone, copied_by
 from xtc_targets.nvgpu.passes.map_tensors import root_of
 from xtc_targets.nvgpu.passes.place_tile_buffers import ALIGNMENT
 
@@ -100,6 +109,8 @@ class BulkKernel:
         for op in all_operations(kernel):
             if op.name.startswith(_ALONE):
                 raise Declined(f"the kernel has {op.name.partition('.')[2]}", op)
+            if orders_blocks(op):
+                raise Declined("blocks of the kernel wait for each other", op)
         at = self.ops.index(self.loop)
         self.matched = dot_loop(self.loop, self.ops[:at], Numbers(kernel))
         self.roots = [self.matched.a.stream.root, self.matched.b.stream.root]
@@ -108,13 +119,18 @@ class BulkKernel:
         self.has_shared = any(op.name == "memref.alloc" for op in other)
         self.uniform = _uniform(other)
         rest = [op for op in other if op not in self.uniform and op not in self.asked.values()]
-        rest = [op for op in rest if self.has_shared or op.name != "tile.sync"]
+        has_order = self.has_shared or uses_again(self.ops)
+        rest = [op for op in rest if has_order or op.name != "tile.sync"]
         (self.grid,) = (op for op in rest if op.name == "tile.grid")
         at = rest.index(self.loop)
         self.before = [op for op in rest[:at] if op is not self.grid]
         self.after = rest[at + 1 :]
+        self.needs_order = shares_memory(self.before, self.after)
         self._require_known()
+        self._require_readable()
         self.store = bulk_store(self.after, self._known(), Numbers(kernel))
+        if self.store is not None and writers(self.ops, self.store.operands[1]) != [self.store]:
+            self.store = None
 
     def _known(self) -> set[Value]:
         return {result for op in self.uniform for result in op.results}
@@ -178,6 +194,17 @@ class BulkKernel:
         if wrong or self.loop.operands[0].type != i32:
             raise Declined("an integer of the loop is not an int32", self.loop)
 
+    def _require_readable(self) -> None:
+        """Decline where the copying warp would read memory that other threads write."""
+        changed = written(self.ops)
+        for operand in (self.matched.a, self.matched.b):
+            if memory_of(operand.stream.source) in changed:
+                raise Declined("the kernel writes a tensor that is copied", operand.stream.copy)
+        for outer in copied_by(self.matched, self.before):
+            for op in all_operations(outer):
+                if op.name == "tile.load_shared" or memory_read(op) in changed:
+                    raise Declined("the offset of a copy is read from memory that is written", op)
+
     def write(self, shape: Shape) -> None:
         """Replace the kernel's code by the code of both roles."""
         end = self.kernel.regions[0].blocks[0].operations[len(self.ops) - 1]
@@ -197,7 +224,7 @@ class BulkKernel:
             asked = {kind: op.results[0] for kind, op in self.asked.items()}
             roles = Roles(self.matched, shape, mapped, grid, asked, self.before, self.after)
             with self.loop.location:
-                roles.write(self.has_shared)
+                roles.write(self.has_shared, self.needs_order)
         for op in reversed(self.ops[:-1]):
             op.erase()
         i64, i32 = IntegerType.get_signless(64), IntegerType.get_signless(32)

@@ -44,5 +44,6 @@ def _number(op: Operation, group: tuple[int, int]) -> int:
         raise UserError(
             f"the kernel has more than {_BARRIERS - 1} groups of several warps",
             where=location_text(op.location),
+            hints=["let fewer groups synchronize by self.sync(), and others by mbarriers"],
         )
     return number

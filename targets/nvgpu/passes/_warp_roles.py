@@ -116,14 +116,15 @@ class Roles:
     together: Value | bool = field(init=False)
     staging: Value = field(init=False)
 
-    def write(self, has_shared: bool) -> None:
+    def write(self, has_shared: bool, needs_order: bool) -> None:
         """Write slots and barriers, and then the code of each role for all tiles of its block.
 
         If the kernel has shared tensors, a barrier separates consecutive tiles. A bulk store needs
         none: it is the last operation of a tile, and begins after all threads have arrived at a
-        barrier.
+        barrier. If the code on both sides of the loop needs an order, a barrier replaces those of
+        the loop.
         """
-        self.has_shared = has_shared
+        self.has_shared, self.needs_order = has_shared, needs_order
         slots, consumers = self.shape.slots, self.shape.consumers
         space = IntegerAttr.get(IntegerType.get_signless(64), _SHARED)
         for operand in (self.matched.a, self.matched.b):
@@ -205,9 +206,7 @@ class Roles:
     # --- the copying warp -------------------------------------------------------------------------
 
     def _copy_tile(self, slots: Slots) -> Slots:
-        needed = {self.matched.forms.values[key] for key in self._terms()}
-        needed.update(list(self.matched.loop.operands)[:2])
-        for op in _needed(self.before, needed):
+        for op in copied_by(self.matched, self.before):
             clone(op, self.mapped)
         with self._iterations(self._trips(), slots) as loop, self.matched.loop.location:
             slot, phase = loop.carried
@@ -216,11 +215,6 @@ class Roles:
                 self._copy(slot, loop.index)
             loop.following = self._advanced((slot, phase))
         return loop.results[0], loop.results[1]
-
-    def _terms(self) -> list[tuple[object, ...]]:
-        operands = (self.matched.a, self.matched.b)
-        forms = [form for operand in operands for form in operand.offsets]
-        return [key for form in forms for key, _ in form.terms]
 
     def _copy(self, slot: Value, iteration: Value) -> None:
         operands = (self.matched.a, self.matched.b)
@@ -287,6 +281,9 @@ class Roles:
             with control.branch(trips > 0 if isinstance(trips, int) else compare("sgt", trips, 0)):
                 self._release(last)
         self.mapped[loop.results[matched.carried]] = sums
+        if self.needs_order and self.after and self.after[0].name != "tile.sync":
+            with loop.location:
+                tile.sync()
         for op in self.after:
             if op is self.shape.store:
                 write_store(op, self.staging, self.mapped)
@@ -383,6 +380,14 @@ def clone(op: Operation, mapped: dict[Value, Value]) -> Operation:
                 inner.operands[number] = mapped[operand]
     mapped.update(zip(op.results, made.results, strict=True))
     return made
+
+
+def copied_by(matched: DotLoop, before: Sequence[Operation]) -> list[Operation]:
+    """The operations before a loop that the copying warp executes as well."""
+    forms = [form for operand in (matched.a, matched.b) for form in operand.offsets]
+    needed = {matched.forms.values[key] for form in forms for key, _ in form.terms}
+    needed.update(list(matched.loop.operands)[:2])
+    return _needed(before, needed)
 
 
 def _needed(ops: Sequence[Operation], values: set[Value]) -> list[Operation]:

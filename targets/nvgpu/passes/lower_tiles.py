@@ -55,6 +55,7 @@ from xtc_targets.nvgpu.passes._kernels import (
     shape,
     shared_bytes,
 )
+from xtc_targets.nvgpu.passes._promises import keep_promise
 from xtc_targets.nvgpu.passes._shared import shared_memory
 from xtc_targets.nvgpu.passes._shared_parts import permutation, shared_part
 from xtc_targets.nvgpu.passes._thread_code import address_of, as_i32, register
@@ -463,7 +464,7 @@ class _Lowering(HopperLowerings):
 _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyType(
     {
         "tile.grid": _Lowering.skip,
-        "tile.assume": _Lowering.skip,
+        "tile.assume": lambda it, op: keep_promise(op, it.value(op.operands[0])),
         "tile.buffer": _Lowering.skip,
         "memref.dealloc": _Lowering.skip,
         "builtin.unrealized_conversion_cast": _Lowering.skip,

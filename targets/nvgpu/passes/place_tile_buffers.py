@@ -223,7 +223,7 @@ def _too_much(buffers: list[_Buffer], total: int, limit: int) -> UserError:
         f"the kernel needs {total} bytes of shared memory, and a block has {limit}",
         where=location_text(peak.op.location),
         notes=notes,
-        hints=["choose smaller tiles or fewer stages, or free tensors earlier"],
+        hints=["choose smaller tiles or fewer slots, or free tensors earlier"],
     )
 
 

@@ -120,6 +120,29 @@ class GlobalProxy(Adversary):
         self.store_global(y, self.load_shared(s), offsets=[0, 0])
 
 
+class StoredBefore(Adversary):
+    """Threads clear global memory, and a bulk store writes it."""
+
+    kind = "missing proxy fence"
+
+    def __call__(self, x_ptr: ~float32, y_ptr: ~float32):
+        self.attrs.blocks, self.attrs.warps = 1, 4
+        x = self.global_view(x_ptr, dtype=float32, shape=[4, 32])
+        y = self.global_view(y_ptr, dtype=float32, shape=[4, 32])
+        s = self.shared_tensor(dtype=float32, shape=[4, 32])
+        zero = self.register_tensor(dtype=float32, shape=[4, 32], init=0.0)
+        self.store_global(y, zero, offsets=[0, 0])  # StoredBefore 1
+        self.store_shared(s, self.load_global(x, offsets=[0, 0], shape=[4, 32]))
+        self.fence.proxy_async()
+        if self.right:
+            self.fence.proxy_async(space="global")
+        self.sync()
+        with self.single_thread():
+            self.tma.shared_to_global(s, y, offsets=[0, 0])  # StoredBefore 2
+            self.tma.commit_group()
+            self.tma.wait_group(0)
+
+
 class OperandOverwritten(Adversary):
     """Two multiplications are in flight; the operand of the newer one is overwritten."""
 

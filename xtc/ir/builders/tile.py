@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from xtc.core.tile_layout import RegisterLayout
-from xtc.ir.attributes import CLUSTER, TF32, WARPS
+from xtc.ir.attributes import CLUSTER, PROMISE, TF32, WARPS
 from xtc.ir.mlir import (
     Attribute,
     BlockArgument,
@@ -48,9 +48,10 @@ def grid_dim(dim: int) -> Value:
     return _i32("grid_dim", dim)
 
 
-def assume(condition: Value) -> None:
-    """Assert that an i1 is true."""
-    _make("assume", [condition])
+def assume(condition: Value, promise: str = "") -> None:
+    """Assert that an i1 is true; `promise` names what the user's program promises by it."""
+    marks: dict[str, Attribute] = {PROMISE: StringAttr.get(promise)} if promise else {}
+    _make("assume", [condition], **marks)
 
 
 def load_global(source: Value, offsets: Sequence[Value], dims: Sequence[int], type: Type) -> Value:

@@ -161,7 +161,7 @@ class Asynchronous(BlockPart):
             raise UserError(f"mbarrier.wait for the phase {parity}", notes=["a parity is 0 or 1"])
         self.wait_until(
             lambda: barrier.has_ended(parity),
-            f"waits for a phase of parity {parity}",
+            lambda: f"waits for a phase of parity {parity}; {barrier.lacks}",
             op,
         )
         barrier.waited(parity, self.actors.current, self.number(op))

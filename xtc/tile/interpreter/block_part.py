@@ -26,8 +26,10 @@ class BlockPart(ABC):
         """The index of an operation in the kernel."""
 
     @abstractmethod
-    def wait_until(self, ready: Callable[[], bool], waits_for: str, op: Operation) -> None:
-        """Yield to other coroutines until a condition holds."""
+    def wait_until(
+        self, ready: Callable[[], bool], waits_for: Callable[[], str], op: Operation
+    ) -> None:
+        """Yield to other coroutines until a condition holds, which `waits_for` describes."""
 
     @abstractmethod
     def look_again(self, op: Operation) -> None:

@@ -78,13 +78,16 @@ class Clusters(Asynchronous):
         else:
             self.wait_until(
                 lambda: cluster.generation != generation,
-                f"waits at cluster.sync with {cluster.came} of {cluster.size} blocks",
+                lambda: f"waits at cluster.sync with {cluster.came} of {cluster.size} blocks",
                 op,
             )
 
     def _ranks(self, mask: Any) -> Iterator[int]:
         if not 0 < int(mask) < 1 << self.cluster.size:
-            raise UserError(f"the mask {int(mask):#b} in a cluster of {self.cluster.size} blocks")
+            raise UserError(
+                f"the mask {int(mask):#b} in a cluster of {self.cluster.size} blocks",
+                hints=["bit i of a mask stands for block i of the cluster"],
+            )
         return (rank for rank in range(self.cluster.size) if int(mask) >> rank & 1)
 
     def _block(self, rank: int, made_by: Operation) -> Any:

@@ -26,7 +26,7 @@ class Task:
 
     run: Callable[[], None]
     ready: Callable[[], bool] = lambda: True
-    waits_for: str = ""
+    waits_for: Callable[[], str] = str
     where: str = ""
     baton: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     thread: threading.Thread | None = None
@@ -74,7 +74,7 @@ class Tasks:
         finally:
             self._stop()
 
-    def wait(self, ready: Callable[[], bool], waits_for: str, where: str) -> None:
+    def wait(self, ready: Callable[[], bool], waits_for: Callable[[], str], where: str) -> None:
         """Yield until a condition holds; called by the running coroutine."""
         if ready():
             return
@@ -84,13 +84,15 @@ class Tasks:
         self._idle = 0
         self._leave(task, ready, waits_for, where)
 
-    def look_again(self, waits_for: str, where: str) -> None:
+    def look_again(self, waits_for: Callable[[], str], where: str) -> None:
         """Yield once, because the condition that the running coroutine polls does not hold."""
         if self._running is not None:
             self._idle += 1
             self._leave(self._running, lambda: True, waits_for, where)
 
-    def _leave(self, task: Task, ready: Callable[[], bool], waits_for: str, where: str) -> None:
+    def _leave(
+        self, task: Task, ready: Callable[[], bool], waits_for: Callable[[], str], where: str
+    ) -> None:
         task.ready, task.waits_for, task.where = ready, waits_for, where
         self._back.release()
         task.baton.acquire()

@@ -52,7 +52,12 @@ class Exchange(BlockPart):
         buffer, offset = self.get(op, 0), int(self.get(op, 1))
         words = buffer.raw[: buffer.raw.size // 4 * 4].view(np.int32)
         if not 0 <= offset < words.size:
-            raise UserError(f"semaphore {offset} is outside of the {words.size} semaphores")
+            raise UserError(
+                f"semaphore {offset} is outside of the {words.size} semaphores",
+                hints=[
+                    "allocate more: self.global_tensor(dtype=int32, shape=[n], requires_clean=True)"
+                ],
+            )
         word = words[offset : offset + 1]
         known = self.launch.semaphores.setdefault((id(buffer), offset), Semaphore(int(word[0])))
         view = GlobalMemory(buffer, words.dtype, 0, [words.size], [1])
@@ -63,7 +68,7 @@ class Exchange(BlockPart):
         value, group = int(self.get(op, 2)), self.actors.current
         self.wait_until(
             lambda: int(word[0]) == value,
-            f"waits for a semaphore to become {value}; it is {int(word[0])}",
+            lambda: f"waits for a semaphore to become {value}; it is {int(word[0])}",
             op,
         )
         group.actors[0].learn(semaphore.released(value, group.actors[0]))

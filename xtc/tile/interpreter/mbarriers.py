@@ -193,5 +193,8 @@ def made(
 def chosen(barriers: list[MBarrier], index: Any) -> MBarrier:
     """The barrier at an index. Raises UserError if it does not exist."""
     if not 0 <= int(index) < len(barriers):
-        raise UserError(f"mbarrier {int(index)} is outside of the {len(barriers)} allocated ones")
+        raise UserError(
+            f"mbarrier {int(index)} is outside of the {len(barriers)} allocated ones",
+            hints=["allocate more, or take the index modulo their number: barriers[i % n]"],
+        )
     return barriers[int(index)]

@@ -17,9 +17,11 @@ import numpy as np
 from xtc.core.errors import UserError
 from xtc.tile.interpreter.actors import GLOBAL, Group
 from xtc.tile.interpreter.elements import Array, elements
-from xtc.tile.interpreter.events import BULK_LOAD, COPY, Event, Events, History
+from xtc.tile.interpreter.events import BULK_LOAD, BULK_STORE, COPY, Event, Events, History
 from xtc.tile.interpreter.report import RaceError
 from xtc.tile.interpreter.shared import Fail
+
+_SMALLER = "pass a larger array, or sizes that fit the array; global_view takes the whole tensor's"
 
 
 @dataclass
@@ -90,6 +92,7 @@ class GlobalMemory:
                     f"the array has {self.buffer.raw.size // self.dtype.itemsize} elements",
                     f"elements {elements(outside)} of the tile are outside",
                 ],
+                hints=[_SMALLER],
             )
         return nbytes, inside
 
@@ -116,6 +119,7 @@ class GlobalMemory:
             raise UserError(
                 "a global tensor is larger than the array behind its pointer",
                 notes=[f"sizes {list(self.sizes)}", f"the array has {count} elements"],
+                hints=[_SMALLER],
             )
 
     def gather(self, positions: Array, inside: Array) -> Array:
@@ -172,7 +176,8 @@ class GlobalChecker:
         found = [*history.writes_at(cells), *history.atomics_at(cells)]
         self._require(found, touched, event, group, "reads")
         if event.kind == BULK_LOAD:
-            self._require_shown(history.writes_at(cells), touched, group)
+            what = "tma.global_to_shared may not see data that threads have stored"
+            self._require_shown(history.writes_at(cells), touched, group, what)
         history.read(cells, self.events.number(event), group.misses)
 
     def write(self, touched: Touched, event: Event, group: Group) -> None:
@@ -181,6 +186,9 @@ class GlobalChecker:
         self._require(history.writes_at(cells), touched, event, group, "writes")
         self._require(history.reads_at(cells), touched, event, group, "writes", "read")
         self._require(history.atomics_at(cells), touched, event, group, "writes")
+        if event.kind == BULK_STORE:
+            what = "tma.shared_to_global may come before data that threads have stored"
+            self._require_shown(history.writes_at(cells), touched, group, what)
         history.write(cells, self.events.number(event))
 
     def combine(self, touched: Touched, event: Event, group: Group) -> None:
@@ -237,12 +245,13 @@ class GlobalChecker:
         found: Iterator[tuple[Event, Callable[[], Array]]],
         touched: Touched,
         group: Group,
+        what: str,
     ) -> None:
         for other, mask in found:
             if any(actor.is_unshown(other, GLOBAL) for actor in group.actors):
                 raise self.fail(
                     "missing proxy fence",
-                    "tma.global_to_shared may not see data that threads have stored",
+                    what,
                     other,
                     touched.where(mask()),
                     'insert self.fence.proxy_async(space="global") after the store, and before '

@@ -51,9 +51,14 @@ from xtc.tile.interpreter.shared import Checker, SharedMemory
 from xtc.tile.interpreter.values import compute, is_computed
 from xtc.tile.interpreter.views import Views
 from xtc.tile.interpreter.whole_tiles import WholeTiles
+from xtc.tile.promises import broken
 
 _UNKNOWN = ShapedType.get_dynamic_size()
 _MOST_STEPS = 1 << 24  # operations of a block
+_GOES_ON = (
+    "another group or block must do what each waits for: arrive at the mbarrier as often as it "
+    "counts, copy the bytes that it expects, or release the semaphore; also check the parities"
+)
 _RESIDENT_BLOCKS = 256  # that run concurrently if blocks wait for each other
 
 
@@ -147,10 +152,13 @@ class _Launch:
 
     def _deadlock(self, tasks: Sequence[Task]) -> DeadlockError:
         inner = sorted(tasks, key=lambda task: not task.is_part)
-        lines = [f"at {task.where}: {task.waits_for}" for task in inner]
+        lines = [f"at {task.where}: {task.waits_for()}" for task in inner]
         who = "group of threads" if inner[0].is_part else "block"
         return DeadlockError(
-            f"every {who} waits, and none can continue", where=inner[0].where, notes=lines[:8]
+            f"every {who} waits, and none can continue",
+            where=inner[0].where,
+            notes=lines[:8],
+            hints=[_GOES_ON],
         )
 
     def require_clean(self) -> None:
@@ -224,10 +232,12 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         """Make these threads the active ones."""
         self.actors.current = self.launch.group = self.group
 
-    def wait_until(self, ready: Callable[[], bool], waits_for: str, op: Operation) -> None:
+    def wait_until(
+        self, ready: Callable[[], bool], waits_for: Callable[[], str], op: Operation
+    ) -> None:
         """Yield to other coroutines until a condition holds."""
         where = location_text(op.location)
-        self.launch.tasks.wait(ready, f"{self._whose}: {waits_for}", where)
+        self.launch.tasks.wait(ready, lambda: f"{self._whose}: {waits_for()}", where)
         self.activate()
         self.launch.current = op
 
@@ -236,7 +246,7 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         if op in self.launch.spins:
             what = "polls memory that no other thread changes"
             where = location_text(op.location)
-            self.launch.tasks.look_again(f"{self._whose}: {what}", where)
+            self.launch.tasks.look_again(lambda: f"{self._whose}: {what}", where)
             self.activate()
             self.launch.current = op
 
@@ -244,16 +254,17 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
     def _whose(self) -> str:
         """The active threads, as text for the message of a deadlock."""
         begin, size = self.group.threads
-        some = "" if size == self.launch.threads else f"threads {begin} to {begin + size} of "
+        some = "" if size == self.launch.threads else f"threads {begin} to {begin + size - 1} of "
         return f"{some}block {self.position}"
 
     def join(self, threads: tuple[int, int]) -> None:
         """Wait until no group with some of these threads runs concurrently with this code."""
         for part in [part for part in self.parts if meet(part[0], threads)]:
             begin, size = part[0]
+            what = f"waits for its threads {begin} to {begin + size - 1}"
             self.wait_until(
                 lambda part=part: part[1].ended,  # type: ignore[misc]
-                f"waits for its threads {begin} to {begin + size}",
+                what.__str__,
                 self.launch.current,
             )
             self.parts.remove(part)
@@ -285,6 +296,9 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
                 raise UserError(
                     "a block has run 16 million operations and has not ended",
                     where=location_text(op.location),
+                    hints=[
+                        "a loop may not end: look at its condition; or check with smaller sizes"
+                    ],
                 )
             if op.name in ("scf.yield", "scf.condition", "func.return"):
                 return [self.values[value] for value in op.operands]
@@ -334,12 +348,6 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
         lower, upper, step = (self.values[value] for value in list(op.operands)[:3])
         carried = [self.values[value] for value in list(op.operands)[3:]]
         body = op.regions[0].blocks[0]
-        if step <= 0:
-            raise UserError(
-                f"a loop has the step {step}",
-                notes=["a run-time step must be 1 or more"],
-                hints=["count upwards, and compute the number: stop - 1 - i"],
-            )
         for number in range(int(lower), int(upper), int(step)):
             arguments = [np.asarray(number, np.asarray(lower).dtype)[()], *carried]
             self.values.update(zip(body.arguments, arguments, strict=True))
@@ -423,7 +431,7 @@ class _Block(Exchange, Clusters, WholeTiles, Views):
 
     def assume(self, op: Operation) -> None:
         if not self.get(op, 0):
-            raise UserError("an assumption of the kernel does not hold")
+            raise broken(op)
 
 
 _CARRIED = ("scf.for", "scf.while", "tile.wgmma")

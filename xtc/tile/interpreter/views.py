@@ -91,7 +91,8 @@ class Views(BlockPart):
             if not 0 <= begin <= memory.shape[dim] - size:
                 raise UserError(
                     f"index {begin} is outside of dimension {dim} of a shared tensor of shape "
-                    f"{list(memory.shape)}"
+                    f"{list(memory.shape)}",
+                    hints=["make the tensor larger, or take the index modulo its size: s[i % n]"],
                 )
         dropped = dropped_dimensions(sizes, shape)
         index = tuple(
