@@ -44,7 +44,12 @@ def sizes_of(given: Any, name: str) -> tuple[int, ...]:
     for size in given:
         if isinstance(size, Scalar):
             raise UserError(
-                f"{name}: the shape has {size!r}", hints=["tiles have sizes known when compiling"]
+                f"{name}: the shape has {size!r}",
+                notes=["tiles have sizes known when compiling"],
+                hints=[
+                    "annotate a parameter with int; let self.range(..., unroll='all') write out a "
+                    "loop that changes a size"
+                ],
             )
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise UserError(f"{name}: {size!r} is no size; it is an integer, 1 or more")
