@@ -192,7 +192,7 @@ class Transcriber(Expressions):
 
     def _bind_item(self, holder: Any, key: Any, value: Any) -> None:
         if isinstance(holder, RegisterTensor):
-            holder.value = with_part(holder, key, value).value
+            holder.change(with_part(holder, key, value).value)
             return
         if isinstance(holder, SharedTensor | GlobalTensor):
             raise UserError(
@@ -246,7 +246,7 @@ class Transcriber(Expressions):
         if isinstance(node.target, ast.Subscript):
             self.bind(node.target, value)
         else:  # for every name of the tile, as with NumPy's arrays
-            before.value = value.value
+            before.change(value.value)
 
     def _assert_statement(self, node: ast.Assert) -> None:
         condition = self.evaluate(node.test)
@@ -383,18 +383,38 @@ class Transcriber(Expressions):
         branches.for_loop(self._names(), names, bounds, iteration)
 
     def _unrolled(self, node: ast.For, items: list[Any]) -> None:
-        if exits(node.body, *_EXITS):
-            raise UserError(
-                "a loop over constants has no break, continue or return",
-                hints=["loop over a range, or make the statements conditional"],
-            )
+        """Write out every iteration."""
+        kinds = exits(node.body, *_EXITS)
+        body = without_exits(node.body, *_EXITS) if kinds else node.body
+        with self._own_flags():
+            self.frame.names.update(dict.fromkeys(flag_names(kinds), False))
+            self._iterations(node.target, body, items)
+
+    def _iterations(self, target: ast.expr, body: list[ast.stmt], items: list[Any]) -> None:
+        """Transcribe iterations of a written-out loop, as long as none has left it."""
+        names = self.frame.names
         for number, item in enumerate(items):
-            self.bind(node.target, item)
-            self.block(node.body)
+            if isinstance(left := names.get(LEFT), Data):
+                goes = _truth(arithmetic.unary("not", left))
+                rest = partial(self._iterations_after_all, target, body, items[number:])
+                branches.branch(self._names(), goes, (rest, _nothing))
+                return
+            if left:
+                return
+            if SKIPPED in names:
+                names[SKIPPED] = False
+            self.bind(target, item)
+            self.block(body)
             if ended_in(self._names()) is True:
                 return
-            if self._unless_ended(partial(self._unrolled, node, items[number + 1 :])):
+            if self._unless_ended(partial(self._iterations, target, body, items[number + 1 :])):
                 return
+
+    def _iterations_after_all(
+        self, target: ast.expr, body: list[ast.stmt], items: list[Any]
+    ) -> None:
+        self.frame.names[LEFT] = False
+        self._iterations(target, body, items)
 
     def _left_early(
         self, node: ast.For, items: Range, body: list[ast.stmt], flags: set[str]
@@ -462,6 +482,10 @@ def _in_parts(names: Sequence[ast.expr], values: list[Any]) -> list[Any]:
         return values
     first, last = starred[0], len(values) - (len(names) - 1 - starred[0])
     return [*values[:first], values[first:last], *values[last:]]
+
+
+def _nothing() -> None:
+    """What a branch does that is not there."""
 
 
 def _truth(condition: Any) -> Value:
