@@ -32,6 +32,7 @@ TYPED := $(sort $(dir $(wildcard tools/*.py tests/unit/*.py examples/*/*.py benc
 export PYTHONPATH := $(CURDIR):$(CURDIR)/.types
 # A process that may not keep what it compiles compiles every module that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
+export MYPY_NUM_WORKERS := $(JOBS)
 title = @printf '== %s\n' '$@'
 
 .DEFAULT_GOAL := help
