@@ -73,31 +73,37 @@ class Aliases(Corner):
         self.begin()
         a = self.register_tensor(dtype=float32, shape=[32], init=1.0)
         b = self.register_tensor(dtype=float32, shape=[32], init=2.0)
+        c = a
         if self.case == "same in both":
+            pair = (b, a)
             if n > 1:
-                a = a * 3.0
-                b = a
-            else:
-                a = b
-            b += 1.0
+                pair = (a, b)
+            first, _ = pair
+            first += 1.0
+        elif self.case == "copied":
+            c = b
+            c += 1.0
+            b = a
+            a += 4.0
         elif self.case == "branch":
             if n > 1:
-                a = b
-            a += 1.0
+                c = b
+            c += 1.0
         elif self.case == "entry":
-            b = a
             for _ in range(n):
-                b += 1.0
-                b = b * 2.0
+                c += 1.0
+                c = c * 2.0
         elif self.case == "iteration":
+            p = (b, a)
             for _ in range(n):
-                a += 1.0
-                a = b
+                first, _ = p
+                first += 1.0
+                p = (a, b)
         elif self.case == "not read":
             if n > 1:
-                b = a
-            b += 1.0
-            a = b * 2.0
+                c = b
+            c += 1.0
+            a = c * 2.0
         self.store_global(self.vector(y_ptr), a + b, offsets=[0])
 
 

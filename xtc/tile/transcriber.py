@@ -188,6 +188,8 @@ class Transcriber(Expressions):
         before = self.frame.names.get(name)
         if isinstance(before, Scalar) and isinstance(value, int | float):
             value = arithmetic.cast(value, before.dtype) if _fits(value, before.dtype) else value
+        if isinstance(before, RegisterTensor) and isinstance(value, RegisterTensor):
+            value = before if value is before else value.copy()
         self.frame.names[name] = value
 
     def _bind_item(self, holder: Any, key: Any, value: Any) -> None:

@@ -159,6 +159,12 @@ class RegisterTensor(Data):
             for tile in storage.tiles():
                 tile.is_stale = tile is not self
 
+    def copy(self) -> RegisterTensor:
+        """Another tile that holds the same."""
+        made = RegisterTensor(self._value, self.dtype, self.shape)
+        made._lost, made.is_stale = self._lost, self.is_stale
+        return made
+
     def may_be(self, *others: Any) -> RegisterTensor:
         """This tile, which may be any of the others that are tiles."""
         for other in others:

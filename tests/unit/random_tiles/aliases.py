@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,14 @@ def statements(rng: random.Random, depth: int) -> list[str]:
     """Lines that assign names and change tiles, with branches and loops of this depth."""
     lines: list[str] = []
     for _ in range(rng.randint(2, 4)):
-        x, y, z = (rng.choice(NAMES) for _ in range(3))
-        simple = [f"{x} = {y}", f"{x} = {y} + {z}", f"{x} += {y}", f"self.assign({x}, {y})"]
+        x, y, z = rng.sample(NAMES, 3)
+        simple = [
+            f"{x} = {y}",
+            f"{x} = {y} + {z}",
+            f"{x} += {y}",
+            f"{x} += {x}",
+            f"self.assign({x}, {y})",
+        ]
         simple += [f"{x}, {y} = {y}, {x}", f"p = ({x}, {y})", f"{x}, {y} = p", f"{x} = {y} * 2.0"]
         kind = rng.random() if depth else 0.0
         inner = ["    " + line for line in statements(rng, depth - 1)] if kind > 0.7 else []
@@ -69,6 +76,11 @@ class _Python:
         target[...] = source
 
 
+def _copied(before: Array, value: Array) -> Array:
+    """What a name gets that stood for an array before."""
+    return before if value is before else value.copy()
+
+
 def aliased(seed: int, folder: Path) -> tuple[Any, list[str]]:
     """A kernel that takes n, x and y, and its lines."""
     lines = statements(random.Random(seed), 2)  # noqa: S311
@@ -83,9 +95,12 @@ def aliased(seed: int, folder: Path) -> tuple[Any, list[str]]:
 
 
 def in_python(lines: list[str], n: int, x: Array) -> Array:
-    """What NumPy's arrays of these names hold in the end."""
-    names: dict[str, Any] = {"self": _Python(), "n": n, "k": 0}
+    """What NumPy's arrays of these names hold in the end: a name of a tile gets copies."""
+    names: dict[str, Any] = {"self": _Python(), "copied": _copied, "n": n, "k": 0}
     names |= {name: x[at].copy() for at, name in enumerate(NAMES)}
     names["p"] = (names["a"], names["b"])
-    exec("\n".join(lines), names)  # noqa: S102
+    pair = r"^( *)(([a-d]), ([a-d])) = (.*)$"
+    text = re.sub(r"^( *)([a-d]) = ([a-d])$", r"\1\2 = \3.copy()", "\n".join(lines), flags=re.M)
+    text = re.sub(pair, r"\1\2 = map(copied, (\2), (\5))", text, flags=re.M)
+    exec(text, names)  # noqa: S102
     return np.stack([names[name] for name in NAMES])
