@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """A GPU's kernels against its bandwidth and cuBLAS; without a GPU, the cost of the simulator.
 
-`make bench-nvgpu`. Goals on a GPU: elementwise operators and sums at 80 % of the rate of a copy.
-Matmuls are compared with those of PyTorch, which calls cuBLAS, if PyTorch is installed. A call
-waits for its kernels; matmuls are timed 20 in a row, so that the wait hardly counts.
+`make bench-nvgpu`; `ARGS="example 'tile softmax'"` for rows that begin with these words. Each row
+is printed when it is measured. One that fails is named at the end, with its cause, and the others
+are measured in another process. Goals on a GPU: elementwise operators and sums at 80 % of the rate
+of a copy. Matmuls are compared with those of PyTorch, which calls cuBLAS, if PyTorch is installed.
+Graphs wait for their kernels; their matmuls are timed 20 in a row, so that the wait hardly counts.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib
-import importlib.util
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +26,27 @@ import numpy as np
 
 import xtc
 import xtc.ops as O
-from benchmarks import nvgpu_examples, nvgpu_rows, nvgpu_simulated, nvgpu_tiles
+from benchmarks import (
+    nvgpu_examples,
+    nvgpu_process,
+    nvgpu_rows,
+    nvgpu_simulated,
+    nvgpu_tiles,
+)
 from benchmarks.console import wide_console
 from benchmarks.harness import Report, print_table, run_interleaved, save
 from xtc import tile
 from xtc.runtime import NativeUnit
 from xtc.runtime.native import compile_unit
 from xtc_targets.nvgpu import NvgpuDevice
-from xtc_targets.nvgpu.hardware import first_gpu, unavailable
+from xtc_targets.nvgpu.hardware import chip_name, first_gpu, unavailable
 from xtc_targets.nvgpu.simulator import OWN_CSRC
 
 ROUNDS = 30
 ROWS, COLUMNS = 32768, 8192  # 1 GiB of float32
 SIZE, PRODUCTS = 2048, 20
 FRACTION_GOAL = 0.8
+SECONDS = 540.0
 COPIES = {"4 KiB": 1 << 12, "1 MiB": 1 << 20, "64 MiB": 1 << 26}
 KERNELS = """
 #include "cuda_sim.h"
@@ -166,29 +176,65 @@ def simulator() -> None:
             run(f"nvgpu_sim copy {size}", copies)
 
 
-def main() -> None:
-    """Print the tables, compare medians with goals, and save the reports."""
-    if reason := unavailable():
-        say(f"no GPU: {reason}", highlight=False, soft_wrap=True)
-        say("What follows are static figures of tile kernels, and times of the simulator.")
-        nvgpu_tiles.static()
-        simulator()
-        nvgpu_simulated.measured()
-        return
+def rows() -> dict[str, Callable[[NvgpuDevice], None]]:
+    """All that is measured on a GPU, what matters most first."""
+    return {
+        **nvgpu_tiles.rows(),
+        **nvgpu_rows.rows(),
+        **nvgpu_examples.rows(),
+        "bandwidth": bandwidth,
+        "matmul float16": partial(matmul, "float16"),
+        "matmul float32": partial(matmul, "float32"),
+    }
+
+
+def measure(names: Sequence[str], file: Path) -> None:
+    """Run rows on the first GPU until one fails."""
     with NvgpuDevice(first_gpu()) as device:
-        number, arch = device.options.device_index, device.device_arch
-        say(f"GPU {number}, {device.device_chip}, code for {arch}")
         tile.use_device(device)
         try:
-            nvgpu_tiles.measured(device)
-            nvgpu_rows.measured(device)
-            nvgpu_examples.compared(device)
-            bandwidth(device)
-            for dtype in ("float32", "float16"):
-                matmul(dtype, device)
+            found = {name: partial(row, device) for name, row in rows().items()}
+            nvgpu_process.run_rows(found, names, file)
         finally:
             tile.use_device(None)
 
 
+def without_gpu() -> None:
+    """Print static figures, and what the simulator costs."""
+    say("What follows are static figures of tile kernels, and times of the simulator.")
+    nvgpu_tiles.static()
+    simulator()
+    nvgpu_simulated.measured()
+
+
+def main() -> int:
+    """Print the tables, compare medians with goals, and save the reports.
+
+    Returns the exit status: 1 if rows failed, which are listed with their causes.
+    """
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="rows that begin with these words; all by default")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for all rows")
+    parser.add_argument("--rows", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.rows:
+        measure(given.names, given.rows)
+        return 0
+    if reason := unavailable():
+        say(f"no GPU: {reason}", highlight=False, soft_wrap=True)
+        without_gpu()
+        return 0
+    options = first_gpu()
+    chip = chip_name(options.device_index, options.driver_library)
+    say(f"GPU {options.device_index}, {chip}, code for {options.arch}")
+    wanted = tuple(given.names) or ("",)
+    names = [name for name in rows() if name.startswith(wanted)]
+    failed = nvgpu_process.conduct(nvgpu_process.this_script(__file__), names, given.seconds)
+    say(f"{len(names) - len(failed)} of {len(names)} rows are measured")
+    for name, cause in failed.items():
+        say(f"FAILED {name}: {cause}", highlight=False, markup=False)
+    return bool(failed)
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

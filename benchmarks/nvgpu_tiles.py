@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
@@ -111,20 +112,26 @@ def _row(program: Any, m: int, n: int, k: int) -> list[str]:
     return [f"{m} x {n} x {k}", chosen, *resources, *counts, f"{rate:.0f} TFLOP/s"]
 
 
-def measured(device: NvgpuDevice) -> None:
-    """The same kernels on a GPU, in turns with cuBLAS on the same arrays if there is PyTorch."""
-    torch: Any = importlib.import_module("torch") if has_torch() else None
-    if torch is None:
-        say("PyTorch is not installed, or sees no GPU: there is no cuBLAS to compare with")
-    for dtype in (float16, bfloat16):
-        program = Matmul(dtype)
-        for m, n, k in shapes():
-            with ExitStack() as stack:
-                if torch is None:
-                    runs = _alone(device, dtype, program, (m, n, k), stack)
-                else:
-                    runs = _beside(torch, dtype, program, (m, n, k))
-                _tell(compare(device, f"tile matmul {dtype} {m}x{n}x{k}", runs), dtype, m, n, k)
+def rows() -> dict[str, Callable[[NvgpuDevice], None]]:
+    """What is measured on a GPU, the largest matmuls first."""
+    return {
+        f"tile matmul {dtype} {'x'.join(map(str, sizes))}": partial(_measured, dtype, sizes)
+        for sizes in reversed(shapes())
+        for dtype in (float16, bfloat16)
+    }
+
+
+def _measured(dtype: Any, sizes: tuple[int, int, int], device: NvgpuDevice) -> None:
+    """The kernel on a GPU, in turns with cuBLAS on the same arrays if there is PyTorch."""
+    m, n, k = sizes
+    program = Matmul(dtype)
+    with ExitStack() as stack:
+        if has_torch():
+            runs = _beside(importlib.import_module("torch"), dtype, program, sizes)
+        else:
+            say("PyTorch is not installed, or sees no GPU: there is no cuBLAS to compare with")
+            runs = _alone(device, dtype, program, sizes, stack)
+        _tell(compare(device, f"tile matmul {dtype} {m}x{n}x{k}", runs), dtype, m, n, k)
 
 
 def has_torch() -> bool:

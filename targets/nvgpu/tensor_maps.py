@@ -5,17 +5,19 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 
 from xtc.core.errors import DeviceNotFound, LaunchError, UserError
 from xtc.interfaces.tile_support import TensorMap
 from xtc_targets.nvgpu.options import NvgpuOptions
 
-BYTES, ALIGNMENT = 128, 64
+BYTES, ALIGNMENT = 128, 128
+"""Of `CUtensorMap` in cuda.h of CUDA 13; earlier versions align it to 64 bytes."""
 _RANKS = 5
 _STEP = 16  # alignment of addresses and strides, in bytes
-_MOST = 1 << 32
+_MOST, _MOST_STRIDE = 1 << 32, 1 << 40
 
 _MAGIC = 0x786D6170
 _LAYOUT = struct.Struct("<4IQ5Q4Q5I3I")
@@ -34,13 +36,15 @@ _PROMOTION = 3  # reads fetch 256 bytes into the L2 cache
 
 def tensor_map(map: TensorMap, options: NvgpuOptions) -> bytes:
     """Encode a map in 128 bytes. Raises UserError if bulk copies cannot access the tensor."""
-    _require(map)
+    require(map)
     if options.platform == "sim":
         return _simulated(map)
     return _encoded(map, options)
 
 
-def _require(map: TensorMap) -> None:
+def require(map: TensorMap) -> None:
+    """Raise UserError if bulk copies cannot access the tensor ("CUDA Driver API",
+    cuTensorMapEncodeTiled)."""
     if map.address % _STEP:
         raise UserError(
             "a bulk copy of a tensor whose address is not a multiple of 16 bytes",
@@ -53,6 +57,8 @@ def _require(map: TensorMap) -> None:
                 notes=["the strides of a bulk copy are multiples of 16 bytes"],
                 hints=["pad the rows, or use copy_async"],
             )
+        if not 0 <= stride < _MOST_STRIDE:
+            raise UserError(f"a bulk copy of a tensor with a stride of {stride} bytes")
     for size in map.sizes:
         if not 1 <= size < _MOST:
             raise UserError(f"a bulk copy of a tensor with a dimension of {size}")
@@ -72,28 +78,56 @@ def _simulated(map: TensorMap) -> bytes:
 
 
 def _encoded(map: TensorMap, options: NvgpuOptions) -> bytes:
-    """Encode by the driver, which needs no device. Raises LaunchError if the driver fails."""
+    """Encode by the driver. Raises LaunchError if the driver fails."""
     try:
-        encode = ctypes.CDLL(str(options.driver_library)).cuTensorMapEncodeTiled
+        cuda = ctypes.CDLL(str(options.driver_library))
+        encode = cuda.cuTensorMapEncodeTiled
     except (OSError, AttributeError) as error:
         raise DeviceNotFound(f"the driver has no cuTensorMapEncodeTiled: {error}") from None
     rank = len(map.sizes)
     whole = ctypes.create_string_buffer(BYTES + ALIGNMENT)
     position = -(-ctypes.addressof(whole) // ALIGNMENT) * ALIGNMENT
-    status = encode(
-        ctypes.c_void_p(position),
-        ctypes.c_int(MAP_TYPES[map.element]),
-        ctypes.c_uint32(rank),
-        ctypes.c_void_p(map.address),
-        (ctypes.c_uint64 * rank)(*reversed(map.sizes)),
-        (ctypes.c_uint64 * max(1, rank - 1))(*reversed(map.strides[:-1])),
-        (ctypes.c_uint32 * rank)(*reversed(map.box)),
-        (ctypes.c_uint32 * rank)(*[1] * rank),
-        ctypes.c_int(0),
-        ctypes.c_int(_SWIZZLES[map.swizzle]),
-        ctypes.c_int(_PROMOTION),
-        ctypes.c_int(0),
-    )
+    with _context(cuda, options.device_index):
+        status = encode(
+            ctypes.c_void_p(position),
+            ctypes.c_int(MAP_TYPES[map.element]),
+            ctypes.c_uint32(rank),
+            ctypes.c_void_p(map.address),
+            (ctypes.c_uint64 * rank)(*reversed(map.sizes)),
+            (ctypes.c_uint64 * max(1, rank - 1))(*reversed(map.strides[:-1])),
+            (ctypes.c_uint32 * rank)(*reversed(map.box)),
+            (ctypes.c_uint32 * rank)(*[1] * rank),
+            ctypes.c_int(0),
+            ctypes.c_int(_SWIZZLES[map.swizzle]),
+            ctypes.c_int(_PROMOTION),
+            ctypes.c_int(0),
+        )
     if status:
         raise LaunchError(f"the driver cannot encode {map}: CUresult {status}")
     return ctypes.string_at(position, BYTES)
+
+
+@contextmanager
+def _context(cuda: ctypes.CDLL, gpu: int) -> Iterator[None]:
+    """Make a GPU's primary context current to this thread: the driver encodes for its GPU.
+
+    Raises LaunchError if the driver fails.
+    """
+    device, context = ctypes.c_int(), ctypes.c_void_p()
+    _require_success(cuda.cuInit(0), "cuInit")
+    _require_success(cuda.cuDeviceGet(ctypes.byref(device), gpu), "cuDeviceGet")
+    retained = cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+    _require_success(retained, "cuDevicePrimaryCtxRetain")
+    try:
+        _require_success(cuda.cuCtxPushCurrent_v2(context), "cuCtxPushCurrent")
+        try:
+            yield
+        finally:
+            cuda.cuCtxPopCurrent_v2(ctypes.byref(context))
+    finally:
+        cuda.cuDevicePrimaryCtxRelease_v2(device)
+
+
+def _require_success(status: int, call: str) -> None:
+    if status:
+        raise LaunchError(f"a tensor map cannot be encoded: {call} returned CUresult {status}")

@@ -17,7 +17,7 @@ from xtc_targets.nvgpu.occupancy import resident_blocks
 from xtc_targets.nvgpu.options import NvgpuOptions
 from xtc_targets.nvgpu.pipeline import tile_pipeline
 from xtc_targets.nvgpu.ptx import ptx
-from xtc_targets.nvgpu.tensor_maps import tensor_map
+from xtc_targets.nvgpu.tensor_maps import require, tensor_map
 from xtc_targets.nvgpu.toolkit import HINT, assemble, found
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def tile_support(options: NvgpuOptions) -> TileSupport:
             "other": machine.peak_macs_per_second("float32"),
         },
         tensor_map=partial(tensor_map, options=options),
+        require_map=require,
     )
 
 

@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import nvgpu, nvgpu_clock, nvgpu_examples, nvgpu_rows, nvgpu_tiles
+from benchmarks import (
+    nvgpu,
+    nvgpu_clock,
+    nvgpu_examples,
+    nvgpu_process,
+    nvgpu_rows,
+    nvgpu_tiles,
+)
 from tests.unit.nvgpu_stand_in import log, stand_in
 from tests.unit.nvgpu_torch import fake_torch, no_torch
 from xtc import tile
@@ -52,17 +59,20 @@ def test_every_table_is_measured(
     monkeypatch.setattr(nvgpu_rows, "check", lambda name, *_: checked.append(name))
     monkeypatch.setattr(nvgpu_tiles, "check", lambda *_: checked.append("matmul"))
     monkeypatch.setitem(sys.modules, "torch", no_torch())
-    nvgpu.main()
+    *names, example = sorted(nvgpu.rows(), key=lambda name: name.startswith("example"))
+    nvgpu.measure(names, Path("rows"))
+    nvgpu.measure([example], Path("rows"))
     said = capsys.readouterr().out
-    assert "GPU 0, stand-in 0, code for sm_90a" in said
+    ended = [json.loads(line) for line in Path("rows").read_text().splitlines()][1::2]
+    assert [each["row"] for each in ended if each["cause"]] == ["example vector_add"]
+    assert len(ended) == len(nvgpu.rows())
     for dtype in ("float16", "bfloat16"):
         assert f"{dtype} 16 x 128 x 128: " in said
         assert f"{dtype} 256 x 256 x 256: " in said
     for row in ("vector add: ", "softmax: ", "layer_norm: ", "relu: ", "sums of rows: "):
         assert row in said
-    assert "vector_add" in said
-    assert "right" in said
-    assert "WRONG" in said  # the stand-in computes nothing, and that is seen
+    # The stand-in computes nothing, and that is seen.
+    assert "vector_add: on the simulator right, on the GPU WRONG" in said
     assert checked == ["matmul"] * 4 + ["vector add", "softmax", "layer_norm"]
     assert "modelled" not in said
     found = json.loads(Path("out/bench-tile-softmax.json").read_text())
@@ -70,10 +80,40 @@ def test_every_table_is_measured(
     assert log(library)[-1].endswith("0 streams, 0 events, 0 modules, 0 allocations")
 
 
-def test_a_wrong_result_ends_the_benchmark(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_result_fails_its_row(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", no_torch())
-    with pytest.raises(AssertionError):
-        nvgpu.main()
+    nvgpu.measure(["tile softmax", "tile layer_norm"], Path("rows"))
+    begun, ended = map(json.loads, Path("rows").read_text().splitlines())
+    assert begun["row"] == ended["row"] == "tile softmax"
+    assert ended["cause"].startswith("AssertionError")
+
+
+ROWS = f"""
+import os, sys, time
+from pathlib import Path
+sys.path.insert(0, {str(Path(nvgpu.__file__).parents[1])!r})
+from benchmarks.nvgpu_process import run_rows
+def bad():
+    raise ValueError("not right")
+rows = {{"good": int, "bad": bad, "dies": lambda: os._exit(7), "last": int,
+        "hangs": lambda: time.sleep(60)}}
+run_rows(rows, sys.argv[2:], Path(sys.argv[1]))
+"""
+
+
+def test_rows_that_fail_or_die_leave_the_others(tmp_path: Path) -> None:
+    script = tmp_path / "rows.py"
+    script.write_text(ROWS)
+    command = [sys.executable, str(script)]
+    assert nvgpu_process.conduct(command, ["good", "bad", "dies", "last"], 60) == {
+        "bad": "ValueError: not right",
+        "dies": "its process ended with status 7",
+    }
+    late = "no time was left"
+    assert nvgpu_process.conduct(command, ["hangs", "good"], 3) == {"hangs": late, "good": late}
+    command = [sys.executable, "-c", "1 / 0"]
+    how = "its process ended with status 1"
+    assert nvgpu_process.conduct(command, ["good", "last"], 60) == {"good": how, "last": how}
 
 
 def test_products_take_turns_with_those_of_the_library(
@@ -85,7 +125,8 @@ def test_products_take_turns_with_those_of_the_library(
     with NvgpuDevice(options) as device:
         tile.use_device(device)
         try:
-            nvgpu_tiles.measured(device)
+            for row in nvgpu_tiles.rows().values():
+                row(device)
         finally:
             tile.use_device(None)
     said = capsys.readouterr().out
@@ -93,8 +134,6 @@ def test_products_take_turns_with_those_of_the_library(
     ordered = [line for line in log(library) if line.endswith("stream 77")]
     assert not any("wait for all" in line for line in log(library))
     # A sample: the cache is overwritten, then a mark, what is measured, and a mark.
-    at = ordered.index("mark stream 77")
-    kinds = [line.split()[0] for line in ordered[at - 1 : at + 3]]
-    assert kinds[:2] == ["fill", "mark"]
-    assert kinds[2] in ("launch", "copy_within")
-    assert kinds[3] == "mark"
+    kinds = " ".join(line.split()[0] for line in ordered)
+    for measured in ("launch", "copy_within"):
+        assert f"fill mark {measured} mark" in kinds

@@ -16,7 +16,8 @@ from tests.unit.memory_worker import MIB, TIMES
 
 ROOT = Path(__file__).parents[2]
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "1"}
-OPTIONS = [{}, {"in_memory": True}, {"codegen": "c"}, {"threads": 1}, {"threads": 3}]
+TEMPORARIES, LOOP = ("temporaries", 16384.0), ("loop", 5.0 * MIB)
+"""Programs of `memory_worker` with their results."""
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="RLIMIT_AS limits no memory but on Linux"
@@ -38,11 +39,22 @@ def answer_of(name: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize(("name", "right"), [("temporaries", 16384.0), ("loop", 5.0 * MIB)])
+@pytest.mark.parametrize(
+    ("program", "options"),
+    [
+        (TEMPORARIES, {}),
+        (TEMPORARIES, {"codegen": "c"}),
+        (TEMPORARIES, {"threads": 1}),
+        (LOOP, {"in_memory": True}),
+        (LOOP, {"codegen": "c"}),
+        (LOOP, {"threads": 3}),
+    ],
+    ids=str,
+)
 def test_no_memory_is_an_error_and_nothing_is_kept(
-    name: str, right: float, options: dict[str, Any]
+    program: tuple[str, float], options: dict[str, Any]
 ) -> None:
+    name, right = program
     answer = answer_of(name, options)
     assert answer["failed"] == TIMES
     assert len(answer["said"]) == 1

@@ -22,6 +22,7 @@ from xtc.interfaces.tile_support import TensorMap
 from xtc.tile import bfloat16, float8_e4m3, float8_e5m2, float16, int8, tfloat32, uint8
 from xtc.tile.interpreter.report import DeadlockError, RaceError
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
+from xtc_targets.nvgpu.passes import _tile_wgmma, map_tensors
 from xtc_targets.nvgpu.tensor_maps import tensor_map
 
 SOURCE = Path(tile_bulk.__file__)
@@ -98,17 +99,40 @@ def test_bulk_copies_of_ragged_tensors(shape: tuple[int, int]) -> None:
         ((128, 64, 512), {"dtype": int8, "b_transposed": True}),
         ((64, 8, 384), {"dtype": uint8, "b_transposed": True}),
         ((128, 136, 64), {"total": float16, "b_transposed": True}),
+        ((64, 320, 16), {}),
+        ((64, 40, 64), {"dtype": int8, "b_transposed": True}),
         ((64, 24, 64), {"dtype": float8_e5m2, "total": float16, "b_transposed": True}),
         ((128, 64, 64), {"registers": True, "a_transposed": True}),
         ((128, 64, 64), {"registers": True, "dtype": float8_e4m3, "b_transposed": True}),
         ((64, 32, 128), {"registers": True, "dtype": float8_e5m2, "b_transposed": True}),
         ((128, 64, 64), {"registers": True, "dtype": tfloat32, "b_transposed": True, "warps": 8}),
         ((64, 64, 256), {"registers": True, "dtype": int8, "b_transposed": True}),
-        ((128, 8, 64), {"registers": True, "dtype": uint8, "b_transposed": True}),
+        ((128, 40, 64), {"registers": True, "dtype": uint8, "b_transposed": True}),
     ],
 )
 def test_multiplications_of_warpgroups(shape: tuple[int, int, int], how: Any) -> None:
     agrees(product(tile_bulk, *shape, **how))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("shape", "how", "message"),
+    [
+        ((64, 320, 16), {}, "reads 128 bytes from byte 64 of rows of 128 bytes"),
+        (
+            (64, 40, 64),
+            {"registers": True, "dtype": uint8, "b_transposed": True},
+            "integers of 40 columns",
+        ),
+    ],
+)
+def test_columns_that_no_instruction_multiplies_are_a_fault(
+    shape: tuple[int, int, int], how: Any, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_tile_wgmma, "columns_at_once", lambda n, *_: n if n < 256 else n // 2)
+    program, arguments, *_ = product(tile_bulk, *shape, **how)
+    with pytest.raises(DeviceFault, match=message):
+        program(*arguments)
 
 
 @pytest.mark.slow
@@ -326,10 +350,30 @@ def test_an_older_machine_has_no_bulk_copies() -> None:
         _ = program._pick(program._bound(arguments, {}), device).ptx
 
 
-def test_a_map_is_of_aligned_memory() -> None:
-    wrong = TensorMap(8, "f16", 2, (4, 64), (128, 2), (4, 64), 128)
-    with pytest.raises(UserError, match="is not a multiple of 16 bytes"):
+def test_bulk_loads_follow_what_threads_did_with_the_memory() -> None:
+    program, *_ = double(tile_bulk)
+    ptx = program.compile(70, 72, None, None).ptx
+    before, *others = ptx.split("shared::cluster.global.tile.mbarrier")
+    assert others
+    assert "fence.proxy.async.shared::cta" in before  # the kernel's own fence follows the load
+
+
+@pytest.mark.parametrize(
+    ("address", "stride", "message"),
+    [(8, 128, "is not a multiple of 16 bytes"), (16, 1 << 40, "with a stride of 1099511627776")],
+)
+def test_a_map_is_of_memory_that_the_driver_takes(address: int, stride: int, message: str) -> None:
+    wrong = TensorMap(address, "f16", 2, (4, 64), (stride, 2), (4, 64), 128)
+    with pytest.raises(UserError, match=message):
         tensor_map(wrong, NvgpuOptions())
+
+
+@pytest.mark.slow
+def test_a_box_that_the_driver_refuses_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(map_tensors, "_MOST_ROWS", 512)
+    program, arguments, *_ = double(tile_bulk, 512, 8)
+    with pytest.raises(DeviceFault, match="a bulk load: 512 of 70 elements in dimension 1"):
+        program(*arguments)
 
 
 @pytest.mark.slow

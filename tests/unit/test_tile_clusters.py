@@ -69,6 +69,9 @@ def test_the_machine_has_clusters() -> None:
     assert ".reqnctapercluster 2, 2, 1" in kernel.ptx
     assert kernel.ptx.count("mapa.shared::cluster") == 8
     assert ".multicast::cluster" in kernel.ptx
+    assert "mbarrier.try_wait.parity.acquire.cluster" in kernel.ptx
+    assert "fence.proxy.tensormap::generic.acquire.sys" in kernel.ptx  # the host wrote the map
+    assert "fence.proxy.async.shared::cluster" in kernel.ptx  # threads read what the load fills
     assert kernel.resources.warnings == ()
 
 

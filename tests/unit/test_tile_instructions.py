@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import ml_dtypes
@@ -17,6 +18,7 @@ from tests.unit.tile_instructions import (
     Histogram,
     Narrow,
     Ordered,
+    Ordering,
     Packed,
     Philox,
     Prints,
@@ -260,6 +262,14 @@ def test_machine_code_of_each(arch: str) -> None:
         assert kernel.resources.warnings == ()
     values = Ordered()._bound([3, None, None], {}, arrays=False)
     assert "ld.acquire.gpu" in Ordered()._pick(values, device).ptx
+
+
+@pytest.mark.parametrize(
+    ("sem", "order"), [("relaxed", "a"), ("acquire", "af"), ("release", "fa"), ("acq_rel", "faf")]
+)
+def test_atomics_order_what_is_around_them(sem: str, order: str) -> None:
+    found = re.findall(r"fence.acq_rel.gpu|atom.global.add", Ordering(sem).compile(None).ptx)
+    assert "".join(each[0] for each in found) == order
 
 
 def test_types_that_share_bytes_begin_at_bytes() -> None:

@@ -5,6 +5,7 @@ without waiting. Libraries and driver are stand-ins; kernels are compiled, and d
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -20,6 +21,7 @@ from xtc import tile
 from xtc.core.errors import UserError
 from xtc.tile import config
 from xtc.tile.code import Compiler
+from xtc.tile.timing import StreamClock
 from xtc.tile.utils import benchmark_func
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions, build, hardware
 
@@ -164,4 +166,19 @@ def test_calls_are_timed_by_the_gpu_with_a_cold_cache(
     assert milliseconds == pytest.approx(2e-3)  # 2 blocks of 128 threads, by the stand-in's clock
     launch = f"{GRID} stream 77"
     sample = [f"fill 0 {100 << 20} stream 77", "mark stream 77", launch, "mark stream 77"]
-    assert noted(library) == [launch, *sample, *sample]
+    found = noted(library)
+    assert found[:4] == [launch] * 4  # to warm up, and by the host's clock
+    assert found[-4:] == sample
+    assert found[found.index(launch, 4) - 2 :][:4] == sample
+
+
+def test_the_device_is_kept_busy_while_the_host_prepares_a_call(library: Path) -> None:
+    """A call of 2 ms of the host's time is measured behind 4 ms of the device's work."""
+    with (
+        NvgpuDevice(NvgpuOptions("hw", driver_library=library)) as device,
+        StreamClock(device, 0) as clock,
+    ):
+        ((seconds,),) = clock.samples([lambda: time.sleep(0.002)], 1)
+        fills = [line for line in log(library) if line.startswith("fill")][2:]
+    assert seconds == 0  # of the device
+    assert sum(int(line.split()[2]) for line in fills) >= 4000 * 1e6  # 1e6 bytes a microsecond

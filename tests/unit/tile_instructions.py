@@ -75,6 +75,21 @@ class Tickets(tile.Script):
         self.store_global(out, ticket, offsets=[self.blockIdx.x, 0], dims=[1])
 
 
+class Ordering(tile.Script):
+    """An atomic addition that orders what is around it."""
+
+    def __init__(self, sem: str) -> None:
+        super().__init__()
+        self.sem = sem
+
+    def __call__(self, counter: ~int32) -> None:
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        count = self.global_view(counter, dtype=int32, shape=[1])
+        step = self.register_tensor(dtype=int32, shape=[1], init=1)
+        self.atomic.global_add(count, step, sem=self.sem)
+
+
 class Scans(tile.Script):
     """Scans of rows and columns."""
 

@@ -83,7 +83,7 @@ class TileSupport:
     Attributes:
         pipeline: stages of a module of tile kernels, from the dialect `tile` to `lowered`. From the
             stage `pipelined` on, the kernel has the grid and the warps that a launch gives it.
-        as_written: the same, but synchronisation stays as the user wrote it.
+        as_written: the same, but synchronization stays as the user wrote it.
         machine_code: code of the real machine, if the pipeline is a simulator's.
         warp_threads: threads per warp.
         max_warps: warps per block, at most.
@@ -95,6 +95,7 @@ class TileSupport:
             element type, and "warpgroups": the speedup of dot if a kernel divides its work.
         tensor_map: the bytes of a tensor map, which a launch writes to the device's memory for each
             `tile.tensor_map` of the stage `bufferized`. Raises UserError.
+        require_map: raises UserError if there is no such map, which needs no device and no address.
     """
 
     pipeline: Pipeline
@@ -108,3 +109,4 @@ class TileSupport:
     cache_bytes: int = 0
     rates: Mapping[str, float] = field(default_factory=dict)
     tensor_map: Callable[[TensorMap], bytes] | None = None
+    require_map: Callable[[TensorMap], None] | None = None

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,10 +38,19 @@ def tensor_maps(
 
 def map_bytes(kernel: Kernel, described: TensorMap) -> np.ndarray[Any, Any]:
     """The bytes of a map. Raises UserError with the user's line where there is none."""
-    make = kernel.support.tensor_map
-    assert make is not None  # noqa: S101
+    return np.frombuffer(_asked(kernel.support.tensor_map, described), np.uint8)
+
+
+def require_maps(kernel: Kernel, values: Mapping[str, Any]) -> None:
+    """Raise UserError with the user's line where a launch has no map. Needs no device."""
+    for _, described in described_maps(kernel, values):
+        _asked(kernel.support.require_map, described)
+
+
+def _asked(function: Callable[[TensorMap], Any] | None, described: TensorMap) -> Any:
+    assert function is not None  # noqa: S101
     try:
-        return np.frombuffer(make(described), np.uint8)
+        return function(described)
     except UserError as error:
         where = described.where or None
         raise UserError(error.what, where=where, notes=error.notes, hints=error.hints) from None

@@ -11,7 +11,7 @@ from xtc.ir.builders import tile
 from xtc.ir.mlir import MemRefType, Type, Value
 from xtc.tile.arithmetic import cast, data
 from xtc.tile.barrier_values import Barrier, Barriers, barrier_of
-from xtc.tile.block_clusters import mask_of, mask_of_rank
+from xtc.tile.block_clusters import cluster_size, mask_of, mask_of_rank
 from xtc.tile.idioms import not_in_group
 from xtc.tile.memory import space
 from xtc.tile.types import int32
@@ -118,12 +118,15 @@ class MBarrier:
     def wait(self, barrier: Barrier, phase: Any, sem: str = "acquire", scope: str = "cta") -> None:
         """Wait until the phase of this parity is complete.
 
-        The phase before the first has parity 1. "relaxed" waits acquire as well.
+        The phase before the first has parity 1. "relaxed" waits acquire as well, and those of
+        "cta" what other blocks of the cluster have written.
         """
         if sem not in ("relaxed", "acquire"):
             raise UserError(f"mbarrier.wait: sem={sem!r}", hints=["'acquire' or 'relaxed'"])
         _require_order("release", scope, "wait", "release")
-        tile.mbarrier_wait(*_barrier(barrier, "wait"), _number(phase, "wait"))
+        in_cluster = cluster_size() > 1
+        number = _number(phase, "wait")
+        tile.mbarrier_wait(*_barrier(barrier, "wait"), number, in_cluster=in_cluster)
 
     def __getattr__(self, name: str) -> Any:
         raise not_in_group("mbarrier", name)

@@ -17,7 +17,7 @@ from xtc.core.errors import UserError, XtcError
 from xtc.runtime.device_array import DeviceArray
 from xtc.system.sandbox import Limits, Workers
 from xtc.system.workspace import private_folder
-from xtc.tile.maps import described_maps, map_bytes
+from xtc.tile.maps import described_maps, require_maps
 from xtc.tile.settings import get_option
 from xtc.tile.types import DataType
 
@@ -111,8 +111,7 @@ def _launch(kernel: Kernel, values: Mapping[str, Any], image: Path) -> dict[str,
     """A launch as plain data; arrays, buffers and maps are made where it runs."""
     maps = described_maps(kernel, values)
     try:
-        for _, each in maps:
-            map_bytes(kernel, each)
+        require_maps(kernel, values)
     except UserError:
         if not kernel.is_divided:
             raise

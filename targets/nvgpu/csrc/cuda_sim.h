@@ -188,7 +188,7 @@ void cuda_set_registers(uint32_t count, bool increase);
 void cuda_proxy_fence(void);
 
 // The map of a tensor for bulk copies: 128 bytes in global memory or in the arguments of the launch, aligned
-// to 64. The contiguous dimension comes first. CUtensorMap.
+// to 128. The contiguous dimension comes first. CUtensorMap.
 typedef struct {
     uint32_t magic, rank, element_bytes, swizzle_bytes; // swizzle: 0, 32, 64 or 128
     uint64_t address, sizes[5], strides[4]; // strides in bytes, without the first dimension

@@ -5,7 +5,7 @@
 #include "gpu_sim.h"
 #include "sim_device.h"
 
-static _Alignas(64) cuda_tensor_map made[CUDA_LAUNCH_ARGUMENTS];
+static _Alignas(128) cuda_tensor_map made[CUDA_LAUNCH_ARGUMENTS];
 static uint64_t words[CUDA_LAUNCH_ARGUMENTS];
 static uint32_t made_count;
 

@@ -10,6 +10,8 @@
 
 #define RANKS 5
 #define ALIGNMENT 128 // of boxes in shared memory
+#define CHUNK 16      // bytes: addresses, strides and rows of boxes are multiples
+#define MOST_BOX 256  // elements of a box in a dimension
 #define LOADS 4096    // the most in flight of a block
 
 struct gpu_store {
@@ -33,6 +35,23 @@ static uint32_t bytes_of(const cuda_tensor_map *map)
     return count;
 }
 
+// The rules of cuTensorMapEncodeTiled ("CUDA Driver API").
+static void require_legal(const cuda_tensor_map *map, const char *what)
+{
+    uint64_t row = (uint64_t)map->box[0] * map->element_bytes;
+    if (map->address % CHUNK || row % CHUNK || (map->swizzle_bytes && row > map->swizzle_bytes))
+        sim_fault(map->address, "%s: rows of %llu bytes with a swizzle of %u bytes", what,
+                  (unsigned long long)row, map->swizzle_bytes);
+    for (uint32_t dim = 0; dim < map->rank; dim++) {
+        if (!map->box[dim] || map->box[dim] > MOST_BOX || !map->sizes[dim] || map->sizes[dim] >> 32)
+            sim_fault(map->address, "%s: %u of %llu elements in dimension %u", what, map->box[dim],
+                      (unsigned long long)map->sizes[dim], dim);
+        if (dim && (map->strides[dim - 1] % CHUNK || map->strides[dim - 1] >> 40))
+            sim_fault(map->address, "%s: a stride of %llu bytes", what,
+                      (unsigned long long)map->strides[dim - 1]);
+    }
+}
+
 static gpu_box checked(const void *map, const void *shared, const int32_t *coordinates, const char *what)
 {
     gpu_box bulk = {.shared = (char *)(uintptr_t)shared};
@@ -42,6 +61,7 @@ static gpu_box checked(const void *map, const void *shared, const int32_t *coord
     memcpy(&bulk.map, map, sizeof bulk.map);
     if (bulk.map.magic != CUDA_TENSOR_MAP_MAGIC || !bulk.map.rank || bulk.map.rank > RANKS)
         sim_fault((uintptr_t)map, "%s: there is no tensor map at this address", what);
+    require_legal(&bulk.map, what);
     memcpy(bulk.coordinates, coordinates, bulk.map.rank * sizeof *coordinates);
     if ((uintptr_t)shared % ALIGNMENT)
         sim_fault((uintptr_t)shared, "%s: shared memory is not aligned to %u bytes", what, ALIGNMENT);
@@ -81,7 +101,7 @@ static void move_row(const gpu_box *bulk, char *row, char *global, bool store)
 {
     const cuda_tensor_map *map = &bulk->map;
     uint32_t size = map->element_bytes, nbytes = map->box[0] * size;
-    uint32_t each = map->swizzle_bytes ? 16 : nbytes;
+    uint32_t each = map->swizzle_bytes ? CHUNK : nbytes;
     for (uint32_t at = 0; at < nbytes; at += each)
         move_chunk(map, swizzled(row + at, map->swizzle_bytes), global,
                    bulk->coordinates[0] + (int64_t)(at / size), nbytes - at < each ? nbytes - at : each,

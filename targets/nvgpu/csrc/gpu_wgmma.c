@@ -18,6 +18,7 @@
 #define ROWS 64
 #define STEP_BYTES 32 // of a row of A, and of a column of B, in a step
 #define COLUMNS 256   // the most
+#define ODD_COLUMNS 24 // the most of integers that are not a multiple of 16
 #define STEPS 8       // the most of a call
 #define INNER (STEPS * STEP_BYTES) // the largest K extent of a call
 #define READINGS 1024 // the most matrices that a warpgroup has read and not waited for
@@ -123,9 +124,24 @@ static inline const void *chunk(uint64_t descriptor, bool transposed, uint32_t n
     return (const void *)address;
 }
 
+// Stop unless the matrix begins with a row of the swizzle pattern, whose 8 rows begin at a multiple of their
+// size: the base offset of descriptors is 0 here. Only a part of each row may be read, but not beyond its end.
+static void require_aligned(const reading *matrix)
+{
+    uint32_t row = row_bytes(matrix->descriptor), wide = 2 * matrix->outer;
+    uint64_t begin = field(matrix->descriptor, 0), first = begin % row;
+    uint32_t read = !matrix->transposed ? STEP_BYTES : wide < row ? wide : row;
+    if (first + read > row)
+        sim_fault(0, "cuda_wgmma reads %u bytes from byte %u of rows of %u bytes", read, (uint32_t)first, row);
+    if ((begin - first) % (8 * row))
+        sim_fault(0, "cuda_wgmma of a matrix at 0x%x, not at a multiple of the %u bytes of its pattern",
+                  (uint32_t)begin, 8 * row);
+}
+
 // Stop unless the matrix lies in shared memory and the writes of threads there are visible.
 static void require_readable(const reading *matrix)
 {
+    require_aligned(matrix);
     uint32_t outer_step = matrix->transposed ? CHUNK : 1;
     uint32_t inner_step = matrix->transposed ? 1 : CHUNK_BYTES / matrix->nbytes;
     for (uint32_t outer = 0; outer < matrix->outer; outer += outer_step)
@@ -221,7 +237,7 @@ static void read_a(const cuda_wgmma_operands *given, uint32_t step)
         }
 }
 
-// A lane holds neighbouring elements of rows g and g + 8, then those half a step to the right.
+// A lane holds neighboring elements of rows g and g + 8, then those half a step to the right.
 static void read_a_registers(const warpgroup *group, uint32_t step)
 {
     uint32_t nbytes = element_bytes(group->operands[0]), packed = sizeof(uint32_t) / nbytes;
@@ -382,6 +398,8 @@ void cuda_wgmma(const cuda_wgmma_operands *operands, float *d)
     if (operands->columns % 8 || !operands->columns || operands->columns > COLUMNS ||
         operands->steps > STEPS)
         sim_fault(0, "cuda_wgmma of %u columns in %u steps", operands->columns, operands->steps);
+    if (is_integer(operands) && operands->columns > ODD_COLUMNS && operands->columns % 16)
+        sim_fault(0, "cuda_wgmma of integers of %u columns, which is not a multiple of 16", operands->columns);
     if (operands->kind >= KINDS ||
         (operands->kind >= E4M3 && (operands->transposed_a || operands->transposed_b)))
         sim_fault(0, "cuda_wgmma of operands of 8 or 32 bits that are transposed");

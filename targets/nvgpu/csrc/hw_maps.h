@@ -19,7 +19,7 @@ typedef struct {
 } hw_map_source;
 
 typedef struct {
-    _Alignas(64) unsigned char bytes[128]; // CUtensorMap
+    _Alignas(128) unsigned char bytes[128]; // CUtensorMap
 } hw_map;
 
 // XTC_LAUNCH if the driver refuses the map or lacks the function.

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xtc.ir.builders.tile import cluster_of, number_of
+from xtc.ir.builders.tile import IN_CLUSTER, cluster_of, number_of
 from xtc.ir.mlir import Attribute, BoolAttr, MemRefType, Operation, StringAttr, UnitAttr, Value
 from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes import _tile_clusters as clusters
@@ -19,7 +19,8 @@ from xtc_targets.nvgpu.passes._tile_groups import threads_of
 from xtc_targets.nvgpu.passes._tile_memory import SharedView
 from xtc_targets.nvgpu.passes._tile_wgmma import multiply_add
 from xtc_targets.nvgpu.passes._wgmma_registers import pinned
-from xtc_targets.nvgpu.passes.map_tensors import MAP
+from xtc_targets.nvgpu.passes.map_tensors import MAP, MULTICAST, root_of
+from xtc_targets.nvgpu.passes.place_tile_buffers import MIXED
 
 _GLOBAL = 1  # memory space
 
@@ -68,12 +69,18 @@ class HopperLowerings(ABC):
         is_memory = isinstance(argument.type, MemRefType)
         return address_of(argument, _GLOBAL) if is_memory else argument
 
+    def _before_load(self, op: Operation) -> None:
+        if MIXED in root_of(op.operands[1]).attributes:
+            mbarriers.fence_before_load(multicast=op.name == MULTICAST)
+
     def tma_load(self, op: Operation) -> None:
+        self._before_load(op)
         barrier = mbarriers.address(*(self.value(operand) for operand in list(op.operands)[2:4]))
         offsets = [self.value(operand) for operand in list(op.operands)[4:]]
         tma.load(op, self.view_of(op.operands[1]), self._map_of(op), barrier, offsets)
 
     def tma_multicast(self, op: Operation) -> None:
+        self._before_load(op)
         first, index, mask, *offsets = (self.value(operand) for operand in list(op.operands)[2:])
         barrier = mbarriers.address(first, index)
         tma.load(op, self.view_of(op.operands[1]), self._map_of(op), barrier, offsets, mask)
@@ -132,7 +139,8 @@ class HopperLowerings(ABC):
         self._on_barrier(op, mbarriers.expect)
 
     def mbarrier_wait(self, op: Operation) -> None:
-        self._on_barrier(op, mbarriers.wait)
+        in_cluster = IN_CLUSTER in op.attributes
+        self._on_barrier(op, mbarriers.wait_in_cluster if in_cluster else mbarriers.wait)
 
     def fence_proxy(self, op: Operation) -> None:
         mbarriers.fence_proxy(StringAttr(op.attributes["space"]).value)

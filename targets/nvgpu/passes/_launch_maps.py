@@ -9,7 +9,7 @@ from xtc.ir.analysis.views import root
 from xtc.ir.mlir import ArrayAttr, DenseI64ArrayAttr, MemRefType, Operation, Type, Value
 from xtc_targets.nvgpu.passes._kernels import add_argument
 from xtc_targets.nvgpu.passes._tile_memory import bytes_of
-from xtc_targets.nvgpu.tensor_maps import BYTES, MAP_TYPES
+from xtc_targets.nvgpu.tensor_maps import ALIGNMENT, BYTES, MAP_TYPES
 
 LAUNCH_MAPS = "nvgpu.maps"
 """Attribute of a kernel: arrays of `MAP_WORDS` integers, the source of a map each. The maps are
@@ -17,7 +17,8 @@ the last arguments, pointers, which the caller of a launch does not pass."""
 
 _RANKS = 5
 MAP_ATTRIBUTES = (
-    f"{{llvm.align = 64 : i64, llvm.byval = !llvm.array<{BYTES} x i8>, nvvm.grid_constant}}"
+    f"{{llvm.align = {ALIGNMENT} : i64, llvm.byval = !llvm.array<{BYTES} x i8>, "
+    "nvvm.grid_constant}"
 )
 """Attributes of a map argument on a GPU: a launch passes its bytes."""
 

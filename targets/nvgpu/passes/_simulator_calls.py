@@ -27,6 +27,7 @@ from xtc_targets.nvgpu.passes._batch_calls import MMA, WORDS, Tables
 from xtc_targets.nvgpu.passes._joined_barriers import BARRIER_AT, join_barriers
 from xtc_targets.nvgpu.passes._kernels import BARRIER, SHUFFLE
 from xtc_targets.nvgpu.passes._shuffle_groups import shuffle_groups, shuffle_together
+from xtc_targets.nvgpu.passes._tile_mbarriers import BEFORE_LOAD
 from xtc_targets.nvgpu.passes._warp_batches import MOST, batch
 from xtc_targets.nvgpu.passes._warpgroup_calls import WGMMA, replace_multiplications
 
@@ -273,6 +274,12 @@ def _mbarrier_wait(op: Operation, ip: InsertionPoint, memory: Value) -> None:
     call("cuda_mbarrier_wait", [plain_address(address, ip), phase], [], ip)
 
 
+def _mbarrier_try_wait(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
+    """A wait that always succeeds."""
+    _mbarrier_wait(op, ip, memory)
+    return llvm.mlir_constant(IntegerAttr.get(op.results[0].type, 1), ip=ip)
+
+
 def _mbarrier_arrive(op: Operation, ip: InsertionPoint, memory: Value) -> None:
     if any(list(result.uses) for result in op.results):
         raise _unknown(op)
@@ -358,6 +365,11 @@ def _bulk_wait(op: Operation, ip: InsertionPoint, memory: Value) -> None:
     call("cuda_tma_wait", [constant(groups, ip)], [], ip)
 
 
+def _fence_proxy(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    if BEFORE_LOAD not in op.attributes:
+        call("cuda_proxy_fence", [], [], ip)
+
+
 def _nothing(op: Operation, ip: InsertionPoint, memory: Value) -> None:
     """Erase an operation that orders memory: simulated threads see writes at once."""
 
@@ -367,12 +379,13 @@ _CALLS: Mapping[str, Replacement] = MappingProxyType(
         "nvvm.mbarrier.init": _on_memory("cuda_mbarrier_init"),
         "nvvm.mbarrier.arrive": _mbarrier_arrive,
         "nvvm.mbarrier.arrive.expect_tx": _on_memory("cuda_mbarrier_expect"),
+        "nvvm.mbarrier.try_wait": _mbarrier_try_wait,
         "nvvm.mbarrier.try_wait.parity": _mbarrier_wait,
         "nvvm.fence.mbarrier.init": _nothing,
         "nvvm.cluster.arrive": _no_operands("cuda_cluster_sync"),
         "nvvm.cluster.wait": _nothing,
         "nvvm.mapa": _mapped,
-        "nvvm.fence.proxy": _no_operands("cuda_proxy_fence"),
+        "nvvm.fence.proxy": _fence_proxy,
         "nvvm.fence.proxy.acquire": _nothing,
         "nvvm.cp.async.bulk.tensor.shared.cluster.global": _bulk_load,
         "nvvm.cp.async.bulk.tensor.global.shared.cta": _bulk_store,

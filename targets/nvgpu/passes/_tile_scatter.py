@@ -54,6 +54,8 @@ _ORDERS = {
     "acq_rel": llvm.AtomicOrdering.acq_rel,
 }
 
+_SCOPE = "device"
+
 View = SharedView | GlobalView
 
 
@@ -66,12 +68,19 @@ def hands_back(op: Operation) -> bool:
 def combine(
     op: Operation, view: View, operands: Sequence[Value], thread: Value, shared: Callable[[], Value]
 ) -> Value:
-    """Combine a thread's elements with memory; returns the previous values."""
+    """Combine a thread's elements with memory; returns the previous values.
+
+    LLVM ignores the order of an atomicrmw for GPUs, but not of a cmpxchg. Fences therefore order
+    what precedes and follows these; the simulator has the order from each atomicrmw.
+    """
     kind = str(op.attributes["kind"]).strip('"')
     values = operands[0]
     type = VectorType(values.type)
     layout = known_layout(op.operands[1])
-    order = _ORDERS[str(op.attributes["order"]).strip('"')]
+    name = str(op.attributes["order"]).strip('"')
+    order = _ORDERS[name]
+    is_fenced = kind != "cas"
+    _fence(is_fenced and name in ("release", "acq_rel"))
     positions = _Elements(view, layout, thread, number_of(op, "dim"), operands[-1])
     before = []
     for at in range(layout.local_size):
@@ -79,6 +88,7 @@ def combine(
         compared = vector.extract(operands[1], [], [at]) if kind == "cas" else None
         address, inside = positions.element(at)
         before.append(_guarded(inside, type.element_type, kind, address, value, compared, order))
+    _fence(is_fenced and name in ("acquire", "acq_rel"))
     result = vector.from_elements(type, before)
     if not hands_back(op):
         return result
@@ -140,6 +150,11 @@ class _Elements:
         return advanced(self.view.address, nbytes)
 
 
+def _fence(needed: bool) -> None:
+    if needed:
+        llvm.fence(llvm.AtomicOrdering.acq_rel, syncscope=_SCOPE)
+
+
 def _guarded(
     inside: Value | bool,
     type: Type,
@@ -162,7 +177,7 @@ def _guarded(
 def _atomic(
     kind: str, address: Value, value: Value, compared: Value | None, order: llvm.AtomicOrdering
 ) -> Value:
-    scope = {"syncscope": "device"}
+    scope = {"syncscope": _SCOPE}
     if kind != "cas":
         integer, floating = _BINARY[kind]
         name = floating if isinstance(value.type, FloatType) else integer

@@ -20,8 +20,8 @@ _MAP_BYTES = 128
 
 
 def acquire(argument: Value) -> None:
-    """Make a tensor map in global memory visible to bulk copies."""
-    scope = Attribute.parse("#nvvm.mem_scope<gpu>")
+    """Make a tensor map in global memory, which the host has written, visible to bulk copies."""
+    scope = Attribute.parse("#nvvm.mem_scope<sys>")
     nvvm.fence_proxy_acquire(scope, _generic(argument), as_i32(_MAP_BYTES))
 
 

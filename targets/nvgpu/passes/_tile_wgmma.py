@@ -33,6 +33,8 @@ WARPGROUP = 128
 _WORD_BYTES = 4  # of a register
 _ROWS, _STEP_BYTES, _COLUMNS = 64, 32, 256
 """Limits of an instruction: rows, bytes per row of A, and maximum columns of B."""
+_ODD_COLUMNS = 24
+"""The most columns, an odd multiple of 8, of a multiplication of integers ("PTX ISA", wgmma)."""
 
 _CODES = {
     "float8_e4m3": "e4m3",
@@ -66,9 +68,21 @@ def layout_of_sums(op: Operation, threads: int) -> RegisterLayout:
     return sum_layout(m, n, threads)
 
 
-def columns_at_once(n: int) -> int:
-    """The number of columns per instruction, a divisor of `n`."""
-    return max(size for size in range(8, min(n, _COLUMNS) + 1, 8) if n % size == 0)
+def columns_at_once(n: int, panel: int = 8, codes: str = "") -> int:
+    """The number of columns per instruction, a divisor of `n`.
+
+    Args:
+        panel: columns that are contiguous in shared memory. An instruction that begins inside of a
+            row of the swizzle pattern would read the row's end as the next row.
+        codes: the operands' type, if it is none of MLIR's. Integers lack some odd multiples of 8.
+    """
+    sizes = range(panel, min(n, _COLUMNS) + 1, panel)
+    is_integer = _CODES.get(codes) in from_registers.INTEGERS
+    return max(size for size in sizes if n % size == 0 and not (is_integer and _is_odd(size)))
+
+
+def _is_odd(columns: int) -> bool:
+    return columns > _ODD_COLUMNS and columns % 16 != 0
 
 
 def multiply_add(
@@ -81,11 +95,12 @@ def multiply_add(
     m = op.results[0].type.shape[0]
     k, n = b.shape
     blocks = m // _ROWS // (threads // WARPGROUP)
-    columns = columns_at_once(n)
+    right = _Matrix(b, 1, op)
+    panel = b.row_bytes // b.nbytes if right.is_transposed else 8
+    columns = columns_at_once(n, panel, codes_of(op))
     first_row = multiply(divide_unsigned(thread, WARPGROUP), blocks * _ROWS)
     count = columns // 2
     elements = [vector.extract(sums, [], [at]) for at in range(VectorType(sums.type).shape[0])]
-    right = _Matrix(b, 1, op)
     step_columns = _STEP_BYTES // b.nbytes
     left = _Matrix(a, 0, op) if isinstance(a, SharedView) else _Fragments(a, k // step_columns)
     for block in range(blocks):

@@ -30,7 +30,7 @@ lower-tiles, read by call-simulator."""
 KINDS = ("f16", "bf16", "e4m3", "e5m2", "tf32", "s8", "u8")
 """Operand types, in the order of `csrc/gpu_wgmma.c`."""
 
-_INTEGERS = ("s8", "u8")
+INTEGERS = ("s8", "u8")
 
 PINNED = "nvgpu.pinned"
 """Unit attribute on an inline_asm without instructions that returns its operands. Written by
@@ -110,7 +110,7 @@ def multiplied(
 def _text(element: str, columns: int, count: int, b_transposed: bool, kind: str) -> str:
     sums = ", ".join(f"${at}" for at in range(count))
     words = ", ".join(f"${2 * count + at}" for at in range(A_WORDS))
-    is_integer, is_half = element in _INTEGERS, element in KINDS[:2]
+    is_integer, is_half = element in INTEGERS, element in KINDS[:2]
     step = 16 if is_half else 8 if element == "tf32" else 32
     shape = f"m64n{columns}k{step}.{'s32' if is_integer else kind}.{element}.{element}"
     # The scale of the accumulators, the signs of both operands, and whether B is transposed.

@@ -39,7 +39,8 @@ _ADDRESSES = (
 """Operations that compute or pass on addresses."""
 _CHECKED = (
     *("nvvm.cp.async.shared.global", "nvvm.ldmatrix", "nvvm.stmatrix", "nvvm.mbarrier.init"),
-    *("nvvm.mbarrier.arrive", "nvvm.mbarrier.arrive.expect_tx", "nvvm.mbarrier.try_wait.parity"),
+    *("nvvm.mbarrier.arrive", "nvvm.mbarrier.arrive.expect_tx"),
+    *("nvvm.mbarrier.try_wait", "nvvm.mbarrier.try_wait.parity"),
     *("nvvm.cp.async.bulk.tensor.shared.cluster.global", "nvvm.wgmma.mma_async"),
     *("nvvm.cp.async.bulk.tensor.global.shared.cta", "nvvm.fence.proxy.acquire", "nvvm.mapa"),
 )

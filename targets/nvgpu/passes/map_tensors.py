@@ -36,7 +36,8 @@ _MAP = "memref<128xi8, 1>"
 _HOPPER = ("tile.mbarrier_", "tile.tma_", "tile.wgmma", "tile.fence_proxy", "tile.cluster_")
 NewMap: TypeAlias = Callable[[Operation, Value, list[int], int], int]
 """Adds a map of a tensor, a box and a swizzle to a kernel; returns its argument's index."""
-_COPIES = {"tile.tma_load": (1, 0), "tile.tma_multicast": (1, 0), "tile.tma_store": (0, 1)}
+MULTICAST = "tile.tma_multicast"
+_COPIES = {"tile.tma_load": (1, 0), MULTICAST: (1, 0), "tile.tma_store": (0, 1)}
 """Bulk copies, with the operand indices of their shared and global tensors."""
 
 

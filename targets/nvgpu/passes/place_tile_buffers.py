@@ -16,6 +16,7 @@ from xtc.ir.mlir import (
     MemRefType,
     Operation,
     RankedTensorType,
+    UnitAttr,
     all_operations,
 )
 from xtc.ir.partition import top_level
@@ -27,11 +28,20 @@ from xtc_targets.nvgpu.passes._kernels import SHARED_BYTES
 from xtc_targets.nvgpu.passes._tile_exchange import crosses_warps, same_threads, type_of_sums
 from xtc_targets.nvgpu.passes._tile_memory import bytes_of
 from xtc_targets.nvgpu.passes._tile_scatter import hands_back
+from xtc_targets.nvgpu.passes.map_tensors import MULTICAST, root_of
 
 OFFSET = "nvgpu.offset"
 """Integer on an allocation, a conversion or a reduction: the offset of its memory in bytes."""
 
+MIXED = "nvgpu.mixed"
+"""Unit attribute on an allocation that bulk loads fill, and whose memory threads access as well."""
+
 ALIGNMENT = 1024  # the period of swizzled addresses
+_SHARED = 2  # memory space
+_NOT_BY_THREADS = (
+    *("memref.", "tile.tma_", "tile.wgmma", "tile.mbarrier_", "tile.cluster_", "tile.tensor_map"),
+)
+"""Operations that do not access shared tensors by loads and stores of threads."""
 
 
 @dataclass
@@ -51,6 +61,12 @@ class _Buffer:
             return True
         return other.first <= self.last and self.first <= other.last
 
+    def overlaps(self, other: _Buffer) -> bool:
+        """Whether both have memory in common."""
+        return (
+            self.offset < other.offset + other.nbytes and other.offset < self.offset + self.nbytes
+        )
+
 
 @dataclass(frozen=True)
 class PlaceTileBuffers(Pass):
@@ -61,8 +77,9 @@ class PlaceTileBuffers(Pass):
     After, with `nvgpu.shared_bytes` and `xtc.local_bytes` on the kernel:
         %sa = memref.alloc() {nvgpu.offset = 0 : i64} : memref<128x32xf16, 2>
 
-    Memory is reused after `memref.dealloc`. Raises UserError, with a table of the buffers that are
-    live at the same time, if they do not fit.
+    Memory is reused after `memref.dealloc`. An allocation that bulk loads fill and whose memory
+    threads access as well is marked with `nvgpu.mixed`. Raises UserError, with a table of the
+    buffers that are live at the same time, if they do not fit.
 
     Attributes:
         block_bytes: maximum shared memory per block.
@@ -94,6 +111,29 @@ class PlaceTileBuffers(Pass):
             buffer.op.attributes[OFFSET] = IntegerAttr.get(i64, buffer.offset)
         for name in (SHARED_BYTES, LOCAL_BYTES):
             kernel.attributes[name] = IntegerAttr.get(i64, total)
+        _mark_mixed(kernel, buffers)
+
+
+def _mark_mixed(kernel: Operation, buffers: list[_Buffer]) -> None:
+    ops = all_operations(kernel)
+    filled = [root_of(op.operands[1]) for op in ops if op.name in ("tile.tma_load", MULTICAST)]
+    touched = [
+        root_of(value)
+        for op in ops
+        if not op.name.startswith(_NOT_BY_THREADS)
+        for value in op.operands
+        if isinstance(value.type, MemRefType) and _is_shared(MemRefType(value.type))
+    ]
+    exchanges = [b.op for b in buffers if b.op.name not in ("memref.alloc", "tile.mbarrier_alloc")]
+    by_threads = [buffer for buffer in buffers if buffer.op in (*touched, *exchanges)]
+    for buffer in buffers:
+        if buffer.op in filled and any(map(buffer.overlaps, by_threads)):
+            buffer.op.attributes[MIXED] = UnitAttr.get()
+
+
+def _is_shared(type: MemRefType) -> bool:
+    space = type.memory_space
+    return space is not None and int(IntegerAttr(space).value) == _SHARED
 
 
 def _buffers(kernel: Operation) -> list[_Buffer]:

@@ -272,7 +272,9 @@ result cuMemsetD8Async(uint64_t to, unsigned char byte, size_t nbytes, void *str
 {
     BEGIN_IN_CONTEXT();
     note("fill %u %zu %s", byte, nbytes, stream_name(stream));
-    memset((void *)(uintptr_t)to, byte, nbytes);
+    clock_us += (double)nbytes * 1e-6;
+    if (nbytes < 64 << 20) // nobody reads what overwrites a cache
+        memset((void *)(uintptr_t)to, byte, nbytes);
     return 0;
 }
 
@@ -368,10 +370,14 @@ result cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
                               const uint32_t *steps, int interleave, int swizzle, int promotion,
                               int fill)
 {
-    BEGIN();
+    BEGIN_IN_CONTEXT();
     (void)fill;
     (void)promotion;
-    if ((uintptr_t)map % 64 || (uintptr_t)address % 16 || rank < 1 || rank > 5 || interleave)
+    if ((uintptr_t)map % 128 || !address || (uintptr_t)address % 16 || rank < 1 || rank > 5 || interleave)
+        return 1;
+    static const uint32_t nbytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2}, patterns[] = {256, 32, 64, 128};
+    uint32_t row = type < 10 ? box[0] * nbytes[type] : 1;
+    if (row % 16 || (swizzle && row > patterns[swizzle]))
         return 1;
     for (uint32_t i = 0; i < rank; i++)
         if (!sizes[i] || !box[i] || box[i] > 256 || steps[i] != 1 || (i && strides[i - 1] % 16))

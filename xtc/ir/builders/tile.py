@@ -262,9 +262,15 @@ def mbarrier_expect(barrier: Value, index: Value, nbytes: Value) -> None:
     _make("mbarrier_expect", [barrier, index, nbytes])
 
 
-def mbarrier_wait(barrier: Value, index: Value, phase: Value) -> None:
+IN_CLUSTER = "in_cluster"
+"""Unit attribute on a wait at an mbarrier: what other blocks of the cluster have written to global
+memory before they arrived is visible after it."""
+
+
+def mbarrier_wait(barrier: Value, index: Value, phase: Value, *, in_cluster: bool = False) -> None:
     """Wait until the phase with this parity, 0 or 1, is complete."""
-    _make("mbarrier_wait", [barrier, index, phase])
+    given = {IN_CLUSTER: UnitAttr.get()} if in_cluster else {}
+    _make("mbarrier_wait", [barrier, index, phase], **given)
 
 
 def fence_proxy(space: str) -> None:

@@ -30,7 +30,7 @@ llvm.func @shares()
 // CHECK-SAME:    dense<[0, 6, 2, 2, 128, 0, 256, 256, 0, 0, 0, 512, 0, 0, 0, 64, 64, 0, 0, 0]>
 // CHECK-SAME:    {addr_space = 4 : i32} : !llvm.array<20 x i64>
 // CHECK:       llvm.func @maps(%arg0: !llvm.ptr<1> {llvm.noalias},
-// CHECK-SAME:    %arg1: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant})
+// CHECK-SAME:    %arg1: !llvm.ptr {llvm.align = 128 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant})
 llvm.func @maps(%a: !llvm.ptr<1> {llvm.noalias}, %map: !llvm.ptr)
     attributes {nvgpu.block = array<i64: 96, 1, 1>, nvgpu.grid = array<i64: 7, 1, 1>,
                 nvgpu.maps = [array<i64: 0, 6, 2, 2, 128, 0, 256, 256, 0, 0, 0, 512, 0, 0, 0, 64, 64, 0, 0, 0>]} {

@@ -22,3 +22,20 @@ func.func @places() attributes {xtc.warps = 1 : i64} {
   memref.dealloc %c : memref<8x8xf32, 2>
   return
 }
+
+// Threads read %a, which a bulk load fills, and no part of %b.
+// CHECK-LABEL: func.func @mixes
+// CHECK:       memref.alloc() {nvgpu.mixed, nvgpu.offset = 0 : i64} : memref<16x64xf16, 2>
+// CHECK:       memref.alloc() {nvgpu.offset = 2048 : i64} : memref<16x64xf16, 2>
+func.func @mixes(%g: memref<16x64xf16, 1>) attributes {xtc.warps = 1 : i64} {
+  %i = arith.constant 0 : i32
+  %a = memref.alloc() : memref<16x64xf16, 2>
+  %b = memref.alloc() : memref<16x64xf16, 2>
+  %full = "tile.mbarrier_alloc"() {counts = array<i64: 1>} : () -> memref<1xi64, 2>
+  "tile.tma_load"(%g, %a, %full, %i, %i, %i) {dims = array<i64: 0, 1>}
+    : (memref<16x64xf16, 1>, memref<16x64xf16, 2>, memref<1xi64, 2>, i32, i32, i32) -> ()
+  "tile.tma_load"(%g, %b, %full, %i, %i, %i) {dims = array<i64: 0, 1>}
+    : (memref<16x64xf16, 1>, memref<16x64xf16, 2>, memref<1xi64, 2>, i32, i32, i32) -> ()
+  %t = "tile.load_shared"(%a) : (memref<16x64xf16, 2>) -> tensor<16x64xf16>
+  return
+}

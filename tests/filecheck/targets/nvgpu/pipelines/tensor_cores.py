@@ -28,7 +28,7 @@ print(prepare(graph.graph, target=gpu).stage_text("code"))
 # SM90:         _maps[480] = {
 # CHECK-NOT:    _launch[
 # CHECK:        .visible .entry f_nvgpu0_0(
-# SM90:         .param .align 64 .b8 f_nvgpu0_0_param_4[128]
+# SM90:         .param .align 128 .b8 f_nvgpu0_0_param_4[128]
 # SM80:         .reqntid 128, 1, 1
 # SM80:         .minnctapersm 2
 # SM90:         .reqntid 384, 1, 1
