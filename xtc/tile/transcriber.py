@@ -34,7 +34,7 @@ from xtc.tile.idioms import of_python
 from xtc.tile.kernel_ends import ENDED, Ends, ended_in
 from xtc.tile.ranges import Range
 from xtc.tile.slots import Ended, Unset, forget_set
-from xtc.tile.syntax import loaded, stored, syntax_of
+from xtc.tile.syntax import in_parts, loaded, stored, syntax_of
 from xtc.tile.types import DataType, int32
 from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
 
@@ -172,7 +172,7 @@ class Transcriber(Expressions):
             elif isinstance(target, ast.Tuple | ast.List):
                 if isinstance(value, Data):
                     raise UserError(f"{value!r} cannot be unpacked", hints=["index it: t[0], t[1]"])
-                parts = _in_parts(target.elts, list(value))
+                parts = in_parts(target.elts, list(value))
                 if len(parts) != len(target.elts):
                     raise UserError(f"{len(target.elts)} names for {len(parts)} values")
                 for inner, part in zip(target.elts, parts, strict=True):
@@ -475,15 +475,6 @@ class Transcriber(Expressions):
 
     def _names(self) -> list[dict[str, Any]]:
         return [frame.names for frame in self.frames]  # type: ignore[misc]
-
-
-def _in_parts(names: Sequence[ast.expr], values: list[Any]) -> list[Any]:
-    """Values for names, of which a starred one gets a list of those that are left."""
-    starred = [at for at, name in enumerate(names) if isinstance(name, ast.Starred)]
-    if not starred or len(values) < len(names) - 1:
-        return values
-    first, last = starred[0], len(values) - (len(names) - 1 - starred[0])
-    return [*values[:first], values[first:last], *values[last:]]
 
 
 def _nothing() -> None:
