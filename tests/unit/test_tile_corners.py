@@ -38,6 +38,59 @@ def test_a_name_that_two_loops_set() -> None:
     agrees(corners.NameInTwoLoops(), [2], np.full(32, 4 * 8 + 3 + 0, np.float32))
 
 
+def test_a_tile_that_one_branch_changes_and_another_replaces() -> None:
+    agrees(corners.ChangedOrReplaced(), [5], np.full(32, ((1 * 2 + 1) * 2 + 1) * 2, np.float32))
+
+
+def test_two_names_of_one_tile() -> None:
+    agrees(corners.Aliases("not read"), [1], np.full(32, 6, np.float32))
+
+
+def test_a_name_of_a_tile_gets_a_copy_of_another() -> None:
+    agrees(corners.Aliases("copied"), [1], np.full(32, 1 + 4 + 1, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ("same in both", "may be the tile that was changed under another name"),
+        ("branch", "may be the tile that was changed under another name"),
+        ("entry", "may be the tile that was changed under another name"),
+        ("iteration", "'p' is another name of a register tensor"),
+    ],
+)
+def test_names_that_may_stand_for_one_tile_are_refused(case: str, message: str) -> None:
+    with pytest.raises(KernelError, match=message) as caught:
+        corners.Aliases(case).compile(2, None)
+    assert any("x = x + y lets x stand for another tile" in hint for hint in caught.value.hints)
+
+
+@pytest.mark.parametrize("case", ["name", "attribute"])
+def test_a_tuple_changes_in_loops_and_branches(case: str) -> None:
+    x = numbers(5, 32)
+    agrees(corners.TupleState(case), [5, x], x.max(0) + 5 * x.sum(0))
+
+
+def test_a_tuple_keeps_its_length() -> None:
+    with pytest.raises(KernelError, match=r"'state' is .* before an iteration, and .* int32, 1"):
+        corners.TupleState("longer").compile(5, None, None)
+
+
+def test_atomic_instructions_on_a_part_of_a_view() -> None:
+    x, expected = numbers(32).astype(np.int32), np.full(20, 7, np.int32)
+    expected[:] = np.maximum(expected, x[:20])
+    expected[4:] += x[:16]
+    agrees(corners.AtomicPart(offsets=False), [20, x], expected)
+    with pytest.raises(KernelError, match="global_add takes no argument 'offsets'") as caught:
+        corners.AtomicPart(offsets=True).compile(20, None, None)
+    assert any("global_scatter_add" in hint for hint in caught.value.hints)
+
+
+def test_a_transposed_tile_becomes_the_contents_of_another() -> None:
+    x = numbers(4, 8)
+    agrees(corners.Transposed(), [x], np.ascontiguousarray(x.T))
+
+
 def test_another_tensor_in_the_next_iteration_is_refused() -> None:
     agrees(corners.Swapped(right=True), [4], np.full(32, 4, np.float32))
     with pytest.raises(

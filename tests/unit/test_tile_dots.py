@@ -34,6 +34,8 @@ def _operand(dtype: tile.DataType, columns: int) -> tile.Tensor:
         (tile.float8_e4m3, tile.float8_e4m3, float32, True),
         (tile.float8_e5m2, tile.float8_e4m3, float32, True),
         (tile.float6_e3m2, tile.float4_e2m1, float32, True),
+        (tile.float16, tile.float16, tile.float16, True),
+        (tile.bfloat16, tile.bfloat16, tile.bfloat16, True),
         (tile.tfloat32, tile.tfloat32, float32, True),
         (tile.int4b, tile.int7b, int32, True),
         (tile.uint7b, int8, int32, True),

@@ -44,6 +44,37 @@ def test_a_loop_breaks_inside_of_one_that_breaks() -> None:
             assert y[0] == _counted(n)
 
 
+def _written_out(limit: int, x: list[int]) -> list[int]:
+    total = nested = 0
+    for found in x:
+        if found < 0:
+            continue
+        if total + found > limit:
+            break
+        total += found
+    for i, weight in enumerate([10, 20, 30]):
+        for j in range(3):
+            if j == i:
+                continue
+            if x[j] == 99:
+                break
+            nested += weight + j
+        if nested > limit * 10:
+            break
+    return [5 + 3, total, nested]
+
+
+@pytest.mark.parametrize(
+    ("limit", "x"), [(10, [1, 2, -3, 4, 5, 6, 7, 8]), (100, [3, 99, 2, -1, 5, -6, 7, 8])]
+)
+def test_loops_that_are_written_out_end_early(limit: int, x: list[int]) -> None:
+    program = tile_exits.WrittenOut()
+    for run in (program.check, program):
+        y = np.zeros(3, np.int32)
+        run(limit, np.array(x, np.int32), y)
+        assert y.tolist() == _written_out(limit, x)
+
+
 def test_loops_return_from_methods_and_kernels() -> None:
     program = tile_exits.Returning()
     for run in (program.check, program):

@@ -17,14 +17,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.unit.random_tiles.aliases import aliased, in_python
 from tests.unit.random_tiles.asynchronous import asynchronous
 from tests.unit.random_tiles.cases import Case, batch
 from xtc import tile
+from xtc.tile.errors import KernelError
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 BATCH = 16
 BATCHES, ASYNCHRONOUS = 11, 24  # together 200 cases
 LONG_BATCHES, LONG_ASYNCHRONOUS = 290, 360  # together 5,000
+ALIASES, LONG_ALIASES = 16, 1000
 MEMORY = 1 << 26
 
 pytestmark = pytest.mark.slow
@@ -69,3 +72,22 @@ def test_kernels_that_wait_give_the_same(is_long: bool, devices: list[NvgpuDevic
     tile.use_device(devices[0])
     for seed in range(LONG_ASYNCHRONOUS if is_long else ASYNCHRONOUS):
         agrees(*asynchronous(seed))
+
+
+def test_names_stand_for_tiles_as_in_python(tmp_path: Path, is_long: bool) -> None:
+    """Or are refused, where a number decides whether two names stand for one tile."""
+    x = (np.arange(32, dtype=np.float32) % 5).reshape(4, 8)
+    messages = set()
+    for seed in range(LONG_ALIASES if is_long else ALIASES):
+        program, lines = aliased(seed, tmp_path)
+        for n in (3, 2):
+            y = np.zeros((4, 8), np.float32)
+            try:
+                program.check(n, x, y)
+            except KernelError as error:
+                messages.add(error.what)
+                continue
+            np.testing.assert_array_equal(y, in_python(lines, n, x), "\n".join(lines))
+            messages.add("right")
+    assert "right" in messages
+    assert all("another name" in message for message in messages - {"right"})

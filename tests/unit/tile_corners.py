@@ -48,6 +48,136 @@ class Divided(Corner):
         self.store_global(self.vector(y_ptr, dtype=int32), a // by - a % by, offsets=[0])
 
 
+class ChangedOrReplaced(Corner):
+    """One branch changes a tile itself, the other lets the name stand for another one."""
+
+    def __call__(self, n: int32, y_ptr: ~float32):
+        self.begin()
+        t = self.register_tensor(dtype=float32, shape=[32], init=1.0)
+        for i in range(n):
+            if i % 2 == 0:
+                t = t + t
+            else:
+                t += 1.0
+        self.store_global(self.vector(y_ptr), t, offsets=[0])
+
+
+class Aliases(Corner):
+    """What two names of a tile have when only a number decides whether they are two."""
+
+    def __init__(self, case: str) -> None:
+        super().__init__()
+        self.case = case
+
+    def __call__(self, n: int32, y_ptr: ~float32):
+        self.begin()
+        a = self.register_tensor(dtype=float32, shape=[32], init=1.0)
+        b = self.register_tensor(dtype=float32, shape=[32], init=2.0)
+        c = a
+        if self.case == "same in both":
+            pair = (b, a)
+            if n > 1:
+                pair = (a, b)
+            first, _ = pair
+            first += 1.0
+        elif self.case == "copied":
+            c = b
+            c += 1.0
+            b = a
+            a += 4.0
+        elif self.case == "branch":
+            if n > 1:
+                c = b
+            c += 1.0
+        elif self.case == "entry":
+            for _ in range(n):
+                c += 1.0
+                c = c * 2.0
+        elif self.case == "iteration":
+            p = (b, a)
+            for _ in range(n):
+                first, _ = p
+                first += 1.0
+                p = (a, b)
+        elif self.case == "not read":
+            if n > 1:
+                c = b
+            c += 1.0
+            a = c * 2.0
+        self.store_global(self.vector(y_ptr), a + b, offsets=[0])
+
+
+class TupleState(Corner):
+    """A tuple of tiles and a number, through loops, branches, a method and an attribute."""
+
+    def __init__(self, case: str) -> None:
+        super().__init__()
+        self.case = case
+
+    def step(self, state, x):
+        top, total, count = state
+        return self.maximum(top, x), total + x, count + 1
+
+    def __call__(self, n: int32, x_ptr: ~float32, y_ptr: ~float32):
+        self.begin()
+        gx = self.global_view(x_ptr, dtype=float32, shape=[n, 32])
+        zero = self.register_tensor(dtype=float32, shape=[32], init=0.0)
+        state = (zero - 100.0, zero, 0)
+        held = Held(state)
+        for i in range(n):
+            x = self.load_global(gx, offsets=[i, 0], shape=[32], dims=[1])
+            if self.case == "attribute":
+                held.state = self.step(held.state, x)
+            elif i % 2 == 0:
+                state = self.step(state, x)
+            else:
+                top, total, count = state
+                total += x
+                state = (self.maximum(top, x), total, count + 1)
+        top, total, count = held.state if self.case == "attribute" else state
+        if self.case == "longer":
+            for _ in range(n):
+                state = (*state, 1)
+        self.store_global(self.vector(y_ptr), top + total * float32(count), offsets=[0])
+
+
+class Held(tile.Class):
+    """Holds a tuple."""
+
+    def __init__(self, state):
+        self.state = state
+
+
+class AtomicPart(Corner):
+    """Atomic instructions on views with sizes of run time, the second from an element on."""
+
+    def __init__(self, offsets: bool) -> None:
+        super().__init__()
+        self.offsets = offsets
+
+    def __call__(self, m: int32, x_ptr: ~int32, y_ptr: ~int32):
+        self.begin()
+        x = self.load_global(self.vector(x_ptr, dtype=int32), offsets=[0], shape=[32])
+        y = self.vector(y_ptr, dtype=int32, n=m)
+        if self.offsets:
+            self.atomic.global_add(y, x, offsets=[4])
+        self.atomic.global_max(y, x)
+        part = self.global_view(~y[4], dtype=int32, shape=[m - 4])
+        self.atomic.global_add(part, values=x)
+
+
+class Transposed(Corner):
+    """A transposed tile as the contents of another."""
+
+    def __call__(self, x_ptr: ~float32, y_ptr: ~float32):
+        self.begin()
+        gx = self.global_view(x_ptr, dtype=float32, shape=[4, 8])
+        gy = self.global_view(y_ptr, dtype=float32, shape=[8, 4])
+        y = self.register_tensor(dtype=float32, shape=[8, 4])
+        self.transpose(self.load_global(gx, offsets=[0, 0], shape=[4, 8]), out=y)
+        self.store_global(gy, y, offsets=[0, 0])
+
+
 class NameInTwoLoops(Corner):
     """A name that two loops set, the second one in what an early return leaves."""
 

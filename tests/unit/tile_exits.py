@@ -37,6 +37,43 @@ class Nested(tile.Script):
         self.store_global(y, self.register_tensor(dtype=int32, shape=[1], init=count), offsets=[0])
 
 
+class WrittenOut(tile.Script):
+    """The same of loops that are written out: by constants, and by numbers in memory."""
+
+    def __call__(self, limit: int32, x_ptr: ~int32, y_ptr: ~int32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        x = self.global_view(x_ptr, dtype=int32, shape=[8])
+        y = self.global_view(y_ptr, dtype=int32, shape=[3])
+        constants: int32 = 0
+        for k in [5, 1, 3, 2, 9]:
+            if k == 1:
+                continue
+            if k == 2:
+                break
+            constants += k
+        total: int32 = 0
+        for i in self.range(8, unroll="all"):
+            found = x[i].item()
+            if found < 0:
+                continue
+            if total + found > limit:
+                break
+            total += found
+        nested: int32 = 0
+        for i, weight in enumerate([10, 20, 30]):
+            for j in range(3):
+                if j == i:
+                    continue
+                if x[j].item() == 99:
+                    break
+                nested += weight + j
+            if nested > limit * 10:
+                break
+        for at, number in enumerate([constants, total, nested]):
+            self.store_global(y, number, offsets=[at])
+
+
 class Returning(tile.Script):
     """Marks the numbers below n that two loops come by, and 20 unless the kernel has returned."""
 

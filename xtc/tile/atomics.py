@@ -83,7 +83,9 @@ def _elementwise(memory: type[Memory], kind: str, name: str) -> Callable[..., An
             if key in named:
                 operands.append(named.pop(key))
         wanted = 2 if kind == "cas" else 1
-        if named or len(operands) != wanted:
+        for unknown in named:
+            raise UserError(f"{name} takes no argument '{unknown}'", hints=_hints(unknown, memory))
+        if len(operands) != wanted:
             raise UserError(
                 f"{name} takes a tensor and {'compare, ' * (wanted - 1)}values",
                 hints=["self.atomic.global_add(tensor, values)"],
@@ -92,14 +94,21 @@ def _elementwise(memory: type[Memory], kind: str, name: str) -> Callable[..., An
         tiles = [tensor_of(value, name) for value in operands]
         for value in tiles:
             _require_type(dst, value, name)
-            if value.shape != tuple(dst.shape) and isinstance(dst, SharedTensor):
-                raise UserError(
-                    f"{name} combines {value!r} with {dst!r}: shapes differ",
-                    hints=["reshape the tile, or take a part of the tensor: s[i]"],
-                )
+            if isinstance(dst, SharedTensor) and value.shape != tuple(dst.shape):
+                raise UserError(f"{name} combines {value!r} with {dst!r}: shapes differ")
         return _made(dst, tiles[-1], [value.value for value in tiles[:-1]], kind, -1, sem, output)
 
     return _named(method, name)
+
+
+def _hints(unknown: str, memory: type[Memory]) -> list[str]:
+    """What to write for an argument that other stores take."""
+    if unknown not in ("offsets", "dims") or memory is not GlobalTensor:
+        return []
+    return [
+        "begin a view there: self.global_view(g[i, j].item_ptr(), dtype=, shape=, strides=)",
+        "or give each element its index: global_scatter_add(dst, dim=, indices=, values=)",
+    ]
 
 
 def _scattered(memory: type[Memory], kind: str, name: str) -> Callable[..., Any]:
@@ -134,11 +143,8 @@ def _made(
     if output is None:
         return result
     if tensor_of(output, "output=").shape != result.shape or output.dtype != result.dtype:
-        raise UserError(
-            f"output={output!r} cannot hold {result!r}",
-            hints=["create it with the shape and the type of the values"],
-        )
-    output.value = before
+        raise UserError(f"output={output!r} cannot hold {result!r}")
+    output.change(before)
     return output  # type: ignore[no-any-return]
 
 

@@ -17,11 +17,14 @@ from xtc.tile.slots import (
     Lost,
     Names,
     Unset,
+    are_equal,
     changed,
     contents,
     forget_made,
+    require_apart,
     require_same,
     slots,
+    uses,
 )
 from xtc.tile.types import DataType
 from xtc.tile.unchanged import origin
@@ -45,11 +48,13 @@ def for_loop(
     carried = slots(frames, assigned)
     kinds = [(slot.read().dtype, slot.read().shape) for slot in carried]
     start, stop, step = (bound.value for bound in bounds)
-    loop = scf.ForOp(start, stop, step, [slot.read().value for slot in carried])
+    loop = scf.ForOp(start, stop, step, [_raw(slot.read()) for slot in carried])
     before = contents(frames)
     with InsertionPoint(loop.body):
         _give(carried, kinds, list(loop.body.arguments)[1:])
+        before_it = uses(carried)
         body(Scalar(loop.body.arguments[0], bounds[0].dtype))
+        require_apart(frames, carried, before_it)
         scf.yield_(_taken(carried, kinds))
     _give(carried, kinds, list(loop.results))
     require_same(before)
@@ -65,7 +70,7 @@ def while_loop(
     """A loop that runs while a run-time condition holds."""
     carried = slots(frames, assigned)
     kinds = [(slot.read().dtype, slot.read().shape) for slot in carried]
-    initial = [slot.read().value for slot in carried]
+    initial = [_raw(slot.read()) for slot in carried]
     types = [value.type for value in initial]
     loop = scf.WhileOp(types, initial)
     before, after = (Block.create_at_start(region, types) for region in loop.regions)
@@ -76,7 +81,9 @@ def while_loop(
         scf.condition(holds, _taken(carried, kinds))
     with InsertionPoint(after):
         _give(carried, kinds, list(after.arguments))
+        before_it = uses(carried)
         body()
+        require_apart(frames, carried, before_it)
         scf.yield_(_taken(carried, kinds))
     _give(carried, kinds, list(loop.results))
     require_same(held)
@@ -96,21 +103,23 @@ def branch(
         require_same(held)
         after.append(_state(frames))
         _restore(before, after[-1])
-    known = {id(tile) for tile, _ in before.tiles.values()}
-    merged = _Merge(made.then_block, made.else_block, [s.has_ended for s in after], known)
+    merged = _Merge((made.then_block, made.else_block), after, set(before.tiles))
     positions = dict.fromkeys([*after[0].names, *after[1].names])
     owners = {**after[0].owners, **after[1].owners}
     decided = [(owners[position], merged.value(*_both(after, position))) for position in positions]
     tiles = [
-        (tile, merged.tile(*(state.tiles.get(id(tile), (tile, old))[1] for state in after)))
-        for tile, old in before.tiles.values()
+        (was, merged.tile(*(state.tiles.get(number, was).value for state in after)))
+        for number, was in before.tiles.items()
     ]
     results = merged.finish(made)
+    for was, result in tiles:
+        if result is not None:
+            was.tile.value = results[result]
+        was.tile.is_stale = any(
+            state.tiles.get(id(was.tile), was).is_stale for state in after if not state.has_ended
+        )
     for (names, key), value in decided:
-        names[key] = value.of(results) if isinstance(value, _Handed) else value
-    for tile, number in tiles:
-        if number is not None:
-            tile.value = results[number]
+        names[key] = _after(value, results)
 
 
 def group(frames: Frames, begin: int, size: int, body: Callable[[], None]) -> None:
@@ -131,9 +140,9 @@ def group(frames: Frames, begin: int, size: int, body: Callable[[], None]) -> No
             names[key] = Lost(old, (*(lost.groups if lost else ()), threads))
         elif lost:
             names[key] = lost
-    for number, (held_tile, value) in after.tiles.items():
-        if number in before.tiles and origin(before.tiles[number][1]) != origin(value):
-            held_tile.lose(threads)
+    for number, now in after.tiles.items():
+        if number in before.tiles and origin(before.tiles[number].value) != origin(now.value):
+            now.tile.lose(threads)
 
 
 def _known_to(frames: Frames, threads: tuple[int, int]) -> dict[tuple[int, str], Lost]:
@@ -153,22 +162,34 @@ def _is_same(before: Any, after: Any) -> bool:
         and not isinstance(before, RegisterTensor)
     ):
         return bool(origin(before.value) == origin(after.value))
-    return before is after or _are_equal_constants(before, after)
+    return are_equal(before, after)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Handed:
-    """A result of the branch, by its index."""
+    """A result of the branch, by its index, with its value in each."""
 
     number: int
     dtype: DataType
     shape: tuple[int, ...]
+    sides: tuple[Any, ...]
+    made: Data | None = None
 
     def of(self, results: Sequence[Value]) -> Data:
-        value = results[self.number]
-        if self.shape:
-            return RegisterTensor(value, self.dtype, self.shape)
-        return Scalar(value, self.dtype)
+        """The same tile or number each time."""
+        if self.made is None:
+            value = results[self.number]
+            self.made = Scalar(value, self.dtype)
+            if self.shape:
+                self.made = RegisterTensor(value, self.dtype, self.shape).may_be(*self.sides)
+        return self.made
+
+
+def _after(value: Any, results: Sequence[Value]) -> Any:
+    """What a name stands for after a branch with these results."""
+    if isinstance(value, tuple) and any(isinstance(part, _Handed | tuple) for part in value):
+        return tuple(_after(part, results) for part in value)
+    return value.of(results) if isinstance(value, _Handed) else value
 
 
 @dataclass
@@ -177,8 +198,17 @@ class _State:
 
     names: dict[tuple[int, str], Any]
     owners: dict[tuple[int, str], tuple[Names, str]]
-    tiles: dict[int, tuple[RegisterTensor, Value]]
+    tiles: dict[int, _Tile]
     has_ended: bool
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """A tile, its value, and whether it may not be read."""
+
+    tile: RegisterTensor
+    value: Value
+    is_stale: bool
 
 
 def _state(frames: Frames) -> _State:
@@ -187,7 +217,7 @@ def _state(frames: Frames) -> _State:
         names[id(holder), key] = value
         owners[id(holder), key] = (holder, key)
     found = [slot.tile for slot in slots(frames, set()) if hasattr(slot, "tile")]
-    tiles = {id(tile): (tile, tile.value) for tile in found}
+    tiles = {id(tile): _Tile(tile, tile.raw, tile.is_stale) for tile in found}
     return _State(names, owners, tiles, ended_in(frames) is True)
 
 
@@ -197,8 +227,8 @@ def _restore(before: _State, after: _State) -> None:
             names[key] = before.names[position]
         else:
             del names[key]
-    for tile, value in before.tiles.values():
-        tile.value = value
+    for held in before.tiles.values():
+        held.tile.value, held.tile.is_stale = held.value, held.is_stale
 
 
 def _both(states: Sequence[_State], position: tuple[int, str]) -> list[Any]:
@@ -213,10 +243,12 @@ class _Merge:
     does not run, so it yields any value."""
 
     def __init__(
-        self, then_block: Block, else_block: Block, ended: Sequence[bool], known: set[int]
+        self, blocks: tuple[Block, Block], after: Sequence[_State], known: set[int]
     ) -> None:
-        self.blocks, self.ended, self.known = (then_block, else_block), ended, known
+        self.blocks, self.after, self.known = blocks, after, known
+        self.ended = [state.has_ended for state in after]
         self.yields: list[tuple[Value, Value]] = []
+        self.handed: dict[tuple[int, int], _Handed] = {}
 
     def value(self, left: Any, right: Any) -> Any:
         """The value of a name after both branches, or the index of a result."""
@@ -226,8 +258,14 @@ class _Merge:
         return found
 
     def _of_both(self, left: Any, right: Any) -> Any:
-        if left is right or _are_equal_constants(left, right):
+        if are_equal(left, right):
             return left
+        if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
+            parts = tuple(map(self._of_both, left, right))
+            return _MISSING if any(part is _MISSING for part in parts) else parts
+        pair = id(left), id(right)
+        if pair in self.handed:  # two names of one tile in each branch, and so behind them
+            return self.handed[pair]
         numbers = (Data, bool, int, float)
         if not isinstance(left, numbers) or not isinstance(right, numbers):
             return _MISSING
@@ -235,8 +273,10 @@ class _Merge:
         sides = [self._as_data(value, like, n) for n, value in enumerate((left, right))]
         if sides[0].dtype != sides[1].dtype or sides[0].shape != sides[1].shape:
             return _MISSING
-        self.yields.append((sides[0].value, sides[1].value))
-        return _Handed(len(self.yields) - 1, sides[0].dtype, sides[0].shape)
+        self.yields.append((_raw(sides[0]), _raw(sides[1])))
+        made = _Handed(len(self.yields) - 1, sides[0].dtype, sides[0].shape, (left, right))
+        self.handed[pair] = made
+        return made
 
     def _of_other(self, value: Any, ended: int) -> Any:
         """The value of a name that only the branch that does not end the kernel has set."""
@@ -247,7 +287,7 @@ class _Merge:
         with InsertionPoint(self.blocks[ended]):
             nothing = spread(cast(0, value.dtype), value.shape)
         self.yields.append((value.value, nothing.value) if ended else (nothing.value, value.value))
-        return _Handed(len(self.yields) - 1, value.dtype, value.shape)
+        return _Handed(len(self.yields) - 1, value.dtype, value.shape, (value,))
 
     def tile(self, left: Value, right: Value) -> int | None:
         """The index of a tile's result; None if neither branch changes it."""
@@ -257,6 +297,9 @@ class _Merge:
         return len(self.yields) - 1
 
     def _as_data(self, value: Any, like: Data | None, side: int) -> Data:
+        """What a name stands for at the end of a branch: a tile may have changed there."""
+        if id(value) in self.known:
+            return RegisterTensor(self.after[side].tiles[id(value)].value, value.dtype, value.shape)
         with InsertionPoint(self.blocks[side]):
             found = data(value, None if like is None else like.dtype)
             return found if like is None or like.shape or found.shape else cast(found, like.dtype)
@@ -272,12 +315,6 @@ class _Merge:
                 op.operation.move_before(end)
         made.operation.erase()
         return list(whole.results)
-
-
-def _are_equal_constants(left: Any, right: Any) -> bool:
-    if isinstance(left, Data) or isinstance(right, Data) or type(left) is not type(right):
-        return False
-    return bool(left == right)
 
 
 def _give(carried: Sequence[AnySlot], kinds: Sequence[Any], values: Sequence[Value]) -> None:
@@ -303,8 +340,13 @@ def _taken(carried: Sequence[AnySlot], kinds: Sequence[Any]) -> list[Value]:
                 "after an iteration",
                 hints=["cast it, or annotate the variable: x: float32 = 0"],
             )
-        values.append(found.value)
+        values.append(_raw(found))
     return values
+
+
+def _raw(value: Data) -> Value:
+    """The value of what is handed on, whether or not it may be read."""
+    return value.raw if isinstance(value, RegisterTensor) else value.value
 
 
 def _keeps(found: Data, dtype: DataType) -> bool:

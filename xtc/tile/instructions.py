@@ -360,9 +360,10 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
         """Insert dimensions of size 1."""
         return _out(shapes.unsqueezed(x, dim), out)
 
-    def transpose(self, x: Any) -> RegisterTensor:
+    def transpose(self, x: Any, *, out: Any = None) -> RegisterTensor:
         """Exchange the two dimensions of a tile."""
-        return shapes.transposed(x)
+        found: RegisterTensor = _out(shapes.transposed(x), out)
+        return found
 
     def reshape(self, tensor: Any, shape: Sequence[int], *, out: Any = None) -> Any:
         """The elements, in order, in another shape."""
@@ -473,11 +474,8 @@ def _out(value: Any, out: Any) -> Any:
             hints=["self.register_tensor(dtype=..., shape=...)"],
         )
     if out.shape != value.shape or out.dtype != value.dtype:
-        raise UserError(
-            f"out={out!r} cannot hold {value!r}",
-            hints=["create it with the shape and the type of the result"],
-        )
-    out.value = value.value
+        raise UserError(f"out={out!r} cannot hold {value!r}")
+    out.change(value.value)
     return out
 
 

@@ -45,7 +45,11 @@ def sizes_of(given: Any, name: str) -> tuple[int, ...]:
         if isinstance(size, Scalar):
             raise UserError(
                 f"{name}: the shape has {size!r}",
-                hints=["the sizes of tiles are compile-time constants"],
+                notes=["the sizes of tiles are compile-time constants"],
+                hints=[
+                    "annotate a parameter with int; let self.range(..., unroll='all') write out a "
+                    "loop that changes a size"
+                ],
             )
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise UserError(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from xtc.core.errors import UserError
@@ -13,7 +13,7 @@ from xtc.tile.classes import Class
 from xtc.tile.instructions import Instructions
 from xtc.tile.rebinding import ELEMENTS, rebound
 from xtc.tile.types import DataType
-from xtc.tile.values import Data, RegisterTensor, Scalar, apart
+from xtc.tile.values import Data, RegisterTensor, Scalar, apart, stale
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Value
@@ -63,13 +63,22 @@ class Slot:
 
     names: Any
     key: Any
+    given: Any = field(default=None, init=False)
+
+    def held(self) -> Any:
+        """What it holds."""
+        return self.names[self.key]
+
+    def hold(self, value: Data) -> None:
+        """Let it hold this."""
+        self.names[self.key] = value
 
     def read(self) -> Data:
         """The current value. Raises UserError if it is no longer run-time data."""
-        found = self.names[self.key]
+        found = self.held()
         if isinstance(found, bool | int | float):
             found = data(found)
-            self.names[self.key] = found
+            self.hold(found)
         if not isinstance(found, Data):
             raise UserError(
                 f"'{self.key}' was run-time data before, and is {found!r} now",
@@ -79,8 +88,39 @@ class Slot:
 
     def write(self, value: Value, dtype: DataType, shape: tuple[int, ...]) -> None:
         """Set the value."""
-        made = RegisterTensor(value, dtype, shape) if shape else Scalar(value, dtype)
-        self.names[self.key] = made
+        if not shape:
+            self.hold(Scalar(value, dtype))
+            return
+        made = RegisterTensor(value, dtype, shape).may_be(self.given, self.held())
+        self.given = made
+        self.hold(made)
+
+
+@dataclass(eq=False)
+class PartSlot(Slot):
+    """An element of a tuple that is the value of a name, an attribute or an element of a list.
+
+    Attributes:
+        at: its index.
+        count: the length of the tuple.
+    """
+
+    at: int = 0
+    count: int = 0
+
+    def held(self) -> Any:
+        """The current value. Raises UserError if the length of the tuple has changed."""
+        whole = self.names[self.key]
+        if not isinstance(whole, tuple) or len(whole) != self.count:
+            raise UserError(
+                f"'{self.key}' was a tuple of {self.count} before, and is {whole!r} now"
+            )
+        return whole[self.at]
+
+    def hold(self, value: Data) -> None:
+        """Replace the tuple."""
+        whole = self.names[self.key]
+        self.names[self.key] = (*whole[: self.at], value, *whole[self.at + 1 :])
 
 
 @dataclass(eq=False)
@@ -109,10 +149,10 @@ def slots(frames: Sequence[Names], assigned: set[str]) -> list[AnySlot]:
     found: list[AnySlot] = []
     own = frames[-1]
     for name in sorted(assigned & set(own)):
-        if isinstance(own[name], Data | bool | int | float):
-            slot = Slot(own, name)
+        made = _slots_at(own, name, own[name])
+        for slot in made:
             slot.read()
-            found.append(slot)
+        found += made
     seen: dict[int, Any] = {}
     for frame in frames:
         for value in list(frame.values()):
@@ -126,18 +166,38 @@ def slots(frames: Sequence[Names], assigned: set[str]) -> list[AnySlot]:
         if isinstance(value, RegisterTensor):
             found += [] if value.is_lost else [TileSlot(value)]
         else:
-            found += [
-                Slot(_held(value), key)
-                for key, part in _items(value)
-                if isinstance(part, Scalar) or _may_be_another(value, key, part, rebinding)
-            ]
+            for key, part in _items(value):
+                if isinstance(part, Scalar) or _may_be_another(value, key, part, rebinding):
+                    found += _slots_at(_held(value), key, part)
     return found
 
 
+def _slots_at(holder: Any, key: Any, value: Any) -> list[Slot]:
+    """The slots of a value at a key: one, or one for each element of a tuple with data."""
+    if isinstance(value, _NUMBERS):
+        return [Slot(holder, key)]
+    if not _has_data(value):
+        return []
+    count = len(value)
+    return [
+        PartSlot(holder, key, at, count)
+        for at, part in enumerate(value)
+        if isinstance(part, _NUMBERS)
+    ]
+
+
+_NUMBERS = (Data, bool, int, float)
+
+
+def _has_data(value: Any) -> bool:
+    """Whether a value is a tuple with run-time data."""
+    return isinstance(value, tuple) and any(isinstance(part, Data) for part in value)
+
+
 def _may_be_another(holder: Any, key: Any, part: Any, rebinding: set[str]) -> bool:
-    """Whether the tile of a container at a key may be replaced in an iteration."""
+    """Whether the tile, or tuple, of a container at a key may be replaced in an iteration."""
     name = key if isinstance(holder, Instructions) else ELEMENTS
-    return isinstance(part, RegisterTensor) and name in rebinding
+    return (isinstance(part, RegisterTensor) or _has_data(part)) and name in rebinding
 
 
 def contents(frames: Sequence[Names]) -> dict[int, tuple[Any, dict[Any, Any]]]:
@@ -167,7 +227,10 @@ def require_same(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
                 f"{what} {changed[0]!r} of a {type(value).__name__} is changed in a run-time loop "
                 "or branch",
                 notes=["only run-time numbers and tiles may change there"],
-                hints=["declare a number with its type, as int32(0), or loop over constants"],
+                hints=[
+                    "declare a number with its type, as int32(0), or write the loop out by "
+                    "self.range(..., unroll='all')"
+                ],
             )
 
 
@@ -180,6 +243,8 @@ def forget_set(names: Names, before: Mapping[str, Any], read: Set[tuple[str, int
     for name, value in list(names.items()):
         old = before.get(name, names)
         if old is value or isinstance(old, Data) or _is_constant(old, value):
+            continue
+        if _has_data(old) and are_alike(old, value):
             continue
         if (name, id(old)) in read:
             raise UserError(
@@ -207,8 +272,32 @@ def forget_made(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
 def _is_kept(before: dict[Any, Any], now: dict[Any, Any], key: Any) -> bool:
     if key not in before or key not in now:
         return False
-    a, b = before[key], now[key]
-    return a is b or (isinstance(a, Data) and isinstance(b, Data)) or bool(a == b)
+    return are_alike(before[key], now[key])
+
+
+def are_alike(left: Any, right: Any) -> bool:
+    """Whether both are the same, or both run-time data, or tuples of such."""
+    if isinstance(left, Data) and isinstance(right, Data):
+        return True
+    if _has_data(left) and isinstance(right, tuple) and len(left) == len(right):
+        return all(
+            are_alike(a, b) or (isinstance(a, _NUMBERS) and isinstance(b, _NUMBERS))
+            for a, b in zip(left, right, strict=True)
+        )
+    return are_equal(left, right)
+
+
+def are_equal(left: Any, right: Any) -> bool:
+    """Whether both are the same constant, or lists, tuples or dictionaries of the same things."""
+    if left is right:
+        return True
+    if type(left) is not type(right) or isinstance(left, Data):
+        return False
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(are_equal(left[k], right[k]) for k in left)
+    if isinstance(left, list | tuple):
+        return len(left) == len(right) and all(map(are_equal, left, right))
+    return bool(left == right)
 
 
 _HOLDERS = (list, dict, Instructions)
@@ -245,6 +334,58 @@ def changed(frames: Sequence[Names]) -> Iterator[tuple[Any, Any, Any]]:
     for value in seen.values():
         if isinstance(value, _HOLDERS):
             yield from ((_held(value), key, part) for key, part in _items(value))
+
+
+def uses(carried: Sequence[AnySlot]) -> dict[int, tuple[int, int]]:
+    """How often tiles that a loop may change were changed and read, by the tiles' identity."""
+    tiles = [slot.tile for slot in carried if isinstance(slot, TileSlot)]
+    return {id(tile): (tile.changes, tile.reads) for tile in tiles}
+
+
+def require_apart(
+    frames: Sequence[Names], carried: Sequence[AnySlot], before: Mapping[int, tuple[int, int]]
+) -> None:
+    """Raise UserError where the next iteration would change, or read, a tile that has two names.
+
+    Each name has a tile of its own from one iteration to the next. `before` has the uses of tiles
+    before the iteration.
+    """
+    for slot in carried:
+        last: Any = slot.tile if isinstance(slot, TileSlot) else slot.held()
+        given = last if isinstance(slot, TileSlot) else slot.given
+        if not isinstance(last, RegisterTensor) or not isinstance(given, RegisterTensor):
+            continue
+        changes, reads = before.get(id(last), (last.changes, last.reads))
+        if last.is_stale and given.reads > (reads if given is last else 0):
+            raise stale(last)
+        is_changed = last is not given and (given.changes or last.changes > changes)
+        if is_changed and _has_another_name(last, given, frames):
+            raise UserError(
+                f"'{getattr(slot, 'key', '')}' is another name of {last!r} after an iteration, "
+                "and an iteration changes this tile itself",
+                notes=["each name has a tile of its own from one iteration to the next"],
+                hints=["x = x + y lets x stand for another tile; x += y changes the tile itself"],
+            )
+
+
+def _has_another_name(tile: RegisterTensor, given: RegisterTensor, frames: Sequence[Names]) -> bool:
+    """Whether two names have, or may have, a tile, which is not the one that an iteration got."""
+    others = set(tile.storages) - set(given.storages)
+    found = [each for each in _reachable(frames) if isinstance(each, RegisterTensor)]
+    return sum(each is tile for each in found) > 1 or any(
+        each is not tile and not others.isdisjoint(each.storages) for each in found
+    )
+
+
+def _reachable(frames: Sequence[Names]) -> Iterator[Any]:
+    """What each name, attribute and element stands for."""
+    seen: dict[int, Any] = {}
+    for frame in frames:
+        for value in list(frame.values()):
+            _visit(value, seen)
+            yield value
+    for value in seen.values():
+        yield from value if isinstance(value, tuple) else (part for _, part in _items(value))
 
 
 def made_since(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> set[Any]:

@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from functools import cache
 from types import FunctionType
+from typing import Any
 
 from xtc.core.errors import UserError
 from xtc.core.location import shortened
@@ -67,3 +68,12 @@ def loaded(target: ast.expr) -> ast.expr:
         if hasattr(node, "lineno"):
             ast.copy_location(node, target)
     return copy
+
+
+def in_parts(names: Sequence[ast.expr], values: list[Any]) -> list[Any]:
+    """Values for names, of which a starred one gets a list of those that are left."""
+    starred = [at for at, name in enumerate(names) if isinstance(name, ast.Starred)]
+    if not starred or len(values) < len(names) - 1:
+        return values
+    first, last = starred[0], len(values) - (len(names) - 1 - starred[0])
+    return [*values[:first], values[first:last], *values[last:]]

@@ -35,7 +35,7 @@ from xtc.tile.idioms import of_python
 from xtc.tile.kernel_ends import ENDED, Ends, ended_in
 from xtc.tile.ranges import Range
 from xtc.tile.slots import Ended, Unset, forget_set
-from xtc.tile.syntax import loaded, stored, syntax_of
+from xtc.tile.syntax import in_parts, loaded, stored, syntax_of
 from xtc.tile.types import DataType
 from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
 
@@ -173,7 +173,7 @@ class Transcriber(Expressions):
             elif isinstance(target, ast.Tuple | ast.List):
                 if isinstance(value, Data):
                     raise UserError(f"{value!r} cannot be unpacked", hints=["index it: t[0], t[1]"])
-                parts = _in_parts(target.elts, list(value))
+                parts = in_parts(target.elts, list(value))
                 if len(parts) != len(target.elts):
                     raise UserError(f"{len(target.elts)} names for {len(parts)} values")
                 for inner, part in zip(target.elts, parts, strict=True):
@@ -192,11 +192,13 @@ class Transcriber(Expressions):
         before = self.frame.names.get(name)
         if isinstance(before, Scalar) and isinstance(value, int | float):
             value = arithmetic.cast(value, before.dtype) if _fits(value, before.dtype) else value
+        if isinstance(before, RegisterTensor) and isinstance(value, RegisterTensor):
+            value = before if value is before else value.copy()
         self.frame.names[name] = value
 
     def _bind_item(self, holder: Any, key: Any, value: Any) -> None:
         if isinstance(holder, RegisterTensor):
-            holder.value = with_part(holder, key, value).value
+            holder.change(with_part(holder, key, value).value)
             return
         if isinstance(holder, SharedTensor | GlobalTensor):
             raise UserError(
@@ -252,7 +254,7 @@ class Transcriber(Expressions):
         if isinstance(node.target, ast.Subscript):
             self.bind(node.target, value)
         else:  # under all names of the tile, like NumPy arrays
-            before.value = value.value
+            before.change(value.value)
 
     def _assert_statement(self, node: ast.Assert) -> None:
         condition = self.evaluate(node.test)
@@ -401,18 +403,38 @@ class Transcriber(Expressions):
         branches.for_loop(self._names(), names, bounds, iteration)
 
     def _unrolled(self, node: ast.For, items: list[Any]) -> None:
-        if exits(node.body, *_EXITS):
-            raise UserError(
-                "a loop over constants has no break, continue or return",
-                hints=["loop over a range, or make the statements conditional"],
-            )
+        """Write out every iteration."""
+        kinds = exits(node.body, *_EXITS)
+        body = without_exits(node.body, *_EXITS) if kinds else node.body
+        with self._own_flags():
+            self.frame.names.update(dict.fromkeys(flag_names(kinds), False))
+            self._iterations(node.target, body, items)
+
+    def _iterations(self, target: ast.expr, body: list[ast.stmt], items: list[Any]) -> None:
+        """Transcribe iterations of a written-out loop, as long as none has left it."""
+        names = self.frame.names
         for number, item in enumerate(items):
-            self.bind(node.target, item)
-            self.block(node.body)
+            if isinstance(left := names.get(LEFT), Data):
+                goes = _truth(arithmetic.unary("not", left))
+                rest = partial(self._iterations_after_all, target, body, items[number:])
+                branches.branch(self._names(), goes, (rest, _nothing))
+                return
+            if left:
+                return
+            if SKIPPED in names:
+                names[SKIPPED] = False
+            self.bind(target, item)
+            self.block(body)
             if ended_in(self._names()) is True:
                 return
-            if self._unless_ended(partial(self._unrolled, node, items[number + 1 :])):
+            if self._unless_ended(partial(self._iterations, target, body, items[number + 1 :])):
                 return
+
+    def _iterations_after_all(
+        self, target: ast.expr, body: list[ast.stmt], items: list[Any]
+    ) -> None:
+        self.frame.names[LEFT] = False
+        self._iterations(target, body, items)
 
     def _left_early(
         self, node: ast.For, items: Range, body: list[ast.stmt], flags: set[str]
@@ -479,13 +501,8 @@ def _require_no_else(node: ast.For | ast.While) -> None:
         raise UserError("a loop of a kernel has no else", hints=hints)
 
 
-def _in_parts(names: Sequence[ast.expr], values: list[Any]) -> list[Any]:
-    """Values for names; a starred name gets a list of the remaining ones."""
-    starred = [at for at, name in enumerate(names) if isinstance(name, ast.Starred)]
-    if not starred or len(values) < len(names) - 1:
-        return values
-    first, last = starred[0], len(values) - (len(names) - 1 - starred[0])
-    return [*values[:first], values[first:last], *values[last:]]
+def _nothing() -> None:
+    """What a branch does that is not there."""
 
 
 def _truth(condition: Any) -> Value:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import operator
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -87,13 +88,61 @@ class Scalar(Data):
         return call("unsqueezed", self, dim)
 
 
+class Storage:
+    """What tiles share that may be one tile, as a branch or loop of run time decides."""
+
+    def __init__(self, owner: RegisterTensor) -> None:
+        self._tiles = [weakref.ref(owner)]
+
+    def add(self, tile: RegisterTensor) -> None:
+        """Let a tile share it, too."""
+        self._tiles.append(weakref.ref(tile))
+
+    def tiles(self) -> list[RegisterTensor]:
+        """The tiles that share it and that something still names."""
+        found = [(ref, tile) for ref in self._tiles if (tile := ref()) is not None]
+        self._tiles = [ref for ref, _ in found]
+        return [tile for _, tile in found]
+
+
+def stale(tile: RegisterTensor) -> UserError:
+    """The error of a tile that may have changed."""
+    return UserError(
+        f"{tile!r} may be the tile that was changed under another name",
+        notes=["a branch or loop of run time decides which tile a name stands for"],
+        hints=["x = x + y lets x stand for another tile; x += y changes the tile itself"],
+    )
+
+
 class RegisterTensor(Data):
     """A tile in registers."""
 
     _lost: tuple[tuple[int, int], ...] = ()
+    storages: tuple[Storage, ...] = ()
+    """Of this tile, and of those that it may be; none where no other may be this one."""
+    is_stale = False
+    """Whether another tile was changed that may be this one."""
+    changes = 0
+    """How often instructions have changed the tile itself."""
+    reads = 0
 
     @property
     def value(self) -> Value:
+        """The current SSA value. Raises UserError if only some threads know it, or if it may have
+        changed under another name."""
+        if self.is_stale:
+            raise stale(self)
+        self.reads += 1
+        return self.raw
+
+    @value.setter
+    def value(self, value: Value) -> None:
+        self._value = value
+        if current_group() is None:
+            self._lost = ()
+
+    @property
+    def raw(self) -> Value:
         """The current SSA value. Raises UserError if only some threads know it."""
         if self.is_lost:
             raise UserError(
@@ -102,11 +151,37 @@ class RegisterTensor(Data):
             )
         return self._value
 
-    @value.setter
-    def value(self, value: Value) -> None:
-        self._value = value
-        if current_group() is None:
-            self._lost = ()
+    def change(self, value: Value) -> None:
+        """Let the tile hold this, and no other tile that may be this one be read any more."""
+        self.value, self.is_stale = value, False
+        self.changes += 1
+        for storage in self.storages:
+            for tile in storage.tiles():
+                tile.is_stale = tile is not self
+
+    def copy(self) -> RegisterTensor:
+        """Another tile that holds the same."""
+        made = RegisterTensor(self._value, self.dtype, self.shape)
+        made._lost, made.is_stale = self._lost, self.is_stale
+        return made
+
+    def may_be(self, *others: Any) -> RegisterTensor:
+        """This tile, which may be any of the others that are tiles."""
+        for other in others:
+            if isinstance(other, RegisterTensor) and other is not self:
+                own = self.storages or (Storage(self),)
+                self.storages = tuple(dict.fromkeys((*own, *other._handed_on(self))))
+                self.is_stale = self.is_stale or other.is_stale
+        return self
+
+    def _handed_on(self, other: RegisterTensor) -> list[Storage]:
+        """The storages that a tile gets which may be this one."""
+        self.storages = self.storages or (Storage(self),)
+        shared = [each for each in self.storages if len(each.tiles()) > 1]
+        shared = shared or [self.storages[0]]
+        for storage in shared:
+            storage.add(other)
+        return shared
 
     @property
     def is_lost(self) -> bool:
@@ -217,6 +292,8 @@ class GlobalTensor(Memory):
         """The address of the only element."""
         return call("global_item_pointer", self)
 
+    __invert__ = item_ptr
+
 
 class SharedTensor(Memory):
     """A tensor in the shared memory of a block.
@@ -257,6 +334,8 @@ class SharedTensor(Memory):
             notes=["barriers are what mbarrier.alloc returns; cluster.map_shared_addr maps them"],
             hints=["s[i].item() and store_shared access an element"],
         )
+
+    __invert__ = item_ptr
 
     def slice(
         self, offsets: Sequence[Any], slice_dims: Sequence[int], slice_shape: Sequence[int]

@@ -77,7 +77,7 @@ class Wgmma:
                 ],
             )
         codes = "" if a.dtype.is_any_float16() else a.dtype.name
-        d.value = tile.wgmma(a.value, b.value, d.value, codes)
+        d.change(tile.wgmma(a.value, b.value, d.value, codes))
 
     def __getattr__(self, name: str) -> Any:
         raise not_in_group("wgmma", name, dir(self))

@@ -23,8 +23,16 @@ from xtc_targets.nvgpu.passes._kernels import WARP
 M_STEP, N_STEP, K_STEP = 16, 8, 16
 """The extents of an mma.sync with 16-bit operands."""
 
-_PACKED = MappingProxyType({("f16", "f32"): 2, ("bf16", "f32"): 2, ("i8", "i32"): 4})
-"""Elements per register, by the types of mma.sync's operands and accumulators."""
+_PACKED = MappingProxyType(
+    {
+        **{(narrow, total): 2 for narrow in ("f16", "bf16") for total in (narrow, "f32")},
+        ("i8", "i32"): 4,
+    }
+)
+"""Elements per register, by the types of the operands and of the result of a dot.
+
+Accumulators of 16 bits are widened before the first mma.sync, and rounded after the last one.
+"""
 
 _SIMT_ROWS, _SIMT_COLUMNS = 4, 4  # maximum elements of the result per thread
 

@@ -100,6 +100,9 @@ def _by_mma(layouts: Sequence[RegisterLayout], a: Value, b: Value, c: Value) -> 
     steps = layouts[0].shape[1] // kind.step
     words_a, words_b = _words(a, kind), _words(b, kind)
     rows, columns = len(words_a) // (4 * steps), len(words_b) // (2 * steps)
+    result = VectorType(c.type).element_type
+    if isinstance(result, FloatType):
+        c = with_elements(c, F32Type.get())
     sums = [vector.extract(c, [], [n]) for n in range(VectorType(c.type).shape[0])]
     for step in range(steps):
         for row in range(rows):
@@ -109,7 +112,7 @@ def _by_mma(layouts: Sequence[RegisterLayout], a: Value, b: Value, c: Value) -> 
                 sums[at : at + 4] = mma(
                     kind, words_a[first : first + 4], words_b[other : other + 2], sums[at : at + 4]
                 )
-    return vector.from_elements(c.type, sums)
+    return with_elements(vector.from_elements(c.type, sums), result)
 
 
 def _words(value: Value, kind: Kind) -> list[Value]:
