@@ -340,8 +340,9 @@ def part(value: Value, group: Sequence[int]) -> Value:
     type = VectorType(value.type)
     if len(group) == type.shape[0]:
         return value
-    piece = VectorType.get([len(group)], type.element_type)
-    return vector.extract_strided_slice(piece, value, [group[0]], [len(group)], [1])
+    # Elements one by one: LLVM takes quadratic time for shuffles of long vectors.
+    elements: list[Value] = [vector.extract(value, [], [at]) for at in group]
+    return vector.from_elements(VectorType.get([len(group)], type.element_type), elements)
 
 
 def assembled(parts: Sequence[tuple[Sequence[int], Value]], element: Type, count: int) -> Value:
