@@ -56,7 +56,7 @@ def _padded(threads: int, shape: tuple[int, ...], packed: int) -> RegisterLayout
     units = [*shape[:-1], shape[-1] // packed]
     divisors = [n for n in range(1, threads + 1) if threads % n == 0]
     sizes = [sorted({-(-size // n) * n for n in divisors if n < 2 * size}) for size in units]
-    least = min(itertools.product(*sizes), key=lambda found: (_held(threads, found), *found))
+    least = min(itertools.product(*sizes), key=lambda found: (_held(threads, found), *found[::-1]))
     if exact.local_size <= 2 * packed * _held(threads, least):
         return exact
     return blocked(threads, (*least[:-1], least[-1] * packed), packed)
