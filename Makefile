@@ -20,7 +20,7 @@ LINKS := .types/xtc_passes .types/xtc_targets
 READY := $(ENV) $(LINKS)
 # Freed memory is overwritten: a pass that reads an operation that it has erased crashes each time.
 LIT := MALLOC_PERTURB_=165 $(BIN)lit -sv --no-progress-bar --timeout 300 -j $(JOBS) $(if $(DEVICES),--param devices=$(DEVICES))
-# Neighbouring tests share a process, and with it what they have built.
+# Neighboring tests share a process, and with it what they have built.
 # One more than cores: some tests wait for processes and clocks.
 PYTEST := $(PY) -m pytest -n $(shell expr $(JOBS) + 1) --dist worksteal
 SHARED_LIT := $(wildcard $(addprefix $(TESTS)/,ops passes schedules errors cli))
@@ -32,6 +32,7 @@ TYPED := $(sort $(dir $(wildcard tools/*.py tests/unit/*.py examples/*/*.py benc
 export PYTHONPATH := $(CURDIR):$(CURDIR)/.types
 # A process that may not keep what it compiles compiles every module that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
+export MYPY_NUM_WORKERS := $(JOBS)
 title = @printf '== %s\n' '$@'
 
 .DEFAULT_GOAL := help

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time of a hit in the artefact cache, by phase: `make bench-cache`.
+"""The time of a hit in the artifact cache, by phase: `make bench-cache`.
 
 Warm: in a process that has compiled before. First: the first compilation of a new process, which
 also loads LLVM to detect the machine, and hashes this project's code. Only a temporary cache is

@@ -163,7 +163,7 @@ def _ask(process: subprocess.Popen[str], shape: tuple[int, int, int], pause: flo
 
 
 @contextlib.contextmanager
-def _neighbour(busy: bool) -> Iterator[None]:
+def _neighbor(busy: bool) -> Iterator[None]:
     if not busy:
         yield
         return
@@ -180,7 +180,7 @@ def measure(threads: int, rounds: int, busy: bool) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     with contextlib.ExitStack() as stack:
         servers = {name: stack.enter_context(_serving(name, threads)) for name in _installed()}
-        stack.enter_context(_neighbour(busy))
+        stack.enter_context(_neighbor(busy))
         for _ in range(rounds):
             for shape in SHAPES:
                 for pause in PAUSES:
@@ -221,7 +221,7 @@ def main() -> None:
         return
     everything = {}
     for busy in (False, True):
-        title = f"{args.threads} threads, {'beside a busy neighbour' if busy else 'alone'}"
+        title = f"{args.threads} threads, {'beside a busy neighbor' if busy else 'alone'}"
         found = measure(args.threads, args.rounds, busy)
         print_calls(found, f"{title}: median (90th percentile)")
         everything[title] = found

@@ -35,7 +35,7 @@ class Soft(Softmax):
 
 @tile.autotune("rows", [1, 2, 4, 8])
 class Norm(LayerNorm):
-    """Layer normalisation of rows, scaled and shifted."""
+    """Layer normalization of rows, scaled and shifted."""
 
 
 def measured(device: NvgpuDevice) -> None:
@@ -79,7 +79,7 @@ def softmax(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def layer_norm(x: np.ndarray[Any, Any], scale: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The reference layer normalisation, by NumPy."""
-    centred = x - x.mean(1, keepdims=True)
-    variance = (centred**2).mean(1, keepdims=True)
-    return np.asarray(centred / np.sqrt(variance + 1e-5) * scale + scale)
+    """The reference layer normalization, by NumPy."""
+    centered = x - x.mean(1, keepdims=True)
+    variance = (centered**2).mean(1, keepdims=True)
+    return np.asarray(centered / np.sqrt(variance + 1e-5) * scale + scale)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The linear layers and normalisation of a transformer block, for docs/profiling.md."""
+"""The linear layers and normalization of a transformer block, for docs/profiling.md."""
 
 import numpy as np
 

@@ -16,7 +16,7 @@ from tools.import_graph import cycles, import_graph, serving_one_target
 CODE = ("xtc", "mlir_passes", "targets")
 FOLDERS = (*CODE, "tests", "tools", "examples", "benchmarks")
 SKIPPED = {"__pycache__", "Output"}
-LICENCE = "SPDX-License-Identifier: Apache-2.0"
+LICENSE = "SPDX-License-Identifier: Apache-2.0"
 LICENSED = {".py", ".c", ".h", ".cc", ".cpp", ".hpp", ".cu", ".cuh", ".csl", ".s", ".S", ".sh"}
 LICENSED_NAMES = {"Makefile", "run"}
 MAX_FILE_LINES = 500
@@ -39,8 +39,8 @@ OPS_INFRASTRUCTURE = {
     "prefix.py",
     "python_operators.py",
     "coded_weights.py",
-    "quantised.py",
-    "quantised_softmax.py",
+    "quantized.py",
+    "quantized_softmax.py",
     "reduction.py",
     "scattering.py",
     "selection.py",
@@ -287,19 +287,19 @@ def long_functions(root: Path, limit: int = MAX_FUNCTION_LINES) -> list[str]:
     ]
 
 
-def files_without_licence(root: Path) -> list[str]:
-    """Source files whose first line (the second after `#!`) does not name the licence."""
+def files_without_license(root: Path) -> list[str]:
+    """Source files whose first line (the second after `#!`) does not name the license."""
     top = [path for path in sorted(root.glob("*")) if path.is_file()]
     return [
-        f"{path.relative_to(root)}: no '{LICENCE}' at its head"
+        f"{path.relative_to(root)}: no '{LICENSE}' at its head"
         for path in [*top, *files_of(root, *FOLDERS, ".ci")]
         if path.suffix in LICENSED or path.name in LICENSED_NAMES
-        if not has_licence(path.read_text())
+        if not has_license(path.read_text())
     ]
 
 
-def has_licence(text: str) -> bool:
-    """Whether the first line that is not `#!` names the licence; an empty file has none."""
+def has_license(text: str) -> bool:
+    """Whether the first line that is not `#!` names the license; an empty file has none."""
     lines = text.splitlines()
     head = lines[1:2] if lines and lines[0].startswith("#!") else lines[:1]
-    return any(LICENCE in line for line in head)
+    return any(LICENSE in line for line in head)

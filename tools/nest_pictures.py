@@ -23,7 +23,7 @@ CELL = 20.0
 MARGIN = 24.0
 LINE = 14.0
 INDENT = 9.0
-_COLOURS = ("0", "1", "2", "3")
+_COLORS = ("0", "1", "2", "3")
 _STYLE = f"""\
 .{SCOPE} .code{{font:10.5px ui-monospace,Menlo,Consolas,'Liberation Mono',monospace;fill:#1d2430}}
 .{SCOPE} .cell{{font-size:8px;text-anchor:middle;fill:#5b6575}}
@@ -45,7 +45,7 @@ class Panel:
         rows: name of the axis from top to bottom.
         columns: name of the axis from left to right.
         shape: how many rows and columns.
-        blocks: what is drawn on the grid, each with its colour: 0 and up, or None.
+        blocks: what is drawn on the grid, each with its color: 0 and up, or None.
         ordered: whether an arrow follows the blocks.
         code: below the grid.
         texts: what stands in cells, by row and column.
@@ -101,7 +101,7 @@ def packing() -> str:
     after.pack_at("j", 1)
     tile = packed_tile(after.nest, "k", "j")
     panels = [
-        _memory("before: B, its tile in colour", tile, SIZE, before),
+        _memory("before: B, its tile in color", tile, SIZE, before),
         _memory("after: the buffer", tile, tile.columns, str(after)),
     ]
     return _svg("pack_at: addresses of the elements of B that the loop over i reads", panels)
@@ -114,16 +114,16 @@ PICTURES: dict[str, Callable[[], str]] = {
 
 def _order(title: str, schedule: NodeSchedule) -> Panel:
     found = blocks(schedule.nest, "i", "j")
-    drawn = list(zip(found, _colours(schedule.nest, found), strict=True))
+    drawn = list(zip(found, _colors(schedule.nest, found), strict=True))
     return Panel(title, "i", "j", (SIZE, SIZE), drawn, True, str(schedule).splitlines())
 
 
-def _colours(nest: Nest, found: Sequence[Block]) -> list[int | None]:
-    """One colour per tile if there are few; vectors alternate; otherwise none."""
+def _colors(nest: Nest, found: Sequence[Block]) -> list[int | None]:
+    """One color per tile if there are few; vectors alternate; otherwise none."""
     step = {extent.loop.axis: extent.step for extent in nest.extents() if not extent.loop.tile}
     tiles = [(tile.row // step["i"], tile.column // step["j"]) for tile in found]
     different = list(dict.fromkeys(tiles))
-    if len(different) <= len(_COLOURS):
+    if len(different) <= len(_COLORS):
         return [different.index(tile) for tile in tiles]
     vectors = any(tile.columns > 1 for tile in found)
     return [number % 2 if vectors else None for number in range(len(found))]
@@ -152,7 +152,7 @@ def _document(title: str, panels: Sequence[Panel], width: float, height: float) 
         "<!-- Made by `make docs`: change tools/nest_pictures.py instead. -->"
     )
     yield f"<title>{escaped(title)}</title>"
-    yield f"<style>{style_sheet(_COLOURS)}{_STYLE}</style>"
+    yield f"<style>{style_sheet(_COLORS)}{_STYLE}</style>"
     yield f"<defs>{marker('arrow', 'tip')}</defs>"
     card = f'width="{number(width - 1)}" height="{number(height - 1)}" rx="12"'
     yield f'<rect class="card" x="0.5" y="0.5" {card}/>'
@@ -171,8 +171,8 @@ def _panel(panel: Panel) -> Iterator[str]:
     yield text_at(f"{panel.columns} →", "label", 16, 26)
     yield text_at(f"{panel.rows} ↓", "label", 0, 44)
     yield '<g transform="translate(16 32)">'
-    for block, colour in panel.blocks:
-        kind = HOST_CLASS if colour is None else device_class(colour)
+    for block, color in panel.blocks:
+        kind = HOST_CLASS if color is None else device_class(color)
         x, y = block.column * CELL + 1, block.row * CELL + 1
         shape = rectangle("box", x, y, block.columns * CELL - 2, block.rows * CELL - 2, 3)
         yield f'<g class="{kind}">{shape}</g>'
@@ -188,7 +188,7 @@ def _panel(panel: Panel) -> Iterator[str]:
 
 
 def _path(found: Sequence[Block]) -> str:
-    """A line through the centres of the blocks, with an arrowhead at its end."""
+    """A line through the centers of the blocks, with an arrowhead at its end."""
     middles = (
         f"{number((block.column + block.columns / 2) * CELL)} "
         f"{number((block.row + block.rows / 2) * CELL)}"

@@ -218,7 +218,7 @@ def _pool(g: Sketch) -> None:
     g.add(op, [x], (n, c, *sizes), **more)
 
 
-def _normalise(g: Sketch) -> None:
+def _normalize(g: Sketch) -> None:
     x = g.pick(lambda s: len(s) > 2)
     if x is None:
         return
@@ -243,7 +243,7 @@ def _where(g: Sketch) -> None:
 
 STEPS: tuple[Callable[[Sketch], None], ...] = (
     *(_unary, _unary, _binary, _binary, _reduce, _transpose, _reshape, _concat, _slice),
-    *(_softmax, _matmul, _gather, _pad, _conv, _conv, _pool, _normalise, _where),
+    *(_softmax, _matmul, _gather, _pad, _conv, _conv, _pool, _normalize, _where),
 )
 
 

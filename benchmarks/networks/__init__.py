@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole networks with random weights, written with `xtc.ops`, one family per file.
 
-Batch normalisation is folded into convolutions, as importers do it. A small network has the same
+Batch normalization is folded into convolutions, as importers do it. A small network has the same
 operators as the full one, at sizes for tests.
 """
 

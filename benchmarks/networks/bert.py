@@ -29,6 +29,6 @@ def bert_base(small: bool = False) -> xtc.Graph:
 
 
 def _block(layers: Layers, x: Tensor, heads: int, mask: Tensor) -> Tensor:
-    """A block that normalises after each residual sum, not before it."""
+    """A block that normalizes after each residual sum, not before it."""
     x = layers.layer_norm(O.add(x, layers.self_attention(x, heads, mask)))
     return layers.layer_norm(O.add(x, layers.mlp(x, 4 * x.type.sizes[-1])))

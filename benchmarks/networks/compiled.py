@@ -30,7 +30,7 @@ GOALS = {
 }
 """Limits in seconds on two cores."""
 _COLUMNS = ("", "nodes", "cold: s", "CPU s", "goal", "cached: s", "CPU s", "MB: weights")
-_SIZES = ("artefact", "peak", "cached peak", "arena", "at least", "faults a call")
+_SIZES = ("artifact", "peak", "cached peak", "arena", "at least", "faults a call")
 _FIRST_CALLS, _CALLS = 3, 10
 
 
@@ -56,7 +56,7 @@ def compile_network(name: str, *, small: bool = False) -> dict[str, float]:
         "seconds": seconds,
         "cpu": cpu,
         "weights": weights,
-        "artefact": sum(files),
+        "artifact": sum(files),
         "before": before,
         "peak": peak,
         "faults": faults,
@@ -101,7 +101,7 @@ def _in_process(name: str, cache: str) -> dict[str, float]:
     code = f"import benchmarks.networks.compiled as c; print(c.json_of({name!r}))"
     command = [sys.executable, "-c", code]
     # On one file system, so that large files need not be copied.
-    folders = {"XTC_CACHE": "1", "XTC_CACHE_DIR": f"{cache}/artefacts", "TMPDIR": cache}
+    folders = {"XTC_CACHE": "1", "XTC_CACHE_DIR": f"{cache}/artifacts", "TMPDIR": cache}
     run = subprocess.run(  # noqa: S603
         command,
         check=True,
@@ -127,7 +127,7 @@ def print_compiled(found: Compiled) -> None:
         cold, cached = rows["cold"], rows["cached"]
         times = [f"{cold['seconds']:.1f}", f"{cold['cpu']:.1f}", f"{GOALS.get(name, '')}"]
         times += [f"{cached['seconds']:.2f}", f"{cached['cpu']:.2f}"]
-        sizes = [cold["weights"], cold["artefact"], cold["peak"], cached["peak"]]
+        sizes = [cold["weights"], cold["artifact"], cold["peak"], cached["peak"]]
         sizes += [cold["arena"], cold["arena_least"]]
         megabytes = (f"{size / 1e6:,.1f}" for size in sizes)
         table.add_row(name, f"{cold['nodes']:g}", *times, *megabytes, f"{cold['faults']:g}")

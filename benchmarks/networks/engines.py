@@ -20,13 +20,13 @@ class Ready:
     Attributes:
         run: one call.
         results: the results of the last call, in the file's order.
-        artefact_bytes: size of the compiled artefact with weights; 0 if none is kept.
+        artifact_bytes: size of the compiled artifact with weights; 0 if none is kept.
         slowest: the most expensive operators, one line of text each, found by further calls.
     """
 
     run: Callable[[], object]
     results: Callable[[], Sequence[Array]]
-    artefact_bytes: int = 0
+    artifact_bytes: int = 0
     slowest: Callable[[], Sequence[str]] = lambda: ()
 
 

@@ -54,7 +54,7 @@ class Layers:
         return O.add(y, self.bias(outputs)) if bias else y
 
     def layer_norm(self, x: Tensor) -> Tensor:
-        """Layer normalisation of the last dimension, with scale and shift."""
+        """Layer normalization of the last dimension, with scale and shift."""
         size = x.type.sizes[-1]
         scale = O.tensor((size,), "float32", const=np.ones(size, np.float32))
         return O.layer_norm(x, scale, self.bias(size))
@@ -69,7 +69,7 @@ class Layers:
         return self.linear(merge_heads(attend(q, k, v, mask)), x.type.sizes[-1])
 
     def encoder_block(self, x: Tensor, heads: int, hidden: int) -> Tensor:
-        """A transformer block that normalises before attention and before the linear layers."""
+        """A transformer block that normalizes before attention and before the linear layers."""
         x = O.add(x, self.self_attention(self.layer_norm(x), heads))
         return O.add(x, self.mlp(self.layer_norm(x), hidden))
 

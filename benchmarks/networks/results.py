@@ -23,7 +23,7 @@ class Row:
         name: name of the file.
         threads: number of threads of each engine.
         samples: seconds of calls, by engine.
-        about: by engine, the cost of preparation: seconds, peak memory and artefact in bytes.
+        about: by engine, the cost of preparation: seconds, peak memory and artifact in bytes.
         failed: by engine, the reason why it does not run.
         differs: engines whose results differ from those of the first engine.
         slowest: the most expensive operators of this project, if another engine is faster.
@@ -76,7 +76,7 @@ def print_rows(rows: Sequence[Row], engines: Sequence[str], console: Console) ->
         table.add_row(row.name, str(row.threads), *(_cell(row, engine) for engine in engines))
     console.print(table)
     table = Table(title="time of others over ours; ours compiled cold")
-    _head(table, ("network", "threads", *others, "compiled, s", "peak, MB", "artefact, MB"))
+    _head(table, ("network", "threads", *others, "compiled, s", "peak, MB", "artifact, MB"))
     for row in rows:
         table.add_row(
             row.name, str(row.threads), *(_ratio(row, name) for name in others), *_costs(row)
@@ -99,7 +99,7 @@ def _costs(row: Row) -> tuple[str, str, str]:
     about = row.about.get("xtc")
     if about is None:
         return "-", "-", "-"
-    return f"{about['seconds']:.1f}", f"{about['peak'] / 1e6:.0f}", f"{about['artefact'] / 1e6:.0f}"
+    return f"{about['seconds']:.1f}", f"{about['peak'] / 1e6:.0f}", f"{about['artifact'] / 1e6:.0f}"
 
 
 def print_slowest(rows: Sequence[Row], console: Console) -> None:

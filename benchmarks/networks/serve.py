@@ -52,7 +52,7 @@ def _prepared(
     ready.run()
     seconds = time.perf_counter() - start
     np.savez(results, *ready.results())
-    return ready, {"seconds": seconds, "peak": peak_bytes(), "artefact": ready.artefact_bytes}
+    return ready, {"seconds": seconds, "peak": peak_bytes(), "artifact": ready.artifact_bytes}
 
 
 def _samples(ready: Ready, seconds: float) -> list[float]:

@@ -23,7 +23,7 @@ class Layers:
     def conv(
         self, x: Tensor, filters: int, kernel: tuple[int, int], stride: int = 1, *, name: str
     ) -> Tensor:
-        """A convolution with zero padding, per-channel requantisation and a ReLU."""
+        """A convolution with zero padding, per-channel requantization and a ReLU."""
         weights = self._weights(*kernel, int(x.shape[3]), filters)
         y = O.conv2d(_padded(x, kernel, stride), weights, stride=stride)
         return self._finish(y, x, weights, name)
@@ -56,7 +56,7 @@ class Layers:
     def _finish(
         self, y: Tensor, x: Tensor, weights: Tensor, name: str, *, per_channel: bool = True
     ) -> Tensor:
-        """Bias with the zero point of `x` folded in, requantisation, ReLU."""
+        """Bias with the zero point of `x` folded in, requantization, ReLU."""
         values = weights.const
         assert values is not None  # noqa: S101  weights are constants
         columns = values.shape[-1]

@@ -28,7 +28,7 @@ class Layer(Protocol):
 
 
 class _Parametric:
-    """A weight tensor and a bias, with He initialisation (He et al., 2015) for relu networks."""
+    """A weight tensor and a bias, with He initialization (He et al., 2015) for relu networks."""
 
     def __init__(self, shape: tuple[int, ...], rng: np.random.Generator, dtype: Any) -> None:
         fan_in = int(np.prod(shape[:-1]))

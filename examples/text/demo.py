@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read text in a picture with three networks of the package rapidocr, compiled by xtc.
 
-The package finds lines of text, rotates upside-down ones, and recognises them; it runs its networks
+The package finds lines of text, rotates upside-down ones, and recognizes them; it runs its networks
 in ONNX Runtime. The demo also runs them as compiled graphs: the strings must be equal. Run as
 `make demo-text`, or `python -m examples.text.demo --help`.
 """
@@ -95,7 +95,7 @@ def compiled(session: Any) -> Callable[[Array], Array]:
 
 
 def strings(engine: Any, image: Array) -> list[str]:
-    """The strings that the pipeline recognises."""
+    """The strings that the pipeline recognizes."""
     return list(engine(image).txts or ())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layer normalisation of rows, with scale and shift."""
+"""Layer normalization of rows, with scale and shift."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.tile import float32, int32
 
 
 class LayerNorm(tile.Script):
-    """A block computes several rows; the variance is the mean square of centred elements."""
+    """A block computes several rows; the variance is the mean square of centered elements."""
 
     def __init__(self, rows=4):
         super().__init__()
@@ -39,11 +39,11 @@ class LayerNorm(tile.Script):
             size *= 2
         t = self.load_global(x, offsets=[row, 0], shape=[self.rows, size])
         column = self.register_tensor(dtype=int32, shape=[1, size], init=lambda i, j: j)
-        centred = self.where(column < n, t - self.sum(t, dim=1, keepdim=True) / n, 0.0)
-        variance = self.sum(self.square(centred), dim=1, keepdim=True) / n
+        centered = self.where(column < n, t - self.sum(t, dim=1, keepdim=True) / n, 0.0)
+        variance = self.sum(self.square(centered), dim=1, keepdim=True) / n
         g = self.load_global(scale, offsets=[0], shape=[size])
         b = self.load_global(shift, offsets=[0], shape=[size])
-        self.store_global(y, centred * self.rsqrt(variance + epsilon) * g + b, offsets=[row, 0])
+        self.store_global(y, centered * self.rsqrt(variance + epsilon) * g + b, offsets=[row, 0])
 
 
 def case(m=19, n=100):
@@ -52,8 +52,8 @@ def case(m=19, n=100):
     x = rng.standard_normal((m, n)).astype(np.float32)
     g, b = (rng.standard_normal(n).astype(np.float32) for _ in range(2))
     y = np.zeros_like(x)
-    centred = x - x.mean(1, keepdims=True)
-    expected = centred / np.sqrt((centred**2).mean(1, keepdims=True) + 1e-5) * g + b
+    centered = x - x.mean(1, keepdims=True)
+    expected = centered / np.sqrt((centered**2).mean(1, keepdims=True) + 1e-5) * g + b
     launch = Launch(LayerNorm(), (m, n, 1e-5, x, g, b, y))
     return Case((launch,), y, expected, atol=2e-5, rtol=2e-5)
 

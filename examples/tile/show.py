@@ -75,6 +75,6 @@ def _resources(kernel: Any) -> str:
 
 
 def halves(seed: int, *shape: int) -> np.ndarray[Any, Any]:
-    """Random float16 numbers centred at 0."""
+    """Random float16 numbers centered at 0."""
     rng = np.random.default_rng(seed)
     return (rng.standard_normal(shape) / 4).astype(np.float16)

@@ -16,7 +16,7 @@ from xtc_passes.local._view_layouts import Layout
 
 @dataclass(frozen=True)
 class Dimension:
-    """A size, and the distance between neighbours in local and in main memory, in elements."""
+    """A size, and the distance between neighbors in local and in main memory, in elements."""
 
     size: Offset
     local: int

@@ -98,7 +98,7 @@ def _reorder(block: Block, order: Sequence[Operation]) -> None:
 
 
 def _move_out(module: Operation, operations: Sequence[Operation], name: str, device: str) -> None:
-    """Move neighbouring operations into a function, and call it in their place.
+    """Move neighboring operations into a function, and call it in their place.
 
     Uses are collected before anything changes, because an operation's hash depends on its operands.
     """

@@ -44,7 +44,7 @@ class SliceConstants(Pass):
         call @f.npu0.0(%a, %r)
 
     The module's attribute `xtc.packed` describes the new constant as a strided view of the old one;
-    its contents are copied when the artefact is built. The old constant is erased if nothing else
+    its contents are copied when the artifact is built. The old constant is erased if nothing else
     reads it. Slices that only the host reads stay views.
     """
 

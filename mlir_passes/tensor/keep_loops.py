@@ -53,12 +53,12 @@ class KeepLoops(Pass):
             keep = Attribute.parse("#llvm.loop_annotation<unroll = <disable = true>>")
         for loop in loops:
             is_given = any(name.startswith(LOOP_PATH) for name in loop.attributes)
-            is_kept = not is_given and (loop in outer or _writes_neighbours(loop))
+            is_kept = not is_given and (loop in outer or _writes_neighbors(loop))
             if is_kept or copies[loop.block] > _MANY_COPIES:
                 loop.attributes["loop_annotation"] = keep
 
 
-def _writes_neighbours(loop: Operation) -> bool:
+def _writes_neighbors(loop: Operation) -> bool:
     """Whether LLVM would unroll the loop, and its iterations write consecutive elements."""
     body = loop.regions[0].blocks[0]
     counter, trips = body.arguments[0], known_trips(loop) or 0

@@ -83,7 +83,7 @@ class EmbeddedTarget(ProgramTarget):
             "triple": core.triple,
             "cpu": core.name,
             "features": core.features,
-            "opt_level": str(options.optimisation),
+            "opt_level": str(options.optimization),
             "support": version(),
             "codegen": options.codegen,
             **({"compiler": c_sources.version()} if options.codegen == "c" else {}),

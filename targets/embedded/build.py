@@ -67,10 +67,10 @@ def compiled(lowered: Operation, request: BuildRequest, options: EmbeddedOptions
     name = request.entry
     if options.codegen == "c":
         source = c_sources.c_text(lowered, request)
-        code = c_sources.object_code(source, options.description.core, options.optimisation, name)
+        code = c_sources.object_code(source, options.description.core, options.optimization, name)
         return Program((code,), tuple(planned(lowered)), source)
     text = _ir(lowered)
-    objects = [compile_ir(text, machine, opt=options.optimisation, name=name, static=True)]
+    objects = [compile_ir(text, machine, opt=options.optimization, name=name, static=True)]
     if request.constants:
         align = 16 if options.description.core.vector_bits else _ALIGN
         objects.append(data_object(request.constants, machine, align=align))
@@ -97,7 +97,7 @@ def assembly(lowered: Operation, request: BuildRequest, options: EmbeddedOptions
     text = compile_ir(
         _ir(lowered),
         options.description.core.machine,
-        opt=options.optimisation,
+        opt=options.optimization,
         kind="assembly",
         name=request.entry,
         static=True,

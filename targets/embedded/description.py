@@ -39,7 +39,7 @@ class Core:
         dots: whether it has int8 dot products (SDOT).
         divides: whether it has a division instruction.
         cycle_counter: whether it has the DWT's cycle counter.
-        opt_level: LLVM's optimisation level with which int8 networks are smaller than their files
+        opt_level: LLVM's optimization level with which int8 networks are smaller than their files
             and fastest.
         small: whether LLVM must prefer small code to keep them smaller than their files.
     """

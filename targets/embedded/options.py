@@ -23,7 +23,7 @@ class EmbeddedOptions:
         platform: what runs the program: "sim", "hw", or "qemu", whose memories have other
             addresses.
         stack_bytes: RAM for the stack.
-        opt_level: the compiler's optimisation level, 0 to 3; None for the default of the core.
+        opt_level: the compiler's optimization level, 0 to 3; None for the default of the core.
         codegen: "llvm", or "c" for plain C sources, which clang compiles.
     """
 
@@ -40,8 +40,8 @@ class EmbeddedOptions:
         description_of(self.board, self.platform)
 
     @property
-    def optimisation(self) -> int:
-        """The optimisation level: the option, or else the default of the core."""
+    def optimization(self) -> int:
+        """The optimization level: the option, or else the default of the core."""
         return self.description.core.opt_level if self.opt_level is None else self.opt_level
 
     @property

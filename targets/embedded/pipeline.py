@@ -40,7 +40,7 @@ SCHEDULED = Stage(
     "scheduled",
     (
         "canonicalize",
-        # A chain of elementwise operations needs no intermediate buffers. Requantised results are
+        # A chain of elementwise operations needs no intermediate buffers. Requantized results are
         # stored in int8, so narrowing operations are not inlined into their consumers.
         FuseElementwise(narrowing=False),
         ApplySchedules(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores the highest rate of each measurement on this machine, beside the artefact cache.
+"""Stores the highest rate of each measurement on this machine, beside the artifact cache.
 
 A peak is the best that the machine can do, not the result of a measurement that was disturbed or
 made at a low clock. If the file cannot be read or written, a process knows only its own peaks.

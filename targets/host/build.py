@@ -2,7 +2,7 @@
 """Turns generated code into a shared library, object files, or objects in memory.
 
 Only code for this machine is linked. For another machine the user chooses the linker and the
-libraries, so the artefact holds the object files.
+libraries, so the artifact holds the object files.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class HostModule:
     """A shared library, or object files, mapped into this process.
 
     Attributes:
-        artifact: the loaded artefact.
+        artifact: the loaded artifact.
         threads: number of threads for its parallel loops; 1 if it has none.
     """
 

@@ -109,7 +109,7 @@ def _step(shape: DotShape, chain: int) -> str:
     if shape.dot.adds:
         call = f"@{_intrinsic(shape)}({shape.vector} %x.{chain}, {factors})"
         return f"  %y.{chain} = call {shape.vector} {call}"
-    # Hidden from the optimiser, which would compute a common subexpression of all chains only once.
+    # Hidden from the optimizer, which would compute a common subexpression of all chains only once.
     return (
         f'  %m.{chain} = call {shape.factors} asm sideeffect "", "=x,0"({shape.factors} %m.all)\n'
         f"  %p.{chain} = call {shape.vector} @{_intrinsic(shape)}"

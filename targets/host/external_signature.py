@@ -71,7 +71,7 @@ class Tile:
 def caller(name: str, tile: Tile) -> str:
     """The C of a function that takes the addresses of tiles of this form and calls the function.
 
-    Extents and strides are constants, so that a compiler that sees both can specialise the
+    Extents and strides are constants, so that a compiler that sees both can specialize the
     function.
     """
     types = tile.signature.types

@@ -8,7 +8,7 @@ agner.org/optimize); 4 x 4 on Arm's Neoverse V1 and V2 (Arm, Software Optimizati
 Apple's M1 (D. Johnson, Apple Microarchitecture Research). The chains stay in registers, together
 with the two operands: 12 of the 16 registers of SSE and AVX, 20 of the 32 of AVX-512 and NEON.
 
-Each chain computes x <- x * m + a. The optimiser can neither drop it (all are stored), fold it
+Each chain computes x <- x * m + a. The optimizer can neither drop it (all are stored), fold it
 (start values, m and a are arguments) nor reorder it (no fast-math flags).
 """
 

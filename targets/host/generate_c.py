@@ -27,7 +27,7 @@ SEMANTICS = ("-ffp-contract=fast", "-fwrapv", "-fno-trapping-math", "-fno-math-e
 
 @dataclass(frozen=True)
 class CGenerator:
-    """A C compiler at one optimisation level for one machine.
+    """A C compiler at one optimization level for one machine.
 
     `cpu` and `features` are the user's options, None if not set; `threads` is as in HostOptions.
     """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LlvmGenerator:
-    """LLVM at one optimisation level for one machine; the rest as in HostOptions."""
+    """LLVM at one optimization level for one machine; the rest as in HostOptions."""
 
     machine: Machine
     opt_level: int

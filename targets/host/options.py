@@ -23,7 +23,7 @@ class HostOptions:
         triple: LLVM target triple; None for this machine's.
         cpu: LLVM's name of the processor; None for this machine's, or "generic" for another triple.
         features: processor features to add or remove, such as "+avx2,-avx512f".
-        opt_level: the optimisation level of LLVM or of the C compiler, 0 to 3.
+        opt_level: the optimization level of LLVM or of the C compiler, 0 to 3.
         codegen: "llvm", or "c" for C code that the compiler named by XTC_CC compiles.
         threads: number of threads for parallel loops, 1 to 1024. None leaves it to load time:
             XTC_THREADS, or else the number of cores that the process may use.

@@ -5,10 +5,10 @@ Sources of the numbers:
 
 - [B] Dupont de Dinechin in "Multi-Processor System-on-Chip 1", section 2.3.
 - [S] github.com/kalray/shim-model, `kv3/coolidge-base-model.xml` (the vendor's model of version 1).
-- [M] the vendor's reference cards and optimisation guides of kv3-1 and kv3-2: mnemonics of
+- [M] the vendor's reference cards and optimization guides of kv3-1 and kv3-2: mnemonics of
   multiply-add instructions, one issued per cycle.
 - [L] github.com/kalray/linux, `drivers/dma/kvx/`: the DMA's microprograms and limits.
-- [G] github.com/kalray/gcc, `libgomp/plugin/plugin-kvx.c`: the behaviour of the vendor's offloading
+- [G] github.com/kalray/gcc, `libgomp/plugin/plugin-kvx.c`: the behavior of the vendor's offloading
   runtime.
 - "assumption": no public source was found. The number is ours, and cycles modelled with it are only
   a guide.

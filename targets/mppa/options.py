@@ -63,7 +63,7 @@ class MppaOptions:
         double_buffer: whether the transfers of a loop overlap with its computation.
         codegen: code generator for the simulator: "llvm" in this process, or "c" for the compiler
             named by XTC_CC, which gets the same C as Kalray's compiler.
-        opt_level: optimisation level of the code generator, 0 to 3.
+        opt_level: optimization level of the code generator, 0 to 3.
     """
 
     platform: Platform = of_machine("sim")

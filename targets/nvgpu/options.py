@@ -51,7 +51,7 @@ class NvgpuOptions:
         timeout_s: time limit of a kernel, in seconds. The simulator stops the kernel. A GPU cannot
             be stopped: the device is lost, and runs the kernel until this process ends.
         block_threads: threads per block, if a kernel has that many.
-        opt_level: optimisation level, 0 to 3.
+        opt_level: optimization level, 0 to 3.
         tf32: whether float32 contractions may round their operands to TF32 (10 bits of mantissa),
             for tensor cores.
         bulk_pipelines: whether a loop of copies and dots in a tile kernel, or a graph's

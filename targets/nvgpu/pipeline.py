@@ -117,7 +117,7 @@ def offloaded(options: NvgpuOptions) -> Stage:
             DistributeThreads(options.block_threads),
             # The short loops in which threads fill a tile.
             UnrollLoops(),
-            # Fold views into indices, so that accesses to the same element are recognised.
+            # Fold views into indices, so that accesses to the same element are recognized.
             "fold-memref-alias-ops",
             "canonicalize",
             "cse",

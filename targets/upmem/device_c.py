@@ -30,7 +30,7 @@ KERNEL_TEXT = Path(__file__).parent / "csrc" / "kernel"
 MAX_BUFFERS = 32
 _SHORT_BODY = 16  # most operations of a loop that is unrolled
 _UNROLL = '_Pragma("clang loop unroll_count(8)")'
-_LICENCE = re.compile(r"^/\* SPDX[^\n]*\n")
+_LICENSE = re.compile(r"^/\* SPDX[^\n]*\n")
 _MATH = re.compile(r"\b(expf|logf|tanhf|erff|sqrtf|fabsf|fmaf|floorf|ceilf)\(")
 _MATH64 = re.compile(
     r"\b(fabs|floor|ceil|sqrt|exp|log|tanh|erf"
@@ -123,7 +123,7 @@ def _parameters(kernels: Sequence[Operation]) -> dict[str, list[str]]:
 
 
 def _text(name: str) -> str:
-    return _LICENCE.sub("", (KERNEL_TEXT / name).read_text())
+    return _LICENSE.sub("", (KERNEL_TEXT / name).read_text())
 
 
 def _without_libc(text: str) -> str:

@@ -14,7 +14,7 @@ SRAM_BYTES = 48 << 10
 MEMCPY_BYTES = 4176
 """SRAM that memcpy's code uses (measured by others on the WSE-3 simulator)."""
 COLORS = 24
-"""Routable colours, 0 to 23 (documentation)."""
+"""Routable colors, 0 to 23 (documentation)."""
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class Architecture:
 
     Attributes:
         name: its name in `--arch` and `@is_arch`.
-        data_tasks_by_queue: whether a data task's id is that of its input queue, not of its colour.
+        data_tasks_by_queue: whether a data task's id is that of its input queue, not of its color.
         hop_cycles: cycles from router to router.
         ramp_cycles: cycles between router and core (assumed).
-        link_buffer: capacity of a router's input per colour, in wavelets (assumed).
+        link_buffer: capacity of a router's input per color, in wavelets (assumed).
         input_queues, output_queues: capacity of each queue in wavelets.
         microthreads: maximum number of concurrent asynchronous operations.
         first_local_task: the lowest id of a local task.

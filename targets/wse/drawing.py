@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws a program's rectangle: PEs by class, and the routes of each colour through routers."""
+"""Draws a program's rectangle: PEs by class, and the routes of each color through routers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _CELL = 96
-_EDGE = 40  # from the centre of a PE to its border
+_EDGE = 40  # from the center of a PE to its border
 _ENDS = {0: (1, 0), 1: (-1, 0), 2: (0, -1), 3: (0, 1), 4: (0, 0)}
 _RAMP = 4
 
@@ -56,13 +56,13 @@ def _routes(about: Mapping[str, Any], colors: list[int]) -> Iterator[str]:
             for position, (rx, tx) in enumerate(positions):
                 kind = "route" if position == 0 else "route switched"
                 for line in _lines(middle, rx, tx, shift):
-                    title = f"<title>colour {color}, position {position}</title>"
+                    title = f"<title>color {color}, position {position}</title>"
                     paint = f'class="{kind}" stroke="{_paint(int(color))}"'
                     yield f'<path {paint} d="{line}">{title}</path>'
 
 
 def _lines(middle: tuple[int, int], rx: int, tx: int, shift: float) -> Iterator[str]:
-    """Curves from each input to each output, through a point near the centre."""
+    """Curves from each input to each output, through a point near the center."""
     cx, cy = middle[0] + shift, middle[1] + shift
     for start in range(5):
         for end in range(5):
@@ -87,4 +87,4 @@ def _legend(colors: list[int], height: int) -> Iterator[str]:
     for position, color in enumerate(colors):
         x = 10 + 70 * position
         yield f'<rect x="{x}" y="{height + 18}" width="12" height="12" fill="{_paint(color)}"/>'
-        yield f'<text x="{x + 16}" y="{height + 28}">colour {color}</text>'
+        yield f'<text x="{x + 16}" y="{height + 28}">color {color}</text>'

@@ -21,9 +21,9 @@ Link = tuple[int, int, int]
 def check_circles(
     size: tuple[int, int], routes_of: Sequence[int], routes: Sequence[Mapping[int, ColorConfig]]
 ) -> None:
-    """Raise CslError if wavelets of a colour would circulate forever.
+    """Raise CslError if wavelets of a color would circulate forever.
 
-    Colours with switches or swaps are not checked.
+    Colors with switches or swaps are not checked.
     """
     for color in sorted({color for each in routes for color in each}):
         configs = [each.get(color) for each in routes]
@@ -33,7 +33,7 @@ def check_circles(
         if circle := _circle(size, grid):
             hops = ", ".join(f"{_NAMES[d].title()} of PE ({x}, {y})" for x, y, d in circle[:4])
             raise CslError(
-                f"the routes of colour {color} form a cycle: {hops}"
+                f"the routes of color {color} form a cycle: {hops}"
                 + (", ..." if len(circle) > 4 else "")
             )
 

@@ -139,12 +139,12 @@ def _values(made: TileClass, tile: Tile) -> list[int]:
 def _colors(
     declarations: LayoutDeclarations, made: TileClass, pe: tuple[int, int]
 ) -> dict[int, ColorConfig]:
-    """The colours of a PE that the layout or its code configures."""
+    """The colors of a PE that the layout or its code configures."""
     found = {color: config for color, (config, _) in declarations.colors.get(pe, {}).items()}
     for color in made.declarations.colors:
         if color in found:
             raise CslError(
-                f"colour {color} of PE {pe} is configured twice",
+                f"color {color} of PE {pe} is configured twice",
                 where=made.declarations.colors[color][1],
                 notes=[f"first in the layout, at {declarations.colors[pe][color][1]}"],
             )

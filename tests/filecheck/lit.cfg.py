@@ -58,6 +58,7 @@ config.environment["PYTHONPATH"] = f"{ROOT}:{ROOT / '.types'}"
 cache = tempfile.mkdtemp(prefix="xtc-lit-")  # nothing of an earlier run is found again
 atexit.register(shutil.rmtree, cache, ignore_errors=True)
 config.environment["XDG_CACHE_HOME"] = cache
+config.environment["TMPDIR"] = cache  # the modules that failing pipelines keep go with it
 config.environment["PYTHONUNBUFFERED"] = "1"  # output and messages come in the order of writing
 
 config.substitutions += [

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import xtc.ops as O
-from tests.unit.ops_support import Array, data
+from tests.unit.ops_support import ALL, Array, data
 from xtc.core.errors import UserError
 from xtc.graph.builder import apply
 from xtc.graph.graph import Graph
@@ -161,6 +162,14 @@ _SHAPES = {
     "filter": (2, 3, 3, 4),
     "condition": (5, 7),
 }
+
+
+TYPES = (
+    ALL
+    if settings().max_examples > 100
+    else ("float16", "bfloat16", "float32", "int8", "int64", "uint32", "bool")
+)
+"""The types of tests of every operator: in a long run all, else one of each kind of code."""
 
 
 def every_operator(dtype: str) -> tuple[Graph, dict[str, Array]]:

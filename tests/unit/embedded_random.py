@@ -30,7 +30,7 @@ class Drawing:
         return O.tensor(shape, "int8", const=self.rng.integers(-128, 128, shape, np.int8))
 
     def finish(self, y: Tensor, terms: int) -> None:
-        """Bias now and then, requantisation per tensor or per channel, both roundings."""
+        """Bias now and then, requantization per tensor or per channel, both roundings."""
         columns = int(y.shape[-1])
         if self.draw(st.booleans()):
             bias = self.rng.integers(-3000, 3000, columns, np.int32)

@@ -79,7 +79,7 @@ def contraction(d: Drawing, x: Tensor) -> Tensor | None:
 
 
 def attention(d: Drawing, x: Tensor) -> Tensor | None:
-    """Products of X with itself, normalised, and with X again."""
+    """Products of X with itself, normalized, and with X again."""
     if len(x.shape) < 2 or math.prod(sizes(x)) * int(x.shape[-2]) > MAX_OPERATIONS:
         return None
     scores = O.matmul(x, x, transpose_b=True, device=d.device)
@@ -100,7 +100,7 @@ def activation(d: Drawing, x: Tensor) -> Tensor:
     return op(x, device=d.device)
 
 
-def normalisation(d: Drawing, x: Tensor) -> Tensor:
+def normalization(d: Drawing, x: Tensor) -> Tensor:
     axis = d.rng.randrange(len(x.shape))
     if d.rng.random() < 0.5:
         return O.softmax(x, axis=axis, device=d.device)
@@ -177,7 +177,7 @@ STEPS: dict[Step, int] = {
     attention: 1,
     epilogue: 4,
     activation: 3,
-    normalisation: 2,
+    normalization: 2,
     reduction: 1,
     residual: 2,
     concatenation: 4,

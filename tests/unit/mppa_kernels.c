@@ -109,8 +109,8 @@ void writes_too_early(const uint64_t *arguments)
     dev_dma_wait(put);
 }
 
-// Each PE adds 1 to what its neighbour wrote, with nothing that makes the neighbour be first.
-static void add_to_neighbour(uint32_t pe, void *argument)
+// Each PE adds 1 to what its neighbor wrote, with nothing that makes the neighbor be first.
+static void add_to_neighbor(uint32_t pe, void *argument)
 {
     int32_t *values = argument;
     values[pe] = pe == 0 ? 1 : values[pe - 1] + 1;
@@ -119,7 +119,7 @@ static void add_to_neighbour(uint32_t pe, void *argument)
 void races(const uint64_t *arguments)
 {
     if (dev_cluster_id() == 0)
-        dev_pe_launch(add_to_neighbour, (void *)arguments[0], 16);
+        dev_pe_launch(add_to_neighbor, (void *)arguments[0], 16);
 }
 
 static void append_pe(uint32_t pe, void *argument)

@@ -14,7 +14,7 @@ static void write(const int32_t *base, int32_t *place, int32_t value)
     *place = value;
 }
 
-enum { PAST_SMEM, BEFORE_SMEM, PAST_DDR, NEIGHBOUR, SAME_BYTE, UNORDERED, CONTROL_LATE, DMA_TARGET,
+enum { PAST_SMEM, BEFORE_SMEM, PAST_DDR, NEIGHBOR, SAME_BYTE, UNORDERED, CONTROL_LATE, DMA_TARGET,
        DMA_SOURCE, RIGHT };
 
 typedef struct {
@@ -36,7 +36,7 @@ static void run(uint32_t pe, void *argument)
     case PAST_DDR:
         read(given->ddr, &given->ddr[pe == 3 ? 16 : pe]);
         break;
-    case NEIGHBOUR:
+    case NEIGHBOR:
         write(given->ddr, &given->ddr[pe == 3 ? 32 : pe], 1);
         break;
     case SAME_BYTE:
@@ -52,7 +52,7 @@ static void run(uint32_t pe, void *argument)
     }
 }
 
-static void read_neighbour(uint32_t pe, void *argument)
+static void read_neighbor(uint32_t pe, void *argument)
 {
     (void)argument;
     int32_t *smem = dev_smem();
@@ -85,7 +85,7 @@ void wrong(const uint64_t *arguments)
     }
     dev_pe_launch(run, &given, 16);
     if (given.kind == RIGHT)
-        dev_pe_launch(read_neighbour, NULL, 16);
+        dev_pe_launch(read_neighbor, NULL, 16);
 }
 
 // Each cluster writes the first word; with `same`, by the DMA and the same.

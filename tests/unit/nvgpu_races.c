@@ -14,7 +14,7 @@ static void store(volatile int *to, int value)
     *to = value;
 }
 
-// Neighbours exchange numbers in shared memory.
+// Neighbors exchange numbers in shared memory.
 static void exchange(uint64_t kind, int *global, volatile int *shared, uint32_t self)
 {
     int got;

@@ -159,7 +159,7 @@ def pool(d: Drawing, x: Tensor) -> Tensor | None:
     return O.max_pool2d(x, 2, stride=1, device=d.place())
 
 
-def normalise(d: Drawing, x: Tensor) -> Tensor | None:
+def normalize(d: Drawing, x: Tensor) -> Tensor | None:
     if not d.is_float or not x.shape:
         return None
     if d.draw(st.booleans()):
@@ -235,7 +235,7 @@ def cast(d: Drawing, x: Tensor) -> Tensor:
     return O.cast(O.cast(x, through, device=d.place()), d.dtype, device=d.place())
 
 
-STEPS = (unary, binary, binary, matmul, gemv, conv2d, pool, normalise, reduce, move, where, cast)
+STEPS = (unary, binary, binary, matmul, gemv, conv2d, pool, normalize, reduce, move, where, cast)
 
 
 @st.composite

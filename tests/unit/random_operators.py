@@ -97,7 +97,7 @@ def _reduction(rng: Random) -> Tensor:
     return reduce(x, axes=axes, keepdims=rng.random() < 0.5, name="C")
 
 
-def _normalisation(rng: Random) -> Tensor:
+def _normalization(rng: Random) -> Tensor:
     rank = rng.choice((1, 2, 3))
     sizes, dtype, axis = _sizes(rng, rank), rng.choice(FLOATS), rng.randrange(rank)
     x = O.tensor(sizes, dtype, name="x")
@@ -159,7 +159,7 @@ FAMILIES: dict[str, Make] = {
     "conv2d": _conv2d,
     "pool": _pool,
     "reduction": _reduction,
-    "normalisation": _normalisation,
+    "normalization": _normalization,
     "elementwise": _elementwise,
     "chain": _chain,
 }

@@ -89,7 +89,7 @@ def test_what_is_no_manifest(text: str) -> None:
         Manifest.from_json(text, HERE)
 
 
-def test_a_whole_artefact(tmp_path: Path) -> None:
+def test_a_whole_artifact(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"content")
     write(tmp_path, {"a": file_hash(tmp_path / "a")}, {})
     artifact = Artifact.read(tmp_path)

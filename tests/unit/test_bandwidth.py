@@ -20,7 +20,7 @@ def test_the_loop_reads_every_element() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_rate_is_one_that_a_machine_can_have(threads: int) -> None:
-    # An optimiser that deletes the loop would give rates far above any machine's.
+    # An optimizer that deletes the loop would give rates far above any machine's.
     assert 0 < memory_bandwidth(threads, SMALL) < 1e14
 
 

@@ -85,7 +85,7 @@ def test_a_modelled_board_reports_no_measured_rate(board: SimulatedBoard) -> Non
 
 
 @pytest.mark.slow
-def test_an_artefact_is_loaded_onto_a_live_board(board: SimulatedBoard, tmp_path: Path) -> None:
+def test_an_artifact_is_loaded_onto_a_live_board(board: SimulatedBoard, tmp_path: Path) -> None:
     with xtc.compile(layer(), target=board) as module:
         module.save(tmp_path / "saved")
     with xtc.load(tmp_path / "saved", board) as loaded:

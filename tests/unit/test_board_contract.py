@@ -118,7 +118,7 @@ def test_a_forgotten_board_gives_its_number_back(kind: Kind) -> None:
         assert board.device_name == name
 
 
-def test_an_artefact_is_loaded_and_runs_again_and_again(kind: Kind, board: Board) -> None:
+def test_an_artifact_is_loaded_and_runs_again_and_again(kind: Kind, board: Board) -> None:
     module = xtc.load(kind.artifact().folder, board)
     for _ in range(3):
         np.testing.assert_allclose(module(A, B), RESULT, rtol=1e-5)

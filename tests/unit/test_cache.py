@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The artefact cache as a store of folders: what is found again, and what is dropped."""
+"""The artifact cache as a store of folders: what is found again, and what is dropped."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged and foreign entries of the artefact cache: found out, removed, and never handed out."""
+"""Damaged and foreign entries of the artifact cache: found out, removed, and never handed out."""
 
 from __future__ import annotations
 

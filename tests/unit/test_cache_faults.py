@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The artefact cache under kills, races, disks that fail, and folders that are not its own."""
+"""The artifact cache under kills, races, disks that fail, and folders that are not its own."""
 
 from __future__ import annotations
 

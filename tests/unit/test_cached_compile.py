@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compilations and the artefact cache: when there is a hit, and that it is as good as a build."""
+"""Compilations and the artifact cache: when there is a hit, and that it is as good as a build."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from tests.unit.c_support import EVERY_OPERATOR, every_operator, strict_compiler
-from tests.unit.ops_support import ALL, agree, exactly
+from tests.unit.c_support import EVERY_OPERATOR, TYPES, every_operator, strict_compiler
+from tests.unit.ops_support import agree, exactly
 from xtc.core import discover
 from xtc.core.errors import ArtifactError, ToolError, UserError
 from xtc.graph import known_operators
@@ -35,7 +35,7 @@ def test_no_operator_is_forgotten() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("dtype", TYPES)
 def test_every_operator_and_type(strict_compiler: str, dtype: str) -> None:
     graph, arrays = every_operator(dtype)
     assert len(graph.outputs) >= (20 if dtype != "bool" else 8)

@@ -33,7 +33,7 @@ def zero(value: int, dtype: Any = np.uint8) -> Any:
     return np.asarray(value, dtype)
 
 
-def quantised(*shape: int) -> list[Any]:
+def quantized(*shape: int) -> list[Any]:
     """uint8 with a scale and a zero point."""
     return [ints(0, 256, *shape, dtype=np.uint8), scale(0.03), zero(120)]
 
@@ -78,41 +78,41 @@ CASES: dict[str, tuple[str, list[Any], int, dict[str, Any]]] = {
         2,
         {},
     ),
-    "quantised_add": (
+    "quantized_add": (
         "QLinearAdd",
-        [*quantised(2, 9), *quantised(9), scale(0.05), zero(99)],
+        [*quantized(2, 9), *quantized(9), scale(0.05), zero(99)],
         1,
         {},
     ),
-    "quantised_mul": ("QLinearMul", [*quantised(2, 9), *quantised(9), scale(0.1), zero(99)], 1, {}),
-    "quantised_sigmoid": ("QLinearSigmoid", [*quantised(2, 9), scale(1 / 256), zero(0)], 1, {}),
-    "quantised_leaky_relu": (
+    "quantized_mul": ("QLinearMul", [*quantized(2, 9), *quantized(9), scale(0.1), zero(99)], 1, {}),
+    "quantized_sigmoid": ("QLinearSigmoid", [*quantized(2, 9), scale(1 / 256), zero(0)], 1, {}),
+    "quantized_leaky_relu": (
         "QLinearLeakyRelu",
-        [*quantised(2, 9), scale(0.03), zero(50)],
+        [*quantized(2, 9), scale(0.03), zero(50)],
         1,
         {"alpha": 0.2},
     ),
-    "quantised_softmax": (
+    "quantized_softmax": (
         "QLinearSoftmax",
-        [*quantised(2, 9), scale(1 / 256), zero(0)],
+        [*quantized(2, 9), scale(1 / 256), zero(0)],
         1,
         {"axis": -1, "opset": 13},
     ),
-    "quantised_concat": (
+    "quantized_concat": (
         "QLinearConcat",
-        [scale(0.04), zero(100), *quantised(2, 3), *quantised(2, 5)],
+        [scale(0.04), zero(100), *quantized(2, 3), *quantized(2, 5)],
         1,
         {"axis": 1},
     ),
-    "quantised_mean": (
+    "quantized_mean": (
         "QLinearGlobalAveragePool",
-        [*quantised(1, 3, 4, 5), scale(0.02), zero(110)],
+        [*quantized(1, 3, 4, 5), scale(0.02), zero(110)],
         1,
         {"channels_last": 0},
     ),
-    "quantised_pool": (
+    "quantized_pool": (
         "QLinearAveragePool",
-        [*quantised(1, 3, 6, 6), scale(0.02), zero(110)],
+        [*quantized(1, 3, 6, 6), scale(0.02), zero(110)],
         1,
         {"kernel_shape": [2, 2], "strides": [2, 2]},
     ),
@@ -136,10 +136,10 @@ CASES: dict[str, tuple[str, list[Any], int, dict[str, Any]]] = {
         1,
         {},
     ),
-    "quantised_gemm": (
+    "quantized_gemm": (
         "QGemm",
         [
-            *quantised(3, 16),
+            *quantized(3, 16),
             ints(-128, 128, 5, 16, dtype=np.int8),
             scale(0.02),
             zero(0, np.int8),
@@ -162,7 +162,7 @@ CASES: dict[str, tuple[str, list[Any], int, dict[str, Any]]] = {
         2,
         {"num_heads": 3, "unidirectional": 1},
     ),
-    "quantised_attention": (
+    "quantized_attention": (
         "QAttention",
         [
             ints(0, 256, 1, 5, 12, dtype=np.uint8),
@@ -256,7 +256,7 @@ def lstm() -> tuple[str, list[Any], int, dict[str, Any]]:
     )
 
 
-CASES["quantised_lstm"] = lstm()
+CASES["quantized_lstm"] = lstm()
 
 
 def _kind(operator: str, result: str) -> int:

@@ -25,7 +25,7 @@ from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
 
 BATCH = 5
-COUNT = 5 if settings().max_examples < 1000 else 100
+COUNT = 3 if settings().max_examples < 1000 else 100
 """Batches of each family."""
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 SIZES = (1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 32, 33, 47, 64, 65, 97, 100, 128)
@@ -84,7 +84,7 @@ def _pool(rng: Random) -> Tensor:
     return pool(x, window, stride=stride, padding=padding)
 
 
-def _normalisation(rng: Random) -> Tensor:
+def _normalization(rng: Random) -> Tensor:
     sizes = tuple(rng.choice(SIZES) for _ in range(rng.choice((1, 2, 2, 3))))
     x = O.tensor(sizes, rng.choice(FLOATS), name="x")
     if rng.random() < 0.5:
@@ -115,7 +115,7 @@ FAMILIES: dict[str, Callable[[Random], Tensor]] = {
     "grouped_conv2d": _grouped_conv2d,
     "depthwise_conv2d": _depthwise_conv2d,
     "pool": _pool,
-    "normalisation": _normalisation,
+    "normalization": _normalization,
     "reduction": _reduction,
     "elementwise": _elementwise,
 }

@@ -102,7 +102,7 @@ def test_impossible_sizes_are_refused(device: DriverDevice, nbytes: int) -> None
 def test_copies_stay_inside_an_allocation(kind: Kind, device: DriverDevice) -> None:
     data = np.zeros(9, np.uint8)
     address = device.memory_allocate(8)
-    neighbour = device.memory_allocate(8)
+    neighbor = device.memory_allocate(8)
     inside = f"9 bytes at {address:#x} are not inside an allocation"
     with pytest.raises(DeviceMemoryError, match=inside) as error:
         device.memory_copy_to(address, data.data)
@@ -123,8 +123,8 @@ def test_copies_stay_inside_an_allocation(kind: Kind, device: DriverDevice) -> N
             device.memory_free(gone)
     with pytest.raises(DeviceMemoryError):
         device.memory_data_pointer(address)
-    assert device.memory_data_pointer(neighbour + 7) == neighbour + 7
-    device.memory_free(neighbour)
+    assert device.memory_data_pointer(neighbor + 7) == neighbor + 7
+    device.memory_free(neighbor)
 
 
 def test_host_memory_has_to_be_dense_and_writable(device: DriverDevice) -> None:

@@ -107,7 +107,7 @@ def test_results_that_do_not_fit_are_refused(
         module(*arrays, out=out(arrays[0]))
 
 
-def test_neighbouring_parts_of_an_array_do_not_overlap(
+def test_neighboring_parts_of_an_array_do_not_overlap(
     module: xtc.Module, arrays: tuple[Array, Array]
 ) -> None:
     both = np.empty((2, *SHAPE), np.float32)

@@ -97,7 +97,7 @@ def test_a_file_that_operators_share_is_no_operator(name: str) -> None:
         known_operators.operator(name)
 
 
-def test_a_misspelt_operator_is_explained() -> None:
+def test_a_misspelled_operator_is_explained() -> None:
     with pytest.raises(UserError, match="did you mean 'matmul'"):
         known_operators.operator("matmull")
 
@@ -117,7 +117,7 @@ def test_targets_are_folders() -> None:
     assert discover.target("host").name == "host"
 
 
-def test_a_misspelt_target_is_explained() -> None:
+def test_a_misspelled_target_is_explained() -> None:
     with pytest.raises(UserError, match="did you mean 'host'"):
         discover.target("hots")
 

@@ -41,7 +41,7 @@ B = np.arange(8, dtype=np.int32).reshape(4, 2)
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The artefact of `product`."""
+    """The artifact of `product`."""
     folder = tmp_path_factory.mktemp("saved") / "product"
     with xtc.compile(product()) as module:
         module.save(folder)
@@ -50,7 +50,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copy(saved: Path, tmp_path: Path) -> Path:
-    """An artefact of one's own to damage."""
+    """An artifact of one's own to damage."""
     folder = tmp_path / "copy"
     folder.mkdir()
     for file in saved.iterdir():
@@ -122,7 +122,7 @@ class TestCompile:
             xtc.compile(product(), **options)
 
     @pytest.mark.slow
-    def test_every_level_of_optimisation_is_right(self) -> None:
+    def test_every_level_of_optimization_is_right(self) -> None:
         for level in range(4):
             with xtc.compile(product(), opt_level=level, in_memory=True) as module:
                 np.testing.assert_array_equal(module(A, B), A @ B)
@@ -294,9 +294,9 @@ class TestSave:
         with pytest.raises(ArtifactError, match="is not what the manifest says"):
             xtc.load(copy)
 
-    def test_no_artefact_at_all(self, tmp_path: Path) -> None:
+    def test_no_artifact_at_all(self, tmp_path: Path) -> None:
         for folder in (tmp_path, tmp_path / "nowhere"):
-            with pytest.raises(ArtifactError, match="no artefact here"):
+            with pytest.raises(ArtifactError, match="no artifact here"):
                 xtc.load(folder)
 
     @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ class TestSave:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An artefact for AArch64."""
+    """An artifact for AArch64."""
     x = O.tensor((2, 4), name="X")
     w = O.tensor((4, 4), name="W", const=np.eye(4, dtype=np.float32))
     with O.graph(name="scale") as gb:

@@ -177,7 +177,7 @@ class TestInputs:
         with pytest.raises(UserError, match=message):
             product(*args, **named)
 
-    def test_a_misspelt_name_is_guessed(self, pair: xtc.Module) -> None:
+    def test_a_misspelled_name_is_guessed(self, pair: xtc.Module) -> None:
         with pytest.raises(UserError) as failure:
             pair(P, YY=Q)
         assert failure.value.hints == ("did you mean 'Y'?",)

@@ -85,9 +85,9 @@ def test_mistakes_are_explained_with_their_place() -> None:
         run_passes("\n  no.op", [], where="mine.mlir")
     assert failure.value.where == "mine.mlir"
     assert failure.value.notes[0].startswith("mine.mlir:2:3: ")
-    with pytest.raises(UserError, match="MLIR has no pass 'copy-by-loop'") as misspelt:
+    with pytest.raises(UserError, match="MLIR has no pass 'copy-by-loop'") as misspelled:
         run_passes(GOOD, ["copy-by-loop"])
-    assert misspelt.value.hints == ("did you mean 'copy-by-loops'?",)
+    assert misspelled.value.hints == ("did you mean 'copy-by-loops'?",)
     with pytest.raises(CompileError, match="MLIR refused the module"):
         run_passes(GOOD, INTERPRET)
 

@@ -215,7 +215,7 @@ def test_programs_that_fail(program: bytes, what: str) -> None:
         compile.run(["program.py", "--stage", "source"])
 
 
-@pytest.mark.parametrize("stage", [[], ["--stage", "source"]], ids=["artefact", "stage"])
+@pytest.mark.parametrize("stage", [[], ["--stage", "source"]], ids=["artifact", "stage"])
 def test_output_of_the_longest_name_and_of_one_longer(stage: list[str]) -> None:
     longest = str(len(stage)) * os.pathconf(".", "PC_NAME_MAX")
     assert compile.run([GRAPH, *stage, "--output", longest]) == 0

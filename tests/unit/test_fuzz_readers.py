@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever options, environment, manifests, artefacts and constants hold: a value or an error."""
+"""Whatever options, environment, manifests, artifacts and constants hold: a value or an error."""
 
 from __future__ import annotations
 

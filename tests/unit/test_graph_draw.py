@@ -18,7 +18,7 @@ import xtc.ops as O
 from tests.unit.graph_strategies import graphs
 from xtc.drawing.layers import Edge, Vertex, crossings, layered
 from xtc.drawing.layout import LABEL_ROOM, Layout, isotonic, lay_out
-from xtc.drawing.palette import DEVICE_COLOURS, HOST_COLOURS
+from xtc.drawing.palette import DEVICE_COLORS, HOST_COLORS
 from xtc.drawing.svg_parts import text_width
 from xtc.graph import dot, svg
 from xtc.graph.drawing import Box, Drawing, Line, drawing_of, shortened
@@ -109,8 +109,8 @@ def test_the_legend_names_the_devices() -> None:
         "null1",
     ]
     style = root.findtext(f"{SVG}style") or ""
-    assert f".device0 .box{{fill:{DEVICE_COLOURS[0].fill}" in style
-    assert f".device1 .box{{fill:{DEVICE_COLOURS[1].fill}" in style
+    assert f".device0 .box{{fill:{DEVICE_COLORS[0].fill}" in style
+    assert f".device1 .box{{fill:{DEVICE_COLORS[1].fill}" in style
     assert ["operator", "device1"] in classes(root)
 
 
@@ -156,7 +156,7 @@ def test_graphviz_text() -> None:
     assert any('label="conv2d\\ny\\npadding=((1, 1), (1, 1))"' in line for line in lines)
     assert '  n1 -> n3 [label="1×8×8×4 float32"];' in lines
     assert "  subgraph cluster_legend {" in lines
-    assert any(HOST_COLOURS.line in line and 'label="the host"' in line for line in lines)
+    assert any(HOST_COLORS.line in line and 'label="the host"' in line for line in lines)
     assert lines[-1] == "}"
 
 
@@ -198,7 +198,7 @@ def drawings(draw: Any) -> tuple[list[Vertex], list[Edge]]:
 def rectangles(vertices: Sequence[Vertex], layout: Layout) -> list[tuple[float, ...]]:
     return [
         (x - v.width / 2, y - v.height / 2, x + v.width / 2, y + v.height / 2)
-        for v, (x, y) in zip(vertices, layout.centres, strict=True)
+        for v, (x, y) in zip(vertices, layout.centers, strict=True)
     ]
 
 
@@ -257,7 +257,7 @@ def test_labels_have_room(drawing: tuple[list[Vertex], list[Edge]]) -> None:
     """Where a label stands, no other edge passes and no box begins."""
     vertices, edges = drawing
     layout = lay_out(vertices, edges)
-    for vertex, (x, _), bottom in zip(vertices, layout.centres, layout.bottoms, strict=True):
+    for vertex, (x, _), bottom in zip(vertices, layout.centers, layout.bottoms, strict=True):
         for points in layout.edges:
             for (other, start), (_, end) in verticals(points):
                 beside = start < bottom + LABEL_ROOM - 0.01 and end > bottom + 0.01
@@ -277,7 +277,7 @@ def test_a_layout_is_repeatable(drawing: tuple[list[Vertex], list[Edge]]) -> Non
 def test_a_chain_is_a_straight_line() -> None:
     vertices = [Vertex(60 + 10 * (index % 3), 40, 80) for index in range(8)]
     layout = lay_out(vertices, list(itertools.pairwise(vertices)))
-    assert len({x for x, _ in layout.centres}) == 1
+    assert len({x for x, _ in layout.centers}) == 1
     assert all(len({x for x, _ in points}) == 1 for points in layout.edges)
 
 
@@ -285,7 +285,7 @@ def test_a_shortcut_passes_beside_in_one_lane() -> None:
     vertices = [Vertex(60, 40, 80) for _ in range(6)]
     edges = [*itertools.pairwise(vertices), (vertices[0], vertices[5])]
     layout = lay_out(vertices, edges)
-    assert len({round(x) for x, _ in layout.centres}) == 1
+    assert len({round(x) for x, _ in layout.centers}) == 1
     assert len({x for x, _ in layout.edges[-1][2:-2]}) == 1
 
 

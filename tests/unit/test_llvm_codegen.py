@@ -17,7 +17,7 @@ from xtc.core.errors import CompileError, UserError
 
 LINUX = "x86_64-unknown-linux-gnu"
 
-# y[i] += a * x[i], which the loop vectoriser widens to the machine's registers.
+# y[i] += a * x[i], which the loop vectorizer widens to the machine's registers.
 AXPY = """
 define void @axpy(float %a, ptr noalias %x, ptr noalias %y, i64 %n) {
 entry:
@@ -38,7 +38,7 @@ end:
   ret void
 }
 """
-# Four neighbours at once: the SLP vectoriser makes one addition of them.
+# Four neighbors at once: the SLP vectorizer makes one addition of them.
 FOUR_SUMS = (
     "define void @four(ptr noalias %x, ptr noalias %y) {\n"
     + "".join(
@@ -80,16 +80,16 @@ def test_fused_multiply_add_needs_its_feature() -> None:
     assert "fmadd" not in assembly(AXPY, LINUX, "x86-64", "+avx")
 
 
-def test_optimisation_level_is_obeyed() -> None:
+def test_optimization_level_is_obeyed() -> None:
     assert "mulps" not in assembly(AXPY, LINUX, "x86-64", opt=0)
     assert "mulps" in assembly(AXPY, LINUX, "x86-64", opt=3)
 
 
-def test_neighbouring_scalars_are_vectorised() -> None:
+def test_neighboring_scalars_are_vectorized() -> None:
     assert "fadd <4 x float>" in optimize_ir(FOUR_SUMS, Machine.of(LINUX, "x86-64"))
 
 
-def test_optimised_ir_is_for_the_machine() -> None:
+def test_optimized_ir_is_for_the_machine() -> None:
     text = optimize_ir(AXPY, Machine.of(LINUX, "haswell"))
     assert f'target triple = "{LINUX}"' in text
     assert "<8 x float>" in text
@@ -249,7 +249,7 @@ def test_bad_bitcode() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"opt": 4}, "there is no optimisation level 4\n  hint: choose 0, 1, 2 or 3"),
+        ({"opt": 4}, "there is no optimization level 4\n  hint: choose 0, 1, 2 or 3"),
         ({"kind": "objekt"}, "unknown kind of code 'objekt'\n  hint: did you mean 'object'?"),
     ],
 )

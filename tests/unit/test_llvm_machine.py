@@ -58,7 +58,7 @@ def test_other_processor_has_no_features_of_the_host() -> None:
     assert (machine.cpu, machine.features) == ("haswell", "")
 
 
-def test_other_triple_is_generic_and_normalised() -> None:
+def test_other_triple_is_generic_and_normalized() -> None:
     machine = Machine.of("thumbv7em-none-eabihf")
     assert machine == Machine("thumbv7em-unknown-none-eabihf", "", "")
 

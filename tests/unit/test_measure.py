@@ -140,7 +140,7 @@ def test_counters_here_or_their_reason() -> None:
             measure(work, counters=[name])
 
 
-def test_misspelt_counter_is_found_before_the_work() -> None:
+def test_misspelled_counter_is_found_before_the_work() -> None:
     calls: list[int] = []
     with pytest.raises(UserError, match="unknown counter"):
         measure(lambda: calls.append(1), counters=["cycels"])

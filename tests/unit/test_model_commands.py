@@ -70,8 +70,8 @@ def test_run_checks_against_the_file(file: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.slow
-def test_compile_writes_an_artefact(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = file.parent / "artefact"
+def test_compile_writes_an_artifact(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = file.parent / "artifact"
     assert compile_command.run([str(file), *SIZES, "-o", str(folder)]) == 0
     assert (folder / "module.so").is_file()
     assert compile_command.run([str(file), *SIZES, "--stage", "source"]) == 0

@@ -115,15 +115,15 @@ def mean(x: Tensor, axes: tuple[int, ...] = (-1,)) -> Tensor:
 
 
 def layer_norm(x: Tensor, how: str, axes: tuple[int, ...] = (-1,)) -> Tensor:
-    centred = O.sub(x, mean(x, axes))
-    again = O.sub(x, mean(x, axes)) if how == "twice" else centred
+    centered = O.sub(x, mean(x, axes))
+    again = O.sub(x, mean(x, axes)) if how == "twice" else centered
     square = O.pow(again, 2.0) if how == "power" else O.mul(again, again)
     shifted = O.add(mean(square, axes), 1e-5)
     if how == "rsqrt":
-        return O.mul(O.rsqrt(shifted), centred)
+        return O.mul(O.rsqrt(shifted), centered)
     if how == "reciprocal":
-        return O.mul(centred, O.div(1.0, O.sqrt(shifted)))
-    return O.div(centred, O.sqrt(shifted))
+        return O.mul(centered, O.div(1.0, O.sqrt(shifted)))
+    return O.div(centered, O.sqrt(shifted))
 
 
 @pytest.mark.parametrize("how", ["twice", "power", "rsqrt", "reciprocal", "plain"])
@@ -138,7 +138,7 @@ def test_layer_norm(how: str) -> None:
     assert names(simplified(lambda x: layer_norm(x, how, (1, 2)))[1]) == ["layer_norm"]
 
 
-def test_a_normalisation_of_other_dimensions_stays() -> None:
+def test_a_normalization_of_other_dimensions_stays() -> None:
     assert "layer_norm" not in names(simplified(lambda x: layer_norm(x, "plain", (0,)))[1])
     # Over channels of a channels-first image it is one: between two transposes.
     _, graph = simplified(

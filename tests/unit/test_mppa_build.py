@@ -100,10 +100,10 @@ def test_without_the_toolchain_it_is_said_what_is_missing(
 
 
 def test_what_the_vendors_compiler_says_is_in_the_error(toolchain: Path, tmp_path: Path) -> None:
-    (toolchain / "bin" / "kvx-cos-gcc").write_text("#!/bin/sh\necho no licence >&2\nexit 3\n")
+    (toolchain / "bin" / "kvx-cos-gcc").write_text("#!/bin/sh\necho no license >&2\nexit 3\n")
     with pytest.raises(ToolError, match="compiling device code by kvx-cos-gcc") as error:
         build("matmul_k_loop", tmp_path / "out", platform="hw")
-    assert "no licence" in str(error.value)
+    assert "no license" in str(error.value)
 
 
 @pytest.mark.slow

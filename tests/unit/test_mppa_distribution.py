@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import xtc
 import xtc.ops as O
-from tests.unit.c_support import every_operator
+from tests.unit.c_support import TYPES, every_operator
 from tests.unit.mppa_nests import TO_MEMREFS, on_the_host, placed_module
 from tests.unit.random_graphs import graphs, inputs_of
 from tests.unit.random_operators import FAMILIES, random_graph, random_inputs
@@ -53,7 +53,7 @@ def check(graph: Graph, machine: DistributeByDefault, *inputs: object) -> None:
         module.check(*inputs)
 
 
-@pytest.mark.parametrize("dtype", list(ELEMENT_TYPES))
+@pytest.mark.parametrize("dtype", TYPES)
 def test_every_operator_and_type(dtype: str) -> None:
     graph, arrays = every_operator(dtype)
     machine = MACHINES[list(ELEMENT_TYPES).index(dtype) % len(MACHINES)]

@@ -34,7 +34,7 @@ def device() -> Iterator[MppaDevice]:
 def launch(device: MppaDevice, name: str, kind: int) -> int:
     """Run a kernel on an array of 16 words that another one follows; returns its address."""
     function = device.get_module_function(device.load_module(image("mppa_watch")), name)
-    array, _neighbour = device.zeros(16, "int32"), device.zeros(16, "int32")
+    array, _neighbor = device.zeros(16, "int32"), device.zeros(16, "int32")
     where.append(array.address)
     device.launch(function, [array, kind])
     return array.address

@@ -19,7 +19,7 @@ SPECIAL = [0.0, -0.0, 1e-12, -1e-12, 1e-3, 0.25, 0.75, 1.75, 5.0, 1e30, np.inf, 
 
 
 def numbers(limit: float) -> Any:
-    """Numbers of all sizes, halves between neighbours, and what is special."""
+    """Numbers of all sizes, halves between neighbors, and what is special."""
     rng = np.random.default_rng(0)
     spread = np.exp2(rng.uniform(-20, np.log2(limit), 2000)) * rng.choice([-1, 1], 2000)
     return np.array([*SPECIAL, *spread, *(rng.integers(-64, 64, 200) / 8)], np.float32)

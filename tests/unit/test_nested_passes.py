@@ -41,7 +41,7 @@ def functions(count: int) -> mlir.Operation:
     return mlir.Module.parse("".join(map(FUNCTION.format, range(count)))).operation
 
 
-def test_neighbours_that_stay_in_a_function_share_its_turn() -> None:
+def test_neighbors_that_stay_in_a_function_share_its_turn() -> None:
     assert nested_passes(functions(2), PASSES) == (
         "any(canonicalize,cse,convert-scf-to-cf),finalize-memref-to-llvm,"
         "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},any(convert-arith-to-llvm),"

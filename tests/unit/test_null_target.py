@@ -74,7 +74,7 @@ class TestTarget:
         assert offload.images["null0"].target == "null"
 
     @pytest.mark.slow
-    def test_an_artefact_is_saved_and_loaded(self, tmp_path: Path) -> None:
+    def test_an_artifact_is_saved_and_loaded(self, tmp_path: Path) -> None:
         with xtc.compile(product(), target="null") as module:
             module.save(tmp_path / "saved")
         a, b = np.ones((4, 16), np.float32), np.ones((16, 8), np.float32)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes wrong between a graph and a GPU, word by word. The driver is a stand-in.
 
-A missing assembler and code that it refuses are in `test_nvgpu_artefact.py`, kernels that do not
+A missing assembler and code that it refuses are in `test_nvgpu_artifact.py`, kernels that do not
 end in `test_nvgpu_watchdog.py`, faults on the simulator in `test_nvgpu_faults.py`.
 """
 
@@ -79,7 +79,7 @@ def test_a_gpu_of_another_architecture(library: Path) -> None:
 
 def test_code_for_another_architecture(device: NvgpuDevice, tmp_path: Path) -> None:
     old = NvgpuDevice(NvgpuOptions("hw", arch="sm_80"))
-    folder = tmp_path / "artefact"
+    folder = tmp_path / "artifact"
     folder.mkdir()
     prepare(one_operator(), target=old, cubins="none").build(folder)
     with pytest.raises(ArtifactError) as error:

@@ -21,7 +21,6 @@ from tests.unit.nvgpu_code import (
     has,
     machine_code,
     needs_nvdisasm,
-    needs_ptxas,
     ptx_of,
 )
 from xtc_targets.nvgpu.description import MACHINES
@@ -228,22 +227,18 @@ everywhere = pytest.mark.parametrize("arch", ARCHITECTURES)
 each = pytest.mark.parametrize("name", KERNELS)
 
 
-@needs_ptxas
+@needs_nvdisasm
 @everywhere
 @each
-def test_ptxas_accepts_the_kernel_and_spills_nothing(name: str, arch: str, code: Code) -> None:
+def test_the_kernel_spills_nothing_and_has_its_instructions(
+    name: str, arch: str, code: Code
+) -> None:
     made = code(name, arch)
     assert "C75" not in made.said
     assert set(made.spilled_bytes.values()) == {0}
     assert all(used <= MACHINES[arch].registers_thread for used in made.registers.values())
     assert made.registers.keys() == made.spilled_bytes.keys() != set()
-
-
-@needs_nvdisasm
-@everywhere
-@each
-def test_the_kernel_has_its_instructions(name: str, arch: str, code: Code) -> None:
-    kernel, opcodes = KERNELS[name], code(name, arch).opcodes()
+    kernel, opcodes = KERNELS[name], made.opcodes()
     assert has(opcodes, "EXIT")
     assert [opcode for opcode in kernel.needed(arch) if not has(opcodes, opcode)] == [], opcodes
     assert [opcode for opcode in kernel.lacks if has(opcodes, opcode)] == []

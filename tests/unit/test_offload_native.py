@@ -63,7 +63,7 @@ def test_the_same_is_not_compiled_twice(unit: NativeUnit, monkeypatch: pytest.Mo
     assert said(unit) == "one"
     forbid_compiling(monkeypatch)
     assert said(unit) == "one"
-    native._built.cache_clear()  # as in another process: the artefact cache has it
+    native._built.cache_clear()  # as in another process: the artifact cache has it
     assert said(unit) == "one"
 
 

@@ -13,7 +13,7 @@ onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
 
 import xtc  # noqa: E402
 from xtc.core.errors import UserError  # noqa: E402
-from xtc.driver.specialised import SpecialisedModule  # noqa: E402
+from xtc.driver.specialized import SpecializedModule  # noqa: E402
 
 helper = onnx.helper
 F = onnx.TensorProto.FLOAT
@@ -36,7 +36,7 @@ def constant(name: str, values: Any, dtype: str = "float32") -> Any:
 
 
 def network() -> Any:
-    """A convolution, a normalisation, an activation, a product; shapes by arithmetic."""
+    """A convolution, a normalization, an activation, a product; shapes by arithmetic."""
     rng = np.random.default_rng(0)
     weights = {
         "w": rng.standard_normal((4, 3, 3, 3)),
@@ -86,8 +86,8 @@ def test_sizes_come_with_the_calls() -> None:
         for shape in ((2, 3, 6, 5), (1, 3, 4, 4), (2, 3, 6, 5)):
             x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
             np.testing.assert_allclose(module(x), expected(proto, x)[0], rtol=1e-4, atol=1e-5)
-        assert isinstance(module, SpecialisedModule)
-        assert module.specialise(batch=2, h=6, w_in=5) is module.specialise(batch=2, h=6, w_in=5)
+        assert isinstance(module, SpecializedModule)
+        assert module.specialize(batch=2, h=6, w_in=5) is module.specialize(batch=2, h=6, w_in=5)
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_a_model_runs_on_a_device(device: str) -> None:
 def test_constants_layouts_and_factors_fold() -> None:
     graph = xtc.from_onnx(network(), dims={"batch": 1, "h": 8, "w_in": 8}).graph
     names = [node.op.name for node in graph.nodes]
-    # One transpose to channels last; the normalisation is in the weights and one sum.
+    # One transpose to channels last; the normalization is in the weights and one sum.
     assert names.count("transpose") == 1
     assert names.count("add") == 1
     assert not {"mul", "sqrt", "div", "sub"} & set(names)
@@ -355,8 +355,8 @@ def test_a_step_writes_one_row_of_the_cache_that_it_is_given() -> None:
             for cache in caches:
                 new = np.full((1, 1, 16), number + 1, np.float32)
                 module(new, np.array([number]), past=cache)
-        assert isinstance(module, SpecialisedModule)
-        bufferized = module.specialise().ir("bufferized")
+        assert isinstance(module, SpecializedModule)
+        bufferized = module.specialize().ir("bufferized")
         with pytest.raises(UserError, match="'tested' has no input 'pats'"):
             module(new, np.array([1]), pats=caches[0])
         assert not module.state["past"].any()
@@ -367,7 +367,7 @@ def test_a_step_writes_one_row_of_the_cache_that_it_is_given() -> None:
 
 
 def contributed(rng: np.random.Generator) -> Any:
-    """Operators that ONNX Runtime's optimiser writes, one after the other."""
+    """Operators that ONNX Runtime's optimizer writes, one after the other."""
     constants = [
         constant("bias", rng.standard_normal(16)),
         constant("gamma", rng.standard_normal(16)),

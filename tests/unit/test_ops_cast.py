@@ -30,7 +30,7 @@ PRECISION = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 
 def values(dtype: str) -> Array:
-    """Random values, limits of every type and their neighbours, ties, special values."""
+    """Random values, limits of every type and their neighbors, ties, special values."""
     numpy = ELEMENT_TYPES[dtype].numpy
     if dtype == "bool":
         return np.array([False, True])

@@ -17,7 +17,7 @@ from xtc.core.errors import UserError
 from xtc.core.types import ELEMENT_TYPES
 
 
-def normalised(x: Array, axis: int, eps: float) -> Array:
+def normalized(x: Array, axis: int, eps: float) -> Array:
     rows = x.astype(np.float64).reshape(*x.shape[: axis % x.ndim], -1)
     flat = rows.reshape(-1, rows.shape[-1])
     found: list[Array] = [
@@ -42,7 +42,7 @@ def test_every_axis_with_and_without_parameters(axis: int, dtype: str) -> None:
         ],
         *(x, gamma, beta),
     )
-    y, g, b = normalised(x, axis, 0.01), gamma.astype(np.float64), beta.astype(np.float64)
+    y, g, b = normalized(x, axis, 0.01), gamma.astype(np.float64), beta.astype(np.float64)
     for actual, expected in zip(found, [y, y * g, y + b, y * g + b], strict=True):
         agree(actual, expected, x.size)
 
@@ -50,7 +50,7 @@ def test_every_axis_with_and_without_parameters(axis: int, dtype: str) -> None:
 def test_a_large_mean_does_not_cancel_the_variance() -> None:
     x = (1024 + data((4, 64), "float32")).astype(np.float32)
     with xtc.compile(graph_of([lambda x: O.layer_norm(x, eps=0.0)], x), in_memory=True) as module:
-        errors = abs(module(x) - normalised(x, -1, 0.0))
+        errors = abs(module(x) - normalized(x, -1, 0.0))
     assert errors.max() < 0.01  # mean(x * x) - mean(x) ** 2 would be wrong by a tenth or more
 
 

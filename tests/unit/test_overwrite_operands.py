@@ -41,7 +41,7 @@ def _nothing(_: OverwriteOperands, module: Operation) -> None:
 
 
 def _rows(size: int) -> xtc.Graph:
-    """Normalised rows, of which threads have some each, and sums whose operands die."""
+    """Normalized rows, of which threads have some each, and sums whose operands die."""
     x, y = O.tensor((size, 64), name="x"), O.tensor((size, 64), name="y")
     with O.graph(name="rows") as gb:
         a = O.softmax(O.transpose(O.transpose(x)))
@@ -62,7 +62,7 @@ def test_random_graphs_give_the_same_bytes(is_long: bool, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_rows_are_normalised_where_they_are(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_normalized_where_they_are(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     results, arena = _run(_rows(1024), threads)
     others, most = _apart(_rows(1024), monkeypatch, threads)
     assert results == others

@@ -198,7 +198,7 @@ def test_an_import_that_nothing_provides_is_noticed() -> None:
 
 
 def test_what_a_hint_installs_is_what_an_extra_names() -> None:
-    """The name `xtc` is on no index, and a misspelt name may be somebody else's."""
+    """The name `xtc` is on no index, and a misspelled name may be somebody else's."""
     project = (ROOT / "pyproject.toml").read_text()
     asked = {
         (path.relative_to(ROOT).as_posix(), name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights that a schedule packs are in the artefact in the order in which they are read, once."""
+"""Weights that a schedule packs are in the artifact in the order in which they are read, once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xtc
@@ -48,6 +48,7 @@ def is_packed(graph: xtc.Graph, schedule: object = None, **options: int) -> bool
 SIZES = st.sampled_from([1, 2, 7, 16, 31, 32, 33, 64, 97])
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(SIZES, SIZES, SIZES, st.sampled_from([8, 16, 32]), st.booleans(), st.booleans())
 def test_packed_panels_of_any_size(
     rows: int, columns: int, terms: int, width: int, in_rows: bool, threads: bool
@@ -93,14 +94,14 @@ def test_a_convolution() -> None:
     check(builder.graph)
 
 
-def test_the_artefact_has_the_weights_once(tmp_path: Path) -> None:
+def test_the_artifact_has_the_weights_once(tmp_path: Path) -> None:
     graph = dense(64, 512, 1024)
     with xtc.compile(graph, cache=False) as module:
         module.save(tmp_path / "packed")
     assert (tmp_path / "packed" / "module.so").stat().st_size < 1.1 * 4 * 512 * 1024
 
 
-def test_the_artefact_has_transposed_weights_once(tmp_path: Path) -> None:
+def test_the_artifact_has_transposed_weights_once(tmp_path: Path) -> None:
     x, w = O.tensor((64, 512), name="X"), weights((1024, 512))
     with O.graph(name="transposed") as builder:
         O.matmul(x, w, transpose_b=True)

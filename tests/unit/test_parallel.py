@@ -273,7 +273,7 @@ def _exit_status(work: Callable[[], object]) -> int:
 @pytest.mark.slow
 def test_a_parallel_loop_reads_vectors_that_were_computed_before() -> None:
     x, scale = (O.tensor((17,), "float16", name=name) for name in ("x", "scale"))
-    with O.graph(name="normalised") as gb:
+    with O.graph(name="normalized") as gb:
         O.layer_norm(x, scale, axis=0, name="C")
     schedule = {"C": ["i", "i#11", "i#4=parallelize", "i#2=vectorize"]}
     for codegen in ("llvm", "c"):

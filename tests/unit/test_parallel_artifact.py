@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel loops in artefacts: what travels with them, and how good their code is."""
+"""Parallel loops in artifacts: what travels with them, and how good their code is."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel loops of C code: the same pool, numbers of threads and artefacts as by LLVM."""
+"""Parallel loops of C code: the same pool, numbers of threads and artifacts as by LLVM."""
 
 from __future__ import annotations
 

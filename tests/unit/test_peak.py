@@ -23,7 +23,7 @@ SHORT = 0.002
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", ml_dtypes.bfloat16])
 def test_peak_is_a_rate_that_a_core_can_have(dtype: str) -> None:
-    # An optimiser that deletes the loop would give rates far above any core's.
+    # An optimizer that deletes the loop would give rates far above any core's.
     assert 0 < peak.peak_flops(dtype, seconds=SHORT) < 1e13
 
 

@@ -42,7 +42,7 @@ def test_plans_stay_near_the_most_that_is_alive() -> None:
     assert worst < 1.35
 
 
-def test_a_chain_needs_two_neighbours() -> None:
+def test_a_chain_needs_two_neighbors() -> None:
     extents = [Extent(n, n + 1, 64 * (n + 1)) for n in range(20)]
     assert footprint(extents, place(extents)) == lower_bound(extents) == 64 * 39
 
@@ -59,7 +59,7 @@ def test_no_buffers_need_no_memory() -> None:
 
 
 def test_swaps_reach_what_orders_miss() -> None:
-    """Chains of neighbours in which the largest, placed first, leave gaps that nothing fits."""
+    """Chains of neighbors in which the largest, placed first, leave gaps that nothing fits."""
     sizes = (27648, 28227, 20000, 18432, 38416, 9216)
     extents = [Extent(time, time + 1, size) for time, size in enumerate(sizes)]
     least = lower_bound(extents)

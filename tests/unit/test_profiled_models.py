@@ -17,7 +17,7 @@ import onnx.parser
 import xtc
 import xtc.ops as O
 from xtc.core.errors import UserError
-from xtc.driver.specialised import SpecialisedModule
+from xtc.driver.specialized import SpecializedModule
 from xtc.evaluate.profile import Profile
 from xtc_targets.host.device import LocalHost
 
@@ -60,8 +60,8 @@ def test_a_model_with_free_sizes_is_profiled_on_arrays() -> None:
         assert sum(operator.nbytes for operator in found.operators) == 4 * (64 + 6 * 3 * 8)
         with pytest.raises(UserError, match="'g' has free sizes, so a profile takes arrays"):
             module.profile(repeat=1)
-        assert isinstance(module, SpecialisedModule)
-        assert module.specialise(N=5).profile(repeat=1).operators
+        assert isinstance(module, SpecializedModule)
+        assert module.specialize(N=5).profile(repeat=1).operators
 
 
 def test_a_bucket_is_profiled_at_its_own_size() -> None:

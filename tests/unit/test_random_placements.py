@@ -15,8 +15,8 @@ from xtc_targets.mppa import MppaDevice, MppaOptions
 from xtc_targets.null import NullDevice
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
-# 25 graphs in every run, 1,000 in a long one.
-COUNT = max(25, settings().max_examples // 2)
+# 16 graphs in every run, 1,000 in a long one.
+COUNT = max(16, settings().max_examples // 2)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from xtc.driver import prepare
 
 pytestmark = pytest.mark.slow
 
-COUNT = max(20, settings().max_examples // 4)  # 500 graphs in a long run
+COUNT = max(10, settings().max_examples // 4)  # 500 graphs in a long run
 
 
 def objects(graph: xtc.Graph, **options: Any) -> tuple[bytes, ...]:

@@ -46,7 +46,7 @@ def test_floats_hide_nothing(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-def test_floats_hold_the_neighbours_of_one_and_a_tiny_value(dtype: str) -> None:
+def test_floats_hold_the_neighbors_of_one_and_a_tiny_value(dtype: str) -> None:
     data = sample((1000,), dtype, 3).astype(np.float64)
     eps = float(ml_dtypes.finfo(dtype).eps)
     assert {1 + eps, 1 - eps / 2, 2.0**-12} <= set(data.tolist())

@@ -121,7 +121,7 @@ def test_parameters_that_a_nest_does_not_have_play_no_part() -> None:
         point = space.random_point(rng)
         assert point is not None
         assert point == space.canonical(point)
-        assert space.neighbour(point, rng) != point
+        assert space.neighbor(point, rng) != point
 
 
 def test_the_text_of_a_space_is_read_again() -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Points that search strategies draw are taken, and compute what the operator says.
 
-1,500 points are drawn and checked in every run, 40 of them compiled and run; 5,000 in a long one.
+1,000 points are drawn and checked in every run, 40 of them compiled and run; 5,000 in a long one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from xtc.driver import prepare
 from xtc.evaluate import compare
 from xtc.graph.graph import Graph
 
-POINTS = 1500
+POINTS = 1000
 BATCH = 8
 
 

@@ -59,7 +59,7 @@ ARGUMENTS = (
 
 
 def built(folder: Path, **options: object) -> Artifact:
-    """The artefact of `scale`."""
+    """The artifact of `scale`."""
     from xtc.ir.mlir import Context, Module
 
     host, gpu = discover.target("host"), discover.target("nvgpu")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels in the artefact cache: what a later process finds, and what it does not."""
+"""Tile kernels in the artifact cache: what a later process finds, and what it does not."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_damaged_entry_is_made_anew(damage: str, caplog: pytest.LogCaptureFixt
     with caplog.at_level(logging.WARNING):
         again = compiled()
         assert not again.cached
-    assert "removed a damaged entry of the artefact cache" in caplog.text
+    assert "removed a damaged entry of the artifact cache" in caplog.text
     assert again.image == first.image
     assert compiled().cached
 

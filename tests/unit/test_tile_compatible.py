@@ -205,7 +205,7 @@ def test_run_time_numbers_may_be_narrow() -> None:
 
 
 def _integer(value: float, least: int, most: int) -> int:
-    """A float towards zero, at the next limit where it is beyond, 0 for what is no number."""
+    """A float toward zero, at the next limit where it is beyond, 0 for what is no number."""
     if math.isnan(value):
         return 0
     return most if value > most else least if value < least else int(value)

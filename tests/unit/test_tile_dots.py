@@ -71,7 +71,7 @@ def test_machine_code_of_other_types_multiplies_on_tensor_cores(
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_tfloat32_is_multiplied_as_tensor_cores_do(shared: bool) -> None:
-    """Bits that it has not are rounded away, and 8 neighbours along K are added at once."""
+    """Bits that it has not are rounded away, and 8 neighbors along K are added at once."""
     random = np.random.default_rng(0)
     a, b = (random.standard_normal((32, n)).astype(np.float32) for n in (32, 16))
     program = Dot(tile.tfloat32, tile.tfloat32, float32, shared)

@@ -32,13 +32,13 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def devices() -> Iterator[list[NvgpuDevice]]:
-    """One whose code is not optimised, which the other's is."""
+    """One whose code is not optimized, which the other's is."""
     options: Any = {"memory_bytes": MEMORY, "sim_races": True, "sim_schedule": "shuffled"}
     with (
         NvgpuDevice(NvgpuOptions(opt_level=0, **options)) as plain,
-        NvgpuDevice(NvgpuOptions(opt_level=3, **options)) as optimised,
+        NvgpuDevice(NvgpuOptions(opt_level=3, **options)) as optimized,
     ):
-        yield [plain, optimised]
+        yield [plain, optimized]
         tile.use_device(None)
 
 

@@ -44,7 +44,7 @@ def test_what_is_no_number_stays_none() -> None:
 
 
 def test_a_sum_goes_from_registers_over_lanes_to_warps() -> None:
-    """64 threads with 2 neighbours each."""
+    """64 threads with 2 neighbors each."""
     x = RNG.standard_normal((1, 128)).astype(np.float32)
     layout = spatial(1, 64) * local(1, 2)
     pairs = [x[0, 2 * at] + x[0, 2 * at + 1] for at in range(64)]

@@ -103,15 +103,15 @@ def test_training_compiles_for_few_weights_only(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(backend, "compile", compile_one)
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
-    optimiser = torch.optim.SGD(model.parameters(), 0.1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
     compiled = torch.compile(model, backend=backend.xtc_backend)
     x = torch.randn(3, 4)
     for _ in range(6):
         loss, expected = compiled(x).square().sum(), model(x).square().sum()
         torch.testing.assert_close(loss, expected)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     forward = backend.WEIGHTS_KEPT + 1
     assert len(built) <= forward + forward  # and as many gradients at most
 

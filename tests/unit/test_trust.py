@@ -17,7 +17,7 @@ from xtc.system import ownership
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    """An artefact that was made and saved where new files are open to all."""
+    """An artifact that was made and saved where new files are open to all."""
     before = os.umask(0)
     try:
         with xtc.compile(product()) as module:
@@ -75,15 +75,15 @@ def test_the_administrator_s_files_count_as_one_s_own_where_said(
     assert ownership.foreign_reason(owned_by(1001), allow_root=True) == "it belongs to user 1001"
 
 
-def test_a_damaged_artefact_is_refused_in_spite_of_trust(saved: Path) -> None:
+def test_a_damaged_artifact_is_refused_in_spite_of_trust(saved: Path) -> None:
     library = saved / "module.so"
     library.write_bytes(library.read_bytes()[:-1])
     with pytest.raises(ArtifactError, match="is not what the manifest says"):
         xtc.load(saved, trust=True)
 
 
-def test_where_there_is_no_artefact(tmp_path: Path) -> None:
-    with pytest.raises(ArtifactError, match="no artefact here"):
+def test_where_there_is_no_artifact(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="no artifact here"):
         xtc.load(tmp_path / "nowhere")
-    with pytest.raises(ArtifactError, match="no artefact here"):
+    with pytest.raises(ArtifactError, match="no artifact here"):
         xtc.load(tmp_path)

@@ -21,7 +21,7 @@ import xtc
 from tests.unit.search_support import a_run, ok, wrong
 from xtc.cli import tune
 from xtc.cli.common import read_graph
-from xtc.cli.tune_report import csv_text
+from xtc.cli.tune_report import csv_text, outcome_text
 from xtc.core.errors import UserError
 from xtc.search import Result, Store
 from xtc.search.session import Session
@@ -60,8 +60,8 @@ def printed(*arguments: object) -> str:
 
 
 @pytest.mark.slow
-def test_a_few_seconds_find_a_schedule_that_is_used(graph: Path, database: Path) -> None:
-    out = printed(graph, "--budget", "5s", "--seed", "1", "--csv", database.with_suffix(".csv"))
+def test_a_few_trials_find_a_schedule_that_is_used(graph: Path, database: Path) -> None:
+    out = printed(graph, "--trials", "12", "--seed", "1", "--csv", database.with_suffix(".csv"))
     assert "run 1: " in out
     assert 'xtc.compile(graph, schedule="tuned")' in out
     with Store(create=False) as store:
@@ -193,6 +193,11 @@ def test_show_prints_the_strategy_as_a_file_that_is_read(
     tune.run([str(graph), "--show", "--strategy", str(tmp_path / "mine.yaml")])
     assert capsys.readouterr().out == first
     assert "operator: C" in first
+
+
+def test_a_run_without_measurements_is_not_called_wrong() -> None:
+    assert outcome_text(a_run(), []).endswith("before its first measurement; see --budget\n")
+    assert outcome_text(a_run(), [wrong("x")]).endswith("no candidate is correct\n")
 
 
 def test_cells_are_no_formulas() -> None:

@@ -16,6 +16,7 @@ from xtc.core.errors import UserError
 from xtc.driver.tuned import TuningKey, graph_hash, options_text, tuned_schedule
 from xtc.graph.graph import Graph
 from xtc.search import Result, Store
+from xtc.search.records import MODELLED
 from xtc_targets.host import TARGET
 from xtc_targets.host.options import HostOptions
 
@@ -121,12 +122,15 @@ def test_a_newer_format_is_refused(path: Path) -> None:
 def test_an_older_format_is_brought_up_to_date(path: Path) -> None:
     with Store(path) as store:
         run = store.add_run(replace(a_run(), bandwidth=None))
+        result = store.add_result(run.number, replace(ok("C: [i]", 2e-3), kind=MODELLED))
     with sqlite3.connect(path) as base:
         base.execute("ALTER TABLE runs DROP COLUMN bandwidth")
+        base.execute("UPDATE results SET kind = 'modelled'")
         base.execute("PRAGMA user_version = 1")
     base.close()
     with Store(path) as store:
-        assert store.runs() == [run]
+        assert store.runs() == [replace(run, seconds=result.at)]
+        assert store.results(run.number) == [result]
         assert store.add_run(a_run()).bandwidth == 1e10
     Store(path).close()
 

@@ -33,7 +33,7 @@ def test_the_list_is_that_of_mlir_opt() -> None:
         ("apply-schedule", "did you mean 'apply-schedules'?"),
     ],
 )
-def test_a_misspelt_name_is_explained(text: str, hint: str) -> None:
+def test_a_misspelled_name_is_explained(text: str, hint: str) -> None:
     with pytest.raises(UserError, match="MLIR has no pass") as info:
         parse_step(text)
     assert info.value.hints == (hint,)

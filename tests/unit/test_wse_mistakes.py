@@ -41,13 +41,13 @@ BODIES = {
     "@fadds(1, 2);": "@fadds takes 3 to 4 arguments, not 2",
     "comptime { while (true) {} }": "this takes too long at compile time",
     "const x = 1 / 0;": "division by zero",
-    "const x = @get_color(24);": "wse3 has no colour 24",
+    "const x = @get_color(24);": "wse3 has no color 24",
     "const x = @get_local_task_id(3);": "wse3 has no local task id 3",
     "const x = (((1;": "')' is expected here, not ';'",
     "const S = struct { a: i16 }; const s = S { .b = 1 };": "struct has no field 'b'",
     '"text"': "';' after a statement is expected here",
     "const x: i16 = if (main_runs) 1 else 2;": "there is no 'main_runs' here",
-    "@activate(@get_color(1));": "on wse3 a queue is blocked, not a colour",
+    "@activate(@get_color(1));": "on wse3 a queue is blocked, not a color",
 }
 
 
@@ -91,20 +91,20 @@ COMPTIMES = {
     "@bind_local_task(t, i); @bind_local_task(t, i);": "task id 9 is bound twice, to 't' and",
     "@bind_local_task(main, i);": "'main' is a function, and only a task can be bound",
     "@initialize_queue(q, .{ .color = c }); @initialize_queue(q, .{ .color = c });": (
-        "colour 3 is bound to two input queues, 2 and 2"
+        "color 3 is bound to two input queues, 2 and 2"
     ),
     2 * "@initialize_queue(@get_output_queue(2), .{ .color = c });": (
-        "output_queue 2 is initialised twice"
+        "output_queue 2 is initialized twice"
     ),
-    2 * "@set_local_color_config(c, .{});": "colour 3 is configured twice",
+    2 * "@set_local_color_config(c, .{});": "color 3 is configured twice",
     "@set_control_task_table(.{ .stride = 8 });": "have a stride of 1 to 7, not 8",
     2 * "@set_control_task_table();": "@set_control_task_table is called twice",
-    "@initialize_queue(q, .{});": "input_queue 2 has no colour",
+    "@initialize_queue(q, .{});": "input_queue 2 has no color",
     "@activate(t);": "the task 't' is not bound to an id",
     "@export_symbol(i);": "only a function, a variable or a pointer to one can be exported",
     '@export_symbol(main, "other");': "the symbol 'other' is not declared in the layout",
     "@set_local_color_config(c, .{ .routes = .{ .rx = .{ 1 } } });": "a route goes EAST, WEST",
-    "@set_local_color_config(c, .{ .rotues = 1 });": "a colour has no 'rotues'",
+    "@set_local_color_config(c, .{ .rotues = 1 });": "a color has no 'rotues'",
     "@comptime_assert(false);": "@comptime_assert fails",
     "@set_rectangle(1, 1);": "@set_rectangle belongs in a layout block",
 }
@@ -127,7 +127,7 @@ def test_what_is_wrong_in_the_layout(tmp_path: Path) -> None:
         tmp_path, program(), layout_text=outside
     )
     route = "@set_color_config(0, 0, @get_color(1), .{ .routes = .{ .rx = .{ RAMP } } });"
-    assert "colour 1 of PE (0, 0) is configured twice" in text_of(
+    assert "color 1 of PE (0, 0) is configured twice" in text_of(
         tmp_path, program(), layout_text=layout(2 * route)
     )
 

@@ -300,10 +300,10 @@ def resizes_float(rng: Rng) -> Writer:
     size = m.constant(np.array([9, 8], np.int32))
     found = []
     for name in ("Bilinear", "NearestNeighbor"):
-        for align, centres in ((False, False), (True, False), (False, True)):
+        for align, centers in ((False, False), (True, False), (False, True)):
             y = m.tensor((1, 9, 8, 3), "float32")
             code = {"Bilinear": "RESIZE_BILINEAR"}.get(name, "RESIZE_NEAREST_NEIGHBOR")
-            more = {"AlignCorners": align, "HalfPixelCenters": centres}
+            more = {"AlignCorners": align, "HalfPixelCenters": centers}
             found.append(m.op(code, [x, size], y, f"Resize{name}Options", **more))
     return m.finish(*found)
 

@@ -39,9 +39,9 @@ def resize_bilinear(rng: Rng) -> Writer:
     found = []
     for high, wide in ((9, 8), (3, 7)):
         size = m.constant(np.array([high, wide], np.int32))
-        for align, centres in ((False, False), (True, False), (False, True)):
+        for align, centers in ((False, False), (True, False), (False, True)):
             y = m.tensor((1, high, wide, 3), **entry)
-            more = {"AlignCorners": align, "HalfPixelCenters": centres}
+            more = {"AlignCorners": align, "HalfPixelCenters": centers}
             found.append(m.op("RESIZE_BILINEAR", [x, size], y, "ResizeBilinearOptions", **more))
     return m.finish(*found)
 

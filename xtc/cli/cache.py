@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc cache: list and prune the artefact cache."""
+"""xtc cache: list and prune the artifact cache."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SECONDS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="xtc cache", description="List or prune the cache of compiled artefacts."
+        prog="xtc cache", description="List or prune the cache of compiled artifacts."
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="list all entries, the most recently used first")
@@ -40,7 +40,7 @@ def run(argv: Sequence[str]) -> int:
         _ACTIONS[args.action](cache, args)
     except OSError as error:
         raise UserError(
-            f"the artefact cache {cache.root} cannot be used: {error.strerror or error}"
+            f"the artifact cache {cache.root} cannot be used: {error.strerror or error}"
         ) from None
     return 0
 

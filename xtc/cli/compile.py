@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc-compile: compile a graph to any stage of its IR, or to an artefact on disk."""
+"""xtc-compile: compile a graph to any stage of its IR, or to an artifact on disk."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _nests(compilation: Compilation) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="xtc-compile",
-        description="Compile a graph: print the IR of a stage, or build an artefact.",
+        description="Compile a graph: print the IR of a stage, or build an artifact.",
     )
     add_compile_options(parser)
     parser.add_argument("--stage", choices=STAGES, help="print this stage instead of building")
@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
         "--nest", action="store_true", help="print only the loop nests of all operators"
     )
     parser.add_argument(
-        "--output", "-o", type=Path, help="file for the stage, or new folder for the artefact"
+        "--output", "-o", type=Path, help="file for the stage, or new folder for the artifact"
     )
     return parser
 

@@ -64,13 +64,13 @@ def _devices(argv: Sequence[str]) -> int:
 
 # Each command imports its modules on use, so that only those that read MLIR load the bindings.
 _COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
-    "compile": (_compile, "print a stage of a graph's IR, or build an artefact"),
+    "compile": (_compile, "print a stage of a graph's IR, or build an artifact"),
     "run": (_run, "compile a graph, check and measure it on sample data"),
     "opt": (_opt, "run passes, or a target's stages, on MLIR"),
     "loop": (_loop, "apply the schedules in an MLIR file; print, run, check, measure"),
     "tune": (_tune, "search for fast schedules for a graph"),
     "plot": (_plot, "plot the measurements of a search"),
-    "cache": (_cache, "list or prune the artefact cache"),
+    "cache": (_cache, "list or prune the artifact cache"),
     "devices": (_devices, "list the targets whose code can run here"),
 }
 

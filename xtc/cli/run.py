@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--counters", default="", help="hardware counters, separated by commas")
     parser.add_argument("--rtol", type=float, help="relative tolerance of --check")
     parser.add_argument("--atol", type=float, help="absolute tolerance of --check")
-    parser.add_argument("--no-cache", action="store_true", help="do not use the artefact cache")
+    parser.add_argument("--no-cache", action="store_true", help="do not use the artifact cache")
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample data")
     return parser
 

@@ -25,6 +25,7 @@ _COLUMNS = (
     "schedule",
     "message",
 )
+_NOTHING_MEASURED = "the time limit ended the run before its first measurement; see --budget"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -49,7 +50,7 @@ def outcome_text(run: Run, results: Sequence[Result]) -> str:
     if default is not None:
         lines.append(f"default  {_rate_text(run, default)}")
     if not right:
-        lines.append("no candidate is correct")
+        lines.append("no candidate is correct" if results else _NOTHING_MEASURED)
         return "\n".join(lines) + "\n"
     best = min(right, key=lambda result: result.seconds or 0.0)
     gain = f"  {default / best.seconds:.2f} x default" if default and best.seconds else ""

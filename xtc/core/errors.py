@@ -71,7 +71,7 @@ class ChildTimeout(ChildDied):
 
 
 class ArtifactError(XtcError):
-    """A stored artefact is missing, incomplete or does not match its manifest."""
+    """A stored artifact is missing, incomplete or does not match its manifest."""
 
 
 class DeviceError(XtcError):
@@ -103,7 +103,7 @@ class LaunchError(DeviceError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> list[str]:
-    """Hints for a misspelt `name`: the closest known name, else the known names if they are few."""
+    """Hints for a misspelled `name`: the closest known name, or all names if they are few."""
     choices = sorted(known)
     if close := close_match(name, choices):
         return close

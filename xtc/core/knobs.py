@@ -122,24 +122,24 @@ EXTENSIONS = _declare(
     _NO_PATHS,
     "Python files that define passes and operators, separated as in PATH; `--load` adds one",
 )
-CACHE = _declare("XTC_CACHE", _switch, True, "0 disables the artefact cache")
+CACHE = _declare("XTC_CACHE", _switch, True, "0 disables the artifact cache")
 CACHE_DIR = _declare(
     "XTC_CACHE_DIR",
     Path,
     None,
-    "folder of the artefact cache; unset, `artifacts` in the user's cache folder for xtc",
+    "folder of the artifact cache; unset, `artifacts` in the user's cache folder for xtc",
 )
 CACHE_LIMIT = _declare(
     "XTC_CACHE_LIMIT",
     parse_size,
     2 << 30,
-    "size above which the artefact cache drops the least recently used entries: bytes, or 500M, 2G",
+    "size above which the artifact cache drops the least recently used entries: bytes, or 500M, 2G",
 )
 NATIVE_DIR = _declare(
     "XTC_NATIVE_DIR",
     Path,
     None,
-    "folder that keeps the compiled C of drivers and simulators; unset, the artefact cache",
+    "folder that keeps the compiled C of drivers and simulators; unset, the artifact cache",
 )
 TUNING_DB = _declare(
     "XTC_TUNING_DB",

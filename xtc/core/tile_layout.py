@@ -5,7 +5,7 @@ A dimension of a tile is factored into modes, outermost first. Each mode is eith
 of the thread's number, or local, a digit of the element's position within its thread. A spatial
 entry may also be a replication: threads that differ only in that digit hold the same elements.
 
-    spatial(2, 4) * local(1, 2)         a 2 x 8 tile, 8 threads, 2 neighbours of a row each
+    spatial(2, 4) * local(1, 2)         a 2 x 8 tile, 8 threads, 2 neighbors of a row each
     shape (2, 8)  modes (2, 4, 2)  spatial (0, 1)  local (2,)
 """
 
@@ -358,7 +358,7 @@ def replicated(*shape: int, num_workers: int) -> RegisterLayout:
 
 
 def blocked(threads: int, shape: Sequence[int], packed: int) -> RegisterLayout:
-    """The default layout: `packed` neighbours of a row each, threads along rows first.
+    """The default layout: `packed` neighbors of a row each, threads along rows first.
 
     Surplus threads replicate. `threads` is a power of two; sizes need not be.
     """
@@ -448,7 +448,7 @@ def split_modes(modes: Sequence[int], shape: Sequence[int]) -> list[list[int]] |
 
 
 def _merged_once(layout: RegisterLayout) -> RegisterLayout:
-    """The layout with the first pair of neighbouring modes that can be merged, merged."""
+    """The layout with the first pair of neighboring modes that can be merged, merged."""
     for at, (a, b) in enumerate(itertools.pairwise(layout.spatial_modes)):
         if a < 0 and b < 0:
             joined = (*layout.spatial_modes[:at], -(a * b), *layout.spatial_modes[at + 2 :])

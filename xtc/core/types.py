@@ -93,7 +93,7 @@ _DOT_GROUPS = {"bf16": (2,), "i16": (2,), "i8": (4, 2)}
 
 
 def dot_groups(mlir: str, extent: int) -> tuple[int, ...]:
-    """How many neighbouring elements of K a dot-product instruction of some processor reduces.
+    """How many neighboring elements of K a dot-product instruction of some processor reduces.
 
     `mlir` is MLIR's name of the operands' element type. A group is smaller than K, the `extent`.
     """

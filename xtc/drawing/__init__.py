@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layered drawings of graphs: layout, colours, and the pieces of SVG."""
+"""Layered drawings of graphs: layout, colors, and the pieces of SVG."""

@@ -2,7 +2,7 @@
 """Assigns the vertices of a drawing to layers, and orders each layer for few crossings.
 
 Sugiyama's method: longest-path layering, a bend for every layer that a long edge crosses, then
-barycentre sweeps. It is deterministic: equal graphs have equal drawings.
+barycenter sweeps. It is deterministic: equal graphs have equal drawings.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Vertex:
     Attributes:
         width: its width in the layer.
         height: its height.
-        right: how far the label of its outgoing edges extends to the right of the centre.
+        right: how far the label of its outgoing edges extends to the right of the center.
         light: drawn beside its reader, and ignored in the placement of other vertices.
     """
 
@@ -99,11 +99,11 @@ def _ordered(layers: list[list[Vertex]]) -> list[list[Vertex]]:
 def _sort_layer(layer: list[Vertex], fixed: Sequence[Vertex], down: bool) -> None:
     position = _positions(fixed)
     own = _positions(layer)
-    centre = {
+    center = {
         vertex: _mean([position[n] for n in (vertex.above if down else vertex.below)], own[vertex])
         for vertex in layer
     }
-    layer.sort(key=lambda vertex: centre[vertex])
+    layer.sort(key=lambda vertex: center[vertex])
 
 
 def _mean(values: Sequence[float], default: float) -> float:

@@ -2,7 +2,7 @@
 """Places boxes and routes the edges between them, from top to bottom.
 
 Units are those of the boxes' sizes (pixels). Chains of operators become straight lines: in each
-layer, vertices are as close to their neighbours as order and distances allow.
+layer, vertices are as close to their neighbors as order and distances allow.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Layout:
     """The positions of boxes and edges.
 
     Attributes:
-        centres: the centres of the vertices.
+        centers: the centers of the vertices.
         bottoms: for each vertex, the lower end of the layer it is in.
         edges: the points of the edges, two for each layer: straight down from an even point to the
             next odd one, then across to the next layer. The upper LABEL_ROOM of the gap between
@@ -41,7 +41,7 @@ class Layout:
         width, height: the size of the drawing; the upper left corner is (0, 0).
     """
 
-    centres: list[Point]
+    centers: list[Point]
     bottoms: list[float]
     edges: list[list[Point]]
     width: float
@@ -97,12 +97,12 @@ def _choose_columns(layers: Sequence[Sequence[Vertex]]) -> None:
         _move(layer, [_wanted(v, v.below) if v.light else v.x for v in layer])
 
 
-def _wanted(vertex: Vertex, neighbours: Sequence[Vertex]) -> float:
-    """The weighted mean of the neighbours on one side; its own position if there are none."""
-    weights = [_pull(vertex, other) for other in neighbours]
+def _wanted(vertex: Vertex, neighbors: Sequence[Vertex]) -> float:
+    """The weighted mean of the neighbors on one side; its own position if there are none."""
+    weights = [_pull(vertex, other) for other in neighbors]
     if not weights:
         return vertex.x
-    total = sum(weight * other.x for weight, other in zip(weights, neighbours, strict=True))
+    total = sum(weight * other.x for weight, other in zip(weights, neighbors, strict=True))
     return total / sum(weights)
 
 
@@ -157,7 +157,7 @@ def _straighten(chain: Sequence[Vertex], layers: Sequence[Sequence[Vertex]]) -> 
 
 
 def _free_lane(bend: Vertex, layer: Sequence[Vertex]) -> tuple[float, float]:
-    """The range in which `bend` can move without getting too close to its neighbours."""
+    """The range in which `bend` can move without getting too close to its neighbors."""
     position = layer.index(bend)
     low = layer[position - 1].x + _distance(layer[position - 1], bend) if position else -math.inf
     after = layer[position + 1 : position + 2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The style sheet of SVG drawings: fonts that every system has, colours for light and dark.
+"""The style sheet of SVG drawings: fonts that every system has, colors for light and dark.
 
 Every rule is limited to the drawing, because a page that embeds it has other styles.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xtc.drawing.palette import device_colours
+from xtc.drawing.palette import device_colors
 from xtc.drawing.svg_parts import SIZES
 
 SCOPE = "xtc-graph"
@@ -59,10 +59,10 @@ def style_sheet(devices: Sequence[str]) -> str:
 
 
 def _device_rules(devices: Sequence[str], *, dark: bool) -> Iterator[Rule]:
-    for number, colours in enumerate(device_colours(devices).values()):
+    for number, colors in enumerate(device_colors(devices).values()):
         name = f".{device_class(number - 1)}" if number else f".{HOST_CLASS}"
-        fill = colours.dark_fill if dark else colours.fill
-        line = colours.dark_line if dark else colours.line
+        fill = colors.dark_fill if dark else colors.fill
+        line = colors.dark_line if dark else colors.line
         yield f"{name} .box", f"fill:{fill};stroke:{line}"
         yield f"{name} .inner", f"stroke:{line}"
 

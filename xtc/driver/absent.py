@@ -24,10 +24,10 @@ Load = Callable[[], tuple[RecordingModule, Callable[[], None]]]
 
 
 class AbsentDeviceModule:
-    """An artefact whose device was not found; each call searches for it again.
+    """An artifact whose device was not found; each call searches for it again.
 
     Args:
-        artifact: the artefact.
+        artifact: the artifact.
         load: loads it and returns the loaded module and a function that unloads it, or raises
             DeviceNotFound with what is missing.
     """

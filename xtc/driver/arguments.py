@@ -31,7 +31,7 @@ from xtc.runtime import DeviceArray
 Array = np.ndarray[Any, Any]
 ALIGNMENT = 64
 NewArray = Callable[[tuple[int, ...], str], Array]
-"""Makes an uninitialised array of a shape and an element type."""
+"""Makes an uninitialized array of a shape and an element type."""
 
 
 def bind_arguments(
@@ -175,7 +175,7 @@ def _as_array(value: Any, argument: Argument) -> Array:
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: str) -> Array:
-    """An uninitialised array whose data starts at a multiple of 64 bytes, a cache line."""
+    """An uninitialized array whose data starts at a multiple of 64 bytes, a cache line."""
     nbytes = byte_count(shape, dtype)
     raw = np.empty(nbytes + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The artefact cache for compilations: computes keys and decides when to use it."""
+"""The artifact cache for compilations: computes keys and decides when to use it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PIECE = 8 << 20
 
 @dataclass(frozen=True)
 class Built:
-    """An artefact, and whether it comes from the cache."""
+    """An artifact, and whether it comes from the cache."""
 
     artifact: Artifact
     cached: bool
@@ -90,7 +90,7 @@ def _calls_functions(compilation: Compilation) -> bool:
 
 
 def compilation_key(compilation: Compilation) -> CompilationKey:
-    """A hash of everything that affects the artefact, without the user's file names and lines.
+    """A hash of everything that affects the artifact, without the user's file names and lines.
 
     Raises NoCanonicalFormError or NoFingerprintError if it cannot be computed.
     """
@@ -164,7 +164,7 @@ def are_own(makers: Sequence[object]) -> bool:
 
 
 def _packages(makers: Sequence[object], pipeline: Pipeline | None) -> set[str]:
-    """Packages whose code affects the artefact: xtc and third-party targets and passes."""
+    """Packages whose code affects the artifact: xtc and third-party targets and passes."""
     stages = pipeline.stages if pipeline else ()
     passes = (found for stage in stages for step in stage.steps for found in _passes(step))
     modules = {type(maker).__module__ for maker in (*makers, *passes)}
@@ -196,6 +196,6 @@ def _pieces(content: memoryview) -> list[memoryview]:
 
 
 def _checked_artifact(folder: Path) -> Artifact:
-    """The artefact that the cache just put into `folder`, after checking every byte."""
+    """The artifact that the cache just put into `folder`, after checking every byte."""
     path = folder / MANIFEST_FILE
     return Artifact(Manifest.from_json(path.read_text(), path), folder)

@@ -42,9 +42,9 @@ def samples(manifest: Manifest, seed: int, *, of_one_sign: bool = False) -> list
 def checked_artifact(
     compilation: Compilation, watched: Collection[str], resources: ExitStack
 ) -> Artifact | None:
-    """The artefact with simulator checks enabled in the code of the devices `watched`.
+    """The artifact with simulator checks enabled in the code of the devices `watched`.
 
-    None if all code already has them. `resources` removes the artefact's folder.
+    None if all code already has them. `resources` removes the artifact's folder.
     """
     devices = dict(compilation.devices)
     for name in watched:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver's main path: graph -> compilation -> artefact -> callable module."""
+"""The driver's main path: graph -> compilation -> artifact -> callable module."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xtc.driver.cached import Built, build_or_fetch
 from xtc.driver.compilation import Compilation
 from xtc.driver.live_devices import accelerator, live_devices, require_used
 from xtc.driver.module import Module
-from xtc.driver.specialised import SpecialisedModule, specialised
+from xtc.driver.specialized import SpecializedModule, specialized
 from xtc.driver.tuned import TUNED, tuned_schedule
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.family import GraphFamily
@@ -75,7 +75,7 @@ def compile(
 @overload
 def compile(
     graph: GraphFamily, target: object = DEFAULT_TARGET, **options: Any
-) -> Module | SpecialisedModule: ...
+) -> Module | SpecializedModule: ...
 
 
 def compile(
@@ -94,7 +94,7 @@ def compile(
     in_memory: bool = False,
     cache: bool = True,
     **options: Any,
-) -> Module | SpecialisedModule:
+) -> Module | SpecializedModule:
     """Compile a graph and load it as a callable module.
 
     Args:
@@ -114,7 +114,7 @@ def compile(
             for xtc-opt, `"canonicalize"` or `"my-pass{size=4}"`.
         time_passes: record each pass's time in `module.compile_seconds`.
         in_memory: load the objects without linking, for searches; not cached.
-        cache: use the artefact cache. Dumping, printing or timing the IR bypasses it.
+        cache: use the artifact cache. Dumping, printing or timing the IR bypasses it.
         options: options of the target, such as `cpu="skylake-avx512"` on the host.
 
     Raises:
@@ -144,11 +144,11 @@ def _of_family(
     dims: Mapping[str, int],
     buckets: Mapping[str, Sequence[int]],
     build: Callable[[Graph], Module],
-) -> SpecialisedModule:
-    """A module that specialises for the sizes of calls, or for buckets."""
+) -> SpecializedModule:
+    """A module that specializes for the sizes of calls, or for buckets."""
     if buckets:
         return BucketedModule(family, dims, build, checked_buckets(family, buckets))
-    return specialised(family, dims, build)
+    return specialized(family, dims, build)
 
 
 def _load(

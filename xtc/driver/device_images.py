@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the device part of an artefact: an image for each device, and its constants."""
+"""Builds the device part of an artifact: an image for each device, and its constants."""
 
 from __future__ import annotations
 

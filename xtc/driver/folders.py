@@ -44,7 +44,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def separate_copy(artifact: Artifact, resources: ExitStack) -> Artifact:
-    """A copy of the artefact in a temporary folder that `resources` removes.
+    """A copy of the artifact in a temporary folder that `resources` removes.
 
     The system's loader would return the same library for two loads of one file.
     """

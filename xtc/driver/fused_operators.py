@@ -45,7 +45,7 @@ def fused_operators(compilation: Compilation) -> dict[str, tuple[str, ...]]:
 def _together(module: Operation) -> Iterator[frozenset[str]]:
     """The graph nodes of each operation in a function's body that computes several.
 
-    Auxiliary steps of a node, such as the zero initialisation of a sum, do not count.
+    Auxiliary steps of a node, such as the zero initialization of a sum, do not count.
     """
     from xtc.ir.analysis.linalg_ops import main_nodes
     from xtc.ir.mlir import all_operations

@@ -77,7 +77,7 @@ def devices_of(manifest: Manifest, live: Devices) -> dict[str, AcceleratorDevice
 
 
 def device_targets(manifest: Manifest) -> dict[str, str]:
-    """The targets of an artefact's devices, by device name."""
+    """The targets of an artifact's devices, by device name."""
     return dict(_targets(manifest))
 
 

@@ -65,7 +65,7 @@ class Module(Closing):
         compile_seconds: wall time in seconds by stage, and by "stage/pass" with `time_passes`;
             "cache" is the time of the cache, the only entry of a cached module; empty for a
             module from `load`.
-        cached: whether the artefact comes from the cache.
+        cached: whether the artifact comes from the cache.
         state: the module's states: arrays by name, which calls update.
     """
 
@@ -100,7 +100,7 @@ class Module(Closing):
         self._direct = DirectArguments.of(artifact.manifest)
         self._calls = InFlightCalls(f"module '{self.name}'")
         self.state = States(artifact.manifest, compilation.initial_states() if compilation else {})
-        self._states_in_use = RLock()  # serialises calls that update states
+        self._states_in_use = RLock()  # serializes calls that update states
 
     @property
     def name(self) -> str:
@@ -138,7 +138,7 @@ class Module(Closing):
         Arguments and results on a device are device arrays: `device.array(values)` creates one,
         `result.numpy()` copies one to the host. A call updates states in place: the module's own,
         or an array passed by the name of a state. Concurrent calls that update the module's states
-        are serialised.
+        are serialized.
         """
         self._calls.require_open()
         if self._direct is not None and not arrays:
@@ -232,7 +232,7 @@ class Module(Closing):
                 yield [module]
 
     def _checked_artifact(self, watched: Collection[str], resources: ExitStack) -> Artifact:
-        """This artefact, rebuilt with simulator checks in its code if the target has them."""
+        """This artifact, rebuilt with simulator checks in its code if the target has them."""
         from xtc.driver.checking import checked_artifact
 
         checked = None
@@ -330,7 +330,7 @@ class Module(Closing):
         return replace(self._compilation, runner=PassRunner()).stage_text(stage)
 
     def save(self, folder: str | Path) -> None:
-        """Copy the artefact and its states to a new folder, atomically; see `xtc.load`."""
+        """Copy the artifact and its states to a new folder, atomically; see `xtc.load`."""
         source = self.artifact.folder
         if source is None:
             raise UserError(

@@ -31,7 +31,7 @@ from xtc_passes.tensor.check_schedules import CheckSchedules
 class OffloadPipeline:
     """Combines the pipelines of a program and of its devices.
 
-    Bufferization runs once on everything, because it analyses functions and their calls. Before and
+    Bufferization runs once on everything, because it analyzes functions and their calls. Before and
     after it, each machine's passes run on its own part.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads an artefact: the program in this process, kernels and constants on devices."""
+"""Loads an artifact: the program in this process, kernels and constants on devices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from xtc.runtime import Command, DeviceProgram, DriverDevice
 def load_artifact(
     artifact: Artifact, runtime: ProgramRuntime, devices: Mapping[str, AcceleratorDevice]
 ) -> tuple[LoadedModule, Callable[[], None]]:
-    """Load the artefact's code on `runtime` and on the device of each name in its manifest.
+    """Load the artifact's code on `runtime` and on the device of each name in its manifest.
 
     Returns the loaded module and a function that unloads it. If a device is missing, calls raise
     DeviceNotFound: code for another machine can be built here and run there.

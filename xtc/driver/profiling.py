@@ -49,7 +49,7 @@ def profile(
 
     If a call takes microseconds, each of its profiles combines several calls.
 
-    With `cache`, the instrumented program uses the artefact cache.
+    With `cache`, the instrumented program uses the artifact cache.
     Raises UserError if the target records no kernels.
     """
     require_calls(repeat)

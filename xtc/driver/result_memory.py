@@ -42,7 +42,7 @@ class ResultMemory:
         }
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> Array:
-        """An uninitialised array whose data starts at a multiple of 64 bytes."""
+        """An uninitialized array whose data starts at a multiple of 64 bytes."""
         size = byte_count(shape, dtype)
         free = self._free.get(size)
         if free is None:

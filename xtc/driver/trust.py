@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trust checks: loading an artefact runs its code, so only this user may have written it."""
+"""Trust checks: loading an artifact runs its code, so only this user may have written it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _WRITE_BY_OTHERS = 0o022
 
 
 def check_trusted(folder: Path) -> None:
-    """Raise UserError if a user other than the caller and root could have written the artefact."""
+    """Raise UserError if a user other than the caller and root could have written the artifact."""
     for path in (folder, *_files(folder)):
         reason = foreign_reason(path.stat(), allow_root=True)
         if reason is not None:
             raise UserError(
-                "another user may have written this artefact, and loading it would run its code",
+                "another user may have written this artifact, and loading it would run its code",
                 where=folder,
                 notes=[f"{path}: {reason}"],
                 hints=[
@@ -28,7 +28,7 @@ def check_trusted(folder: Path) -> None:
 
 
 def protect(folder: Path) -> None:
-    """Remove other users' write permissions from an artefact's files, whatever the umask."""
+    """Remove other users' write permissions from an artifact's files, whatever the umask."""
     for path in (folder, *_files(folder)):
         path.chmod(path.stat().st_mode & ~_WRITE_BY_OTHERS)
 
@@ -37,4 +37,4 @@ def _files(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
     except OSError as error:
-        raise ArtifactError(f"no artefact here: {error}", where=folder) from None
+        raise ArtifactError(f"no artifact here: {error}", where=folder) from None

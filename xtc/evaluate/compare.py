@@ -195,7 +195,7 @@ def _errors(actual: Array, expected: Array) -> Floats:
     with np.errstate(invalid="ignore", over="ignore"):
         errors = np.abs(wide - reference)
     if kind_of(actual.dtype) != "float":
-        errors = np.maximum(errors, 1.0)  # large neighbours may round to the same float64
+        errors = np.maximum(errors, 1.0)  # large neighbors may round to the same float64
     return np.where(_equal(actual, expected), 0.0, errors)
 
 

@@ -5,7 +5,7 @@ Floating point, of either sign with equal chance:
 
 - most values have a magnitude of 2^k m, k uniform in -6..2 and m uniform in [1, 2): from 1/64 to 8,
   every size equally frequent, with full mantissas;
-- some are special values: zeros of both signs, ones, the neighbours of one, thirds,
+- some are special values: zeros of both signs, ones, the neighbors of one, thirds,
   +-2^-12, and the limits +-8.
 
 Therefore exp(x) stays below 2981, finite even in float16; products stay below 64, and a sum of n

@@ -84,7 +84,7 @@ def _encoded(library: ctypes.CDLL, name: str) -> Event:
 
 @functools.lru_cache(maxsize=1)
 def _libpfm() -> ctypes.CDLL | None:
-    """The initialised library; None if it is missing or does not support this processor."""
+    """The initialized library; None if it is missing or does not support this processor."""
     try:
         library = ctypes.CDLL(_LIBRARY)
     except OSError:

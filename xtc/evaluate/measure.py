@@ -120,7 +120,7 @@ def measure(
         peak: returns the FMA peak in FLOP/s, 0 if unknown; called after timing.
         peak_again: measures the peak again, if the rate is above it.
         modelled_peak: the peak comes from a machine description.
-        modelled: figures of a machine model, which are labelled as such.
+        modelled: figures of a machine model, which are labeled as such.
 
     Raises UserError for an unusable argument and CountersUnavailable where counting is refused.
     """

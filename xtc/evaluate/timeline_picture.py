@@ -19,7 +19,7 @@ _TICKS = 5
 
 
 def timeline_picture(profile: Profile) -> str:
-    """SVG of one call, from its first kernel to its end; bars are labelled if the name fits."""
+    """SVG of one call, from its first kernel to its end; bars are labeled if the name fits."""
     spans = [span for span in profile.spans if span.end > span.begin]
     rows = list(dict.fromkeys(span.row for span in spans))
     modelled = {device.name for device in profile.devices if device.is_modelled}

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xtc.drawing.palette import HOST_COLOURS, Colours, device_colours
+from xtc.drawing.palette import HOST_COLORS, Colors, device_colors
 from xtc.graph.drawing import HOST, Box, Drawing, drawing_of
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ _SHAPES = {
 def dot_text(graph: Graph) -> str:
     """Graphviz text of `graph`: shapes distinguish inputs, constants, operators and outputs."""
     drawing = drawing_of(graph)
-    colours = device_colours(drawing.devices)
+    colors = device_colors(drawing.devices)
     lines = [
         f"digraph {quoted(graph.name)} {{",
         '  graph [fontname="Helvetica", nodesep=0.35, ranksep=0.45];',
         '  node [fontname="Helvetica", fontsize=11, style="filled,rounded"];',
         '  edge [fontname="Helvetica", fontsize=9, color="#6b7484"];',
         *(
-            _node(box_number, box, colours[box.device])
+            _node(box_number, box, colors[box.device])
             for box_number, box in enumerate(drawing.boxes)
         ),
         *(
@@ -51,19 +51,19 @@ def quoted(*lines: str) -> str:
     return '"' + "\\n".join(_NOT_TEXT.sub(" ", line) for line in escaped) + '"'
 
 
-def _node(box_number: int, box: Box, colours: Colours) -> str:
+def _node(box_number: int, box: Box, colors: Colors) -> str:
     style = ', style="filled"' if box.kind == "constant" else ""
     return (
         f"  n{box_number} [{_SHAPES[box.kind]}, label={quoted(box.heading, *box.details)}, "
-        f'color="{colours.line}", fillcolor="{colours.fill}"{style}];'
+        f'color="{colors.line}", fillcolor="{colors.fill}"{style}];'
     )
 
 
 def _legend(drawing: Drawing) -> Sequence[str]:
     if not drawing.devices:
         return []
-    colours = device_colours(drawing.devices)
-    entries = [(HOST, HOST_COLOURS), *((name, colours[name]) for name in drawing.devices)]
+    colors = device_colors(drawing.devices)
+    entries = [(HOST, HOST_COLORS), *((name, colors[name]) for name in drawing.devices)]
     return [
         "  subgraph cluster_legend {",
         '    label="where"; fontsize=10; color="#c3cad5"; style="rounded";',

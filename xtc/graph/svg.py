@@ -83,8 +83,8 @@ def _document(
     yield f'<g transform="translate({number(page.left)} {number(page.top)})">'
     yield from _edges(page)
     yield from _labels(page)
-    for box, centre in zip(page.drawing.boxes, page.layout.centres, strict=True):
-        yield from draw_box(box, centre, page.drawing.devices)
+    for box, center in zip(page.drawing.boxes, page.layout.centers, strict=True):
+        yield from draw_box(box, center, page.drawing.devices)
     yield "</g>"
 
 
@@ -164,7 +164,7 @@ def _point(point: Point) -> str:
 def _labels(page: _Page) -> Iterator[str]:
     """Labels beside the edges just below their box, where the edges are straight."""
     for box_number, label in _labels_by_source(page.drawing).items():
-        x, _ = page.layout.centres[box_number]
+        x, _ = page.layout.centers[box_number]
         yield text_at(label, "label", x + LABEL_GAP, page.layout.bottoms[box_number] + 13)
 
 

@@ -28,12 +28,12 @@ def box_height(box: Box) -> float:
     return HEADING_LINE + DETAIL_LINE * len(box.details) + 12.0
 
 
-def draw_box(box: Box, centre: Point, devices: Sequence[str]) -> Iterator[str]:
+def draw_box(box: Box, center: Point, devices: Sequence[str]) -> Iterator[str]:
     """The shape of the box's kind, its texts, and a tooltip."""
-    x, y = centre
-    colour = HOST_CLASS if box.device is None else device_class(devices.index(box.device))
+    x, y = center
+    color = HOST_CLASS if box.device is None else device_class(devices.index(box.device))
     top = y - box_height(box) / 2
-    yield f'<g class="{box.kind} {colour}"><title>{escaped(box.tooltip)}</title>'
+    yield f'<g class="{box.kind} {color}"><title>{escaped(box.tooltip)}</title>'
     yield from _outline(box, x - box_width(box) / 2, top, box_width(box), box_height(box))
     yield text_at(box.heading, "heading", x, top + 6 + 13)
     for line, text in enumerate(box.details):

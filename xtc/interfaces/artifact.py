@@ -60,7 +60,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Manifest:
-    """How to call an artefact, and the toolchain that built it.
+    """How to call an artifact, and the toolchain that built it.
 
     Attributes:
         entry: the function `void entry(void *argument0, ...)`, arguments in order.
@@ -150,19 +150,19 @@ class Artifact:
     objects: tuple[bytes, ...] = ()
 
     def file(self, name: str) -> Path:
-        """The path of a file of this artefact. Raises ArtifactError if it is not listed."""
+        """The path of a file of this artifact. Raises ArtifactError if it is not listed."""
         if self.folder is None or name not in self.manifest.files:
-            raise ArtifactError(f"the artefact has no file '{name}'", where=self.folder)
+            raise ArtifactError(f"the artifact has no file '{name}'", where=self.folder)
         return self.folder / name
 
     @staticmethod
     def read(folder: Path) -> Artifact:
-        """The artefact in `folder`, its files checked by their hashes. Raises ArtifactError."""
+        """The artifact in `folder`, its files checked by their hashes. Raises ArtifactError."""
         path = folder / MANIFEST_FILE
         try:
             manifest = Manifest.from_json(_manifest_text(path), path)
         except (OSError, UnicodeDecodeError) as error:
-            raise ArtifactError(f"no artefact here: {error}", where=folder) from None
+            raise ArtifactError(f"no artifact here: {error}", where=folder) from None
         for name, expected in manifest.files.items():
             if Path(name).name != name or not _is_intact(folder / name, expected):
                 raise ArtifactError(f"file '{name}' is not what the manifest says", where=folder)

@@ -10,7 +10,7 @@ from typing import Any
 from xtc.interfaces import checked
 
 RESIDENTS = "residents.bin"
-"""The artefact's file with the constants on devices."""
+"""The artifact's file with the constants on devices."""
 PROGRAM = "xtc.program"
 """The variable of the program's code through which it reaches its devices."""
 
@@ -21,7 +21,7 @@ class DeviceImage:
 
     Attributes:
         target: the target that it was compiled for.
-        file: the image, a file of the artefact.
+        file: the image, a file of the artifact.
         toolchain: versions and options that affect the code.
     """
 
@@ -84,7 +84,7 @@ class Offload:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The artefact's files with images and constants."""
+        """The artifact's files with images and constants."""
         images = (image.file for image in self.images.values())
         return (*images, *([RESIDENTS] if self.residents else []))
 

@@ -34,14 +34,14 @@ DEFAULT_TARGET = "host"
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """The inputs that a target needs besides the lowered module to write an artefact.
+    """The inputs that a target needs besides the lowered module to write an artifact.
 
     Attributes:
         entry: name of the function to export.
         arguments: its arguments, inputs then outputs.
         constants: the bytes of each `memref.global` symbol.
         flops: arithmetic operations of one call.
-        offload: the code's use of devices, whose images are already in the artefact's folder.
+        offload: the code's use of devices, whose images are already in the artifact's folder.
         parts: the code of the parts that were taken out of the module.
     """
 
@@ -160,7 +160,7 @@ class ProgramTarget(Target):
     def build(
         self, lowered: Operation, request: BuildRequest, options: Any, folder: Path
     ) -> Artifact:
-        """Write the artefact's files and manifest to `folder`. Needs no hardware."""
+        """Write the artifact's files and manifest to `folder`. Needs no hardware."""
 
     @abstractmethod
     def code(self, lowered: Operation, request: BuildRequest, options: Any) -> str:
@@ -178,7 +178,7 @@ class ProgramTarget(Target):
         return {}
 
     def build_in_memory(self, lowered: Operation, request: BuildRequest, options: Any) -> Artifact:
-        """An artefact of unlinked objects in memory. Raises UserError if unsupported."""
+        """An artifact of unlinked objects in memory. Raises UserError if unsupported."""
         raise UserError(
             f"target '{self.name}' cannot load code from memory",
             hints=["compile without in_memory=True"],

@@ -83,7 +83,7 @@ class TileSupport:
     Attributes:
         pipeline: stages of a module of tile kernels, from the dialect `tile` to `lowered`. From the
             stage `pipelined` on, the kernel has the grid and the warps that a launch gives it.
-        as_written: the same, but synchronisation stays as the user wrote it.
+        as_written: the same, but synchronization stays as the user wrote it.
         machine_code: code of the real machine, if the pipeline is a simulator's.
         warp_threads: threads per warp.
         max_warps: warps per block, at most.

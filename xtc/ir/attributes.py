@@ -236,7 +236,7 @@ LOOPS_PREFIX = "xtc.loop."
 UNROLL_PREFIX = "xtc.unroll."
 """`xtc.unroll.<n>`: the n-th loop to unroll, within unroll-loops."""
 
-NEIGHBOUR = "xtc.neighbour"
+NEIGHBOR = "xtc.neighbor"
 """Unit attribute of the operations before and after a scheduled contraction that move into its
 loops, within fuse-epilogues."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of MLIR's passes, which its bindings do not list, for hints on misspelt names."""
+"""The names of MLIR's passes, which its bindings do not list, for hints on misspelled names."""
 
 from __future__ import annotations
 

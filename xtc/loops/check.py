@@ -227,14 +227,14 @@ def _check_vector(nest: Nest, position: int, title: str) -> None:
 
 
 def _check_moved(nest: Nest, title: str, vectorized: dict[str, NestLoop]) -> None:
-    """For data movement, vectorize the axes of neighbours in both the operand and the result."""
+    """For data movement, vectorize the axes of neighbors in both the operand and the result."""
     missing = [axis for axis in nest.space.moved if axis not in vectorized]
     if vectorized and missing and nest.space.size(missing[0]) > 1:
         loop = next(iter(vectorized.values()))
         there, here = nest.space.moved
         raise IncompleteError(
-            f"'{loop.name}' of {title} cannot be vectorized alone: neighbours along '{there}' "
-            f"become neighbours along '{here}'",
+            f"'{loop.name}' of {title} cannot be vectorized alone: neighbors along '{there}' "
+            f"become neighbors along '{here}'",
             hints=[f"vectorize tiles of both: ['{there}', '{here}']"],
             where=loop.where,
         )
@@ -264,7 +264,7 @@ def _check_subscripts(nest: Nest, title: str, vectorized: dict[str, NestLoop]) -
         loop = vectorized[terms[0][0]]
         raise UserError(
             f"'{loop.name}' of {title} cannot be vectorized: an operand is indexed by {index}",
-            notes=["its elements are not neighbours"],
+            notes=["its elements are not neighbors"],
             hints=["vectorize an axis that indexes every operand alone"],
             where=loop.where,
         )

@@ -65,7 +65,8 @@ from xtc.ops.not_equal import not_equal
 from xtc.ops.pad import pad
 from xtc.ops.pad_mirrored import pad_mirrored
 from xtc.ops.pow import pow
-from xtc.ops.quantised import (
+from xtc.ops.quantize import quantize
+from xtc.ops.quantized import (
     Quantization,
     lookup,
     quantized_add,
@@ -73,8 +74,7 @@ from xtc.ops.quantised import (
     quantized_mul,
     quantized_sub,
 )
-from xtc.ops.quantised_softmax import quantized_softmax
-from xtc.ops.quantize import quantize
+from xtc.ops.quantized_softmax import quantized_softmax
 from xtc.ops.reduce_max import reduce_max
 from xtc.ops.reduce_mean import reduce_mean
 from xtc.ops.reduce_min import reduce_min

@@ -34,7 +34,7 @@ def coded_weights(
 
     Args:
         codes: uint8 of shape (k, n), each below 2**bits.
-        scales: of shape (groups, n); a group is k / groups neighbouring rows.
+        scales: of shape (groups, n); a group is k / groups neighboring rows.
         zero_points: of shape (groups, n); None for 2**(bits - 1).
         bits: 4 or 8. Two codes of 4 bits are stored in a byte.
         name: of the last operator.

@@ -19,7 +19,7 @@ from xtc.ops.attributes import check_ints, check_operands, operand_type, user_fu
 
 @dataclass(frozen=True)
 class Dilate(Operator):
-    """Neighbours along dimension d become `steps[d]` apart, with zeros between them."""
+    """Neighbors along dimension d become `steps[d]` apart, with zeros between them."""
 
     name: ClassVar[str] = "dilate"
     steps: tuple[int, ...]
@@ -53,7 +53,7 @@ class Dilate(Operator):
 def dilate(
     x: Tensor, steps: tuple[int, ...], *, name: str | None = None, device: object = None
 ) -> Tensor:
-    """`x` with `steps[d] - 1` zeros between neighbours along each dimension d.
+    """`x` with `steps[d] - 1` zeros between neighbors along each dimension d.
 
     A transposed convolution is a convolution of a dilated image. Raises UserError unless there is
     one number, 1 or more, for each dimension.

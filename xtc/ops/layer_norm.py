@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""layer_norm: each row normalised to mean 0 and variance 1, then scaled and shifted.
+"""layer_norm: each row normalized to mean 0 and variance 1, then scaled and shifted.
 
 J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer Normalization", arXiv 1607.06450. Mean and variance
 are computed in two passes, so that a large mean does not cancel the variance. If the mean is not
@@ -71,7 +71,7 @@ class LayerNorm(Operator):
             if type.shape != row:
                 raise UserError(
                     f"{name} of layer_norm has shape {type.shape}, not {row}",
-                    notes=["its shape is that of the normalised dimensions"],
+                    notes=["its shape is that of the normalized dimensions"],
                 )
         return x
 
@@ -85,9 +85,9 @@ class LayerNorm(Operator):
     def reference(self, *arrays: Array) -> Array:
         x, *parameters = (widened(array) for array in arrays)
         axes, number = self._axes(x.ndim), x.dtype.type
-        centred = x - np.mean(x, axis=axes, keepdims=True)
-        variance = np.mean(centred * centred, axis=axes, keepdims=True)
-        result: Array = centred * (number(1) / np.sqrt(variance + number(self.eps)))
+        centered = x - np.mean(x, axis=axes, keepdims=True)
+        variance = np.mean(centered * centered, axis=axes, keepdims=True)
+        result: Array = centered * (number(1) / np.sqrt(variance + number(self.eps)))
         if self.gamma:
             result = result * parameters[0]
         return result + parameters[-1] if self.beta else result
@@ -104,9 +104,9 @@ class LayerNorm(Operator):
         operands = [(x, names), *((value, rows) for value in statistics)]
         operands += [(parameter, row) for parameter in parameters]
         init = (builder.empty(result), names)
-        return builder.generic(operands, init, dim_loops(result.rank), self._normalise)
+        return builder.generic(operands, init, dim_loops(result.rank), self._normalize)
 
-    def _normalise(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
+    def _normalize(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
         """((x - mean) * scale + shift) * gamma + beta."""
         wide = [body.cast(element, element.element.accumulator) for element in elements[:-1]]
         last = len(wide) - self.gamma - self.beta - 1
@@ -172,8 +172,8 @@ def _statistics(builder: LinalgBuilder, x: Value, axes: Sequence[int], eps: floa
         return body.add(total, body.sub(value, mean))
 
     def square(body: ScalarBuilder, value: Scalar, mean: Scalar, total: Scalar) -> Scalar:
-        centred = body.sub(body.cast(value, mean.element), mean)
-        return body.add(total, body.mul(centred, centred))
+        centered = body.sub(body.cast(value, mean.element), mean)
+        return body.add(total, body.mul(centered, centered))
 
     mean = emit_elementwise(builder, [total], total.type, divided, step="mean")
     if wide != x.type.element:

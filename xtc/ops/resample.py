@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""resample: weighted sums of neighbours along one dimension, as resizing an image needs them."""
+"""resample: weighted sums of neighbors along one dimension, as resizing an image needs them."""
 
 from __future__ import annotations
 

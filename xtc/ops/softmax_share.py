@@ -52,7 +52,7 @@ class SoftmaxShare(Elementwise):
 
     def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
         power, total = elements
-        zeros, shifted = _normalised(body, total)
+        zeros, shifted = _normalized(body, total)
         inverse = _inverse(body, shifted)
         steps = _doubling_product(body, inverse, power)
         exponent = body.sub(_int(body, SUM_BITS + 31 - 8), zeros)
@@ -77,7 +77,7 @@ def _int(body: ScalarBuilder, value: int) -> Scalar:
     return body.constant(value, _INT32)
 
 
-def _normalised(body: ScalarBuilder, total: Scalar) -> tuple[Scalar, Scalar]:
+def _normalized(body: ScalarBuilder, total: Scalar) -> tuple[Scalar, Scalar]:
     """The leading zeros of a positive number, and the number without its first bit, below 2^31.
 
     A binary search over its bits: not all cores have an instruction for it.

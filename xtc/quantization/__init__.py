@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Post-training quantisation: converts a float32 graph to int8, calibrated on sample inputs."""
+"""Post-training quantization: converts a float32 graph to int8, calibrated on sample inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def quantize(graph: Graph, samples: Iterable[Any], *, int8_io: bool = False) -> 
 
     Weights have a scale for each filter or column and no zero point. Sums are int32 and include the
     bias. Each result has a scale and a zero point from its range over the samples. ReLUs and clamps
-    are fused into the preceding requantisation. Other functions of one tensor become lookup tables
+    are fused into the preceding requantization. Other functions of one tensor become lookup tables
     of 256 elements. Rounding is that of TensorFlow Lite's reference kernels.
 
     Args:

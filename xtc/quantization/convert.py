@@ -22,8 +22,8 @@ class Converted:
     """The new graph.
 
     Attributes:
-        results: the new tensor for each result of the old graph, and its quantisation.
-        inputs: quantisations of inputs by name.
+        results: the new tensor for each result of the old graph, and its quantization.
+        inputs: quantizations of inputs by name.
     """
 
     graph: Graph
@@ -34,7 +34,7 @@ class Converted:
 def converted(graph: Graph, ranges: Mapping[Tensor, Range], int8_io: bool) -> Converted:
     """The graph in int8. Raises UserError if it has states."""
     if graph.updates:
-        raise UserError(f"graph '{graph.name}' has states", notes=["they are not quantised"])
+        raise UserError(f"graph '{graph.name}' has states", notes=["they are not quantized"])
     with O.graph(name=graph.name) as builder:
         writer = Writer(builder, ranges, {c.result: c for c in chains_of(graph)})
         inputs = [_input(writer, tensor, int8_io) for tensor in graph.inputs]

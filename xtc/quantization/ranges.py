@@ -12,7 +12,7 @@ from xtc.core.errors import UserError
 from xtc.graph.graph import Graph
 from xtc.graph.reference import evaluate_nodes
 from xtc.graph.tensor import Tensor
-from xtc.ops.quantised import Quantization
+from xtc.ops.quantized import Quantization
 
 LEAST, GREATEST = -128, 127
 _SMALLEST = 1e-6  # narrower ranges are widened to this
@@ -59,7 +59,7 @@ def _wider(known: Range, array: Any, tensor: Tensor) -> Range:
 
 
 def fitting(range: Range) -> Quantization:
-    """The int8 quantisation that covers a range with 256 numbers and represents 0 exactly."""
+    """The int8 quantization that covers a range with 256 numbers and represents 0 exactly."""
     low, high = range
     scale = float(np.float32(max(high - low, _SMALLEST) / (GREATEST - LEAST)))
     zero_point = round(LEAST - low / scale)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantisation errors of each operator over the samples."""
+"""Quantization errors of each operator over the samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from xtc.graph.graph import Graph
 from xtc.graph.reference import evaluate_nodes
 from xtc.graph.tensor import Tensor
-from xtc.ops.quantised import Quantization
+from xtc.ops.quantized import Quantization
 from xtc.quantization.convert import Converted
 from xtc.quantization.ranges import by_name, steps
 
@@ -44,7 +44,7 @@ class QuantizedGraph(Graph):
 
     Attributes:
         errors: the error of each remaining operator, in order; fused ones are not listed.
-        quantizations: the quantisations of int8 results, inputs and outputs, by name.
+        quantizations: the quantizations of int8 results, inputs and outputs, by name.
     """
 
     errors: tuple[OperatorError, ...] = field(default=(), repr=False)
@@ -61,7 +61,7 @@ class QuantizedGraph(Graph):
 
 
 def measured(graph: Graph, found: Converted, samples: Sequence[Any]) -> QuantizedGraph:
-    """The quantised graph with its errors."""
+    """The quantized graph with its errors."""
     after = found.graph
     positions = {node.output: number for number, node in enumerate(after.nodes)}
     pairs = []

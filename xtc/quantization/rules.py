@@ -19,7 +19,7 @@ from xtc.ops.conv2d import Conv2d
 from xtc.ops.elementwise import Elementwise
 from xtc.ops.matmul import Matmul
 from xtc.ops.pad import Pad
-from xtc.ops.quantised import Quantization
+from xtc.ops.quantized import Quantization
 from xtc.ops.softmax import Softmax
 from xtc.quantization.chains import Chain
 from xtc.quantization.ranges import GREATEST, LEAST, steps

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from xtc.ops.quantised import Quantization
+from xtc.ops.quantized import Quantization
 
 _MOST = 127
 _LARGEST_BIAS = 1 << 29  # leaves headroom for the products
@@ -30,7 +30,7 @@ class Weights:
 
 
 def rounded(weights: Any, bias: Any, x: Quantization) -> Weights:
-    """Quantise float32 weights (..., f) and a bias (f,) for an operand quantised as `x`."""
+    """Quantize float32 weights (..., f) and a bias (f,) for an operand quantized as `x`."""
     filters = weights.shape[-1]
     rows = weights.reshape(-1, filters).astype(np.float64)
     scales = np.abs(rows).max(axis=0) / _MOST

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quantised graph under construction."""
+"""The quantized graph under construction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import xtc.ops as O
 from xtc.graph.builder import GraphBuilder, apply
 from xtc.graph.node import Node
 from xtc.graph.tensor import Tensor
-from xtc.ops.quantised import Quantization
+from xtc.ops.quantized import Quantization
 from xtc.quantization.chains import Chain
 from xtc.quantization.ranges import Range, fitting
 
@@ -35,7 +35,7 @@ class Writer:
     inner: set[Tensor] = field(default_factory=set)
 
     def quantization(self, x: Tensor) -> Quantization:
-        """The quantisation of a tensor of the old graph: its current one, or one for its range."""
+        """The quantization of a tensor of the old graph: its current one, or one for its range."""
         return self.whole[x][1] if x in self.whole else fitting(self.ranges[x])
 
     def int8(self, x: Tensor) -> Tensor:

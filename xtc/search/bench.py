@@ -77,7 +77,7 @@ class Bench:
 
     def warm_up(self) -> None:
         """Compile a matmul with and without a schedule, so that children inherit one-time
-        initialisation."""
+        initialization."""
         options = {"schedule": _SMALL_SCHEDULE, **self._problem.options}
         prepare(_small_product(), self._problem.target, **options).build(None, self._context)
         with contextlib.suppress(XtcError):  # the candidate without a schedule reports it

@@ -164,7 +164,7 @@ def _new_runner(sent: str) -> CandidateRunner:
 
 @contextmanager
 def _measuring() -> Iterator[None]:
-    """Serialises measurements of this user's workers on this machine."""
+    """Serializes measurements of this user's workers on this machine."""
     folder = Path(tempfile.gettempdir(), f"xtc-measuring-{os.geteuid()}")
     try:
         make_private(folder, follow=False)

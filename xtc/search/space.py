@@ -159,8 +159,8 @@ class SearchSpace:
                 return point
         return None
 
-    def neighbour(self, point: Mapping[str, int], rng: random.Random) -> Point:
-        """The point with one parameter changed, to a neighbouring or any value; ignores
+    def neighbor(self, point: Mapping[str, int], rng: random.Random) -> Point:
+        """The point with one parameter changed, to a neighboring or any value; ignores
         constraints."""
         changed = dict(point)
         idle = {each.prefix + name for each in self.operators for name in each.unused(point)}

@@ -153,7 +153,7 @@ class Kernel:
 
     @property
     def cached(self) -> bool:
-        """Whether the device's code comes from the artefact cache; compiles it otherwise."""
+        """Whether the device's code comes from the artifact cache; compiles it otherwise."""
         return self._built[1]
 
     @property
@@ -180,7 +180,7 @@ class Kernel:
         vars(self)["_built"] = files, cached
 
     def key(self, what: str, **parts: str) -> CompilationKey | None:
-        """Under what the artefact cache keeps something of this kernel; None: it does not."""
+        """Under what the artifact cache keeps something of this kernel; None: it does not."""
         stages = "as written" if self.support.pipeline is self.support.as_written else "all"
         words = {"tile": what, "source": self.source, "stages": stages, **parts}
         return key_of(self.compiler, words)

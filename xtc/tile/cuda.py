@@ -157,7 +157,7 @@ def resolve_dot_config(
 def default_register_layout(
     num_warps: int, dtype: DataType, shape: Sequence[int], vector_size: int | None = None
 ) -> RegisterLayout:
-    """The layout in which neighbouring threads access neighbouring vectors.
+    """The layout in which neighboring threads access neighboring vectors.
 
     A vector has 16 bytes, or `vector_size` elements.
     """

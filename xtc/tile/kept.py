@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels become, in the artefact cache: a later process compiles nothing of it again."""
+"""What kernels become, in the artifact cache: a later process compiles nothing of it again."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def stored_type(dtype: DataType) -> Type:
 
 
 def stored_size(size: Any, dtype: DataType) -> Any:
-    """How many elements of `stored_type` this many neighbours have."""
+    """How many elements of `stored_type` this many neighbors have."""
     return size * dtype.bits // 8 if dtype.is_packed else size
 
 

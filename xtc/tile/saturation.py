@@ -9,7 +9,7 @@ import numpy as np
 
 
 def saturated(value: Any, dtype: np.dtype[Any], *, signed: bool) -> Any:
-    """Floats rounded towards zero; what no integer of the type is becomes the nearest one, and what
+    """Floats rounded toward zero; what no integer of the type is becomes the nearest one, and what
     is no number 0. `dtype` is signed, as all of the interpreter's; its bits may be unsigned ones.
     """
     kind = dtype if signed else np.dtype(f"u{dtype}")

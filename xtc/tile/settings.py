@@ -65,7 +65,7 @@ class debug:  # noqa: N801
 
     @staticmethod
     def disable_ptxas_opt(enabled: bool = True) -> None:
-        """Raises UserError: kernels are always optimised."""
+        """Raises UserError: kernels are always optimized."""
         if enabled:
             raise UserError("option.debug.disable_ptxas_opt is not supported")
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One level of a breadth-first search: the neighbours of this DPU's nodes in the frontier. */
+/* One level of a breadth-first search: the neighbors of this DPU's nodes in the frontier. */
 #include <barrier.h>
 #include <defs.h>
 #include <mram.h>
@@ -24,14 +24,14 @@ int main(void)
     uint32_t edges = (uint32_t)DPU_MRAM_HEAP_POINTER;
     for (uint32_t i = me(); i < DPU_ARGUMENTS.count; i += NR_TASKLETS) {
         uint32_t node = DPU_ARGUMENTS.first + i;
-        __dma_aligned uint32_t neighbours[DEGREE];
+        __dma_aligned uint32_t neighbors[DEGREE];
         if (!(DPU_FRONTIER[node / 64] >> node % 64 & 1))
             continue;
-        mram_read((__mram_ptr void const *)(edges + i * sizeof neighbours), neighbours,
-                  sizeof neighbours);
+        mram_read((__mram_ptr void const *)(edges + i * sizeof neighbors), neighbors,
+                  sizeof neighbors);
         for (int k = 0; k < DEGREE; k++) {
             mutex_lock(next_mutex);
-            DPU_NEXT[neighbours[k] / 64] |= 1ull << neighbours[k] % 64;
+            DPU_NEXT[neighbors[k] / 64] |= 1ull << neighbors[k] % 64;
             mutex_unlock(next_mutex);
         }
     }

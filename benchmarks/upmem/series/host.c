@@ -14,7 +14,7 @@ int main(int argc, char **argv)
         series[i] = (int32_t)(next_random() % 256);
     for (uint32_t i = 0; i < WINDOW; i++)
         query[i] = (int32_t)(next_random() % 256);
-    for (uint32_t d = 0; d < dpus; d++) /* neighbours share a window */
+    for (uint32_t d = 0; d < dpus; d++) /* neighbors share a window */
         memcpy(parts + d * part, series + d * each, part * 4);
     arguments given = {each, 0};
     struct dpu_set_t set = prepare(dpus, "./dpu");

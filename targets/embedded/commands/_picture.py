@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 _WIDTH, _HEIGHT, _LEFT, _TOP = 640, 320, 70, 24
-_COLOURS = ("#9ecae1", "#a1d99b", "#fdd0a2", "#dadaeb", "#fcbba1", "#c7e9c0")
+_COLORS = ("#9ecae1", "#a1d99b", "#fdd0a2", "#dadaeb", "#fcbba1", "#c7e9c0")
 _NAMED = 14  # least height in pixels of a buffer with a label
 
 
@@ -19,7 +19,7 @@ def picture(buffers: Sequence[Mapping[str, Any]], arena: int) -> str:
     column = {time: number for number, time in enumerate(times)}
     step = _WIDTH / max(len(times), 1)
     boxes = [
-        _box(buffer, column, step, _HEIGHT / max(arena, 1), _COLOURS[number % len(_COLOURS)])
+        _box(buffer, column, step, _HEIGHT / max(arena, 1), _COLORS[number % len(_COLORS)])
         for number, buffer in enumerate(buffers)
     ]
     width, height = _LEFT + _WIDTH + 10, _TOP + _HEIGHT + 30
@@ -39,7 +39,7 @@ def picture(buffers: Sequence[Mapping[str, Any]], arena: int) -> str:
 
 
 def _box(
-    buffer: Mapping[str, Any], column: Mapping[int, int], step: float, scale: float, colour: str
+    buffer: Mapping[str, Any], column: Mapping[int, int], step: float, scale: float, color: str
 ) -> str:
     begin, end = column[buffer["begin"]], column[buffer["end"]]
     left, width = _LEFT + begin * step, (end - begin + 1) * step
@@ -48,7 +48,7 @@ def _box(
     label = escape(f"{buffer['name']}, {buffer['bytes']:,} bytes")
     box = (
         f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{max(height, 1):.1f}" '
-        f'fill="{colour}" stroke="#555" stroke-width="0.5"><title>{label}</title></rect>'
+        f'fill="{color}" stroke="#555" stroke-width="0.5"><title>{label}</title></rect>'
     )
     if height < _NAMED:
         return box

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Start-up of an AArch64 core at EL1: enables floating point, initialises variables, then runs the
+// Start-up of an AArch64 core at EL1: enables floating point, initializes variables, then runs the
 // program on command.
 //
 // Registers: Arm Architecture Reference Manual for A-profile, D19.2.30 (CPACR_EL1).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Start-up of a Cortex-M: vectors, initialisation of variables, then runs of the program on
+// Start-up of a Cortex-M: vectors, initialization of variables, then runs of the program on
 // command.
 //
 // A command is the address of a counter, which is read before and after the call. XTC_FPU and

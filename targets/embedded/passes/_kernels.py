@@ -87,7 +87,7 @@ class Kernels(Protocol):
 
     Attributes:
         rows, columns: largest size of a tile.
-        neighbours: channels that are computed together in depthwise contractions.
+        neighbors: channels that are computed together in depthwise contractions.
         in_lanes: whether a vector has the sums of consecutive columns.
         wide: most rows of a tile whose rows are widened once for many columns; 0 for never.
     """
@@ -97,7 +97,7 @@ class Kernels(Protocol):
     @property
     def columns(self) -> int: ...
     @property
-    def neighbours(self) -> int: ...
+    def neighbors(self) -> int: ...
     @property
     def in_lanes(self) -> bool: ...
     @property

@@ -99,7 +99,7 @@ class LaneKernels:
     wide: ClassVar[int] = 0
 
     @property
-    def neighbours(self) -> int:
+    def neighbors(self) -> int:
         return 2 * LANES
 
     def word(self, width: int) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the loops around int8 kernels: tiles and epilogues in registers.
 
-The int32 accumulators are never stored: elementwise epilogues such as bias, requantisation and
+The int32 accumulators are never stored: elementwise epilogues such as bias, requantization and
 activation are computed in registers. The weights must be a constant, which is stored in the order
 in which kernels read it. Contractions of other types, with a schedule, or with non-constant weights
 stay as they are.
@@ -189,7 +189,7 @@ class _Rewrite:
                 self.epilogue.finish(here, total.value, channel)
 
         def inside(positions: dict[int, Number]) -> None:
-            step = self.kernels.neighbours
+            step = self.kernels.neighbors
             _blocks(extents[channel], step, lambda at, n: block({**positions, channel: at}, n))
 
         _nested(outer, extents, {}, inside)

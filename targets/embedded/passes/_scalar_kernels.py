@@ -82,7 +82,7 @@ class ScalarKernels:
     in_lanes: ClassVar[bool] = False
 
     @property
-    def neighbours(self) -> int:
+    def neighbors(self) -> int:
         return WORD if self.dual else 1
 
     def word(self, width: int) -> int:

@@ -152,7 +152,7 @@ def _least_rest(extent: int, most: int) -> int:
 
 
 def _has_weights(nest: Structured) -> bool:
-    """Whether an operand is constant: a linear layer after a normalisation, no attention."""
+    """Whether an operand is constant: a linear layer after a normalization, no attention."""
     return any(map(is_constant, _inputs(nest)))
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 from xtc.ir.analysis import linalg_ops as linalg
 from xtc.ir.analysis.function_view import FunctionView, blocks_of
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits, structured
-from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE, NEIGHBOUR, SCHEDULED_PREFIX, loop_path
+from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE, NEIGHBOR, SCHEDULED_PREFIX, loop_path
 from xtc.ir.mlir import ArrayAttr, F32Type, Operation, StringAttr, UnitAttr
 from xtc.ir.passes import Pass
 from xtc.loops import ALL, Nest, NestLoop
@@ -57,7 +57,7 @@ class FuseEpilogues(Pass):
             while _fuse(module):
                 pass
             _vectorize(module)
-            linalg.remove_attributes(module, NEIGHBOUR)
+            linalg.remove_attributes(module, NEIGHBOR)
 
 
 def _fuse(module: Operation) -> bool:
@@ -224,12 +224,12 @@ def _mark(group: TileGroup) -> None:
     """Mark the operations that were fused with the reduction."""
     for member in group.members:
         if LOOP_SCHEDULE not in member.nest.op.attributes:
-            member.nest.op.attributes[NEIGHBOUR] = UnitAttr.get()
+            member.nest.op.attributes[NEIGHBOR] = UnitAttr.get()
 
 
 def _vectorize(module: Operation) -> None:
     """Vectorize the fused operations along the rows of the register tile."""
-    for op in linalg.operations_with(module, NEIGHBOUR):
+    for op in linalg.operations_with(module, NEIGHBOR):
         nest = structured(op)
         if nest is not None:
             _read_in_place(nest)

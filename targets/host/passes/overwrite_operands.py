@@ -34,7 +34,7 @@ class OverwriteOperands(Pass):
         linalg.generic ins(%x, %y) outs(%x)
 
     The operation may be a loop nest if each iteration reads its elements of the operand before it
-    writes those of the result, as in a row-wise normalisation or in a loop that threads share by
+    writes those of the result, as in a row-wise normalization or in a loop that threads share by
     rows. A convolution that adds a residual starts its accumulators in the result first, so the
     residual keeps its buffer. Both buffers are dense and of the same size. If one of them is an
     argument for a result, the argument is kept.

@@ -49,7 +49,7 @@ class PackConstants(Pass):
 
     A constant that is transposed, or whose tiles are copied or widened before each use, becomes a
     new global in that order. The module's attribute `xtc.packed` describes the new global as a
-    strided view of the old one; its contents are copied when the artefact is built. The old global
+    strided view of the old one; its contents are copied when the artifact is built. The old global
     is erased if nothing else reads it. If its only other readers look up a few elements, as a
     gather of embeddings that the last contraction reads too, they read the new globals instead.
 

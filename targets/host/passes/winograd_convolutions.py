@@ -75,7 +75,7 @@ class WinogradConvolutions(Pass):
 
     The 4 x 4 tiles of the image are transformed and multiplied with the filters in 16 matrix
     products; each 2 x 2 tile of the result is a sum of these. The filters are transformed when the
-    artefact is built. Elementwise consumers compute directly on those sums. If the transformed
+    artifact is built. Elementwise consumers compute directly on those sums. If the transformed
     tiles do not fit into the second-level cache, the convolution is computed in bands, which
     threads may share. Sums have another order and fewer terms, so errors are no larger. An infinity
     in an image becomes NaN in the results of its whole tile. A convolution of volumes adds the

@@ -29,7 +29,7 @@ static void run_blocks(null_kernel *kernel, const xtc_launch *launch)
                 kernel(launch->arguments, block);
 }
 
-// A kernel may be cancelled anywhere; the code after it may not.
+// A kernel may be canceled anywhere; the code after it may not.
 static void *run_alone(void *argument)
 {
     const job *own = argument;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix multiply-adds of a warp. Fragments have the layout that the PTX ISA defines for mma.sync: a lane has
-// 32-bit registers with neighbouring elements of a row of A and C, and of a column of B; 64-bit elements have
+// 32-bit registers with neighboring elements of a row of A and C, and of a column of B; 64-bit elements have
 // a register each. Sums are computed in float64 and rounded once, whereas hardware rounds more often.
 #include <string.h>
 

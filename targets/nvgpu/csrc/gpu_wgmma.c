@@ -221,7 +221,7 @@ static void read_a(const cuda_wgmma_operands *given, uint32_t step)
         }
 }
 
-// A lane holds neighbouring elements of rows g and g + 8, then those half a step to the right.
+// A lane holds neighboring elements of rows g and g + 8, then those half a step to the right.
 static void read_a_registers(const warpgroup *group, uint32_t step)
 {
     uint32_t nbytes = element_bytes(group->operands[0]), packed = sizeof(uint32_t) / nbytes;

@@ -35,7 +35,7 @@ static worker *self;
 static volatile pid_t processes[GPU_MAX_WORKERS]; // 0: it has ended
 static bool dismissed[GPU_MAX_WORKERS]; // its block comes after one that failed
 static uint32_t started, running;
-static volatile sig_atomic_t warnings; // the number of times that the timeout was signalled
+static volatile sig_atomic_t warnings; // the number of times that the timeout was signaled
 
 static uint64_t blocks, taken; // of the launch
 static bool alone;             // whether one process runs it and there are blocks for others

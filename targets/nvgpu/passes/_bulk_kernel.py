@@ -81,7 +81,7 @@ class BulkKernel:
     def __init__(
         self, kernel: Operation, loops: Sequence[Operation], apart: Collection[Operation] = ()
     ) -> None:
-        """Analyse a kernel, except for the operations `apart`, which stay.
+        """Analyze a kernel, except for the operations `apart`, which stay.
 
         Raises Declined if the kernel cannot be divided.
         """

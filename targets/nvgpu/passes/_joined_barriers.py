@@ -63,9 +63,9 @@ def _join(batch: Operation) -> None:
             op.erase()
 
 
-def _barrier(neighbours: Iterable[Operation]) -> Operation | None:
+def _barrier(neighbors: Iterable[Operation]) -> Operation | None:
     """The barrier that comes first, if the operations before it may change places with it."""
-    for op in neighbours:
+    for op in neighbors:
         if _callee(op) == BARRIER_AT:
             return op
         if not _is_private(op):

@@ -20,7 +20,7 @@ _TICKS = 10_000_000
 
 
 def made(op: Operation, shared: Value, thread: Value, threads: int) -> Value:
-    """The address of new barriers, which the first thread initialises before all continue."""
+    """The address of new barriers, which the first thread initializes before all continue."""
     first = advanced(shared, number_of(op, "nvgpu.offset"))
     with control.branch(compare("eq", thread, 0)):
         for number, count in enumerate(dims_of(op, "counts")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Analyses the run-time integers of a tile kernel: divisors and upper bounds."""
+"""Analyzes the run-time integers of a tile kernel: divisors and upper bounds."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class FuseMultiplyAdds(Pass):
         %s = math.fma %a, %b, %t : tensor<64x64xf32, #layout>
 
     A fused multiply-add rounds once, the pair rounds twice. If the code generator decided, rounding
-    would depend on the machine and on other optimisations; this way, every machine and the
+    would depend on the machine and on other optimizations; this way, every machine and the
     interpreter round alike. Narrower floats are not fused, since not every machine can do so.
     """
 

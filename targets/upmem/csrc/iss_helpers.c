@@ -102,7 +102,7 @@ static int32_t compare(double x, double y, int32_t unordered)
     return x < y ? -1 : x > y;
 }
 
-// To an integer between two limits, rounded towards 0; NaN becomes 0.
+// To an integer between two limits, rounded toward 0; NaN becomes 0.
 static int64_t truncated(double value, double low, double high, int64_t lowest, int64_t highest)
 {
     if (isnan(value))

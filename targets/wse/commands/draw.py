@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draw the fabric of a compiled program with the routes of each colour, as SVG."""
+"""Draw the fabric of a compiled program with the routes of each color, as SVG."""
 
 from __future__ import annotations
 

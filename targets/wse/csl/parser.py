@@ -61,7 +61,7 @@ class Parser(ExpressionParser):
     def _statement(self) -> tree.Stmt:
         at = self.at
         if self.token.kind == "name" and self.ahead(1).text == ":":
-            return self._labelled()
+            return self._labeled()
         if self.sees("comptime") and self.ahead(1).text not in ("var", "const"):
             return self._comptime()
         if self.sees("{"):
@@ -78,7 +78,7 @@ class Parser(ExpressionParser):
             self.expect(";", "a statement")
         return replace(statement, at=at)
 
-    def _labelled(self) -> tree.Stmt:
+    def _labeled(self) -> tree.Stmt:
         label = self.take().text
         self.take()
         statement = self.statement()

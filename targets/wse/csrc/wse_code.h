@@ -19,7 +19,7 @@ typedef struct {
 enum wse_dsd_kind { WSE_MEM1D = 1, WSE_MEM4D, WSE_FABIN, WSE_FABOUT, WSE_FIFO };
 
 // Memory: kind and element size, base, rank, extents, strides in elements, index offset. Fabric: kind,
-// queue or 0xffff, colour + 1, extent, flags, index offset, microthread + 1. FIFO: kind, number.
+// queue or 0xffff, color + 1, extent, flags, index offset, microthread + 1. FIFO: kind, number.
 typedef struct {
     uint16_t words[16];
 } wse_dsd;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands of the host: copies to and from symbols, streams on colours, calls of functions.
+// Commands of the host: copies to and from symbols, streams on colors, calls of functions.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ enum { COLUMN_MAJOR = 1, NARROW = 2, ROW_BROADCAST = 4, COLUMN_BROADCAST = 8, DE
 
 // A rectangle of PEs with the same number of elements on each, and their location on the host.
 typedef struct {
-    uint64_t what; // symbol or colour
+    uint64_t what; // symbol or color
     uint32_t x, y, width, height, elements, flags;
     uint32_t *data;
 } region;

@@ -273,7 +273,7 @@ WSE_EXPORT void wse_set_filter(wse_head *head, uint16_t color, uint16_t which, u
 {
     wse_filter *filter = &route(head, color)->filter;
     if (!filter->kind || filter->kind == 2)
-        sim_fault(0, "colour %u has no counter filter", color);
+        sim_fault(0, "color %u has no counter filter", color);
     *(which < 6 ? &filter->numbers[which] : &filter->counter) = value;
 }
 

@@ -27,7 +27,7 @@ wse_wavelet wse_queue_pop(wse_queue *queue)
     return wavelet;
 }
 
-// The queue in which a colour's wavelets wait for the core: per colour on WSE-2, per queue on
+// The queue in which a color's wavelets wait for the core: per color on WSE-2, per queue on
 // WSE-3.
 int wse_input_number(const wse_pe *pe, uint32_t color)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registers that code accesses through pointers made from numbers: the routes and the switch of
-// each colour. Comments in a public benchmark for WSE-2, spmv-hypersparse, describe their words.
+// each color. Comments in a public benchmark for WSE-2, spmv-hypersparse, describe their words.
 #include <string.h>
 
 #include "sim_device.h"
 #include "wse_sim.h"
 
-#define ROUTES 0x7f20u // addresses count 16-bit words; one register per colour
+#define ROUTES 0x7f20u // addresses count 16-bit words; one register per color
 #define SWITCHES 0x7f40u
 #define SRAM (48u << 10)
 

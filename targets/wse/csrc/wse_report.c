@@ -60,7 +60,7 @@ static void describe_operation(report *out, wse_pe *pe, const wse_operation_stat
             snprintf(what, sizeof what, "an element in FIFO %u", from->fifo);
         } else {
             wse_queue *queue = pe->in[from->queue];
-            snprintf(what, sizeof what, "%s of colour %u in input queue %u",
+            snprintf(what, sizeof what, "%s of color %u in input queue %u",
                      queue && queue->count ? "the end of a control wavelet" : "a wavelet",
                      from->color, from->queue);
         }
@@ -69,7 +69,7 @@ static void describe_operation(report *out, wse_pe *pe, const wse_operation_stat
         if (operation->to.kind == WSE_S_FIFO)
             snprintf(what, sizeof what, "room in FIFO %u", operation->to.fifo);
         else
-            snprintf(what, sizeof what, "room in output queue %u of colour %u",
+            snprintf(what, sizeof what, "room in output queue %u of color %u",
                      operation->to.queue, operation->to.color);
     }
     say(out, "PE (%u, %u), task '%s': %s in line %u, done %u of %u, waits for %s", pe->x, pe->y,
@@ -88,7 +88,7 @@ static void describe_inputs(report *out, wse_pe *pe)
             why = pe->quiet >> number & 1 ? "the queue is blocked" : "its control task is blocked";
         else if (pe->class->data_tasks >> number & 1)
             why = "the data task is blocked";
-        say(out, "PE (%u, %u): %u %s of colour %u in input queue %u: %s", pe->x, pe->y,
+        say(out, "PE (%u, %u): %u %s of color %u in input queue %u: %s", pe->x, pe->y,
             queue->count, front->control ? "control wavelets" : "wavelets", front->color, number,
             why);
     }
@@ -104,13 +104,13 @@ static void describe_router(report *out, const wse_pe *pe)
             const wse_route *route = &pe->route[color];
             const char *why = "the next queue is full";
             if (route->teardown)
-                why = "the colour is torn down";
+                why = "the color is torn down";
             else if (!(route->rx[route->current] >> from & 1))
                 why = "the switch does not accept it from there";
             else if (route->tx[route->current] >> WSE_RAMP & 1 &&
                      wse_input_number(pe, color) < 0)
-                why = "no input queue has the colour";
-            say(out, "PE (%u, %u): %u wavelets of colour %u wait at the router, from %s: %s", pe->x,
+                why = "no input queue has the color";
+            say(out, "PE (%u, %u): %u wavelets of color %u wait at the router, from %s: %s", pe->x,
                 pe->y, queue->count, color, wse_direction_names[from], why);
         }
 }
@@ -119,9 +119,9 @@ static void describe_feeds(report *out, const wse_pe *pe)
 {
     for (const wse_stream_buffer *feed = pe->feeds; feed; feed = feed->next)
         if (feed->count)
-            say(out, "PE (%u, %u): %u wavelets of colour %u from the host wait%s", pe->x, pe->y,
+            say(out, "PE (%u, %u): %u wavelets of color %u from the host wait%s", pe->x, pe->y,
                 feed->count, feed->color,
-                wse_input_number(pe, feed->color) < 0 ? ": no input queue has the colour" : "");
+                wse_input_number(pe, feed->color) < 0 ? ": no input queue has the color" : "");
 }
 
 static bool is_stuck(const wse_pe *pe)

@@ -63,7 +63,7 @@ static wse_route *route_of(wse_pe *pe, const wse_wavelet *wavelet, uint32_t from
     wse_route *route = &pe->route[wavelet->color];
     if (!route->is_set || !has_later_path(route, from)) {
         wse_about = pe;
-        sim_fault(0, "a wavelet of colour %u from %s has no route, in cycle %llu", wavelet->color,
+        sim_fault(0, "a wavelet of color %u from %s has no route, in cycle %llu", wavelet->color,
                   wse_direction_names[from], (unsigned long long)wse.now);
     }
     if (route->teardown || !(route->rx[route->current] >> from & 1))
@@ -112,7 +112,7 @@ static wse_queue **target(wse_pe *pe, uint32_t to, const wse_wavelet *wavelet)
     wse_pe *next = wse_neighbor(pe, to);
     if (!next) {
         wse_about = pe;
-        sim_fault(0, "a wavelet of colour %u leaves the rectangle to the %s, in cycle %llu",
+        sim_fault(0, "a wavelet of color %u leaves the rectangle to the %s, in cycle %llu",
                   wavelet->color, wse_direction_names[to], (unsigned long long)wse.now);
     }
     uint32_t color = wse_swapped_color(next, wavelet->color, opposite[to]);
@@ -149,7 +149,7 @@ static void arrive(wse_pe *pe, uint32_t from, uint32_t color, uint64_t time)
         route->rx[route->current] >> from & 1 &&
         route->rx[route->current] >> route->arrived_from & 1) {
         wse_about = pe;
-        sim_fault(0, "colour %u arrives from %s and %s in the same cycle, %llu", color,
+        sim_fault(0, "color %u arrives from %s and %s in the same cycle, %llu", color,
                   wse_direction_names[route->arrived_from], wse_direction_names[from],
                   (unsigned long long)time);
     }

@@ -38,7 +38,7 @@ typedef struct {
     uint32_t counter;
 } wse_filter;
 
-// The state of a colour at one router.
+// The state of a color at one router.
 typedef struct {
     uint8_t count, current, ring, pop, teardown, is_set;
     uint8_t swap;       // bits: wavelets along x, along y
@@ -80,7 +80,7 @@ typedef struct {
     uint32_t rotation[WSE_QUEUES]; // starts of its data task before that of the other, or WSE_NONE
     uint32_t blocked_threads, unblocked_threads;              // bits by microthread
     int8_t input_color[WSE_QUEUES], output_color[WSE_QUEUES]; // -1: none
-    uint8_t input_set, output_set;                            // bits: initialised
+    uint8_t input_set, output_set;                            // bits: initialized
     wse_route *routes; // WSE_COLORS
     uint32_t fifo_count;
     wse_fifo_shape *fifos;
@@ -152,10 +152,10 @@ typedef struct wse_pe {
     uint64_t core_at, router_at; // bits of the next cycles in which each is processed
     wse_queue *in[WSE_COLORS], *out[WSE_QUEUES];
     wse_queue *port[4][WSE_COLORS];
-    uint32_t pending[WSE_DIRECTIONS]; // bits of colours, or of queues for the ramp
+    uint32_t pending[WSE_DIRECTIONS]; // bits of colors, or of queues for the ramp
     uint64_t link_used[WSE_DIRECTIONS];
     wse_route *route; // WSE_COLORS
-    uint32_t teardowns; // colours whose handler must run
+    uint32_t teardowns; // colors whose handler must run
     uint32_t flushed;   // queues whose handler must run once they are empty: output, then input
     uint32_t blocked_threads;
     wse_operation_state main, threads[WSE_QUEUES + 1];
@@ -211,7 +211,7 @@ void wse_run(void); // runs until no event is left
 void wse_router_step(wse_pe *pe);
 void wse_router_changed(wse_pe *pe); // the routes or switches of a PE changed
 wse_pe *wse_neighbor(const wse_pe *pe, uint32_t direction);
-// The colour at this router of a wavelet that arrives from a direction or from the core.
+// The color at this router of a wavelet that arrives from a direction or from the core.
 uint32_t wse_swapped_color(const wse_pe *pe, uint32_t color, uint32_t from);
 
 // wse_queue.c
@@ -226,7 +226,7 @@ static inline wse_wavelet *wse_queue_front(wse_queue *queue)
 }
 void wse_queue_push(wse_queue *queue, wse_wavelet wavelet);
 wse_wavelet wse_queue_pop(wse_queue *queue);
-// The input queue of a colour, or NULL if none is bound to it.
+// The input queue of a color, or NULL if none is bound to it.
 wse_queue *wse_input_of(wse_pe *pe, uint32_t color);
 int wse_input_number(const wse_pe *pe, uint32_t color);
 // Records that the front wavelet of an input was consumed.
@@ -271,7 +271,7 @@ void wse_command(const char *name, const uint64_t *arguments, uint32_t count);
 void wse_host_feed(wse_pe *pe);
 void wse_host_sink(wse_pe *pe, wse_wavelet wavelet);
 
-// wse_register.c: the switch of a colour as a word of the machine, and its initial routes.
+// wse_register.c: the switch of a color as a word of the machine, and its initial routes.
 uint16_t wse_switch_word(const wse_route *route);
 void wse_switch_set(wse_route *route, uint16_t word);
 void wse_routes_set(wse_route *route, uint32_t rx, uint32_t tx);

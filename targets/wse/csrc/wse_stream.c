@@ -21,16 +21,16 @@ static void make_memory(wse_stream *stream, const uint16_t *words)
     stream->indexed = words[11] != 0;
 }
 
-// An initialised queue determines the colour if the descriptor has none, and always on WSE-3.
+// An initialized queue determines the color if the descriptor has none, and always on WSE-3.
 static uint32_t color_of(const int8_t *colors, uint32_t queue, uint32_t color, const char *kind)
 {
     bool is_set = queue < WSE_QUEUES && colors[queue] >= 0;
     if (wse.by_queue && !is_set)
-        sim_fault(0, "%s queue %u was not initialised", kind, queue);
+        sim_fault(0, "%s queue %u was not initialized", kind, queue);
     if (is_set && (wse.by_queue || color == WSE_NONE))
         return (uint32_t)colors[queue];
     if (color == WSE_NONE)
-        sim_fault(0, "%s queue %u has no colour", kind, queue);
+        sim_fault(0, "%s queue %u has no color", kind, queue);
     return color;
 }
 
@@ -85,7 +85,7 @@ static void make_from_dsd(wse_pe *pe, wse_stream *stream, const wse_dsd *dsd)
         stream->length = WSE_NONE;
         break;
     default:
-        sim_fault(0, "an uninitialised descriptor was used");
+        sim_fault(0, "an uninitialized descriptor was used");
     }
 }
 

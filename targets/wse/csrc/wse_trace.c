@@ -45,7 +45,7 @@ void wse_trace_wavelet(const wse_pe *pe, uint32_t to, const wse_wavelet *wavelet
     if (!file)
         return;
     fprintf(file,
-            "{\"name\":\"colour %u%s\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%u,\"tid\":%u,"
+            "{\"name\":\"color %u%s\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%u,\"tid\":%u,"
             "\"ts\":%llu,\"dur\":1,\"args\":{\"data\":\"0x%08x\",\"arrives\":%llu}},\n",
             wavelet->color, wavelet->control ? " control" : "", wse_direction_names[to],
             LINKS + pe->y, WSE_DIRECTIONS * pe->x + to, (unsigned long long)wse.now,

@@ -109,7 +109,7 @@ class SdkRuntime:
         return number
 
     def memcpy_h2d(self, dest: int, src: Any, *region: int, **how: Any) -> Task:
-        """Copy an array to a variable of each PE of a region, or stream it on a colour."""
+        """Copy an array to a variable of each PE of a region, or stream it on a color."""
         return self._to_device(dest, src, region, how, 0)
 
     def memcpy_h2d_rowbcast(self, dest: int, src: Any, *region: int, **how: Any) -> Task:
@@ -223,7 +223,7 @@ class SdkRuntime:
             raise UserError(f"{what!r} is not a symbol's number", hints=["get_id(name) returns it"])
         if part.streaming:
             if not 0 <= what < COLORS:
-                raise UserError(f"there is no colour {what}")
+                raise UserError(f"there is no color {what}")
             return
         export = self._by_id.get(int(what))
         if export is None or "params" in export:

@@ -13,7 +13,7 @@ from xtc_targets.wse.sema.values import Address, FunctionValue, Global, Value
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter that drops wavelets of a colour before the core; `numbers` depend on the kind.
+    """A filter that drops wavelets of a color before the core; `numbers` depend on the kind.
 
     counter: init, max, limit1, count data, count control. range: lowest, highest index.
     """
@@ -24,7 +24,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class ColorConfig:
-    """The configuration of a colour at a router; directions are bits, indexed by their numbers.
+    """The configuration of a color at a router; directions are bits, indexed by their numbers.
 
     `positions` are the (rx, tx) of the switch; the first is that of the routes. `inputs` has a bit
     for each position that replaces the rx of the previous one.
@@ -51,7 +51,7 @@ class TaskBinding:
 
 @dataclass(frozen=True)
 class QueueConfig:
-    """An initialised queue; `color` is -1 if it has none."""
+    """An initialized queue; `color` is -1 if it has none."""
 
     color: int
     priority: int
@@ -113,10 +113,10 @@ class TileDeclarations:
     fifos: list[Fifo] = field(default_factory=list)
     teardown: dict[int, FunctionValue] = field(default_factory=dict)
     empty_queue: dict[int, FunctionValue] = field(default_factory=dict)
-    host_in: int = 0  # bits of colours that stream from the host
+    host_in: int = 0  # bits of colors that stream from the host
     host_out: int = 0
     launch: int = -1
-    """The colour of the host's launches, if the layout has one."""
+    """The color of the host's launches, if the layout has one."""
     traces: list[tuple[str, Address, int]] = field(default_factory=list)  # key, location, words
 
     def task_number(self, key: int) -> int:

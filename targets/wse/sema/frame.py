@@ -85,7 +85,7 @@ class Scope:
 
 @dataclass
 class Loop:
-    """A loop or labelled block whose code is being generated."""
+    """A loop or labeled block whose code is being generated."""
 
     label: str | None
     end: BasicBlock

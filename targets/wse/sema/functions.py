@@ -25,7 +25,7 @@ _DEEPEST = 200
 
 @dataclass
 class Instance:
-    """A function of a tile class, specialised for values of its comptime parameters."""
+    """A function of a tile class, specialized for values of its comptime parameters."""
 
     result: t.Type
     kinds: tuple[t.Type, ...]

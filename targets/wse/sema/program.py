@@ -168,7 +168,7 @@ class Program:
             self._later.pop(0)()
 
     def host_colors(self) -> tuple[int, int]:
-        """The colours on which memcpy streams to and from this tile, as bits."""
+        """The colors on which memcpy streams to and from this tile, as bits."""
         bits = {"H2D": 0, "D2H": 0}
         for module in self._modules.values():
             if module.path != LIBRARY / "memcpy" / "memcpy.csl":

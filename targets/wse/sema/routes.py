@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads colour configurations from the structs of programs."""
+"""Reads color configurations from the structs of programs."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def fields(value: Value, known: tuple[str, ...], what: str, at: Position) -> dic
 
 
 def color_config(value: Value, at: Position) -> ColorConfig:
-    """A colour's configuration from a struct. Raises CslError."""
-    parts = fields(value, _PARTS, "the configuration of a colour", at)
+    """A color's configuration from a struct. Raises CslError."""
+    parts = fields(value, _PARTS, "the configuration of a color", at)
     routes = fields(parts["routes"], _ROUTES, "a route", at) if "routes" in parts else {}
     first = (_directions(routes.get("rx"), at), _directions(routes.get("tx"), at))
     switches = fields(parts["switches"], _SWITCH, "a switch", at) if "switches" in parts else {}

@@ -85,7 +85,7 @@ class Simple(Type):
 
 @dataclass(frozen=True, slots=True)
 class Handle(Type):
-    """A colour, task id, queue or similar: a number that denotes a part of the machine."""
+    """A color, task id, queue or similar: a number that denotes a part of the machine."""
 
     name: str
 

@@ -8,7 +8,7 @@ from session import session
 session(
     "xtc-compile --help",
     # CHECK: usage: xtc-compile
-    # CHECK: Compile a graph: print the IR of a stage, or build an artefact.
+    # CHECK: Compile a graph: print the IR of a stage, or build an artifact.
     # CHECK: --target TARGET
     # CHECK-SAME: (default: host)
     # CHECK: --dim NAME=SIZE

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: not xtc-compile %s --stage source 2>&1 | FileCheck %s
-"""gamma has the shape of the normalised dimensions."""
+"""gamma has the shape of the normalized dimensions."""
 
 import xtc.ops as O
 
@@ -11,4 +11,4 @@ with O.graph(name="wrong") as gb:
 graph = gb.graph
 
 # CHECK: layer_norm_gamma.py:10: gamma of layer_norm has shape (4,), not (3, 4)
-# CHECK-NEXT: note: its shape is that of the normalised dimensions
+# CHECK-NEXT: note: its shape is that of the normalized dimensions

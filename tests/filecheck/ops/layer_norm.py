@@ -18,8 +18,8 @@ graph = gb.graph
 # CHECK: %[[COUNT:.*]] = arith.constant 3.0
 # CHECK: arith.divf %{{.*}}, %[[COUNT]] : f32
 # CHECK: __xtc_id_y.squares_
-# CHECK: %[[CENTRED:.*]] = arith.subf
-# CHECK: %[[SQUARE:.*]] = arith.mulf %[[CENTRED]], %[[CENTRED]]
+# CHECK: %[[CENTERED:.*]] = arith.subf
+# CHECK: %[[SQUARE:.*]] = arith.mulf %[[CENTERED]], %[[CENTERED]]
 # CHECK: arith.addf %{{.*}}, %[[SQUARE]]
 # CHECK: __xtc_id_y.scale_
 # CHECK: %[[EPS:.*]] = arith.constant 5.0

@@ -16,8 +16,8 @@ graph = gb.graph
 # CHECK: arith.maximumf
 # CHECK: linalg.generic
 # CHECK-SAME: __xtc_id_y.exp_
-# CHECK: %[[CENTRED:.*]] = arith.subf
-# CHECK: math.exp %[[CENTRED]]
+# CHECK: %[[CENTERED:.*]] = arith.subf
+# CHECK: math.exp %[[CENTERED]]
 # CHECK: linalg.generic
 # CHECK-SAME: iterator_types = ["parallel", "reduction"]
 # CHECK-SAME: __xtc_id_y.sum_

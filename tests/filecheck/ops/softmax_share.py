@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""softmax_share normalises a sum, inverts it by iteration, and rounds a product."""
+"""softmax_share normalizes a sum, inverts it by iteration, and rounds a product."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // s[i] = sum of A[i, :], rows over clusters and PEs: a private buffer holds each PE's row, and its sum
-// is written to DDR directly. Then the PEs of a cluster double the sums of their neighbours, in SMEM.
+// is written to DDR directly. Then the PEs of a cluster double the sums of their neighbors, in SMEM.
 func.func @sums.mppa0.0(%A: memref<20x96xf32, 1>, %S: memref<20xf32, 1>, %D: memref<20xf32, 1>) {
   %zero = arith.constant 0.0 : f32
   scf.forall (%i) = (0) to (20) step (4) {

@@ -89,7 +89,7 @@ def bits(w: Writer) -> Tile | None:
 
 
 def _quotient(values: Any, number: int) -> Any:
-    """Rounded towards zero."""
+    """Rounded toward zero."""
     wide = [int(value) for value in values.reshape(-1)]
     found = [abs(value) // number * (-1 if value < 0 else 1) for value in wide]
     return np.array(found, object).reshape(values.shape).astype(values.dtype)

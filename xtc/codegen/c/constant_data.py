@@ -36,7 +36,7 @@ def declaration(
     type = MemRefType(TypeAttr(op.attributes["type"]).value)
     element, shape = CType.of(type.element_type), list(type.shape)
     is_constant = "constant" in op.attributes
-    if element is None or not (is_constant or _is_uninitialised(op)):
+    if element is None or not (is_constant or _is_uninitialized(op)):
         raise CompileError(f"the global {symbol_of(op)} cannot be written in C", notes=[str(op)])
     if not is_constant:
         return _variable(prelude, op, element, f"{name}{array_suffix(shape or [1])}")
@@ -49,7 +49,7 @@ def declaration(
     return "\n".join(broken(f"static {array} = {_table(op, element, shape or [1])};", 100))
 
 
-def _is_uninitialised(op: Operation) -> bool:
+def _is_uninitialized(op: Operation) -> bool:
     return _VALUE in op.attributes and isinstance(op.attributes[_VALUE], UnitAttr)
 
 

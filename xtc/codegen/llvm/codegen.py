@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles LLVM IR to optimised IR, assembly or an object file, in this process."""
+"""Compiles LLVM IR to optimized IR, assembly or an object file, in this process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def compile_ir(
     Args:
         ir: LLVM IR text or bitcode; its triple and data layout are replaced by the machine's.
         machine: the machine to generate code for.
-        opt: the level of LLVM's optimisation pipeline and code generator, 0 to 3.
+        opt: the level of LLVM's optimization pipeline and code generator, 0 to 3.
         kind: an object file or assembly text.
         name: the name of the module in errors.
         static: whether the code is linked at fixed addresses; else it is position-independent.
@@ -48,7 +48,7 @@ def compile_ir(
 
 
 def optimize_ir(ir: str | bytes, machine: Machine, opt: int = 3) -> str:
-    """The text of the optimised IR from which `compile_ir` generates code."""
+    """The text of the optimized IR from which `compile_ir` generates code."""
 
     def optimize_module() -> str:
         with compilation(machine, opt, "module") as unit:

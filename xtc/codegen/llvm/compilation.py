@@ -73,7 +73,7 @@ class Unit:
         return module
 
     def optimize(self, module: c_void_p) -> None:
-        """Run LLVM's pipeline of the optimisation level, with loop and SLP vectorization."""
+        """Run LLVM's pipeline of the optimization level, with loop and SLP vectorization."""
         lib = llvm()
         options = lib.LLVMCreatePassBuilderOptions()
         try:
@@ -85,7 +85,7 @@ class Unit:
             said = take_error(lib.LLVMRunPasses(module, pipeline, self._target, options))
         finally:
             lib.LLVMDisposePassBuilderOptions(options)
-        self._expect("optimise", not said, said)
+        self._expect("optimize", not said, said)
 
     def emit(self, module: c_void_p, kind: Kind) -> bytes:
         """The machine code of a module, which code generation consumes."""
@@ -140,12 +140,12 @@ class Unit:
 
 @contextmanager
 def compilation(machine: Machine, opt: int, name: str, *, static: bool = False) -> Iterator[Unit]:
-    """A unit for `machine`, which it checks, at optimisation level `opt` (0 to 3).
+    """A unit for `machine`, which it checks, at optimization level `opt` (0 to 3).
 
     `name` is the name of the module in errors; `static` code is linked at fixed addresses.
     """
     if opt not in (0, 1, 2, 3):
-        raise UserError(f"there is no optimisation level {opt!r}", hints=["choose 0, 1, 2 or 3"])
+        raise UserError(f"there is no optimization level {opt!r}", hints=["choose 0, 1, 2 or 3"])
     machine.check()
     lib = llvm()
     with ExitStack() as stack:

@@ -12,7 +12,7 @@ from ctypes import byref, c_uint64, c_void_p
 from xtc.codegen.llvm.capi import ERROR_REPORTER, llvm, take_error
 from xtc.codegen.llvm.data import data_object
 from xtc.codegen.llvm.machine import Machine
-from xtc.codegen.llvm.target_machine import initialise
+from xtc.codegen.llvm.target_machine import initialize
 from xtc.core.closing import Closing
 from xtc.core.errors import CompileError, UserError
 
@@ -99,7 +99,7 @@ class LoadedObjects(Closing):
 
 def _new_jit(reporter: object) -> c_void_p:
     """An empty ORC JIT that searches the runtime libraries and reports errors to `reporter`."""
-    initialise(Machine.host().triple)
+    initialize(Machine.host().triple)
     lib = llvm()
     jit = c_void_p()
     said = take_error(lib.LLVMOrcCreateLLJIT(byref(jit), None))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xtc.codegen.llvm import processors
 from xtc.codegen.llvm.capi import llvm, take_string
 from xtc.codegen.llvm.target_machine import layout_of
-from xtc.codegen.llvm.triple import normalise, split
+from xtc.codegen.llvm.triple import normalize, split
 
 # Synonyms of architectures and of operating systems.
 _SYNONYMS = {"arm64": "aarch64", "amd64": "x86_64", "darwin": "macosx", "macos": "macosx"}
@@ -20,7 +20,7 @@ class Machine:
     """A machine to generate code for.
 
     Attributes:
-        triple: the normalised triple, such as "x86_64-unknown-linux-gnu".
+        triple: the normalized triple, such as "x86_64-unknown-linux-gnu".
         cpu: LLVM's name of the processor, such as "znver5"; "" for the architecture's generic one.
         features: features added to and removed from the processor's, in LLVM's syntax, such as
             "+avx2,-avx512f".
@@ -50,7 +50,7 @@ class Machine:
                 code for their combination.
         """
         host = Machine.host()
-        chosen = host.triple if triple is None else normalise(triple)
+        chosen = host.triple if triple is None else normalize(triple)
         at_home = Machine(chosen, "", "").is_host
         detected = host.features if at_home and cpu in (None, host.cpu) else ""
         if features is None:
@@ -91,7 +91,7 @@ class Machine:
 @functools.lru_cache(maxsize=1)
 def _host() -> Machine:
     lib = llvm()
-    triple = normalise(take_string(lib.LLVMGetDefaultTargetTriple()))
+    triple = normalize(take_string(lib.LLVMGetDefaultTargetTriple()))
     cpu = take_string(lib.LLVMGetHostCPUName())
     return Machine(triple, cpu, take_string(lib.LLVMGetHostCPUFeatures()))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Context managers for LLVM's target machine objects, and initialisation of target families."""
+"""Context managers for LLVM's target machine objects, and initialization of target families."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ctypes import byref, c_void_p
 from typing import NamedTuple
 
 from xtc.codegen.llvm.capi import llvm, take_string
-from xtc.codegen.llvm.triple import FAMILY_OF, normalise, split
+from xtc.codegen.llvm.triple import FAMILY_OF, normalize, split
 from xtc.core.errors import UserError
 
 _RELOCATION_STATIC, _RELOCATION_PIC = 1, 2
@@ -20,7 +20,7 @@ _CODE_MODEL_DEFAULT = 0
 # Inline assembly in a module needs the assembler; PTX has no object format.
 _WITH_ASSEMBLER = ("X86", "AArch64", "ARM")
 
-_initialised: set[str] = set()
+_initialized: set[str] = set()
 _lock = threading.Lock()
 
 
@@ -77,22 +77,22 @@ def layout_of(triple: str) -> Layout:
         return Layout(8 * lib.LLVMPointerSize(layout), text)
 
 
-def initialise(triple: str) -> None:
-    """Initialise the target family of a triple. Raises UserError if the triple is unknown."""
-    family = FAMILY_OF[split(normalise(triple)).architecture]
+def initialize(triple: str) -> None:
+    """Initialize the target family of a triple. Raises UserError if the triple is unknown."""
+    family = FAMILY_OF[split(normalize(triple)).architecture]
     with _lock:
-        if family in _initialised:
+        if family in _initialized:
             return
         parts = ["TargetInfo", "Target", "TargetMC", "AsmPrinter"]
         if family in _WITH_ASSEMBLER:
             parts.append("AsmParser")
         for part in parts:
             getattr(llvm(), f"LLVMInitialize{family}{part}")()
-        _initialised.add(family)
+        _initialized.add(family)
 
 
 def _target_of(triple: str) -> c_void_p:
-    initialise(triple)
+    initialize(triple)
     target, message = c_void_p(), c_void_p()
     if llvm().LLVMGetTargetFromTriple(triple.encode(), byref(target), byref(message)):
         raise UserError(take_string(message.value))

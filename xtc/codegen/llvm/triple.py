@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Target triples: normalisation and a check of each component.
+"""Target triples: normalization and a check of each component.
 
 LLVM accepts any operating system or environment and silently generates code for an unknown one;
 here an unknown component is a user error.
@@ -43,7 +43,7 @@ _ENVIRONMENTS = (
 
 
 class Triple(NamedTuple):
-    """The components of a normalised triple without versions; "" if omitted."""
+    """The components of a normalized triple without versions; "" if omitted."""
 
     architecture: str
     vendor: str
@@ -52,8 +52,8 @@ class Triple(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def normalise(triple: str) -> str:
-    """The triple normalised by LLVM: "x86_64-linux-gnu" becomes "x86_64-unknown-linux-gnu".
+def normalize(triple: str) -> str:
+    """The triple normalized by LLVM: "x86_64-linux-gnu" becomes "x86_64-unknown-linux-gnu".
 
     Raises:
         UserError: LLVM was not built for the architecture, or the vendor, operating system or
@@ -70,7 +70,7 @@ def normalise(triple: str) -> str:
 
 
 def split(normal: str) -> Triple:
-    """The components of a normalised triple."""
+    """The components of a normalized triple."""
     architecture, vendor, system, environment, *_ = [*normal.split("-"), "", "", ""]
     return Triple(architecture, vendor, _unversioned(system), _unversioned(environment))
 

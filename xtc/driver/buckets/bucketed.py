@@ -16,7 +16,7 @@ from xtc.driver.buckets.extents import Extent, valid
 from xtc.driver.buckets.plan import Plan, planned
 from xtc.driver.buckets.step import InexactPaddingError
 from xtc.driver.module import Module
-from xtc.driver.specialised import KEPT, Chosen, SpecialisedModule
+from xtc.driver.specialized import KEPT, Chosen, SpecializedModule
 from xtc.graph.family import GraphFamily
 from xtc.graph.graph import Graph
 
@@ -26,7 +26,7 @@ Names = Mapping[str, str]
 PLANS = 256  # cached padding plans, one for each combination of call sizes
 
 
-class BucketedModule(SpecialisedModule):
+class BucketedModule(SpecializedModule):
     """A function on arrays of varying sizes; a context manager.
 
     Arguments are padded with zeros to the next bucket of each dimension, and results are cropped.
@@ -41,7 +41,7 @@ class BucketedModule(SpecialisedModule):
         build: Callable[[Graph], Module],
         buckets: Mapping[str, Sequence[int]],
     ) -> None:
-        """Like SpecialisedModule; `buckets` has the sizes by dimension, ascending."""
+        """Like SpecializedModule; `buckets` has the sizes by dimension, ascending."""
         super().__init__(family, dims, build)
         self.buckets = buckets
         self._plans: OrderedDict[object, tuple[Plan, Names] | None] = OrderedDict()

@@ -191,7 +191,7 @@ def _softmax(step: Step, op: Any) -> list[Extent]:
 def _layer_norm(step: Step, op: Any) -> list[Extent]:
     x = step.extents[0]
     axis = op.axis % len(x)
-    step.require(all(map(is_whole, x[axis:])), "it normalises a padded dimension")
+    step.require(all(map(is_whole, x[axis:])), "it normalizes a padded dimension")
     return list(x)
 
 

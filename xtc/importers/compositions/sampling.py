@@ -21,7 +21,7 @@ def grid_sampled(x: Tensor, grid: Tensor, mode: str, outside: str, corners: bool
 
     `mode` is "linear", "nearest" or "cubic". `outside` is "zeros", "border", "reflection" or
     "edge"; "border" clamps positions, "edge" clamps only the indices of the elements read.
-    `corners`: -1 and 1 are the centres of the border elements.
+    `corners`: -1 and 1 are the centers of the border elements.
     """
     sizes = x.type.sizes[2:]
     count = len(sizes)
@@ -69,7 +69,7 @@ def _limited(position: Tensor, size: int, outside: str, corners: bool) -> Tensor
 
 
 def _taps(position: Tensor, mode: str) -> list[tuple[Tensor, Tensor | None]]:
-    """The neighbours along one dimension, as whole numbers in floats, with their weights."""
+    """The neighbors along one dimension, as whole numbers in floats, with their weights."""
     if mode == "nearest":
         return [(position, None)]
     low = O.floor(position)

@@ -42,7 +42,7 @@ class Counted:
 def counted(
     call: Call, carried: Sequence[Value], goes_on: Array, limit: int, *, ends: bool
 ) -> Counted | None:
-    """Analyse a Loop; None if its trip count is unknown.
+    """Analyze a Loop; None if its trip count is unknown.
 
     `ends`: the loop ends after `limit` iterations whatever its condition is. The condition and the
     counters are evaluated by the part of the body that they depend on. Raises Unsupported if the

@@ -11,7 +11,7 @@ from xtc.importers.simplify.activations import find_activations
 from xtc.importers.simplify.affine import join_factors, join_sums, scale_weights
 from xtc.importers.simplify.constants import fold
 from xtc.importers.simplify.guards import drop_guards
-from xtc.importers.simplify.normalisations import find_layer_norm
+from xtc.importers.simplify.normalizations import find_layer_norm
 from xtc.importers.simplify.rewriter import rewritten
 from xtc.importers.simplify.shapes import join_reshapes, join_transposes, reshape_for_transpose
 from xtc.importers.simplify.subnormals import flush_weights

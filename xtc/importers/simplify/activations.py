@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recognises gelu and silu in sequences of small operators.
+"""Recognizes gelu and silu in sequences of small operators.
 
 D. Hendrycks and K. Gimpel, "Gaussian Error Linear Units (GELUs)", arXiv 1606.08415, has both forms.
 """

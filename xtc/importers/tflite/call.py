@@ -21,7 +21,7 @@ _ACTIVATIONS = {
     tflite.ActivationFunctionType.RELU_N1_TO_1: (-1.0, 1.0),
     tflite.ActivationFunctionType.RELU6: (0.0, 6.0),
 }
-_QUANTISED = {"int8": "int8", "uint8": "uint8"}
+_QUANTIZED = {"int8": "int8", "uint8": "uint8"}
 
 Limits = tuple[float | None, float | None]
 
@@ -87,8 +87,8 @@ class Call:
         return options_of(self.operator, name)
 
     @property
-    def quantised(self) -> bool:
-        """Whether operand and result are quantised.
+    def quantized(self) -> bool:
+        """Whether operand and result are quantized.
 
         Raises Unsupported if only one of them is, or only the weights are.
         """
@@ -109,16 +109,16 @@ class Call:
         return found
 
     def scale(self, position: int) -> O.Quantization:
-        """The per-tensor quantisation of an operand."""
+        """The per-tensor quantization of an operand."""
         return single(self.operand(position))
 
     @property
     def result_scale(self) -> O.Quantization:
-        """The per-tensor quantisation of the result."""
+        """The per-tensor quantization of the result."""
         return single(self.results[0])
 
     def scales(self, position: int) -> Scales:
-        """The quantisation of an operand, per tensor or per axis."""
+        """The quantization of an operand, per tensor or per axis."""
         return scales_of(self.operand(position))
 
 
@@ -133,19 +133,19 @@ def options_of(operator: OperatorOf, name: str) -> Any:
 
 
 def scales_of(tensor: TensorOf) -> Scales:
-    """The quantisation of a tensor. Raises Unsupported if the file has none."""
+    """The quantization of a tensor. Raises Unsupported if the file has none."""
     if tensor.scales is None:
         raise Unsupported(f"'{tensor.name}' is {tensor.dtype} without a scale")
     return tensor.scales
 
 
 def single(tensor: TensorOf) -> O.Quantization:
-    """The quantisation of a tensor with a single scale. Raises Unsupported for others."""
+    """The quantization of a tensor with a single scale. Raises Unsupported for others."""
     found = scales_of(tensor)
     if len(found.scales) != 1:
         raise Unsupported(f"'{tensor.name}' has {len(found.scales)} scales")
     zero_point = int(found.zero_points[0])
-    if tensor.dtype in _QUANTISED:
+    if tensor.dtype in _QUANTIZED:
         limits = np.iinfo(tensor.dtype)
         if not limits.min <= zero_point <= limits.max:
             raise Unsupported(f"the zero point {zero_point} of '{tensor.name}', {tensor.dtype}")
@@ -187,7 +187,7 @@ def _rounded(value: float, scale: float) -> int:
 
 
 def known(call: Call, position: int) -> Array:
-    """Dequantise a constant operand to float32."""
+    """Dequantize a constant operand to float32."""
     array = call.array(position)
     if array.dtype in (np.float16, np.float32):
         return array.astype(np.float32)

@@ -41,7 +41,7 @@ _OPERATORS = {
 
 @dataclass(frozen=True)
 class Scales:
-    """Quantisation parameters: real = (integer - zero point) * scale.
+    """Quantization parameters: real = (integer - zero point) * scale.
 
     Attributes:
         scales: one, or one per index of a dimension, as float32.
@@ -61,7 +61,7 @@ class TensorOf:
     Attributes:
         dtype: name of the element type, or "type 5" for one that graphs lack.
         data: the value of a constant.
-        scales: None if it is not quantised.
+        scales: None if it is not quantized.
         is_sparse: whether the constant is stored as a sparse tensor, which is not read.
         is_unsigned: whether the file has uint8; values and zero points here are less by 128.
         is_variable: whether an operator updates it and it keeps its value between calls.
@@ -225,7 +225,7 @@ def _tensor(model: Any, tensor: Any) -> TensorOf:
 
 
 def _signed(tensor: TensorOf) -> TensorOf:
-    """Convert quantised uint8 to int8 with a shifted zero point."""
+    """Convert quantized uint8 to int8 with a shifted zero point."""
     if tensor.dtype != "uint8" or tensor.scales is None:
         return tensor
     scales = replace(tensor.scales, zero_points=tensor.scales.zero_points - UNSIGNED)

@@ -82,7 +82,7 @@ class Variables:
         return self.current[name]
 
     def tensor(self, number: int, tensor: TensorOf) -> Value:
-        """The current value of a variable tensor; initially its quantised zero."""
+        """The current value of a variable tensor; initially its quantized zero."""
         name = _key(number)
         if name not in self.current:
             zero = 0

@@ -126,8 +126,8 @@ def _is_plain(op: Operation, end: int) -> bool:
     bounds = [BoolAttr(bound).value for bound in ArrayAttr(op.attributes["in_bounds"])]
     index_map = AffineMapAttr(op.attributes["permutation_map"]).value
     last = index_map.n_dims - 1
-    neighbours = [str(expression) for expression in index_map.results] == [f"d{last}"]
-    return vector.rank == 1 and all(bounds) and neighbours and len(op.operands) == end + is_read
+    neighbors = [str(expression) for expression in index_map.results] == [f"d{last}"]
+    return vector.rank == 1 and all(bounds) and neighbors and len(op.operands) == end + is_read
 
 
 def are_distinct(a: Value, b: Value) -> bool:

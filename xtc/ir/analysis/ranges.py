@@ -12,7 +12,7 @@ from xtc.ir.mlir import Block, IndexType, IntegerAttr, Operation, ShapedType, Va
 _LIMIT = 1 << 62
 """Sums and differences of numbers below this limit do not wrap."""
 _DEPTH = 64
-"""The longest chain of arithmetic that is analysed."""
+"""The longest chain of arithmetic that is analyzed."""
 
 
 @dataclass(frozen=True)

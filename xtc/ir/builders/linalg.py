@@ -271,8 +271,8 @@ class LinalgBuilder:
         """`linalg.transpose`: result dimension d is input dimension axes[d]."""
         type = value.type.with_shape(tuple(value.type.shape[axis] for axis in axes))
         init = self.empty(type)
-        neighbours = loops[list(axes).index(len(axes) - 1)].name, loops[-1].name
-        moved = neighbours if neighbours[0] != neighbours[1] else ()
+        neighbors = loops[list(axes).index(len(axes) - 1)].name, loops[-1].name
+        moved = neighbors if neighbors[0] != neighbors[1] else ()
         self._record(None, loops, type.sizes, [value], moved=moved)
         attributes = ", ".join(self._attributes(None, loops))
         text = (

@@ -93,14 +93,14 @@ static _Noreturn void no_stack(int error)
 }
 
 #define LINE 64    // bytes of a cache line
-#define COLOURS 64 // cache lines of a page
-#define STEP 17    // cache lines between the ends of two stacks; coprime to COLOURS
+#define COLORS 64 // cache lines of a page
+#define STEP 17    // cache lines between the ends of two stacks; coprime to COLORS
 
-// Cache colouring: stacks end at different cache lines of their last page, as otherwise the tops of
+// Cache coloring: stacks end at different cache lines of their last page, as otherwise the tops of
 // all stacks would compete for the same few sets of a cache.
 static size_t left_free(uint32_t number)
 {
-    return (size_t)(number * STEP % COLOURS) * LINE;
+    return (size_t)(number * STEP % COLORS) * LINE;
 }
 
 // The page below a stack is inaccessible, so that a stack overflow is a fault.

@@ -12,7 +12,7 @@ from xtc.search.plots.convergence import steps
 from xtc.search.plots.measured import Measured
 from xtc.search.plots.picture import AMBER, BLUE, Picture, label
 
-_COLOURS = (BLUE, AMBER)
+_COLORS = (BLUE, AMBER)
 _LINES = ("-", "--")
 
 
@@ -56,13 +56,13 @@ def _name(measured: Measured) -> str:
 
 
 def _draw_best(runs: Sequence[Measured], axes: Any) -> None:
-    for measured, colour, line in zip(runs, _COLOURS, _LINES, strict=True):
+    for measured, color, line in zip(runs, _COLORS, _LINES, strict=True):
         taken = [step for step in steps(measured) if step.best is not None]
         axes.step(
             [trial.at for trial in taken] + [max(measured.run.seconds, taken[-1].at)],
             [trial.best for trial in taken] + [taken[-1].best],
             where="post",
-            color=colour,
+            color=color,
             linestyle=line,
             label=_name(measured),
         )
@@ -72,13 +72,13 @@ def _draw_best(runs: Sequence[Measured], axes: Any) -> None:
 
 
 def _draw_shares(runs: Sequence[Measured], axes: Any) -> None:
-    for measured, colour, line in zip(runs, _COLOURS, _LINES, strict=True):
+    for measured, color, line in zip(runs, _COLORS, _LINES, strict=True):
         reached = [(0.0, len(measured.right) / len(measured.results)), *shares(measured)]
         axes.step(
             [speed for speed, _ in reached],
             [100 * share for _, share in reached],
             where="pre",
-            color=colour,
+            color=color,
             linestyle=line,
             label=_name(measured),
         )

@@ -47,8 +47,8 @@ def _draw_speeds(measured: Measured, axes: Any) -> None:
 
 def _draw_statuses(measured: Measured, axes: Any) -> None:
     counts = measured.statuses
-    colours = [TEAL if status == "ok" else ROSE for status in counts]
-    bars = axes.barh(list(counts), list(counts.values()), color=colours, alpha=0.75)
+    colors = [TEAL if status == "ok" else ROSE for status in counts]
+    bars = axes.barh(list(counts), list(counts.values()), color=colors, alpha=0.75)
     axes.bar_label(bars, color=INK, padding=3)
     axes.margins(x=0.15)
     axes.invert_yaxis()

@@ -15,7 +15,7 @@ from xtc.core.errors import UserError, did_you_mean
 from xtc.search.plots.measured import Measured
 from xtc.search.plots.picture import MUTED, Picture, label
 
-_LEVELS = 12  # colours; few, so that regions are visible
+_LEVELS = 12  # colors; few, so that regions are visible
 _MOST_VALUES = 128  # of a parameter
 _FEW_VALUES = 24  # so that numbers fit into cells
 
@@ -136,9 +136,9 @@ def _draw(numbers: HeatMap, unit: str, axes: Any) -> None:
         [_number(numbers.best.get((column, row))) for column in numbers.columns]
         for row in numbers.rows
     ]
-    colours = colormaps["viridis"].resampled(_LEVELS)
+    colors = colormaps["viridis"].resampled(_LEVELS)
     top = np.nanmax(speeds) if np.isfinite(speeds).any() else 1.0
-    mesh = axes.pcolormesh(np.ma.masked_invalid(speeds), cmap=colours, vmin=0.0, vmax=top)
+    mesh = axes.pcolormesh(np.ma.masked_invalid(speeds), cmap=colors, vmin=0.0, vmax=top)
     axes.figure.colorbar(mesh, ax=axes, label=f"best speed ({unit}, measured)")
     many = max(len(numbers.columns), len(numbers.rows)) > _FEW_VALUES
     for (column, row), speed in numbers.best.items():
@@ -146,8 +146,8 @@ def _draw(numbers: HeatMap, unit: str, axes: Any) -> None:
         if speed is None:
             axes.text(x, y, "×", ha="center", va="center", color=MUTED)
         elif not many:
-            colour = "#000000" if speed > 0.6 * top else "#ffffff"
-            axes.text(x, y, f"{speed:.3g}", ha="center", va="center", color=colour, fontsize=7)
+            color = "#000000" if speed > 0.6 * top else "#ffffff"
+            axes.text(x, y, f"{speed:.3g}", ha="center", va="center", color=color, fontsize=7)
     axes.set_xticks([at + 0.5 for at in range(len(numbers.columns))], map(str, numbers.columns))
     axes.set_yticks([at + 0.5 for at in range(len(numbers.rows))], map(str, numbers.rows))
     if many:

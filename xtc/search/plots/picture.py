@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The description of a plot before it is drawn, and its colours."""
+"""The description of a plot before it is drawn, and its colors."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xtc.drawing.palette import DEVICE_COLOURS
+from xtc.drawing.palette import DEVICE_COLORS
 from xtc.drawing.svg_parts import storable
 from xtc.graph.drawing import shortened
 
 INK, MUTED, GRID, CARD = "#1d2430", "#5b6575", "#e1e5eb", "#fafbfc"
-TEAL, AMBER, VIOLET, BLUE, ROSE, GREEN = (colour.line for colour in DEVICE_COLOURS)
+TEAL, AMBER, VIOLET, BLUE, ROSE, GREEN = (color.line for color in DEVICE_COLORS)
 
 DARK = {
-    **{colour.line: colour.dark_line for colour in DEVICE_COLOURS},
+    **{color.line: color.dark_line for color in DEVICE_COLORS},
     INK: "#e8ecf2",
     MUTED: "#a5afbd",
     GRID: "#2c333e",
     CARD: "#171b22",
 }
-"""The replacement of each colour on a dark background."""
+"""The replacement of each color on a dark background."""
 
 
 @dataclass(frozen=True)

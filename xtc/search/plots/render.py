@@ -88,7 +88,7 @@ def _make_own(element: ElementTree.Element, name: str) -> None:
 
 
 def _style_sheet() -> str:
-    """Colours for readers with a dark system theme."""
+    """Colors for readers with a dark system theme."""
     rules = [
         f".{SCOPE} [style*='{part}: {light}']{{{part}:{dark}!important}}\n"
         for light, dark in DARK.items()

@@ -44,7 +44,7 @@ class EvolutionarySampler(Sampler):
         first, second = self._parent(), self._parent()
         mixed = {n: (first if self.rng.random() < 0.5 else second)[n] for n in self.space.names}
         for _ in range(self.rng.choice((1, 1, 2))):
-            mixed = self.space.neighbour(mixed, self.rng)
+            mixed = self.space.neighbor(mixed, self.rng)
         return mixed
 
     def _parent(self) -> Point:

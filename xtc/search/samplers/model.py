@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points that a regression predicts to be fast: extremely randomised trees.
+"""Points that a regression predicts to be fast: extremely randomized trees.
 
 The logarithm of the time is predicted from the logarithms of the parameters, with one feature for
 each nest. Among many new points it chooses the one with the lowest predicted time minus the spread
@@ -22,7 +22,7 @@ _FIRST = 20  # random points before there is a model
 _EVERY = 12  # results between two fits of the model
 _TREES = 50
 _POOL = 400  # points per prediction
-_BEST = 10  # points whose neighbours are in the pool
+_BEST = 10  # points whose neighbors are in the pool
 _FRESH = 0.1  # share of random points
 _KAPPA = 1.0  # standard deviations in the lower confidence bound
 _FAILED = 2.0  # a failed point counts as this multiple of the slowest time
@@ -90,7 +90,7 @@ class ModelSampler(Sampler):
             if point is not None and self._is_new(point):
                 pool[key(point)] = point
         for _ in range(_POOL // 2):
-            point = self.space.neighbour(self.rng.choice(self._best()), self.rng)
+            point = self.space.neighbor(self.rng.choice(self._best()), self.rng)
             if self._is_new(point) and self.space.allows(point):
                 pool[key(point)] = point
         return list(pool.values())

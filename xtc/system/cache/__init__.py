@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An on-disk cache of built artefacts, addressed by a hash of their inputs.
+"""An on-disk cache of built artifacts, addressed by a hash of their inputs.
 
-It is independent of artefacts: an entry is a folder of files under a key.
+It is independent of artifacts: an entry is a folder of files under a key.
 """
 
 from xtc.system.cache.cache_folder import CacheWarning

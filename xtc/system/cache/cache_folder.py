@@ -22,7 +22,7 @@ Signature: 8a477f597d28d172789f06886806bc55
 
 
 class CacheWarning(UserWarning):
-    """The artefact cache cannot be used; results are the same, but nothing is cached."""
+    """The artifact cache cannot be used; results are the same, but nothing is cached."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def warn_once(root: Path, doing: str, error: OSError) -> None:
     why = error.strerror or str(error)
     where = f" ({error.filename})" if error.filename else ""
     warnings.warn(
-        f"cannot {doing} the artefact cache {root}: {why}{where}; continuing without it",
+        f"cannot {doing} the artifact cache {root}: {why}{where}; continuing without it",
         CacheWarning,
         stacklevel=2,
     )

@@ -26,7 +26,7 @@ from xtc.system.ownership import foreign_reason
 
 SEAL_FILE = "SEAL"
 LARGE = 4 << 20
-"""The smallest file in bytes that is hard-linked and recognised by its stamp."""
+"""The smallest file in bytes that is hard-linked and recognized by its stamp."""
 _CHUNK = 1 << 20
 _MAX_SEAL = 1 << 20
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hash of the compiler's code, so that a changed pass or emitter invalidates cached artefacts.
+"""A hash of the compiler's code, so that a changed pass or emitter invalidates cached artifacts.
 
 It must be the hash of the code that this process runs: files that changed after the process started
 have no fingerprint.

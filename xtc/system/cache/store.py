@@ -163,7 +163,7 @@ class ArtifactCache:
             return read_entry(path, key, into)
         except BadEntryError as error:
             if self._drop(path):
-                _log.warning("removed a damaged entry of the artefact cache: %s: %s", path, error)
+                _log.warning("removed a damaged entry of the artifact cache: %s: %s", path, error)
         except UnreadableEntryError as error:
             warn_once(self.root, "read", error.cause)
         return False
@@ -186,7 +186,7 @@ class ArtifactCache:
             new.mkdir(mode=0o700)
             write_entry(folder, new, path.name, known)
             if usage.folder_size(new) > self._room:
-                _log.info("%s is larger than the limit of the artefact cache", folder)
+                _log.info("%s is larger than the limit of the artifact cache", folder)
                 return False
             try:
                 new.rename(path)

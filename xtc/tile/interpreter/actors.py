@@ -2,7 +2,7 @@
 """Who accesses memory: the threads of blocks.
 
 An actor is a part of a block's threads that no group of the kernel divides. Its threads know the
-same of others. They are not ordered among themselves: what they did since they last synchronised is
+same of others. They are not ordered among themselves: what they did since they last synchronized is
 not seen by each other. A group is one actor or several.
 """
 

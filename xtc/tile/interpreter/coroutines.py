@@ -35,7 +35,7 @@ class Task:
     is_part: bool = False
 
 
-class Cancelled(BaseException):
+class Canceled(BaseException):
     """Ends a coroutine that nobody needs any more."""
 
 
@@ -95,7 +95,7 @@ class Tasks:
         self._back.release()
         task.baton.acquire()
         if self._stopped:
-            raise Cancelled
+            raise Canceled
         task.ready = lambda: True
 
     def _enter(self, task: Task) -> None:
@@ -117,7 +117,7 @@ class Tasks:
         try:
             if not self._stopped:
                 task.run()
-        except Cancelled:
+        except Canceled:
             pass
         except BaseException as error:
             task.error = error
@@ -134,4 +134,4 @@ class Tasks:
                 task.thread.join()
 
 
-__all__: list[Any] = ["Cancelled", "Task", "Tasks"]
+__all__: list[Any] = ["Canceled", "Task", "Tasks"]

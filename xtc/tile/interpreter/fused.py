@@ -51,7 +51,7 @@ def _product(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _to_odd(total: Array, lost: Array) -> Array:
-    """A rounded sum, made odd where something was lost: the neighbour on the side of that."""
+    """A rounded sum, made odd where something was lost: the neighbor on the side of that."""
     even = (np.asarray(total).view(np.int64) & 1) == 0
     beside = np.nextafter(total, np.where(lost > 0, np.inf, -np.inf))
     return np.where(even & (lost != 0) & np.isfinite(lost), beside, total)

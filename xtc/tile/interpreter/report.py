@@ -34,7 +34,7 @@ class Report:
         counts: operations of all blocks by name.
         copied_bytes: by asynchronous copies, from global memory.
         compiled: the same of what the compiler made of the kernel, where it waits and
-            synchronises in another way than the user wrote.
+            synchronizes in another way than the user wrote.
     """
 
     blocks: int = 0

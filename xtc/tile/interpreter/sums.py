@@ -2,7 +2,7 @@
 """Sums in the order in which machines add, so that their rounding is the same.
 
 float16 and bfloat16 are summed in float32, and rounded once. A sum along a dimension begins with
-what a thread holds, in order; goes on over the lanes of a warp, neighbours first; and ends with
+what a thread holds, in order; goes on over the lanes of a warp, neighbors first; and ends with
 warps, in order. Multiplications of threads and of warpgroups add one position of K after another.
 """
 
@@ -115,7 +115,7 @@ def rounded_to_tf32(a: Array) -> Array:
 
 
 def multiplied(a: Array, b: Array, c: Array, step: int = 1) -> Array:
-    """`a @ b + c`, of which `step` neighbours along K are added before the sum is rounded; by
+    """`a @ b + c`, of which `step` neighbors along K are added before the sum is rounded; by
     multiply-adds that round once where that is 1."""
     if c.dtype.kind in "iu":
         made: Array = (a.astype(c.dtype) @ b.astype(c.dtype) + c).astype(c.dtype)

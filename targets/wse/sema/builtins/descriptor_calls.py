@@ -134,7 +134,7 @@ def _fabric(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
             notes=[f"on {frame.program.arch.name} it needs a queue"],
         )
     if "fabric_color" not in given and queue is None:
-        raise CslError(f"a {kind} has neither a colour nor a queue", where=at)
+        raise CslError(f"a {kind} has neither a color nor a queue", where=at)
     flags = d.CONTROL if _is_true(given.get("control", integer(0))) else 0
     flags |= d.ADVANCE if _is_true(given.get("advance_switch", integer(0))) else 0
     flags |= d.TRANSFORM if _is_true(given.get("control_transform", integer(0))) else 0
@@ -150,7 +150,7 @@ def _fabric(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
         d.FABRIC_EXTENT: given["extent"],
     }
     if "fabric_color" in given:
-        color = integer_of(given["fabric_color"], "a descriptor's colour", at)
+        color = integer_of(given["fabric_color"], "a descriptor's color", at)
         values[d.COLOR] = d.number(color + 1)
     if "wavelet_index_offset" in given:
         offset = given["wavelet_index_offset"]

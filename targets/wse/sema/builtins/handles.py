@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Built-in functions that denote parts of the machine: colours, task ids, queues, registers."""
+"""Built-in functions that denote parts of the machine: colors, task ids, queues, registers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _numbered(name: str, kind: t.Handle, what: str) -> None:
         return handle(frame, evaluate(frame, call.args[0]), kind, what, call.at)
 
 
-_numbered("get_color", t.COLOR, "colour")
+_numbered("get_color", t.COLOR, "color")
 _numbered("get_local_task_id", t.LOCAL_TASK, "local task id")
 _numbered("get_control_task_id", t.CONTROL_TASK, "control task id")
 _numbered("get_input_queue", t.INPUT_QUEUE, "input queue")

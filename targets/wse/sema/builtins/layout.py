@@ -81,12 +81,12 @@ def _set_tile_code(frame: Frame, call: tree.Builtin) -> Value:
 @builtin("set_color_config", 4)
 def _set_color_config(frame: Frame, call: tree.Builtin) -> Value:
     declarations, pe = _layout(frame, call), _pe(frame, call)
-    color = integer_of(evaluate(frame, call.args[2]), "a colour", call.at)
+    color = integer_of(evaluate(frame, call.args[2]), "a color", call.at)
     config = color_config(evaluate(frame, call.args[3]), call.at)
     colors = declarations.colors.setdefault(pe, {})
     if color in colors:
         raise CslError(
-            f"colour {color} of PE {pe} is configured twice",
+            f"color {color} of PE {pe} is configured twice",
             where=call.at,
             notes=[f"first at {colors[color][1]}"],
         )

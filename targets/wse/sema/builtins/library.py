@@ -107,9 +107,9 @@ def _trace(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("__launch", 1)
 def _launch(frame: Frame, call: tree.Builtin) -> Value:
-    """The colour of the host's launches, if the layout set one."""
+    """The color of the host's launches, if the layout set one."""
     _internal(frame, call)
-    value = known(frame, call.args[0], "a colour")
+    value = known(frame, call.args[0], "a color")
     if frame.program.tile is not None and value.type == t.COLOR:
         frame.program.tile.launch = int(value.value)
     return VOID

@@ -71,15 +71,15 @@ def _task(frame: Frame, call: tree.Builtin) -> FunctionValue:
 
 @builtin("bind_task", 2)
 def _bind_task(frame: Frame, call: tree.Builtin) -> Value:
-    """Until SDK 0.9 a colour named any task: a data task if it has parameters, else a local one.
+    """Until SDK 0.9 a color named any task: a data task if it has parameters, else a local one.
 
-    Only WSE-2 has tasks by colour.
+    Only WSE-2 has tasks by color.
     """
     declarations, task = tile_declarations(frame, call), _task(frame, call)
     value = evaluate(frame, call.args[1])
     if frame.program.arch.data_tasks_by_queue:
         raise FormerProgramError(
-            f"{frame.program.arch.name} has no tasks by colour",
+            f"{frame.program.arch.name} has no tasks by color",
             where=call.at,
             hints=["@bind_data_task, @bind_local_task or @bind_control_task", "--arch=wse2"],
         )
@@ -87,7 +87,7 @@ def _bind_task(frame: Frame, call: tree.Builtin) -> Value:
     if value.type == t.COLOR:
         kind = "data_task_id" if task.tree.params else "local_task_id"
     elif kind not in ("data_task_id", "local_task_id", "control_task_id"):
-        raise CslError(f"a task is bound to a colour, not to a {value.type}", where=call.at)
+        raise CslError(f"a task is bound to a color, not to a {value.type}", where=call.at)
     number = integer_of(value, "a task id", call.at)
     bind(frame, declarations, number, TaskBinding(kind, task, call.at))
     return VOID
@@ -138,10 +138,10 @@ def _bind_control_task(frame: Frame, call: tree.Builtin) -> Value:
 @builtin("set_local_color_config", 2)
 def _set_local_color_config(frame: Frame, call: tree.Builtin) -> Value:
     declarations = tile_declarations(frame, call)
-    color = integer_of(evaluate(frame, call.args[0]), "a colour", call.at)
+    color = integer_of(evaluate(frame, call.args[0]), "a color", call.at)
     if color in declarations.colors:
         raise CslError(
-            f"colour {color} is configured twice",
+            f"color {color} is configured twice",
             where=call.at,
             notes=[f"first at {declarations.colors[color][1]}"],
         )
@@ -161,7 +161,7 @@ def _initialize_queue(frame: Frame, call: tree.Builtin) -> Value:
     given = {}
     if len(call.args) == 2:
         settings = evaluate(frame, call.args[1])
-        if settings.type == t.COLOR:  # until SDK 0.8 a queue's colour was given alone
+        if settings.type == t.COLOR:  # until SDK 0.8 a queue's color was given alone
             settings = struct_value(color=settings)
         given = fields_of(settings, "a queue's settings", call.at)
     for name in given:
@@ -169,23 +169,23 @@ def _initialize_queue(frame: Frame, call: tree.Builtin) -> Value:
             hints = did_you_mean(name, _QUEUE)
             raise CslError(f"a queue has no '{name}'", where=call.at, hints=hints)
     table = _control_table(frame, declarations, given, call.at)
-    color = integer_of(given["color"], "a colour", call.at) if "color" in given else -1
+    color = integer_of(given["color"], "a color", call.at) if "color" in given else -1
     for other, config in queues[t.INPUT_QUEUE].items():
         if value.type == t.INPUT_QUEUE and color >= 0 and config.color == color:
             raise CslError(
-                f"colour {color} is bound to two input queues, {other} and {number}",
+                f"color {color} is bound to two input queues, {other} and {number}",
                 where=call.at,
                 notes=[f"first at {config.at}"],
             )
     if number in found:
         raise CslError(
-            f"{value.type} {number} is initialised twice",
+            f"{value.type} {number} is initialized twice",
             where=call.at,
             notes=[f"first at {found[number].at}"],
         )
     if frame.program.arch.data_tasks_by_queue and color < 0:
         raise CslError(
-            f"{value.type} {number} has no colour",
+            f"{value.type} {number} has no color",
             where=call.at,
             hints=["@initialize_queue(queue, .{ .color = c })"],
         )
@@ -256,7 +256,7 @@ _THREADS = 64
 
 
 def task_number(frame: Frame, value: Value, at: tree.Position) -> Value:
-    """The id that a task id, a task, a colour, a queue or a microthread denotes."""
+    """The id that a task id, a task, a color, a queue or a microthread denotes."""
     declarations, arch = frame.program.tile, frame.program.arch
     if isinstance(value, Const) and isinstance(value.value, FunctionValue):
         for number, binding in declarations.tasks.items() if declarations else ():
@@ -264,9 +264,9 @@ def task_number(frame: Frame, value: Value, at: tree.Position) -> Value:
                 return Const(t.U16, number)
         return Const(t.U16, _Later(frame, value.value, at))
     if value.type == t.COLOR and arch.data_tasks_by_queue:
-        raise CslError(f"on {arch.name} a queue is blocked, not a colour", where=at)
+        raise CslError(f"on {arch.name} a queue is blocked, not a color", where=at)
     if value.type == t.INPUT_QUEUE and not arch.data_tasks_by_queue:
-        raise CslError(f"on {arch.name} a colour is blocked, not a queue", where=at)
+        raise CslError(f"on {arch.name} a color is blocked, not a queue", where=at)
     if not isinstance(value.type, t.Handle):
         raise CslError(f"a {value.type} is not a task", where=at)
     if value.type == t.CONTROL_TASK and declarations:
@@ -365,13 +365,13 @@ def _allocate_fifo(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("get_filter_id", 1)
 def _get_filter_id(frame: Frame, call: tree.Builtin) -> Value:
-    """The handle of a colour's filter; changing a filter that does not exist is a fault."""
-    return Const(t.U16, integer_of(evaluate(frame, call.args[0]), "a colour", call.at))
+    """The handle of a color's filter; changing a filter that does not exist is a fault."""
+    return Const(t.U16, integer_of(evaluate(frame, call.args[0]), "a color", call.at))
 
 
 @builtin("rpc", 1)
 def _rpc(frame: Frame, call: tree.Builtin) -> Value:
-    """Serve launches of the host; memcpy with a launch colour already serves them."""
+    """Serve launches of the host; memcpy with a launch color already serves them."""
     tile_declarations(frame, call)
     value = evaluate(frame, call.args[0])
     if value.type not in (t.DATA_TASK, t.COLOR):
@@ -395,7 +395,7 @@ def _is_launch(frame: Frame, number: int, at: tree.Position) -> None:
 def _set_teardown_handler(frame: Frame, call: tree.Builtin) -> Value:
     declarations = tile_declarations(frame, call)
     function, color = (evaluate(frame, each) for each in call.args)
-    declarations.teardown[integer_of(color, "a colour", call.at)] = _function(function, call.at)
+    declarations.teardown[integer_of(color, "a color", call.at)] = _function(function, call.at)
     return VOID
 
 

@@ -2,7 +2,7 @@
 // RUN: xtc-opt %s --forward-stores | FileCheck %s
 // RUN: xtc-opt %s '--forward-stores{only-masked=true}' | FileCheck %s --check-prefix=MASKED
 
-// Chains of additions to two neighbouring locations: one read and one write of each.
+// Chains of additions to two neighboring locations: one read and one write of each.
 // MASKED-LABEL: func.func @sums(
 // MASKED-COUNT-4: memref.load
 // MASKED-LABEL: func.func @unknown(

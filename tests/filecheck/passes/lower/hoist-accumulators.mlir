@@ -85,12 +85,12 @@ func.func @barriers(%a: memref<8xf32> {llvm.noalias}, %c: memref<4xf32> {llvm.no
 }
 
 // What is apart for this thread may be another's, which a barrier lets it read.
-// CHECK-LABEL: func.func @neighbours
+// CHECK-LABEL: func.func @neighbors
 // CHECK: scf.for
 // CHECK:   memref.load %arg0
 // CHECK:   memref.store
 // CHECK:   nvvm.barrier
-func.func @neighbours(%c: memref<4xf32> {llvm.noalias}, %r: memref<4xf32> {llvm.noalias}, %i: index) {
+func.func @neighbors(%c: memref<4xf32> {llvm.noalias}, %r: memref<4xf32> {llvm.noalias}, %i: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index

@@ -27,9 +27,9 @@ func.func @loops(%m: memref<8x8xf32>, %x: f32, %c0: index, %c1: index, %c8: inde
   return
 }
 
-// A loop over neighbours becomes vectors, if it is long enough for that; not one along a column.
+// A loop over neighbors becomes vectors, if it is long enough for that; not one along a column.
 
-// CHECK-LABEL: func.func @neighbours
+// CHECK-LABEL: func.func @neighbors
 // CHECK:         memref.store %{{.*}}, %{{.*}}[%{{.*}}, %[[J:.*]]] : memref<24x24xf32>
 // CHECK-NEXT:  } {loop_annotation = #[[KEEP]]}
 // CHECK:         memref.store
@@ -38,7 +38,7 @@ func.func @loops(%m: memref<8x8xf32>, %x: f32, %c0: index, %c1: index, %c8: inde
 // CHECK:         memref.store
 // CHECK-NEXT:  }
 // CHECK-NEXT:  return
-func.func @neighbours(%m: memref<24x24xf32>, %x: f32, %row: index) {
+func.func @neighbors(%m: memref<24x24xf32>, %x: f32, %row: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index

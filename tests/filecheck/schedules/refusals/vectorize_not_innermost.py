@@ -47,13 +47,13 @@ Y = xtc.Schedule(gb.graph)["Y"]
 Y.interchange(["n", "h", "f", "r", "s", "c", "w"])
 refused(lambda: Y.vectorize(["w"]))
 # CHECK:      'w' of Y cannot be vectorized: an operand is indexed by w * 2 + s
-# CHECK-NEXT:   note: its elements are not neighbours
+# CHECK-NEXT:   note: its elements are not neighbors
 # CHECK-NEXT:   hint: vectorize an axis that indexes every operand alone
-# Only both loops of a transposition together read and write neighbours.
+# Only both loops of a transposition together read and write neighbors.
 with O.graph(name="moved") as gb:
     O.transpose(O.tensor((16, 32), name="X"), name="Y")
 refused(lambda: xtc.Schedule(gb.graph)["Y"].vectorize(["j"]))
-# CHECK:      'j' of Y cannot be vectorized alone: neighbours along 'i' become neighbours along 'j'
+# CHECK:      'j' of Y cannot be vectorized alone: neighbors along 'i' become neighbors along 'j'
 # CHECK-NEXT:   hint: vectorize tiles of both: ['i', 'j']
 # A position is not combined with others by one operation.
 with O.graph(name="place") as gb:

@@ -135,7 +135,7 @@ def log_softmax(call: Call) -> Tensor:
 
 
 def _rows(call: Call) -> tuple[Tensor, int]:
-    """The operand and its axis to normalise; older versions flatten the axes from `axis` on."""
+    """The operand and its axis to normalize; older versions flatten the axes from `axis` on."""
     x = call.tensor(0)
     axis = call.axis(default=-1 if call.version >= 13 else 1)
     if call.version >= 13:

@@ -128,9 +128,9 @@ def softmax_of(x: Tensor, axis: int) -> Tensor:
 
 def log_softmax_of(x: Tensor, axis: int) -> Tensor:
     """x - log(sum(exp(x))) along one axis."""
-    centred = O.sub(x, O.reduce_max(x, axes=(axis,), keepdims=True))
-    total = O.reduce_sum(O.exp(centred), axes=(axis,), keepdims=True)
-    return O.sub(centred, O.log(total))
+    centered = O.sub(x, O.reduce_max(x, axes=(axis,), keepdims=True))
+    total = O.reduce_sum(O.exp(centered), axes=(axis,), keepdims=True)
+    return O.sub(centered, O.log(total))
 
 
 @reads("ArgMax", 1, 11, 12, 13)

@@ -207,7 +207,7 @@ def _weighted(
     reach: int = 1,
     stretch: float = 1.0,
 ) -> Tensor:
-    """Weighted sums of neighbours by distance; normalised if taps are excluded or stretched."""
+    """Weighted sums of neighbors by distance; normalized if taps are excluded or stretched."""
     first = math.floor(-reach / stretch) + 1
     count = 2 * (1 - first) if stretch < 1 else 2 * reach
     if count > MOST_TAPS:

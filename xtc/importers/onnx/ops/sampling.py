@@ -21,7 +21,7 @@ from xtc.importers.values import Unsupported
 
 @reads("GridSample", 16, 20, 22)
 def grid_sample(call: Call) -> Tensor:
-    """Read the neighbours of each position and interpolate."""
+    """Read the neighbors of each position and interpolate."""
     x, grid = call.tensor(0), call.tensor(1)
     mode = str(call.attribute("mode", "linear"))
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)

@@ -62,18 +62,18 @@ def mel_weight_matrix(call: Call) -> Array:
         raise Unsupported(f"{bins} bins of {length} points from {low} to {high}")
     step = (mel(np.array(high)) - mel(np.array(low))) / (bins + 2)
     edges = mel(np.array(low)) + np.arange(bins + 2) * step
-    centres = ((length + 1) * (700 * (10 ** (edges / 2595) - 1)) // rate).astype(int)
+    centers = ((length + 1) * (700 * (10 ** (edges / 2595) - 1)) // rate).astype(int)
     result = np.zeros((length // 2 + 1, bins))
     for n in range(bins):
-        start, centre, stop = centres[n : n + 3]
-        if centre == start:
-            result[centre : centre + 1, n] = 1
+        start, center, stop = centers[n : n + 3]
+        if center == start:
+            result[center : center + 1, n] = 1
         else:
-            rising = np.arange(start, centre + 1)
+            rising = np.arange(start, center + 1)
             kept = rising < len(result)
-            result[rising[kept], n] = (rising[kept] - start) / (centre - start)
-        if stop > centre:
-            falling = np.arange(centre, stop)
+            result[rising[kept], n] = (rising[kept] - start) / (center - start)
+        if stop > center:
+            falling = np.arange(center, stop)
             kept = falling < len(result)
-            result[falling[kept], n] = (stop - falling[kept]) / (stop - centre)
+            result[falling[kept], n] = (stop - falling[kept]) / (stop - center)
     return result.astype(ELEMENT_TYPES[dtype].numpy)

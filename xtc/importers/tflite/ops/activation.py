@@ -23,7 +23,7 @@ def _relu(name: str, low: float | None, high: float | None) -> None:
     @reads(name)
     def read(call: Call) -> Tensor:
         x = call.tensor(0)
-        if not call.quantised:
+        if not call.quantized:
             return limited(x, (low, high))
         q, y = call.scale(0), call.result_scale
         limits = integer_limits((low, high), y)
@@ -61,14 +61,14 @@ def _sigmoid(call: Call, function: Callable[[Any, int], Array], bits: int, zero:
 
 @reads("LOGISTIC")
 def logistic(call: Call) -> Tensor:
-    if not call.quantised:
+    if not call.quantized:
         return O.sigmoid(call.tensor(0))
     return _sigmoid(call, fixed.logistic, 8, -128)
 
 
 @reads("TANH")
 def tanh(call: Call) -> Tensor:
-    if not call.quantised:
+    if not call.quantized:
         return O.tanh(call.tensor(0))
     return _sigmoid(call, fixed.tanh, 7, 0)
 
@@ -76,7 +76,7 @@ def tanh(call: Call) -> Tensor:
 @reads("HARD_SWISH")
 def hard_swish(call: Call) -> Tensor:
     x = call.tensor(0)
-    if call.quantised:
+    if call.quantized:
         return O.lookup(x, _hard_swish_table(call.scale(0), call.result_scale))
     return O.mul(x, O.mul(limited(O.add(x, 3.0), (0.0, 6.0)), 1 / 6))
 
@@ -123,7 +123,7 @@ def _within_16(numbers: Any) -> Array:
 @reads("PRELU")
 def prelu(call: Call) -> Tensor:
     x, slope = call.tensor(0), call.tensor(1)
-    if not call.quantised:
+    if not call.quantized:
         return O.where(O.greater_equal(x, 0.0), x, O.mul(x, slope))
     q, a, y = call.scale(0), call.scale(1), call.result_scale
     steps = O.sub(O.cast(x, "int32"), q.zero_point)
@@ -137,7 +137,7 @@ def prelu(call: Call) -> Tensor:
 @reads("LEAKY_RELU")
 def leaky_relu(call: Call) -> Tensor:
     x, alpha = call.tensor(0), float(call.options("LeakyReluOptions").Alpha())
-    if not call.quantised:
+    if not call.quantized:
         return O.leaky_relu(x, slope=alpha)
     q, y = call.scale(0), call.result_scale
     qs, qy = np.float32(q.scale), np.float32(y.scale)
@@ -156,7 +156,7 @@ def _elu(x: Tensor) -> Tensor:
 
 @reads("ELU")
 def elu(call: Call) -> Tensor:
-    if not call.quantised:
+    if not call.quantized:
         return _elu(call.tensor(0))
     return O.lookup(call.tensor(0), tabulated(call, lambda x: np.where(x < 0, np.expm1(x), x)))
 
@@ -164,7 +164,7 @@ def elu(call: Call) -> Tensor:
 @reads("LOG_SOFTMAX")
 def log_softmax(call: Call) -> Tensor:
     x = call.tensor(0)
-    if call.quantised:
+    if call.quantized:
         raise Unsupported("int8")
     steps = O.sub(x, O.reduce_max(x, axes=(-1,), keepdims=True))
     return O.sub(steps, O.log(O.reduce_sum(O.exp(steps), axes=(-1,), keepdims=True)))
@@ -173,7 +173,7 @@ def log_softmax(call: Call) -> Tensor:
 @reads("SOFTMAX")
 def softmax(call: Call) -> Tensor:
     x, beta = call.tensor(0), float(call.options("SoftmaxOptions").Beta())
-    if not call.quantised:
+    if not call.quantized:
         return O.softmax(x if beta == 1 else O.mul(x, beta), axis=-1)
     y = call.result_scale
     if y != O.Quantization(1 / 256, -128):

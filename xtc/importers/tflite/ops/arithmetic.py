@@ -28,7 +28,7 @@ def _binary(call: Call, options: str, real: Binary, whole: Callable[..., Tensor]
         if not a.element.is_float and limits != (None, None):
             raise Unsupported(f"an activation of {a.dtype}")
         return limited(real(a, b), limits)
-    if whole is None or not call.quantised:
+    if whole is None or not call.quantized:
         raise Unsupported(f"operands of {a.dtype}")
     y = call.result_scale
     low, high = integer_limits(limits, y)
@@ -58,7 +58,7 @@ def _product(
     low: int,
     high: int,
 ) -> Tensor:
-    """Quantised multiplication; the rescaling factor is computed in float32."""
+    """Quantized multiplication; the rescaling factor is computed in float32."""
     qa, qb, qy = (np.float32(q.scale) for q in scales)
     factor = float(qa * qb / qy)
     points = [q.zero_point for q in scales]
@@ -135,7 +135,7 @@ for _name, _write in (
 @reads("SQUARED_DIFFERENCE")
 def squared_difference(call: Call) -> Tensor:
     a, b = call.tensor(0), call.tensor(1)
-    if a.dtype == b.dtype == "int8" and call.quantised:
+    if a.dtype == b.dtype == "int8" and call.quantized:
         return _squared_difference(call, a, b)
     if not (a.element.is_float and b.element.is_float):
         raise Unsupported(f"operands of {a.dtype} and {b.dtype}")

@@ -55,7 +55,7 @@ def _conv(
 ) -> Tensor:
     dilations = options.DilationHFactor(), options.DilationWFactor()  # type: ignore[attr-defined]
     slides = windows(x.type.sizes[1:3], taps, options, dilations)
-    zero = call.scale(0).zero_point if call.quantised else 0
+    zero = call.scale(0).zero_point if call.quantized else 0
     image = framed(x, slides, zero)
 
     def slid_by(weights: Tensor) -> Tensor:
@@ -95,7 +95,7 @@ def transpose_conv(call: Call) -> Tensor:
         [call.value(2), call.value(1), call.value(3) if call.has(3) else None],
         call.results,
     )
-    zero = moved.scale(0).zero_point if moved.quantised else 0
+    zero = moved.scale(0).zero_point if moved.quantized else 0
     wide = _with_gaps(x, strides, zero)
     border = []
     for d, step in enumerate(strides):
@@ -132,7 +132,7 @@ def batch_matmul(call: Call) -> Tensor:
     turned_a, turned_b = bool(options.AdjX()), bool(options.AdjY())
     if {a.dtype, b.dtype} == {"float32"}:
         return O.matmul(a, b, transpose_a=turned_a, transpose_b=turned_b)
-    if not call.quantised or b.dtype != "int8":
+    if not call.quantized or b.dtype != "int8":
         raise Unsupported(f"operands of {a.dtype} and {b.dtype}")
     p, q, y = call.scale(0), call.scale(1), call.result_scale
     total = O.matmul(a, b, transpose_a=turned_a, transpose_b=turned_b)
@@ -158,12 +158,12 @@ def _row(x: Tensor) -> Tensor:
 
 
 def _weights(call: Call) -> Value:
-    """Weights in the operand's kind; int8 weights of a float32 operand are dequantised.
+    """Weights in the operand's kind; int8 weights of a float32 operand are dequantized.
 
     TensorFlow Lite's own kernels round the operand to int8 in each call too, and are less exact.
     """
     value = call.value(1)
-    if call.quantised or dtype_of(value) == "float32":
+    if call.quantized or dtype_of(value) == "float32":
         return value
     return known(call, 1)
 
@@ -182,19 +182,19 @@ def _finished(
     *,
     filters: int | None,
 ) -> Tensor:
-    """Add bias, apply the activation, and requantise to the result.
+    """Add bias, apply the activation, and requantize to the result.
 
     Args:
         sums: the contraction of the image with given weights.
         filters: number of all-ones filters that sum the image; None for one per filter.
     """
     limits = limits_of(options.FusedActivationFunction())  # type: ignore[attr-defined]
-    if not call.quantised:
+    if not call.quantized:
         real = sums(as_tensor(kernel))
         return limited(O.add(real, call.tensor(2)) if call.has(2) else real, limits)
     if isinstance(kernel, Tensor) or kernel.dtype != np.int8:
         raise Unsupported(f"weights of {call.operand(1).dtype}, or computed ones")
-    kernel, point = _centred(call, kernel)
+    kernel, point = _centered(call, kernel)
     total = sums(as_tensor(kernel))
     if point:
         ones = np.ones((*kernel.shape[:-1], filters or kernel.shape[-1]), np.int8)
@@ -209,16 +209,16 @@ def _finished(
     )
 
 
-def _centred(call: Call, kernel: Array) -> tuple[Array, int]:
+def _centered(call: Call, kernel: Array) -> tuple[Array, int]:
     """Weights minus their zero point if that fits int8; else unchanged, with the zero point."""
     points = call.scales(1).zero_points
     if (points != points[0]).any():
         raise Unsupported("weights with several zero points")
     point = int(points[0])
-    centred = kernel.astype(np.int32) - point
-    if centred.size and (centred.min() < -128 or centred.max() > 127):
+    centered = kernel.astype(np.int32) - point
+    if centered.size and (centered.min() < -128 or centered.max() > 127):
         return kernel, point
-    return centred.astype(np.int8), 0
+    return centered.astype(np.int8), 0
 
 
 def _bias(call: Call, kernel: Array, point: int) -> Array:

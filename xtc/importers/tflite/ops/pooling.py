@@ -21,7 +21,7 @@ def _prepared(call: Call) -> tuple[Tensor, list[Window], int]:
     options, x = call.options("Pool2DOptions"), call.tensor(0)
     images(x)
     taps = options.FilterHeight(), options.FilterWidth()
-    if call.quantised and call.scale(0) != call.result_scale:
+    if call.quantized and call.scale(0) != call.result_scale:
         raise Unsupported("operand and result of different scales")
     return x, windows(x.type.sizes[1:3], taps, options), options.FusedActivationFunction()
 
@@ -41,7 +41,7 @@ def average_pool_2d(call: Call) -> Tensor:
     if call.operand(0).is_unsigned:
         return _limited(call, _mean_of_unsigned(x, slides), activation)
     whole = all(slide.taps == slide.size and slide.output == 1 for slide in slides)
-    if call.quantised and whole:
+    if call.quantized and whole:
         return _limited(call, O.quantized_mean(x, axes=(1, 2)), activation)
     border = tuple((max(a, 0), max(b, 0)) for a, b in (slide.border for slide in slides))
     taps, stride = _pair(slides, "taps"), _pair(slides, "stride")
@@ -87,7 +87,7 @@ def _pair(slides: list[Window], name: str) -> tuple[int, int]:
 
 def _limited(call: Call, x: Tensor, activation: int) -> Tensor:
     limits = limits_of(activation)
-    if not call.quantised or limits == (None, None):
+    if not call.quantized or limits == (None, None):
         return limited(x, limits)
     low, high = integer_limits(limits, call.result_scale)
     return O.minimum(O.maximum(x, low), high)

@@ -32,13 +32,13 @@ def svdf(call: Call) -> Tensor:
         or state.type.size != batch * filters * frames
     ):
         raise Unsupported(f"rank {rank}, a state of shape {state.type.sizes}")
-    newest = _quantised_features(call, x) if call.quantised else _features(call, x)
+    newest = _quantized_features(call, x) if call.quantized else _features(call, x)
     old = O.reshape(state, (batch, filters, frames))
     column = O.reshape(newest, (batch, filters, 1))
     window = O.concat(part(old, 2, 1, frames), column, axis=2) if frames > 1 else column
     call.assign(_STATE, O.reshape(window, state.type.sizes))
-    if call.quantised:
-        return _quantised_sums(call, window, rank)
+    if call.quantized:
+        return _quantized_sums(call, window, rank)
     summed = _ranked(O.mul(window, as_tensor(known(call, _TIME))), rank)
     biased = O.add(summed, call.tensor(_BIAS)) if call.has(_BIAS) else summed
     return limited(biased, limits_of(options.FusedActivationFunction()))
@@ -49,7 +49,7 @@ def _features(call: Call, x: Tensor) -> Tensor:
     return O.matmul(x, as_tensor(weights))
 
 
-def _quantised_features(call: Call, x: Tensor) -> Tensor:
+def _quantized_features(call: Call, x: Tensor) -> Tensor:
     q, w, state = call.scale(0), call.scale(_FEATURES), call.scale(_STATE)
     weights = call.array(_FEATURES)
     if weights.dtype != np.int8 or call.operand(_STATE).dtype != "int16" or w.zero_point:
@@ -61,7 +61,7 @@ def _quantised_features(call: Call, x: Tensor) -> Tensor:
     return O.requantize(O.add(total, as_tensor(shift)), factor, dtype="int16")
 
 
-def _quantised_sums(call: Call, window: Tensor, rank: int) -> Tensor:
+def _quantized_sums(call: Call, window: Tensor, rank: int) -> Tensor:
     state, w, y = call.scale(_STATE), call.scale(_TIME), call.result_scale
     products = O.mul(O.cast(window, "int32"), as_tensor(call.array(_TIME).astype(np.int32)))
     total = _ranked(products, rank)

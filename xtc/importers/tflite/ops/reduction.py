@@ -26,7 +26,7 @@ def _axes(call: Call, rank: int) -> tuple[int, ...]:
 def mean(call: Call) -> Tensor:
     x, keep = call.tensor(0), bool(call.options("ReducerOptions").KeepDims())
     axes = _axes(call, x.type.rank)
-    if not call.quantised:
+    if not call.quantized:
         return O.reduce_mean(x, axes=axes, keepdims=keep)
     scales = call.scale(0), call.result_scale
     return O.quantized_mean(x, axes=axes, quantizations=scales, keepdims=keep)
@@ -45,7 +45,7 @@ def arg_max(call: Call) -> Tensor:
 def sum(call: Call) -> Tensor:
     x, keep = call.tensor(0), bool(call.options("ReducerOptions").KeepDims())
     axes = _axes(call, x.type.rank)
-    if not call.quantised:
+    if not call.quantized:
         return O.reduce_sum(x, axes=axes, keepdims=keep)
     q, y = call.scale(0), call.result_scale
     count = math.prod(x.type.sizes[axis] for axis in axes)
@@ -79,7 +79,7 @@ def reduce_prod(call: Call) -> Tensor:
 @reads("L2_NORMALIZATION")
 def l2_normalization(call: Call) -> Tensor:
     x = call.tensor(0)
-    if call.quantised:
+    if call.quantized:
         raise Unsupported("int8")
     squares = O.reduce_sum(O.mul(x, x), axes=(-1,), keepdims=True)
     return O.div(x, O.sqrt(O.maximum(squares, 1e-6)))

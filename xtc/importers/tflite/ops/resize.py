@@ -21,13 +21,13 @@ def _positions(size: int, wanted: int, options: object, *, nearest: bool) -> Arr
     if wanted < 1 or wanted > 1 << 16:
         raise Unsupported(f"a size of {wanted}")
     align = bool(options.AlignCorners())  # type: ignore[attr-defined]
-    centres = bool(options.HalfPixelCenters())  # type: ignore[attr-defined]
+    centers = bool(options.HalfPixelCenters())  # type: ignore[attr-defined]
     scale = np.float32(size) / np.float32(wanted)
     if align and wanted > 1:
         scale = np.float32(size - 1) / np.float32(wanted - 1)
     numbers = np.arange(wanted, dtype=np.float32)
     half = np.float32(0.5)
-    if not centres:
+    if not centers:
         return np.asarray(numbers * scale)
     return np.asarray((numbers + half) * scale - (np.float32(0) if nearest else half))
 

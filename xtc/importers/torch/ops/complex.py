@@ -173,9 +173,9 @@ def fft_to_real(x: Complex, dim: Sequence[int], normalization: int, last_dim_siz
 
 
 def _scale(lengths: Sequence[int], normalization: int) -> float:
-    """The factor of PyTorch's normalisation mode: 0 none, 1 by the square root, 2 by the points."""
+    """The factor of PyTorch's normalization mode: 0 none, 1 by the square root, 2 by the points."""
     if normalization not in (0, 1, 2):
-        raise Unsupported(f"a transform with normalisation {normalization}")
+        raise Unsupported(f"a transform with normalization {normalization}")
     points = math.prod(lengths)
     return (1.0, points**-0.5, 1 / points)[normalization]
 

@@ -71,7 +71,7 @@ def encoder_layer(
     mask: Tensor | None = None,
     mask_type: int | None = None,
 ) -> Tensor:
-    def normalised(y: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def normalized(y: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         return O.layer_norm(y, weight, bias, axis=2, eps=eps)
 
     def attended(y: Tensor) -> Tensor:
@@ -84,10 +84,10 @@ def encoder_layer(
         return linear(O.gelu(inner) if use_gelu else O.relu(inner), ffn_weight_2, ffn_bias_2)
 
     if norm_first:
-        x = O.add(x, attended(normalised(x, norm_weight_1, norm_bias_1)))
-        return O.add(x, mixed(normalised(x, norm_weight_2, norm_bias_2)))
-    x = normalised(O.add(x, attended(x)), norm_weight_1, norm_bias_1)
-    return normalised(O.add(x, mixed(x)), norm_weight_2, norm_bias_2)
+        x = O.add(x, attended(normalized(x, norm_weight_1, norm_bias_1)))
+        return O.add(x, mixed(normalized(x, norm_weight_2, norm_bias_2)))
+    x = normalized(O.add(x, attended(x)), norm_weight_1, norm_bias_1)
+    return normalized(O.add(x, mixed(x)), norm_weight_2, norm_bias_2)
 
 
 def _third(weight: Tensor, bias: Tensor, number: int) -> tuple[Tensor, Tensor]:

@@ -349,7 +349,7 @@ def sym_size(x: Tensor, dim: int) -> int:
 
 @writes("copy_")
 def copy_(x: Tensor, source: Tensor) -> Tensor:
-    raise Unsupported("an in-place update that was not functionalised")
+    raise Unsupported("an in-place update that was not functionalized")
 
 
 @writes("_assert_tensor_metadata", "_assert_async.msg", "_assert_scalar")

@@ -140,8 +140,8 @@ def _position(write: Callable[..., Tensor], x: Tensor, dim: int | None, keepdim:
 def var(x: Tensor, dim: Any = None, *, correction: float = 1, keepdim: bool = False) -> Tensor:
     axes = axes_of(x, dim)
     count = math.prod(x.type.sizes[axis] for axis in axes)
-    centred = O.sub(x, O.reduce_mean(x, axes=axes, keepdims=True))
-    squares = O.reduce_sum(O.mul(centred, centred), axes=axes, keepdims=keepdim)
+    centered = O.sub(x, O.reduce_mean(x, axes=axes, keepdims=True))
+    squares = O.reduce_sum(O.mul(centered, centered), axes=axes, keepdims=keepdim)
     return O.div(squares, float(max(count - correction, 0)))
 
 
@@ -166,8 +166,8 @@ def softmax(x: Tensor, dim: int, half_to_float: bool = False) -> Tensor:
 @writes("_log_softmax")
 def log_softmax(x: Tensor, dim: int, half_to_float: bool = False) -> Tensor:
     axes = axes_of(x, dim)
-    centred = O.sub(x, O.reduce_max(x, axes=axes, keepdims=True))
-    return O.sub(centred, O.log(O.reduce_sum(O.exp(centred), axes=axes, keepdims=True)))
+    centered = O.sub(x, O.reduce_max(x, axes=axes, keepdims=True))
+    return O.sub(centered, O.log(O.reduce_sum(O.exp(centered), axes=axes, keepdims=True)))
 
 
 @writes("logsumexp")

@@ -59,11 +59,11 @@ def _antialiased(
         size = x.type.sizes[d]
         step = (size - 1) / max(wanted - 1, 1) if align else 1 / scale if scale else size / wanted
         stretch = max(step, 1.0)
-        centres = step * (np.arange(wanted) + 0.5)
-        starts = np.maximum((centres - reach * stretch + 0.5).astype(np.int64), 0)
-        stops = np.minimum((centres + reach * stretch + 0.5).astype(np.int64), size)
+        centers = step * (np.arange(wanted) + 0.5)
+        starts = np.maximum((centers - reach * stretch + 0.5).astype(np.int64), 0)
+        stops = np.minimum((centers + reach * stretch + 0.5).astype(np.int64), size)
         taps = starts + np.arange((stops - starts).max())[:, None]
-        weights = kernel(np.abs(taps - centres + 0.5) / stretch) * (taps < stops)
+        weights = kernel(np.abs(taps - centers + 0.5) / stretch) * (taps < stops)
         weights = (weights / weights.sum(axis=0)).astype(x.element.numpy)
         x = O.resample(x, constant(np.minimum(taps, size - 1)), constant(weights), axis=d)
     return x

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layouts of global tensors: a shape, and the distance of neighbours in each dimension."""
+"""Layouts of global tensors: a shape, and the distance of neighbors in each dimension."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class SharedLayout:
     Attributes:
         shape: of the tensor.
         mode_shape: the sizes of all modes, those of the first dimension first.
-        mode_strides: for each mode the distance of neighbours, in elements.
+        mode_strides: for each mode the distance of neighbors, in elements.
         optional_swizzle: what changes the sum of the strides, or None.
     """
 
@@ -234,7 +234,7 @@ def _of_dimensions(
 
 
 def _merged(modes: Modes) -> Modes:
-    """Modes without those of size 1, and neighbours that one stride describes made into one."""
+    """Modes without those of size 1, and neighbors that one stride describes made into one."""
     found: Modes = []
     for size, stride in modes:
         if found and size > 1 and found[-1][1] == stride * size:

@@ -2,7 +2,7 @@
 // RUN: xtc-opt %s '--interleave-operands{features=avx512bf16,avx512vnni}' | FileCheck %s
 // RUN: xtc-opt %s '--interleave-operands{features=bf16,dotprod}' | FileCheck %s --check-prefix=ARM
 
-// Pairs of a row of the first factor are neighbours: a view. The panel is interleaved where it is packed.
+// Pairs of a row of the first factor are neighbors: a view. The panel is interleaved where it is packed.
 
 // CHECK-LABEL: func.func @pairs
 // CHECK: %[[A:.*]] = tensor.expand_shape %arg0 {{\[\[0\], \[1, 2\]\]}} output_shape [8, 32, 2]

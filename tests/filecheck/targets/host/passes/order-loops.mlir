@@ -32,7 +32,7 @@ func.func @sums(%x: tensor<8x32xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
   return %s : tensor<8xf32>
 }
 
-// Maxima along rows may be taken in any order, so their own loop is vectorised.
+// Maxima along rows may be taken in any order, so their own loop is vectorized.
 
 // CHECK-LABEL: func.func @maxima
 // CHECK: linalg.reduce

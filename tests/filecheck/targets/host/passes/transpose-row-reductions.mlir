@@ -35,7 +35,7 @@ func.func @rests(%a: memref<5x7xf32>, %x: memref<7xf32>, %y: memref<5xf32>) {
   return
 }
 
-// One row has nothing beside it, and neighbouring columns are vectors as they are.
+// One row has nothing beside it, and neighboring columns are vectors as they are.
 
 // CHECK-LABEL: func.func @left_alone
 // CHECK-NOT: vector

@@ -5,7 +5,7 @@
 #whole = affine_map<(n, h, w, f) -> (n, h, w, f)>
 #channel = affine_map<(n, h, w, f) -> (f)>
 
-// The filters are made of others when the artefact is built; nothing reads those any more.
+// The filters are made of others when the artifact is built; nothing reads those any more.
 
 // FILTERS: xtc.transformed = {w.transformed = [@w, dense<{{.*}}> : tensor<4x3xf64>, array<i64: 0, 1>]}
 // FILTERS-NOT: memref.global constant @w :

@@ -31,7 +31,7 @@ func.func @convolution(%x: memref<1x9x9x32xf32>, %k: memref<3x3x32x16xf32>, %y: 
   return
 }
 
-// Loops stay: a factor without neighbours along the columns, and a product that is no sum.
+// Loops stay: a factor without neighbors along the columns, and a product that is no sum.
 
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: call

@@ -55,7 +55,7 @@ func.func @wide(%a: memref<8x40xi64, 1>, %r: memref<8xi64, 1>) {
   return
 }
 
-// Left alone: short rows; many columns, which neighbouring threads read side by side; what is not
+// Left alone: short rows; many columns, which neighboring threads read side by side; what is not
 // combined in any order; kernels that have a grid.
 // CHECK-NOT: nvvm.shfl.sync
 func.func @short(%a: memref<8x31xf32, 1>, %r: memref<8xf32, 1>) {

@@ -38,7 +38,7 @@ func.func @short(%a: tensor<65536x4xf32>, %r: tensor<65536x4xf32>) -> tensor<655
   return %0 : tensor<65536x4xf32>
 }
 
-// Left alone: rows of no whole vectors; operands that are no neighbours; elements that are bits; sums.
+// Left alone: rows of no whole vectors; operands that are no neighbors; elements that are bits; sums.
 // CHECK-NOT: loop.schedule
 func.func @odd(%a: tensor<512x1023xf32>, %r: tensor<512x1023xf32>) -> tensor<512x1023xf32> {
   %0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}

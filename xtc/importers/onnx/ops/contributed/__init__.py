@@ -6,8 +6,8 @@ from xtc.importers.onnx.ops.contributed import (
     few_bits,
     grouped_query,
     layers,
-    normalisation,
-    quantised,
+    normalization,
+    quantized,
     recurrent,
 )
 
@@ -16,7 +16,7 @@ __all__ = [
     "few_bits",
     "grouped_query",
     "layers",
-    "normalisation",
-    "quantised",
+    "normalization",
+    "quantized",
     "recurrent",
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Block-quantised weights of 4 or 8 bits, the usual storage format of language models."""
+"""Block-quantized weights of 4 or 8 bits, the usual storage format of language models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xtc.importers.values import Array, Unsupported
 
 @contributed("MatMulNBits", 1)
 def matmul_of_few_bits(call: Call) -> Result:
-    """A matmul with block-quantised weights, which remain quantised."""
+    """A matmul with block-quantized weights, which remain quantized."""
     if call.has(4):
         raise Unsupported("reordered weights")
     bits, columns = int(call.attribute("bits", 4)), int(call.required("N"))

@@ -19,7 +19,7 @@ from xtc.importers.onnx.ops.contributed.attention import (
     scale_of,
 )
 from xtc.importers.onnx.ops.contributed.domain import contributed
-from xtc.importers.onnx.ops.contributed.normalisation import rms_norm_of
+from xtc.importers.onnx.ops.contributed.normalization import rms_norm_of
 from xtc.importers.onnx.ops.reduction import softmax_of
 from xtc.importers.onnx.table import Result
 from xtc.importers.values import Unsupported, as_tensor
@@ -28,7 +28,7 @@ from xtc.importers.values import Unsupported, as_tensor
 @contributed("GroupQueryAttention", 1)
 def group_query_attention(call: Call) -> Result:
     if call.has(12) or call.has(13) or call.wants(3):
-        raise Unsupported("quantised caches, or the scores as an output")
+        raise Unsupported("quantized caches, or the scores as an output")
     q, k, v = _heads(call)
     batch, _, length, size = q.type.sizes
     total = int(call.static(6).reshape(-1)[0])
@@ -54,7 +54,7 @@ def group_query_attention(call: Call) -> Result:
 
 
 def _heads(call: Call) -> list[Tensor]:
-    """Queries, keys and values as (batch, heads, positions, size), normalised if requested."""
+    """Queries, keys and values as (batch, heads, positions, size), normalized if requested."""
     queries, shared = int(call.required("num_heads")), int(call.required("kv_num_heads"))
     x = call.tensor(0)
     if call.has(1):

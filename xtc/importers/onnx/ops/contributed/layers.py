@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Activations and fused operators that ONNX Runtime's optimiser emits."""
+"""Activations and fused operators that ONNX Runtime's optimizer emits."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LSTM layers with integer weights and dynamically quantised inputs."""
+"""LSTM layers with integer weights and dynamically quantized inputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc.graph.tensor import Tensor
 from xtc.importers.compositions.movement import part
 from xtc.importers.onnx.call import Call
 from xtc.importers.onnx.ops.contributed.domain import contributed
-from xtc.importers.onnx.ops.quantised import dynamically_quantized, integer_matmul
+from xtc.importers.onnx.ops.quantized import dynamically_quantized, integer_matmul
 from xtc.importers.onnx.ops.recurrent import Layer, layer_of, layers, lstm_step
 from xtc.importers.onnx.table import Result
 
@@ -30,14 +30,14 @@ class Weights:
     zero: Tensor | None
 
     def times(self, x: Tensor) -> Tensor:
-        """x @ weights in float32, with x dynamically quantised to uint8."""
+        """x @ weights in float32, with x dynamically quantized to uint8."""
         rounded, scale, shift = dynamically_quantized(x)
         total = integer_matmul(rounded, shift, self.values, self.zero, self.zero is not None)
         return O.mul(O.cast(total, "float32"), O.mul(scale, self.scale))
 
 
 @dataclass(frozen=True)
-class QuantisedLayer(Layer):
+class QuantizedLayer(Layer):
     """One direction of a layer with integer matrices."""
 
     input_weights: Weights
@@ -58,7 +58,7 @@ def dynamic_quantize_lstm(call: Call) -> Result:
 def _layer(call: Call, number: int) -> Layer:
     plain = layer_of(call, 4, ("Sigmoid", "Tanh", "Tanh"), number)
     hidden = plain.r.type.sizes[0]  # (hidden, gates * hidden)
-    return QuantisedLayer(
+    return QuantizedLayer(
         plain.gates,
         hidden,
         plain.w,

@@ -9,7 +9,7 @@ import xtc.ops as O
 from xtc.graph.tensor import Tensor
 from xtc.importers.compositions.movement import constant
 from xtc.importers.onnx.call import Call
-from xtc.importers.onnx.ops.ml.scores import labelled, labels_of, learned, rows, transformed
+from xtc.importers.onnx.ops.ml.scores import labeled, labels_of, learned, rows, transformed
 from xtc.importers.onnx.table import Result
 from xtc.importers.values import Array, Unsupported
 
@@ -44,8 +44,8 @@ def linear_classifier(call: Call) -> Result:
     result = transformed(scores, str(call.attribute("post_transform", "NONE")))
     if scores.type.sizes[1] == 1 and len(labels) == 2:
         chosen = O.reshape(O.cast(O.greater(scores, 0.0), "int64"), (scores.type.sizes[0],))
-        return [labelled(chosen, labels), O.concat(O.sub(1.0, result), result, axis=1)]
-    return [labelled(O.argmax(scores, axis=1), labels), result]
+        return [labeled(chosen, labels), O.concat(O.sub(1.0, result), result, axis=1)]
+    return [labeled(O.argmax(scores, axis=1), labels), result]
 
 
 @learned("SVMRegressor", 1)

@@ -45,6 +45,6 @@ def labels_of(call: Call, name: str) -> Array | None:
     return np.asarray(given, np.int64) if given else None
 
 
-def labelled(chosen: Tensor, labels: Array) -> Tensor:
+def labeled(chosen: Tensor, labels: Array) -> Tensor:
     """The labels of classes by index."""
     return O.gather(constant(labels), chosen, axis=0)

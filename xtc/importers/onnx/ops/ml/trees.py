@@ -13,7 +13,7 @@ import xtc.ops as O
 from xtc.graph.tensor import Tensor
 from xtc.importers.compositions.movement import constant, expanded
 from xtc.importers.onnx.call import Call
-from xtc.importers.onnx.ops.ml.scores import floats, labelled, labels_of, learned, rows, transformed
+from xtc.importers.onnx.ops.ml.scores import floats, labeled, labels_of, learned, rows, transformed
 from xtc.importers.onnx.table import Result
 from xtc.importers.values import Array, Unsupported
 
@@ -213,7 +213,7 @@ def tree_ensemble_classifier(call: Call) -> Result:
     named = trees.named_targets(leaves)  # as in ONNX Runtime, only listed targets are candidates
     lowest = constant(np.asarray(-np.inf, x.element.numpy))
     chosen = O.argmax(scores if named is None else O.where(named, scores, lowest), axis=1)
-    return [labelled(chosen, labels), _single(transformed(scores, how))]
+    return [labeled(chosen, labels), _single(transformed(scores, how))]
 
 
 def _single(x: Tensor) -> Tensor:
@@ -234,7 +234,7 @@ def _binary(call: Call, scores: Tensor, used: int, labels: Array, how: str) -> R
     else:
         both = O.concat(O.neg(score), score, axis=1)
         both = O.sigmoid(both) if how == "LOGISTIC" else both
-    return [labelled(O.reshape(chosen, (samples,)), labels), _single(both)]
+    return [labeled(O.reshape(chosen, (samples,)), labels), _single(both)]
 
 
 @learned("TreeEnsemble", 5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantised operators: integers with a scale and a zero point."""
+"""Quantized operators: integers with a scale and a zero point."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def quantize_linear(call: Call) -> Tensor:
 def quantized(x: Tensor, scale: Tensor, zero: Tensor | None, dtype: str) -> Tensor:
     """round(x / scale) + zero, saturated; narrow floats have no zero point."""
     if not is_narrow(dtype) and ELEMENT_TYPES[dtype].kind != "int":
-        raise Unsupported(f"quantisation to {dtype}")
+        raise Unsupported(f"quantization to {dtype}")
     x = x if x.dtype == "float64" else O.cast(x, "float32")
     scale = scale if scale.dtype == x.dtype else O.cast(scale, x.dtype)
     if dtype in FLOATS:
@@ -101,7 +101,7 @@ def dequantized(x: Tensor, scale: Tensor, zero: Tensor | None) -> Tensor:
     return O.mul(O.cast(whole, scale.dtype), scale)
 
 
-def _centred(call: Call, position: int, zero: int, *, columns: bool = False) -> Tensor:
+def _centered(call: Call, position: int, zero: int, *, columns: bool = False) -> Tensor:
     """Integers minus their zero point, as int32."""
     x = O.cast(call.tensor(position), "int32")
     if not call.has(zero):
@@ -121,7 +121,7 @@ def matmul_integer(call: Call) -> Tensor:
         return O.matmul(a, b)  # byte multiply instructions need the operands unchanged
     if call.has(2) and call.tensor(2).type.size == 1 and b.type.rank == 2:
         return integer_matmul(a, call.tensor(2), b, call.optional(3), call.has(3))
-    return matmul_of(_centred(call, 0, 2), _centred(call, 1, 3, columns=True))
+    return matmul_of(_centered(call, 0, 2), _centered(call, 1, 3, columns=True))
 
 
 def integer_matmul(
@@ -169,7 +169,7 @@ def conv_integer(call: Call) -> Tensor:
 
 
 def _conv(call: Call, image: int, image_zero: int, filters: int, filters_zero: int) -> Tensor:
-    x = _centred(call, image, image_zero)
+    x = _centered(call, image, image_zero)
     w = O.cast(call.tensor(filters), "int32")
     if call.has(filters_zero):
         zero = O.cast(call.tensor(filters_zero), "int32")
@@ -180,7 +180,7 @@ def _conv(call: Call, image: int, image_zero: int, filters: int, filters_zero: i
 
 @reads("QLinearMatMul", 10, 21)
 def qlinear_matmul(call: Call) -> Tensor:
-    total = matmul_of(_centred(call, 0, 2), _centred(call, 3, 5, columns=True))
+    total = matmul_of(_centered(call, 0, 2), _centered(call, 3, 5, columns=True))
     a_scale, b_scale = call.tensor(1), call.tensor(4)
     if a_scale.type.rank == 1 and a_scale.type.size > 1:
         a_scale = O.reshape(a_scale, (a_scale.type.size, 1))
@@ -194,7 +194,7 @@ def _single(x: Tensor) -> Tensor:
 
 
 def _requantized(call: Call, total: Tensor, scale: Tensor, position: int) -> Tensor:
-    """Requantise accumulators to the result's scale and zero point."""
+    """Requantize accumulators to the result's scale and zero point."""
     real = O.mul(O.cast(total, "float32"), scale)
     zero = call.tensor(position + 1)
     return quantized(real, _single(call.tensor(position)), _zero(zero), zero.dtype)
@@ -219,7 +219,7 @@ def dynamic_quantize_linear(call: Call) -> list[Tensor]:
 
 
 def dynamically_quantized(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Quantise `x` to uint8 over its range of values; returns the scale and zero point too."""
+    """Quantize `x` to uint8 over its range of values; returns the scale and zero point too."""
     low, high = O.minimum(O.reduce_min(x), 0.0), O.maximum(O.reduce_max(x), 0.0)
     scale = O.div(O.sub(high, low), 255.0)
     scale = O.where(O.equal(scale, 0.0), 1.0, scale)

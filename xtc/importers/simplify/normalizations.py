@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recognises layer normalisation in sequences of small operators."""
+"""Recognizes layer normalization in sequences of small operators."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from xtc.ops.sub import Sub
 def find_layer_norm(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
     """Replace (x - mean) / sqrt(variance + eps) over the last dimensions; fold gamma, then beta."""
     if isinstance(op, Div):
-        centred, scale = inputs
+        centered, scale = inputs
         inner = _operand(scale, Sqrt)
-        return None if inner is None else _normalised(rewriter, centred, inner)
+        return None if inner is None else _normalized(rewriter, centered, inner)
     if isinstance(op, Mul):
-        for centred, scale in (inputs, inputs[::-1]):
+        for centered, scale in (inputs, inputs[::-1]):
             inner = _inverse_root(scale)
             if inner is not None:
-                return _normalised(rewriter, centred, inner)
+                return _normalized(rewriter, centered, inner)
     if isinstance(op, Mul | Add):
         for x, parameter in (inputs, inputs[::-1]):
             norm = producer(x, LayerNorm)
@@ -54,20 +54,20 @@ def _inverse_root(x: Tensor) -> Tensor | None:
     return _operand(x, Rsqrt)
 
 
-def _normalised(rewriter: Rewriter, centred: Tensor, shifted: Tensor) -> Tensor | None:
-    """The normalisation that equals `centred` / sqrt(`shifted`)."""
-    x, axis = _centred(centred)
+def _normalized(rewriter: Rewriter, centered: Tensor, shifted: Tensor) -> Tensor | None:
+    """The normalization that equals `centered` / sqrt(`shifted`)."""
+    x, axis = _centered(centered)
     if x is None or shifted.producer is None or not isinstance(shifted.producer.op, Add):
         return None
     for variance, number in (shifted.producer.inputs, shifted.producer.inputs[::-1]):
         eps, squares = scalar(number), _operand(variance, ReduceMean)
         if eps is None or eps < 0 or squares is None or _mean_axis(variance) != axis:
             continue
-        if polynomial(squares, centred) == (0.0, 0.0, 1.0):
+        if polynomial(squares, centered) == (0.0, 0.0, 1.0):
             return rewriter.write(LayerNorm(axis, eps), x)
         # The file may compute the difference twice.
         again = _base(squares)
-        if again is not None and _centred(again) == (x, axis):
+        if again is not None and _centered(again) == (x, axis):
             return rewriter.write(LayerNorm(axis, eps), x)
     return None
 
@@ -81,11 +81,11 @@ def _base(squares: Tensor) -> Tensor | None:
     return base if polynomial(squares, base) == (0.0, 0.0, 1.0) else None
 
 
-def _centred(centred: Tensor) -> tuple[Tensor | None, int]:
-    """x and the first normalised dimension, if a tensor is x minus its mean."""
-    if centred.producer is None or not isinstance(centred.producer.op, Sub):
+def _centered(centered: Tensor) -> tuple[Tensor | None, int]:
+    """x and the first normalized dimension, if a tensor is x minus its mean."""
+    if centered.producer is None or not isinstance(centered.producer.op, Sub):
         return None, 0
-    x, mean = centred.producer.inputs
+    x, mean = centered.producer.inputs
     axis = _mean_axis(mean)
     if axis is None or _operand(mean, ReduceMean) is not x or not x.element.is_float:
         return None, 0
@@ -105,7 +105,7 @@ def _mean_axis(mean: Tensor) -> int | None:
 def _with_parameter(
     rewriter: Rewriter, op: Operator, norm: LayerNorm, x: Tensor, parameter: Tensor
 ) -> Tensor | None:
-    """The normalisation with a gamma or beta that it lacks."""
+    """The normalization with a gamma or beta that it lacks."""
     if x.producer is None or norm.beta or (isinstance(op, Mul) and norm.gamma):
         return None
     row = x.type.sizes[norm.axis % x.type.rank :]

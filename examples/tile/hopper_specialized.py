@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hopper, fourth step: a warp copies, a warpgroup multiplies, and mbarriers synchronise them."""
+"""Hopper, fourth step: a warp copies, a warpgroup multiplies, and mbarriers synchronize them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Slots(tile.Class):
         self.phase = self.phase ^ (self.slot == 0)
 
 
-class MatmulSpecialised(tile.Script):
+class MatmulSpecialized(tile.Script):
     """c = a b^T; warps 0 to 3 multiply, warp 4 copies."""
 
     def __init__(self, block_m=64, block_n=64, block_k=64):
@@ -81,7 +81,7 @@ def case(m=65, n=72, k=296):
     c = np.zeros((m, n), np.float16)
     expected = a.astype(np.float32) @ b.astype(np.float32).T
     return Case(
-        (Launch(MatmulSpecialised(), (m, n, k, a, b, c)),), c, expected, atol=4e-3, rtol=4e-3
+        (Launch(MatmulSpecialized(), (m, n, k, a, b, c)),), c, expected, atol=4e-3, rtol=4e-3
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batch, layer and group normalisation."""
+"""Batch, layer and group normalization."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def _of_batch(
     axes = tuple(d for d in range(x.type.rank) if d != 1)
     wide = operand(x, "float32") if x.element.bits < 32 else x
     mean = O.reduce_mean(wide, axes=axes, keepdims=True)
-    centred = O.sub(wide, mean)
-    variance = O.reduce_mean(O.mul(centred, centred), axes=axes, keepdims=True)
+    centered = O.sub(wide, mean)
+    variance = O.reduce_mean(O.mul(centered, centered), axes=axes, keepdims=True)
     scale = O.rsqrt(O.add(variance, eps))
-    result = O.mul(centred, scale)
+    result = O.mul(centered, scale)
     if weight is not None:
         result = O.mul(result, _by_channel(operand(weight, wide.dtype), x))
     if bias is not None:
@@ -99,8 +99,8 @@ def layer_norm(
     axes = tuple(range(axis, x.type.rank))
     # Mean and scale are for the backward pass; unused ones are removed.
     mean = O.reduce_mean(x, axes=axes, keepdims=True)
-    centred = O.sub(x, mean)
-    variance = O.reduce_mean(O.mul(centred, centred), axes=axes, keepdims=True)
+    centered = O.sub(x, mean)
+    variance = O.reduce_mean(O.mul(centered, centered), axes=axes, keepdims=True)
     scale = O.rsqrt(O.add(variance, eps))
     return O.layer_norm(x, weight, bias, axis=axis, eps=eps), mean, scale
 
@@ -118,10 +118,10 @@ def group_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     split = O.reshape(x, (n, groups, -1))
     mean = O.reduce_mean(split, axes=(2,), keepdims=True)
-    centred = O.sub(split, mean)
-    variance = O.reduce_mean(O.mul(centred, centred), axes=(2,), keepdims=True)
+    centered = O.sub(split, mean)
+    variance = O.reduce_mean(O.mul(centered, centered), axes=(2,), keepdims=True)
     scale = O.rsqrt(O.add(variance, eps))
-    result = O.reshape(O.mul(centred, scale), x.type.sizes)
+    result = O.reshape(O.mul(centered, scale), x.type.sizes)
     shape = (1, channels, *[1] * (x.type.rank - 2))
     if weight is not None:
         result = O.mul(result, O.reshape(weight, shape))

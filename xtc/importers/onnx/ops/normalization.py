@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batch, layer, instance and group normalisation."""
+"""Batch, layer, instance and group normalization."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def batch_normalization(call: Call) -> list[Tensor | None]:
         for n in range(1, 5)
     )
     if not call.attribute("training_mode", 0):
-        return [_normalised(x, mean, variance, scale, bias, call.attribute("epsilon", 1e-5))]
+        return [_normalized(x, mean, variance, scale, bias, call.attribute("epsilon", 1e-5))]
     if x.type.rank < 2:
         raise Unsupported("training_mode of vectors")
     axes = (0, *range(2, x.type.rank))
     now = mean_of(x, axes, True)
-    centred = O.sub(x, now)
-    spread = mean_of(O.mul(centred, centred), axes, True)
+    centered = O.sub(x, now)
+    spread = mean_of(O.mul(centered, centered), axes, True)
     momentum = call.attribute("momentum", 0.9)
     running = [_moved(old, new, momentum) for old, new in ((mean, now), (variance, spread))]
-    result = _normalised(x, now, spread, scale, bias, call.attribute("epsilon", 1e-5))
+    result = _normalized(x, now, spread, scale, bias, call.attribute("epsilon", 1e-5))
     return [result, *running]
 
 
@@ -50,7 +50,7 @@ def _moved(old: Tensor, new: Tensor, momentum: float) -> Tensor:
     return O.reshape(mixed, (mixed.type.size,))
 
 
-def _normalised(
+def _normalized(
     x: Tensor, mean: Tensor, variance: Tensor, scale: Tensor, bias: Tensor, eps: float
 ) -> Tensor:
     """Apply one factor and one addend per channel, which fold to constants if the operands do."""
@@ -71,8 +71,8 @@ def layer_normalization(call: Call) -> list[Tensor | None]:
     if plain and not (call.wants(1) or call.wants(2)):
         return [O.layer_norm(x, scale, bias, axis=axis, eps=eps)]
     wide = _stash(call, x)
-    mean, inverse, centred = _moments(wide, range(axis, x.type.rank), eps)
-    result = _back(O.mul(centred, inverse), x)
+    mean, inverse, centered = _moments(wide, range(axis, x.type.rank), eps)
+    result = _back(O.mul(centered, inverse), x)
     result = O.mul(result, scale)
     return [result if bias is None else O.add(result, bias), mean, inverse]
 
@@ -90,9 +90,9 @@ def _back(wide: Tensor, x: Tensor) -> Tensor:
 def _moments(x: Tensor, axes: Sequence[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
     """Mean, 1 / sqrt(variance + eps), and x without its mean."""
     mean = O.reduce_mean(x, axes=tuple(axes), keepdims=True)
-    centred = O.sub(x, mean)
-    variance = O.reduce_mean(O.mul(centred, centred), axes=tuple(axes), keepdims=True)
-    return mean, O.div(1.0, O.sqrt(O.add(variance, eps))), centred
+    centered = O.sub(x, mean)
+    variance = O.reduce_mean(O.mul(centered, centered), axes=tuple(axes), keepdims=True)
+    return mean, O.div(1.0, O.sqrt(O.add(variance, eps))), centered
 
 
 @reads("RMSNormalization", 23)
@@ -109,9 +109,9 @@ def rms_normalization(call: Call) -> Tensor:
 @reads("InstanceNormalization", 6, 22)
 def instance_normalization(call: Call) -> Tensor:
     x = call.tensor(0)
-    _, inverse, centred = _moments(x, range(2, x.type.rank), call.attribute("epsilon", 1e-5))
+    _, inverse, centered = _moments(x, range(2, x.type.rank), call.attribute("epsilon", 1e-5))
     scale, bias = (per_channel(call.tensor(n), x.type.rank) for n in (1, 2))
-    return O.add(O.mul(O.mul(centred, inverse), scale), bias)
+    return O.add(O.mul(O.mul(centered, inverse), scale), bias)
 
 
 @reads("GroupNormalization", 21)
@@ -127,7 +127,7 @@ def group_normalization(call: Call) -> Tensor:
 
 
 def grouped(x: Tensor, groups: int, scale: Tensor, bias: Tensor, eps: float) -> Tensor:
-    """Group normalisation of an image with channels in dimension 1, in float32."""
+    """Group normalization of an image with channels in dimension 1, in float32."""
     split = _groups(x, groups)
     wide = split if split.dtype == "float32" else O.cast(split, "float32")
     return _scaled(x, _back(_normal(wide, eps), x), scale, bias)
@@ -141,8 +141,8 @@ def _groups(x: Tensor, groups: int) -> Tensor:
 
 
 def _normal(x: Tensor, eps: float) -> Tensor:
-    _, inverse, centred = _moments(x, (2,), eps)
-    return O.mul(centred, inverse)
+    _, inverse, centered = _moments(x, (2,), eps)
+    return O.mul(centered, inverse)
 
 
 def _scaled(x: Tensor, normal: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
@@ -158,9 +158,9 @@ def mean_variance_normalization(call: Call) -> Tensor:
     x = call.tensor(0)
     axes = [int(axis) for axis in call.attribute("axes", (0, 2, 3))]
     mean = O.reduce_mean(x, axes=tuple(axes), keepdims=True)
-    centred = O.sub(x, mean)
-    spread = O.sqrt(O.reduce_mean(O.mul(centred, centred), axes=tuple(axes), keepdims=True))
-    return O.div(centred, O.add(spread, 1e-9))
+    centered = O.sub(x, mean)
+    spread = O.sqrt(O.reduce_mean(O.mul(centered, centered), axes=tuple(axes), keepdims=True))
+    return O.div(centered, O.add(spread, 1e-9))
 
 
 @reads("LRN", 1, 13)

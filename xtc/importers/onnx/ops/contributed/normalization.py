@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Normalisation of sums, embeddings and channel groups."""
+"""Normalization of sums, embeddings and channel groups."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.importers.compositions.movement import constant, part
 from xtc.importers.compositions.windows import channels_first, channels_last
 from xtc.importers.onnx.call import Call
 from xtc.importers.onnx.ops.contributed.domain import contributed
-from xtc.importers.onnx.ops.normalisation import grouped
+from xtc.importers.onnx.ops.normalization import grouped
 from xtc.importers.onnx.table import Result, reads
 from xtc.importers.values import Unsupported
 
@@ -33,7 +33,7 @@ def skip_rms_norm(call: Call) -> Result:
 def rms_norm(call: Call) -> Result:
     x = call.tensor(0)
     if call.axis(default=-1) != x.type.rank - 1:
-        raise Unsupported("a normalisation of more than the last dimension")
+        raise Unsupported("a normalization of more than the last dimension")
     return rms_norm_of(x, call.tensor(1), _epsilon(call))
 
 
@@ -47,14 +47,14 @@ def _epsilon(call: Call, default: float = 1e-5) -> float:
 
 
 def rms_norm_of(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
-    """RMS normalisation of rows, scaled by `gamma`."""
+    """RMS normalization of rows, scaled by `gamma`."""
     squares = O.reduce_mean(O.mul(x, x), axes=(-1,), keepdims=True)
     return O.mul(O.mul(x, O.rsqrt(O.add(squares, eps))), gamma)
 
 
 @contributed("EmbedLayerNormalization", 1)
 def embed_layer_norm(call: Call) -> Result:
-    """The normalised sum of word, position and segment embeddings, and the lengths by the mask."""
+    """The normalized sum of word, position and segment embeddings, and the lengths by the mask."""
     ids = call.tensor(0)
     batch, length = ids.type.sizes
     total = O.gather(call.tensor(2), ids, axis=0)

@@ -28,18 +28,18 @@ Chosen = tuple[Module, Mapping[str, Any], Callable[[Any], Any]]
 Key = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, bytes, tuple[int, ...]], ...]]
 
 
-def specialised(
+def specialized(
     family: GraphFamily, dims: Mapping[str, int], build: Callable[[Graph], Module]
-) -> SpecialisedModule:
+) -> SpecializedModule:
     """A module for the free sizes of `family`; `dims` fixes some of them."""
-    return SpecialisedModule(family, dims, build)
+    return SpecializedModule(family, dims, build)
 
 
-class SpecialisedModule(Closing):
+class SpecializedModule(Closing):
     """A function on arrays of varying sizes; a context manager.
 
     A call with new sizes compiles a module for them, which later calls reuse. Inputs whose values
-    determine shapes count as sizes. `specialise` returns the module for given sizes.
+    determine shapes count as sizes. `specialize` returns the module for given sizes.
 
     Attributes:
         family: the graph family.
@@ -78,11 +78,11 @@ class SpecialisedModule(Closing):
         if self._latest is None:
             raise UserError(
                 f"'{self.family.name}' has not been called, so its sizes are unknown",
-                hints=["module.specialise(...) compiles for sizes by name"],
+                hints=["module.specialize(...) compiles for sizes by name"],
             )
         return self._latest
 
-    def specialise(self, **dims: int) -> Module:
+    def specialize(self, **dims: int) -> Module:
         """The module for sizes by name, compiled if necessary. Raises UserError."""
         return self._module({**self._dims, **dims}, {})
 
@@ -126,7 +126,7 @@ class SpecialisedModule(Closing):
         if not args and not arrays:
             raise UserError(
                 f"'{self.family.name}' has free sizes, so a profile takes arrays",
-                hints=["module.specialise(...).profile() takes samples of sizes by name"],
+                hints=["module.specialize(...).profile() takes samples of sizes by name"],
             )
         module, inputs, _ = self._chosen(args, arrays)
         return module.profile(repeat=repeat, **inputs)
@@ -167,4 +167,4 @@ class SpecialisedModule(Closing):
             self._modules.clear()
 
     def __repr__(self) -> str:
-        return f"<xtc.SpecialisedModule {self.family!r}, {len(self._modules)} compiled>"
+        return f"<xtc.SpecializedModule {self.family!r}, {len(self._modules)} compiled>"

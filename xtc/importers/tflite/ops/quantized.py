@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantisation, dequantisation and requantisation."""
+"""Quantization, dequantization and requantization."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantised layers, as ONNX Runtime's quantiser writes them."""
+"""Quantized layers, as ONNX Runtime's quantizer writes them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from xtc.importers.compositions.windows import channels_first, channels_last
 from xtc.importers.onnx.call import Call
 from xtc.importers.onnx.ops.contributed.attention import projected_attention
 from xtc.importers.onnx.ops.contributed.domain import contributed
-from xtc.importers.onnx.ops.contributed.normalisation import embed_layer_norm
+from xtc.importers.onnx.ops.contributed.normalization import embed_layer_norm
 from xtc.importers.onnx.ops.pooling import average_pool
-from xtc.importers.onnx.ops.quantised import (
+from xtc.importers.onnx.ops.quantized import (
     dequantize_linear,
     dequantized,
     dynamically_quantized,
@@ -37,14 +37,14 @@ def _number(x: Tensor) -> Tensor:
 
 
 def real(call: Call, position: int, scale: int | None = None) -> Tensor:
-    """Dequantise an operand; its scale and zero point follow it, or begin at `scale`."""
+    """Dequantize an operand; its scale and zero point follow it, or begin at `scale`."""
     at = position + 1 if scale is None else scale
     zero = _number(call.tensor(at + 1)) if call.has(at + 1) else None
     return dequantized(call.tensor(position), _number(call.tensor(at)), zero)
 
 
 def rounded(call: Call, x: Tensor, position: int, dtype: str) -> Tensor:
-    """Quantise float32 by the scale at `position` and the zero point after it."""
+    """Quantize float32 by the scale at `position` and the zero point after it."""
     zero = _number(call.tensor(position + 1)) if call.has(position + 1) else None
     return quantized(x, _number(call.tensor(position)), zero, dtype)
 

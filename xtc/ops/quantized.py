@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums, products and means of quantised tensors, built from integer operators.
+"""Sums, products and means of quantized tensors, built from integer operators.
 
 The rules are those of TensorFlow Lite's reference kernels for int8 (reference_ops/integer_ops:
 add.h, mul.h, mean.h in tensorflow/lite/kernels/internal): exact integer arithmetic.
@@ -50,7 +50,7 @@ def quantized_add(
     high: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The sum of `a` and `b`, int8 or uint8, quantised as the third of `quantizations` says.
+    """The sum of `a` and `b`, int8 or uint8, quantized as the third of `quantizations` says.
 
     The first two are those of `a` and `b`. `low` and `high` limit the result: an activation. Raises
     UserError if types or scales do not fit.
@@ -101,7 +101,7 @@ def quantized_mean(
 ) -> Tensor:
     """The mean of `x`, int8 or uint8, along `axes`.
 
-    Without `quantizations` the result is quantised as `x` is, and halves are rounded away from
+    Without `quantizations` the result is quantized as `x` is, and halves are rounded away from
     zero, as TensorFlow Lite's average pooling does. Otherwise they are those of `x` and of the
     result, by the rule of its means (QuantizedMeanOrSum in reference/reduce.h).
     """
@@ -159,7 +159,7 @@ def _aligned(
 
 def _check(x: Tensor) -> None:
     if x.dtype not in ("int8", "uint8"):
-        raise UserError(f"quantised tensors are int8 or uint8, not {x.dtype}")
+        raise UserError(f"quantized tensors are int8 or uint8, not {x.dtype}")
 
 
 def _steps(x: Tensor, quantization: Quantization) -> Tensor:
