@@ -17,6 +17,9 @@ from xtc.core.tile_layout import RegisterLayout, blocked
 _FEW = 8
 """Elements that each thread may hold, whatever their number in a padded tile."""
 
+_PADDED = 3
+"""Dimensions that may be padded: the last ones."""
+
 
 def padded(threads: int, shape: Sequence[int], packed: int) -> RegisterLayout:
     """The default layout, of a larger tile where threads hold less than half as many elements then.
@@ -32,19 +35,18 @@ def reshaped(
 ) -> RegisterLayout | None:
     """The layout of a tile of shape `before` for the same elements in another shape.
 
-    None where a mode would span two dimensions, or elements outside the tile would come between
+    None if a mode would span two dimensions, or if elements outside the tile would come between
     those inside.
     """
     if layout.shape == tuple(before):
         return layout.with_shape(after)
     if [size for size in before if size > 1] != [size for size in after if size > 1]:
         return None
-    wide = iter([n for n, size in zip(layout.shape, before, strict=True) if size > 1])
-    if math.prod(layout.shape) != math.prod(
-        n for n, size in zip(layout.shape, before, strict=True) if size > 1
-    ):
+    wide = [n for n, size in zip(layout.shape, before, strict=True) if size > 1]
+    if math.prod(wide) != layout.size:
         return None
-    return layout.with_shape([next(wide) if size > 1 else 1 for size in after])
+    left = iter(wide)
+    return layout.with_shape([next(left) if size > 1 else 1 for size in after])
 
 
 @lru_cache(maxsize=1024)
@@ -55,7 +57,10 @@ def _padded(threads: int, shape: tuple[int, ...], packed: int) -> RegisterLayout
     packed = math.gcd(packed, shape[-1])
     units = [*shape[:-1], shape[-1] // packed]
     divisors = [n for n in range(1, threads + 1) if threads % n == 0]
-    sizes = [sorted({-(-size // n) * n for n in divisors if n < 2 * size}) for size in units]
+    sizes = [[size] for size in units[:-_PADDED]]
+    sizes += [
+        sorted({-(-size // n) * n for n in divisors if n < 2 * size}) for size in units[-_PADDED:]
+    ]
     least = min(itertools.product(*sizes), key=lambda found: (_held(threads, found), *found[::-1]))
     if exact.local_size <= 2 * packed * _held(threads, least):
         return exact
