@@ -14,8 +14,10 @@ from xtc.ir.mlir import (
     BlockArgument,
     DenseElementsAttr,
     DenseI64ArrayAttr,
+    DenseIntElementsAttr,
     InsertionPoint,
     IntegerAttr,
+    IntegerType,
     Operation,
     Value,
     VectorType,
@@ -112,8 +114,12 @@ class _Splitter:
             self._pieces[result] = [pieces[size] for size in _sizes(result)]
             self._elements[result] = [arith.constant(element, value)] * _count(result)
             return
-        numbers = [IntegerAttr.get(element, int(n)) for n in whole]
-        self._elements[result] = [arith.constant(element, number) for number in numbers]
+        if isinstance(element, IntegerType):
+            numbers = DenseIntElementsAttr(whole)
+            self._elements[result] = [
+                arith.constant(element, IntegerAttr.get(element, numbers[at]))
+                for at in range(_count(result))
+            ]
 
     def from_elements(self, op: Operation) -> None:
         """Keep the elements; pieces are made where they are needed."""

@@ -9,6 +9,9 @@
 // CHECK: arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
 // CHECK: arith.addf %{{.*}}, %{{.*}} : vector<2xf32>
 // CHECK-NOT: vector<20xf32>
+// CHECK: %[[LAST_STEP:.*]] = arith.constant 16 : i32
+// CHECK-NEXT: llvm.store %[[LAST_STEP]]
+// CHECK-NOT: vector<17xi32>
 // CHECK: return
 // CHECK-LABEL: func.func @host
 // CHECK: arith.addf %{{.*}} : vector<20xf32>
@@ -24,6 +27,9 @@ module {
     %twice = arith.addf %v, %v : vector<18xf32>
     %d = vector.extract %twice[17] : f32 from vector<18xf32>
     llvm.store %d, %out : f32, !llvm.ptr
+    %steps = arith.constant dense<[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]> : vector<17xi32>
+    %e = vector.extract %steps[16] : i32 from vector<17xi32>
+    llvm.store %e, %out : i32, !llvm.ptr
     return
   }
   func.func @host(%v: vector<20xf32>) -> vector<20xf32> {
