@@ -40,6 +40,7 @@ from xtc_targets.nvgpu.passes.reduce_in_blocks import ReduceInBlocks
 from xtc_targets.nvgpu.passes.saturate_conversions import SaturateConversions
 from xtc_targets.nvgpu.passes.schedule_contractions import ScheduleContractions
 from xtc_targets.nvgpu.passes.split_reductions import SplitReductions
+from xtc_targets.nvgpu.passes.split_thread_vectors import SplitThreadVectors
 from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
 from xtc_targets.nvgpu.passes.vectorize_elementwise import VectorizeElementwise
 
@@ -210,7 +211,16 @@ def tile_pipeline(options: NvgpuOptions) -> Pipeline:
                     PlaceTileBuffers(machine.shared_bytes_block),
                 ),
             ),
-            Stage("offloaded", (LowerTiles(hopper), "canonicalize", "cse")),
+            # Bottom-up: top-down, a loop would be visited once for each value that it carries.
+            Stage(
+                "offloaded",
+                (
+                    LowerTiles(hopper),
+                    SplitThreadVectors(),
+                    "canonicalize{top-down=false}",
+                    "cse",
+                ),
+            ),
             lowered(options.platform, lines=True),
         )
     )

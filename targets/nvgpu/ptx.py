@@ -15,6 +15,12 @@ _NAME = "device"
 _ACQUIRES_MAP, _MAPS = "nvvm.fence.proxy.acquire", "ptx83"
 """An instruction, and the PTX version that introduced it ("PTX ISA", fence.proxy.tensormap)."""
 
+_LONG, _LONG_LEVEL = 4000, 2
+"""Lines of a module above which LLVM's third level takes seconds, and its level for those.
+
+The third level takes quadratic time for guarded accesses, and generates the same PTX for them.
+"""
+
 
 def ptx(lowered: Operation, options: NvgpuOptions) -> str:
     """The PTX of a device module. Raises CompileError with the code generator's message."""
@@ -35,8 +41,7 @@ def ptx(lowered: Operation, options: NvgpuOptions) -> str:
 def _gpu_module(body: str, options: NvgpuOptions) -> str:
     machine = options.machine
     version = _MAPS if _ACQUIRES_MAP in body else machine.ptx
-    target = (
-        f'#nvvm.target<O = {options.opt_level}, chip = "{machine.arch}", features = "+{version}">'
-    )
+    level = min(options.opt_level, _LONG_LEVEL) if body.count("\n") > _LONG else options.opt_level
+    target = f'#nvvm.target<O = {level}, chip = "{machine.arch}", features = "+{version}">'
     return f"""module attributes {{gpu.container_module}} {{
         gpu.module @{_NAME} [{target}] {{ {body} }} }}"""

@@ -129,6 +129,19 @@ def test_a_reshaped_shared_tensor_and_the_sign_of_zero() -> None:
     agrees(corners.Reshaped(), [x], np.array([-0.0, 10, *[1] * 30], np.float32))
 
 
+def test_tiles_that_threads_cannot_divide() -> None:
+    """What a padded tile has outside of it neither counts nor is stored."""
+    m, n = 11, 13
+    x = numbers(m, n)
+    at = np.random.default_rng(1).integers(0, m, (m, n)).astype(np.int32)
+    scattered = np.zeros((m, n), np.float32)
+    np.add.at(scattered, (at, np.arange(n)), x)
+    rows = x.min(1) + x.cumsum(1).max(1) * (x < 3).all(1)
+    parts = [x.max(0) + x.sum(0), rows, x @ x.T, x.T, scattered]
+    expected = np.concatenate([part.reshape(-1) for part in parts])
+    agrees(corners.Undivided(m, n), [x, at], expected + np.float32(0))
+
+
 MISTAKES = {
     "tile as an offset": "the offset a register tensor float32",
     "float as an offset": "the offset a run-time float32 is not an integer",

@@ -8,6 +8,7 @@ import itertools
 import pytest
 
 from xtc.core.errors import UserError
+from xtc.core.padded_layout import padded, reshaped
 from xtc.core.tile_layout import (
     RegisterLayout,
     blocked,
@@ -47,6 +48,33 @@ def test_every_element_is_held_equally_often(layout: RegisterLayout) -> None:
     found = elements(layout)
     assert set(found) == set(itertools.product(*map(range, layout.shape)))
     assert len({len(threads) for threads in found.values()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("threads", "shape", "packed", "whole", "held"),
+    [
+        (96, (17, 31), 1, (18, 32), 6),
+        (384, (127, 128), 4, (132, 128), 44),
+        (160, (48, 48), 1, (50, 48), 15),
+        (128, (64, 64), 4, (64, 64), 32),
+        (32, (8,), 1, (8,), 1),
+        (128, (31, 1, 20), 4, (32, 1, 32), 8),
+    ],
+)
+def test_surplus_elements_make_every_thread_hold_fewer(
+    threads: int, shape: tuple[int, ...], packed: int, whole: tuple[int, ...], held: int
+) -> None:
+    layout = padded(threads, shape, packed)
+    assert (layout.shape, layout.local_size, layout.spatial_size) == (whole, held, threads)
+
+
+def test_padded_layouts_lose_only_dimensions_of_size_one() -> None:
+    layout = padded(96, (17, 31), 1)
+    unsqueezed = reshaped(layout, (17, 31), (17, 1, 31))
+    assert unsqueezed is not None
+    assert unsqueezed.shape == (18, 1, 32)
+    assert reshaped(unsqueezed, (17, 1, 31), (17, 31)) == layout
+    assert reshaped(layout, (17, 31), (527,)) is None
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)

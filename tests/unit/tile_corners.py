@@ -33,6 +33,48 @@ class RowsOfADot(Corner):
         self.store_global(self.vector(y_ptr, n=24), self.sum(c, dim=0), offsets=[0])
 
 
+class Undivided(Corner):
+    """Three warps share tiles whose sizes they do not divide, in every kind of instruction."""
+
+    def __init__(self, m: int, n: int) -> None:
+        super().__init__()
+        self.m, self.n = m, n
+
+    def __call__(self, x_ptr: ~float32, at_ptr: ~int32, y_ptr: ~float32):
+        self.begin(3)
+        m, n = self.m, self.n
+        gx = self.global_view(x_ptr, dtype=float32, shape=[m, n])
+        gat = self.global_view(at_ptr, dtype=int32, shape=[m, n])
+        at = self.load_global(gat, offsets=[0, 0], shape=[m, n])
+        sx = self.shared_tensor(dtype=float32, shape=[m, n])
+        self.copy_async(gx, sx, offsets=[0, 0])
+        self.copy_async_wait_all()
+        self.sync()
+        x = self.load_shared(sx)
+        self.store_global(
+            self.vector(y_ptr, n=n), self.max(x, dim=0) + self.sum(x, dim=0), offsets=[0]
+        )
+        sums = self.shared_tensor(dtype=float32, shape=[m, n])
+        self.store_shared(sums, self.cumsum(x, dim=1))
+        self.sync()
+        last = self.max(self.load_shared(sums), dim=1)
+        rows = self.min(x, dim=1) + last * self.cast(self.all(x < 3.0, dim=1), dtype=float32)
+        self.store_global(self.vector(y_ptr + n, n=m), rows, offsets=[0])
+        product = self.dot(x, self.transpose(x), acc_dtype=float32)
+        self.put(y_ptr + n + m, product)
+        self.put(y_ptr + n + m + m * m, self.transpose(x))
+        self.sync()
+        self.store_shared(sums, self.register_tensor(dtype=float32, shape=[m, n], init=0.0))
+        self.sync()
+        self.atomic.shared_scatter_add(sums, dim=0, indices=at, values=x)
+        self.sync()
+        self.put(y_ptr + n + m + m * m + m * n, self.load_shared(sums))
+
+    def put(self, pointer, tile):
+        view = self.global_view(pointer, dtype=float32, shape=list(tile.shape))
+        self.store_global(view, tile, offsets=[0, 0])
+
+
 class Divided(Corner):
     """Quotients less remainders, of tiles or by a number."""
 

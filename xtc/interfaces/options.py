@@ -41,6 +41,8 @@ def options_of_device(options: Any, given: Mapping[str, Any], device_name: str) 
 
     Raises UserError if `given` contradicts a field of the device.
     """
+    if not given:
+        return options
     for each in fields(options):
         here = getattr(options, each.name)
         if _owner(each) is not None and given.get(each.name, here) != here:

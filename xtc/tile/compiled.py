@@ -74,7 +74,8 @@ class Kernel:
         self._target, self._options, self.support = support_of(device)
         if as_written:
             self.support = replace(self.support, pipeline=self.support.as_written)
-        self._parameters = parameters(cls)
+        self._parameters = tuple(p for p in parameters(cls) if not p.is_constant)
+        self._kinds = [p.kind for p in self._parameters]
         self._module = transcribed(cls, schedule, constants, self.support.max_warps)
         self.compiler = Compiler(self._target, self._options, self.support.pipeline)
         with self._module.context:
@@ -268,7 +269,7 @@ class Kernel:
 
     def words(self, values: Mapping[str, Any]) -> list[Any]:
         """The arguments of the function, with arrays."""
-        return [values[p.name] for p in self._parameters if not p.is_constant]
+        return [values[p.name] for p in self._parameters]
 
     def scalars(self, values: Mapping[str, Any], function: Operation | None = None) -> Scalars:
         """Scalars of the function, at stage `source` or later, that the arguments determine."""
@@ -278,9 +279,12 @@ class Kernel:
 
     def made(self, values: Mapping[str, Any]) -> list[np.ndarray[Any, Any]]:
         """The zero-filled buffers that a launch allocates for added arguments."""
+        buffers = self._named(self.function, "tile.buffer")
+        if not buffers:
+            return []
         scalars = self.scalars(values, self.function)
         found = []
-        for op in self._named(self.function, "tile.buffer"):
+        for op in buffers:
             sizes = [scalars.number(size) for size in list(op.operands)[1:]]
             if any(size is None for size in sizes):
                 raise KernelError(
@@ -300,7 +304,8 @@ class Kernel:
         return self._found[function, name]
 
     def kinds(self) -> list[Any]:
-        return [p.kind for p in self._parameters if not p.is_constant]
+        """The types of the function's arguments."""
+        return self._kinds
 
     def grid(self, values: Mapping[str, Any], function: Operation | None = None) -> list[int]:
         """The blocks of a launch in x, y and z; `function` is the kernel at another stage.

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from xtc.core import discover
 from xtc.core.errors import UserError
@@ -19,6 +20,9 @@ _used: AcceleratorDevice | None = None
 _shared: dict[Any, AcceleratorDevice] = {}
 _stream: int | None = None
 _launched: set[AcceleratorDevice] = set()
+_supports: WeakKeyDictionary[AcceleratorDevice, tuple[AcceleratorTarget, Any, TileSupport]] = (
+    WeakKeyDictionary()
+)
 
 
 def use_device(device: AcceleratorDevice | None) -> None:
@@ -156,6 +160,12 @@ def close_default() -> None:
 
 def support_of(device: AcceleratorDevice) -> tuple[AcceleratorTarget, Any, TileSupport]:
     """A device's target, code generation options and features. Raises UserError."""
+    if device not in _supports:
+        _supports[device] = _support_of(device)
+    return _supports[device]
+
+
+def _support_of(device: AcceleratorDevice) -> tuple[AcceleratorTarget, Any, TileSupport]:
     target = discover.target(device.target_name)
     options = target.options_for(device, {})
     support = target.tiles(options) if isinstance(target, AcceleratorTarget) else None

@@ -170,7 +170,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
 
     def free_shared(self, tensor: SharedTensor) -> None:
         """Free a shared tensor: its memory may be reused at once."""
-        memory.free_shared(_shared(tensor, "free_shared"), str(tile.current_location()))
+        memory.free_shared(_shared(tensor, "free_shared"), tile.location_text())
 
     def reshape_shared(self, tensor: SharedTensor, shape: Sequence[int]) -> SharedTensor:
         """A view of a shared tensor with another shape."""

@@ -56,7 +56,7 @@ class Printing:
             self.printf(field + end, element)
         if source is not tensor:  # the next allocation may reuse its memory
             tile.sync()
-            memory.free_shared(source, str(tile.current_location()))
+            memory.free_shared(source, tile.location_text())
 
 
 def prepared(fstring: str, args: Sequence[Any]) -> tuple[str, list[Data]]:

@@ -126,7 +126,8 @@ class Program:
         return bound(self._cls.__name__, self.parameters, args, kwargs, arrays=arrays)
 
     def _pick(self, values: dict[str, Any], device: Any) -> Kernel:
-        key = (self._constants(values), config.support_of(device)[1], self._magnitudes(values))
+        magnitudes = self._magnitudes(values) if self._cls._tuning else 0
+        key = (self._constants(values), config.support_of(device)[1], magnitudes)
         if key not in self._chosen:
             if len(self.schedules) == 1:
                 self._chosen[key] = self._kernel(self.schedules[0], values, device)
@@ -154,7 +155,11 @@ class Program:
         return self._compiled[key].suited_to(values)
 
     def _constants(self, values: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-        return tuple((p.name, values[p.name]) for p in self.parameters if p.is_constant)
+        return tuple((name, values[name]) for name in self._constant_names)
+
+    @cached_property
+    def _constant_names(self) -> tuple[str, ...]:
+        return tuple(p.name for p in self.parameters if p.is_constant)
 
     def _magnitudes(self, values: dict[str, Any]) -> int:
         """The orders of magnitude of run-time integers; a schedule is chosen for each."""

@@ -345,9 +345,9 @@ def uses(carried: Sequence[AnySlot]) -> dict[int, tuple[int, int]]:
 def require_apart(
     frames: Sequence[Names], carried: Sequence[AnySlot], before: Mapping[int, tuple[int, int]]
 ) -> None:
-    """Raise UserError where the next iteration would change, or read, a tile that has two names.
+    """Raise UserError if the next iteration would change, or read, a tile that has two names.
 
-    Each name has a tile of its own from one iteration to the next. `before` has the uses of tiles
+    Each name has a separate tile from one iteration to the next. `before` has the uses of tiles
     before the iteration.
     """
     for slot in carried:

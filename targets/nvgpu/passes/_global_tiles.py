@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xtc.core.tile_layout import RegisterLayout
 from xtc.ir.builders import control
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import Number, add, compare, is_int
-from xtc.ir.mlir import Block, InsertionPoint, Type, Value, VectorType, arith, scf
+from xtc.ir.mlir import Block, Type, Value, VectorType, arith
 from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32, wide_signed
+from xtc_targets.nvgpu.passes._tile_bounds import TileBounds, both, loaded
 from xtc_targets.nvgpu.passes._tile_memory import (
     assembled,
     bytes_of,
@@ -21,7 +24,6 @@ from xtc_targets.nvgpu.passes._tile_memory import (
     part,
     store_vector,
     thread_base,
-    zeros,
 )
 
 
@@ -57,13 +59,15 @@ class GlobalTile:
         self,
         view: GlobalView,
         layout: RegisterLayout,
+        shape: Sequence[int],
         dims: Sequence[int],
         offsets: Sequence[Number],
         thread: Value,
         inside: Callable[[int, int], bool],
     ) -> None:
-        self.view, self.layout, self.dims = view, layout, dims
+        self.view, self.layout, self.shape, self.dims = view, layout, tuple(shape), dims
         base = thread_base(layout, thread)
+        self.bounds = TileBounds(layout, shape, base)
         self._starts = list(offsets)
         for at, dim in enumerate(dims):
             self._starts[dim] = add(self._starts[dim], base[at])
@@ -126,7 +130,7 @@ class GlobalTile:
         return all_of([condition for condition in conditions if not isinstance(condition, bool)])
 
     def _condition(self, dim: int, steps: int) -> Value | bool:
-        extent = self.layout.shape[self.dims.index(dim)] if dim in self.dims else 1
+        extent = self.shape[self.dims.index(dim)] if dim in self.dims else 1
         if self._inside(dim, extent):
             return True
         if (dim, steps) not in self._conditions:
@@ -137,36 +141,27 @@ class GlobalTile:
 
     def groups(self, widest: int) -> list[list[int]]:
         """Positions, grouped into the runs of single accesses."""
-        return groups_of(self.layout, len(self.dims) - 1, widest)
+        return groups_of(self.layout, len(self.dims) - 1, math.gcd(widest, self.shape[-1]))
 
     def load(self, widest: int) -> Value:
         """Load the thread's elements of the tile; 0 outside the tensor."""
         parts = []
         for group in self.groups(widest):
             behind = self.layout.local_offsets[group[0]]
-            inside = self.inside(behind)
-            parts.append((group, self._loaded(behind, inside, len(group))))
+            inside = both(self.bounds.inside(behind), self.inside(behind))
+            type = VectorType.get([len(group)], self.view.element)
+            load = partial(load_vector, self.address(behind), self.view.element, len(group))
+            parts.append((group, loaded(inside, type, load)))
         return assembled(parts, self.view.element, self.layout.local_size)
-
-    def _loaded(self, behind: Sequence[int], inside: Value | bool, count: int) -> Value:
-        element = self.view.element
-        if inside is True:
-            return load_vector(self.address(behind), element, count)
-        type = VectorType.get([count], element)
-        address = self.address(behind)
-        made = scf.IfOp(inside, [type], has_else=True)
-        with InsertionPoint(made.then_block):
-            scf.yield_([load_vector(address, element, count)])
-        with InsertionPoint(made.else_block):
-            scf.yield_([zeros(type)])
-        return made.results[0]
 
     def store(self, value: Value, widest: int, thread: Value) -> None:
         """Store the thread's elements of a tile, except for those outside the tensor."""
         replica = first_replica(self.layout, thread)
         for group in self.groups(widest):
             behind = self.layout.local_offsets[group[0]]
-            inside = self.inside(behind)
+            inside = both(self.bounds.inside(behind), self.inside(behind))
+            if inside is False:
+                continue
             conditions = [*replica, *([] if isinstance(inside, bool) else [inside])]
             address = self.address(behind)
             with control.branch(all_of(conditions)):

@@ -6,7 +6,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xtc.ir.builders.numbers import Number, as_value, constant
-from xtc.ir.mlir import InsertionPoint, IntegerType, Type, Value, arith, memref
+from xtc.ir.mlir import (
+    DenseElementsAttr,
+    FloatAttr,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Type,
+    Value,
+    VectorType,
+    arith,
+    memref,
+)
 from xtc.ir.mlir_llvm import llvm
 from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes._kernels import BLOCK_ID, THREAD_ID
@@ -56,3 +67,14 @@ def address_of(buffer: Value, space: int) -> Value:
     index = memref.extract_aligned_pointer_as_index(buffer)
     number = arith.index_cast(IntegerType.get_signless(64), index)
     return llvm.inttoptr(Type.parse(f"!llvm.ptr<{space}>"), number)
+
+
+def zeros(type: VectorType) -> Value:
+    """A vector of zeros."""
+    element = type.element_type
+    zero = (
+        IntegerAttr.get(element, 0)
+        if isinstance(element, IntegerType)
+        else FloatAttr.get(element, 0.0)
+    )
+    return arith.constant(type, DenseElementsAttr.get_splat(type, zero))

@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 
 from xtc.core.errors import UserError
-from xtc.core.tile_layout import RegisterLayout, blocked, local, parse_layout
+from xtc.core.padded_layout import padded
+from xtc.core.tile_layout import RegisterLayout, local, parse_layout
 from xtc.ir.builders.tile import location_text, number_of
 from xtc.ir.mlir import (
     IntegerType,
@@ -35,7 +36,7 @@ def view_layouts(op: Operation, threads: int) -> tuple[RegisterLayout, RegisterL
     if not text:
         together = math.lcm(before, after, _BYTE)
         groups = [*shape[:-1], shape[-1] * before // together]
-        outer, ones = blocked(threads, groups, 1), [1] * (len(shape) - 1)
+        outer, ones = padded(threads, groups, 1), [1] * (len(shape) - 1)
         pair = (outer * local(*ones, together // bits) for bits in (before, after))
         first, second = (layout.merged() for layout in pair)
         return first, second

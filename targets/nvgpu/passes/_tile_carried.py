@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes fragments and accumulators through loops and branches as single registers.
+"""Passes fragments, accumulators and long vectors through loops and branches as single registers.
 
 The operands and results of `mma.sync` are single registers. If a loop carried a vector, LLVM would
 assemble it from a hundred of them at the end of each iteration, and split it again in the next.
+It also takes seconds to select instructions for a vector of a hundred elements in a phi.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from xtc_targets.nvgpu.passes._tile_memory import bytes_of
 from xtc_targets.nvgpu.passes._tile_mma import has_matrices
 
 _WORD = 4  # bytes of a register
+_SHORT = 16  # elements of a vector that LLVM selects as a few registers
 
 
 def carried_types(tile: Type, own: Type) -> list[Type]:
@@ -47,11 +49,13 @@ def taken_over(tile: Type, own: Type, parts: Iterator[Value]) -> Value:
 
 def _registers(tile: Type, own: Type) -> VectorType | None:
     """The type of `own` as a vector of 32-bit registers; None unless `tile` has fragments."""
-    if not isinstance(tile, RankedTensorType) or not has_matrices(known_layout(tile)):
+    if not isinstance(tile, RankedTensorType):
         return None
     whole = VectorType(own)
+    if whole.shape[0] <= _SHORT and not has_matrices(known_layout(tile)):
+        return None
     nbytes = bytes_of(whole.element_type)
-    if nbytes == _WORD:
+    if nbytes >= _WORD:
         return whole
     if nbytes * 2 != _WORD or whole.shape[0] % 2:
         return None

@@ -9,7 +9,7 @@ from xtc.ir.builders import control
 from xtc.ir.builders.numbers import Number
 from xtc.ir.mlir import Value, VectorType
 from xtc_targets.nvgpu.passes._global_tiles import GlobalTile
-from xtc_targets.nvgpu.passes._thread_code import all_of
+from xtc_targets.nvgpu.passes._thread_code import all_of, zeros
 from xtc_targets.nvgpu.passes._tile_memory import (
     SharedView,
     first_replica,
@@ -17,7 +17,6 @@ from xtc_targets.nvgpu.passes._tile_memory import (
     load_vector,
     store_vector,
     thread_base,
-    zeros,
 )
 from xtc_targets.nvgpu.passes._warp_instructions import NARROWEST_ASYNC, begin_copy
 
@@ -31,12 +30,16 @@ def copy(tile: GlobalTile, view: SharedView, thread: Value, packed: int, in_boun
     with control.branch(all_of(first_replica(layout, thread))):
         for group in groups_of(layout, last, width):
             behind = layout.local_offsets[group[0]]
+            belongs = tile.bounds.inside(behind)
+            if belongs is False:
+                continue
             inside = True if in_bounds else tile.inside(behind)
             to, source = view.address(index, behind), tile.address(behind)
-            if len(group) * nbytes < NARROWEST_ASYNC:
-                _copy_now(view, to, source, inside, len(group))
-                continue
-            begin_copy(to, source, len(group) * nbytes, inside)
+            with control.branch(belongs):
+                if len(group) * nbytes < NARROWEST_ASYNC:
+                    _copy_now(view, to, source, inside, len(group))
+                else:
+                    begin_copy(to, source, len(group) * nbytes, inside)
 
 
 def _copy_now(view: SharedView, to: Value, source: Value, inside: Value | bool, count: int) -> None:

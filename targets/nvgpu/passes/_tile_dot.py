@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
+from xtc.core.padded_layout import padded
 from xtc.core.tile_layout import (
     RegisterLayout,
-    blocked,
     column_local,
     column_spatial,
     local,
@@ -124,7 +124,7 @@ def _fragments(
 @cache
 def _simt(m: int, n: int, k: int, threads: int) -> DotLayouts:
     rows, columns = math.gcd(m, _SIMT_ROWS), math.gcd(n, _SIMT_COLUMNS)
-    c = (blocked(threads, (m // rows, n // columns), 1) * local(rows, columns)).merged()
+    c = (padded(threads, (m // rows, n // columns), 1) * local(rows, columns)).merged()
     a = c.reduced([1]) * local(1, k)
     b = local(k, 1) * c.reduced([0])
     return DotLayouts(0, a.merged(), b.merged(), c)

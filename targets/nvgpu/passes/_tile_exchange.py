@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from xtc.core.tile_layout import RegisterLayout
@@ -16,6 +17,7 @@ from xtc.ir.mlir import (
     InsertionPoint,
     IntegerType,
     Operation,
+    RankedTensorType,
     Value,
     VectorType,
     arith,
@@ -24,8 +26,15 @@ from xtc.ir.mlir import (
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._shuffles import exchanged
+from xtc_targets.nvgpu.passes._tile_bounds import TileBounds, filled
 from xtc_targets.nvgpu.passes._tile_groups import barrier
-from xtc_targets.nvgpu.passes._tile_memory import SharedView, read_shared, write_shared
+from xtc_targets.nvgpu.passes._tile_identity import identity
+from xtc_targets.nvgpu.passes._tile_memory import (
+    SharedView,
+    read_shared,
+    thread_base,
+    write_shared,
+)
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Type
@@ -67,6 +76,15 @@ def crosses_warps(op: Operation) -> bool:
     return any(not in_warp(*digit) for digit in reduced_digits(op))
 
 
+def scratch_shape(op: Operation) -> list[int]:
+    """The shape of the memory through which a conversion exchanges elements.
+
+    Elements outside the tile pass through it too: fewer conditions, and no harm.
+    """
+    before, after = known_layout(op.operands[0]), known_layout(op.results[0])
+    return [max(sizes) for sizes in zip(before.shape, after.shape, strict=True)]
+
+
 def converted(value: Value, op: Operation, thread: Value, shared: Callable[[], Value]) -> Value:
     """Convert the layout of a tile, through shared memory if elements change threads."""
     before, after = known_layout(op.operands[0]), known_layout(op.results[0])
@@ -76,7 +94,7 @@ def converted(value: Value, op: Operation, thread: Value, shared: Callable[[], V
         return permuted(value, order)
     element = VectorType(value.type).element_type
     stored = _widened(value)
-    view = SharedView.dense(shared(), op, before.shape, VectorType(stored.type).element_type)
+    view = SharedView.dense(shared(), op, scratch_shape(op), VectorType(stored.type).element_type)
     barrier(op)
     write_shared(view, before, thread, stored)
     barrier(op)
@@ -98,6 +116,10 @@ def reduced(value: Value, op: Operation, thread: Value, shared: Callable[[], Val
     dim = number_of(op, "dim")
     element = VectorType(value.type).element_type
     sum_type = type_of_sums(op, element)
+    shape = RankedTensorType(op.operands[0].type).shape
+    bounds = TileBounds(source, shape, thread_base(source, thread))
+    neutral = partial(identity, str(op.attributes["kind"]).strip('"'))
+    value = filled(value, bounds, source, dim, neutral)
     combine = _combination(op, element)
     rows = [with_elements(permuted(value, row), sum_type) for row in _rows(source, result, dim)]
     total = rows[0]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from xtc.core.tile_layout import RegisterLayout
@@ -28,10 +29,7 @@ from xtc.ir.builders.numbers import (
 )
 from xtc.ir.builders.tile import number_of
 from xtc.ir.mlir import (
-    DenseElementsAttr,
-    FloatAttr,
     FloatType,
-    IntegerAttr,
     IntegerType,
     Operation,
     Type,
@@ -43,6 +41,7 @@ from xtc.ir.mlir import (
 from xtc.ir.mlir_llvm import llvm
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32
+from xtc_targets.nvgpu.passes._tile_bounds import TileBounds, loaded
 
 PANEL = "nvgpu.panel"
 """Integer on an allocation: elements of a row in a panel, which stores its rows contiguously."""
@@ -297,24 +296,39 @@ def _bits(element: Type) -> Type:
 
 
 def read_shared(view: SharedView, layout: RegisterLayout, thread: Value) -> Value:
-    """Load a thread's elements of a shared tensor."""
+    """Load a thread's elements of a shared tensor; 0 outside of it."""
     base = thread_base(layout, thread)
-    dim = view.contiguous
-    groups = groups_of(layout, dim, view.widest(dim)) if dim is not None else _singles(layout)
-    parts = [
-        (group, view.load(base, len(group), layout.local_offsets[group[0]])) for group in groups
-    ]
+    bounds = TileBounds(layout, view.shape, base)
+    parts = []
+    for group in _shared_groups(view, layout):
+        behind = layout.local_offsets[group[0]]
+        type = VectorType.get([len(group)], view.element)
+        load = partial(load_vector, view.address(base, behind), view.element, len(group))
+        parts.append((group, loaded(bounds.inside(behind), type, load)))
     return assembled(parts, view.element, layout.local_size)
 
 
 def write_shared(view: SharedView, layout: RegisterLayout, thread: Value, value: Value) -> None:
     """Store a thread's elements of a tile to a shared tensor."""
     base = thread_base(layout, thread)
-    dim = view.contiguous
-    groups = groups_of(layout, dim, view.widest(dim)) if dim is not None else _singles(layout)
+    bounds = TileBounds(layout, view.shape, base)
     with control.branch(all_of(first_replica(layout, thread))):
-        for group in groups:
-            view.store(part(value, group), base, layout.local_offsets[group[0]])
+        for group in _shared_groups(view, layout):
+            behind = layout.local_offsets[group[0]]
+            inside = bounds.inside(behind)
+            if inside is False:
+                continue
+            address = view.address(base, behind)
+            with control.branch(inside):
+                store_vector(part(value, group), address)
+
+
+def _shared_groups(view: SharedView, layout: RegisterLayout) -> list[list[int]]:
+    """Positions of a thread's elements, grouped into the runs of single accesses."""
+    dim = view.contiguous
+    if dim is None:
+        return _singles(layout)
+    return groups_of(layout, dim, math.gcd(view.widest(dim), view.shape[dim]))
 
 
 def _singles(layout: RegisterLayout) -> list[list[int]]:
@@ -326,8 +340,9 @@ def part(value: Value, group: Sequence[int]) -> Value:
     type = VectorType(value.type)
     if len(group) == type.shape[0]:
         return value
-    piece = VectorType.get([len(group)], type.element_type)
-    return vector.extract_strided_slice(piece, value, [group[0]], [len(group)], [1])
+    # Elements one by one: LLVM takes quadratic time for shuffles of long vectors.
+    elements: list[Value] = [vector.extract(value, [], [at]) for at in group]
+    return vector.from_elements(VectorType.get([len(group)], type.element_type), elements)
 
 
 def assembled(parts: Sequence[tuple[Sequence[int], Value]], element: Type, count: int) -> Value:
@@ -338,14 +353,3 @@ def assembled(parts: Sequence[tuple[Sequence[int], Value]], element: Type, count
         vector.extract(piece, [], [n]) for group, piece in parts for n in range(len(group))
     ]
     return vector.from_elements(VectorType.get([count], element), elements)
-
-
-def zeros(type: VectorType) -> Value:
-    """A vector of zeros."""
-    element = type.element_type
-    zero = (
-        IntegerAttr.get(element, 0)
-        if isinstance(element, IntegerType)
-        else FloatAttr.get(element, 0.0)
-    )
-    return arith.constant(type, DenseElementsAttr.get_splat(type, zero))

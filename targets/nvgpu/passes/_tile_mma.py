@@ -170,6 +170,8 @@ def takes_matrices(view: SharedView, layout: RegisterLayout) -> bool:
     contiguous = view.contiguous
     if view.nbytes not in (_HALF, _WORD) or contiguous is None or len(view.shape) != 2:
         return False
+    if layout.shape != tuple(view.shape):
+        return False
     other = view.strides[1 - contiguous]
     chunk = ACCESS_BYTES // view.nbytes
     rows = view.row_bytes % ACCESS_BYTES == 0 and other % chunk == 0

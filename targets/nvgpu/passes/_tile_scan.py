@@ -11,10 +11,8 @@ from xtc.ir.builders.numbers import Number, add, compare, maximum
 from xtc.ir.builders.tile import number_of
 from xtc.ir.mlir import (
     BoolAttr,
-    FloatAttr,
     FloatType,
     Operation,
-    Type,
     Value,
     VectorType,
     arith,
@@ -24,6 +22,7 @@ from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.passes._thread_code import as_i32
 from xtc_targets.nvgpu.passes._tile_exchange import type_of_sums, with_elements
 from xtc_targets.nvgpu.passes._tile_groups import barrier
+from xtc_targets.nvgpu.passes._tile_identity import identity
 from xtc_targets.nvgpu.passes._tile_memory import SharedView, thread_base, write_shared
 
 _INTEGERS: dict[str, Callable[[Value, Value], Value]] = {
@@ -61,7 +60,7 @@ def scanned(value: Value, op: Operation, thread: Value, shared: Callable[[], Val
         value = steps.taken(value, distance, combine)
         distance *= 2
     if BoolAttr(op.attributes["exclusive"]).value:
-        first = _identity(kind, type.element_type)
+        first = identity(kind, type.element_type)
         value = steps.taken(value, 1, lambda before, _: before, first)
     return with_elements(value, element)
 
@@ -150,14 +149,3 @@ class _Reads:
 
     def _element(self, index: list[Number], behind: tuple[int, ...]) -> Value:
         return vector.extract(self.view.load(index, 1, behind), [], [0])
-
-
-def _identity(kind: str, type: Type) -> Value:
-    """The identity element of a combination."""
-    if isinstance(type, FloatType):
-        infinite = float("inf")
-        number = {"add": 0.0, "mul": 1.0, "max": -infinite, "min": infinite}[kind]
-        return arith.constant(type, FloatAttr.get(type, number))
-    width = type.width
-    numbers = {"mul": 1, "and": -1, "umin": -1, "max": -(1 << (width - 1))}
-    return arith.constant(type, {**numbers, "min": (1 << (width - 1)) - 1}.get(kind, 0))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xtc.core.tile_layout import RegisterLayout
 from xtc.ir.builders import control
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import Number, add, compare
@@ -15,6 +14,7 @@ from xtc.ir.mlir import (
     InsertionPoint,
     IntegerType,
     Operation,
+    RankedTensorType,
     Type,
     Value,
     VectorType,
@@ -26,6 +26,7 @@ from xtc.ir.mlir_llvm import llvm
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.passes._global_tiles import GlobalView
 from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32, wide_signed
+from xtc_targets.nvgpu.passes._tile_bounds import TileBounds, both
 from xtc_targets.nvgpu.passes._tile_groups import barrier
 from xtc_targets.nvgpu.passes._tile_memory import (
     SharedView,
@@ -81,7 +82,7 @@ def combine(
     order = _ORDERS[name]
     is_fenced = kind != "cas"
     _fence(is_fenced and name in ("release", "acq_rel"))
-    positions = _Elements(view, layout, thread, number_of(op, "dim"), operands[-1])
+    positions = _Elements(view, op.operands[1], thread, number_of(op, "dim"), operands[-1])
     before = []
     for at in range(layout.local_size):
         value = vector.extract(values, [], [at])
@@ -104,10 +105,12 @@ def combine(
 def scatter(op: Operation, view: View, value: Value, indices: Value, thread: Value) -> None:
     """Store a thread's elements at their indices."""
     layout = known_layout(op.operands[0])
-    positions = _Elements(view, layout, thread, number_of(op, "dim"), indices)
+    positions = _Elements(view, op.operands[0], thread, number_of(op, "dim"), indices)
     type = VectorType(value.type)
     for at in range(layout.local_size):
         address, inside = positions.element(at)
+        if inside is False:
+            continue
         with control.branch(inside):
             element = vector.extract_strided_slice(
                 VectorType.get([1], type.element_type), value, [at], [1], [1]
@@ -118,12 +121,12 @@ def scatter(op: Operation, view: View, value: Value, indices: Value, thread: Val
 class _Elements:
     """Addresses of a thread's elements, with an index tensor for one dimension."""
 
-    def __init__(
-        self, view: View, layout: RegisterLayout, thread: Value, dim: int, indices: Value
-    ) -> None:
+    def __init__(self, view: View, tile: Value, thread: Value, dim: int, indices: Value) -> None:
+        layout, shape = known_layout(tile), RankedTensorType(tile.type).shape
         self.view, self.layout, self.dim, self.indices = view, layout, dim, indices
         self.base = thread_base(layout, thread)
         self.replica = first_replica(layout, thread)
+        self.bounds = TileBounds(layout, shape, self.base)
 
     def element(self, at: int) -> tuple[Value, Value | bool]:
         """The address of an element, and whether this thread accesses it."""
@@ -137,7 +140,8 @@ class _Elements:
             for dim, (number, size) in enumerate(zip(index, sizes, strict=True))
             if dim == self.dim or isinstance(self.view, GlobalView)
         ]
-        return self._address(index), all_of([*self.replica, *conditions])
+        inside = self.bounds.inside(behind)
+        return self._address(index), both(inside, all_of([*self.replica, *conditions]))
 
     def _address(self, index: list[Number]) -> Value:
         if isinstance(self.view, SharedView):
@@ -164,8 +168,11 @@ def _guarded(
     compared: Value | None,
     order: llvm.AtomicOrdering,
 ) -> Value:
-    if inside is True:
-        return _atomic(kind, address, value, compared, order)
+    if isinstance(inside, bool):
+        zero = 0.0 if isinstance(type, FloatType) else 0
+        return (
+            _atomic(kind, address, value, compared, order) if inside else arith.constant(type, zero)
+        )
     made = scf.IfOp(inside, [type], has_else=True)
     with InsertionPoint(made.then_block):
         scf.yield_([_atomic(kind, address, value, compared, order)])

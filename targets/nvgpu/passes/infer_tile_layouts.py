@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from xtc.core.errors import UserError
+from xtc.core.padded_layout import padded, reshaped
 from xtc.core.tile_layout import RegisterLayout, blocked, parse_layout
 from xtc.ir.attributes import K_STEP, WARPS
 from xtc.ir.builders import tile
@@ -220,7 +221,7 @@ class _Inference:
 
     def _default(self, value: Value, packed: int) -> RegisterLayout:
         shape = RankedTensorType(value.type).shape
-        return blocked(self._threads_of(_maker(value)), shape, packed)
+        return padded(self._threads_of(_maker(value)), shape, packed)
 
     def _write(self) -> None:
         values = [value for op in self.ops for value in _tiles(op)]
@@ -292,7 +293,10 @@ def _forward(op: Operation, layout: RegisterLayout | None) -> RegisterLayout | N
         return layout.reduced([number_of(op, "dim")])
     if op.name == "tile.transpose":
         return layout.permuted(dims_of(op)).merged()
-    return layout.with_shape(RankedTensorType(op.results[0].type).shape)
+    before, after = (
+        RankedTensorType(value.type).shape for value in (op.operands[0], op.results[0])
+    )
+    return reshaped(layout, before, after)
 
 
 def _backward(op: Operation, layout: RegisterLayout | None) -> RegisterLayout | None:
@@ -306,7 +310,7 @@ def _backward(op: Operation, layout: RegisterLayout | None) -> RegisterLayout | 
     if op.name == "tile.transpose":
         dims = dims_of(op)
         return layout.permuted([dims.index(at) for at in range(len(dims))]).merged()
-    return layout.with_shape(shape)
+    return reshaped(layout, RankedTensorType(op.results[0].type).shape, shape)
 
 
 def _convert_operand(

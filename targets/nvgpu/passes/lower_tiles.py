@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 from xtc.core.errors import CompileError, UserError
-from xtc.core.tile_layout import RegisterLayout, blocked, parse_layout
+from xtc.core.padded_layout import padded
+from xtc.core.tile_layout import RegisterLayout, parse_layout
 from xtc.ir.attributes import WARPS
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import Number, as_value, compare, subtract
@@ -321,10 +322,11 @@ class _Lowering(HopperLowerings):
             self.global_view(op)
 
     def view_of(self, tensor: Value) -> SharedView:
-        whole: SharedView = self.value(tensor)
-        return replace(whole, _kept={})
+        return replace(self.value(tensor), _kept={})
 
-    def _access(self, op: Operation, memory: Value, layout: RegisterLayout) -> GlobalTile:
+    def _access(
+        self, op: Operation, memory: Value, layout: RegisterLayout, shape: Sequence[int]
+    ) -> GlobalTile:
         view: GlobalView = self.value(memory)
         offsets = list(op.operands)[-len(view.sizes) :]
         sizes, _, _ = global_sizes(memory)
@@ -333,22 +335,22 @@ class _Lowering(HopperLowerings):
             return self.numbers.fits(offsets[dim], extent, sizes[dim])
 
         new = [self.value(offset) for offset in offsets]
-        return GlobalTile(view, layout, dims_of(op), new, self.thread, inside)
+        return GlobalTile(view, layout, shape, dims_of(op), new, self.thread, inside)
 
     def inside(self, op: Operation) -> None:
         layout = parse_layout(StringAttr(op.attributes["layout"]).value)
-        tile = self._access(op, op.operands[0], layout)
+        tile = self._access(op, op.operands[0], layout, layout.shape)
         found = tile.inside(layout.local_offsets[0])
-        true = IntegerAttr.get(IntegerType.get_signless(1), 1)
-        self.values[op.results[0]] = arith.constant(true.type, true) if found is True else found
+        i1 = IntegerType.get_signless(1)
+        self.values[op.results[0]] = arith.constant(i1, 1) if found is True else found
 
     def load_global(self, op: Operation) -> None:
-        tile = self._access(op, op.operands[0], known_layout(op.results[0]))
+        tile = self._access(op, op.operands[0], *_placed(op.results[0]))
         packed = packed_elements(self.numbers, op, op.operands[0])
         self.values[op.results[0]] = tile.load(packed)
 
     def store_global(self, op: Operation) -> None:
-        tile = self._access(op, op.operands[1], known_layout(op.operands[0]))
+        tile = self._access(op, op.operands[1], *_placed(op.operands[0]))
         packed = packed_elements(self.numbers, op, op.operands[1])
         tile.store(self.value(op.operands[0]), packed, self.thread)
 
@@ -367,8 +369,8 @@ class _Lowering(HopperLowerings):
         view = self.view_of(op.operands[1])
         packed = packed_elements(self.numbers, op, op.operands[0])
         threads = threads_of(op, self.threads)
-        layout = blocked(threads, view.shape, math.gcd(packed, ACCESS_BYTES // view.nbytes))
-        tile = self._access(op, op.operands[0], layout)
+        layout = padded(threads, view.shape, math.gcd(packed, ACCESS_BYTES // view.nbytes))
+        tile = self._access(op, op.operands[0], layout, view.shape)
         checked = BoolAttr(op.attributes["check_bounds"]).value
         copy(tile, view, self.thread, packed, not checked)
 
@@ -398,8 +400,8 @@ class _Lowering(HopperLowerings):
         self.values[op.results[0]] = arith.addi(vector.broadcast(type, base), behind)
 
     def splat(self, op: Operation) -> None:
-        value = vector.broadcast(self.type(op.results[0].type), self.value(op.operands[0]))
-        self.values[op.results[0]] = value
+        type = self.type(op.results[0].type)
+        self.values[op.results[0]] = vector.broadcast(type, self.value(op.operands[0]))
 
     def broadcast(self, op: Operation) -> None:
         source, result = known_layout(op.operands[0]), known_layout(op.results[0])
@@ -459,6 +461,11 @@ class _Lowering(HopperLowerings):
     def grid_dim(self, op: Operation) -> None:
         i32 = IntegerType.get_signless(32)
         self.values[op.results[0]] = _GRID_DIMS[number_of(op, "dim")](i32)
+
+
+def _placed(tile: Value) -> tuple[RegisterLayout, Sequence[int]]:
+    """The layout and the shape of a tile."""
+    return known_layout(tile), RankedTensorType(tile.type).shape
 
 
 _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyType(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,6 +18,7 @@ from xtc.ir.mlir import (
     Operation,
     RankedTensorType,
     UnitAttr,
+    Value,
     all_operations,
 )
 from xtc.ir.partition import top_level
@@ -25,7 +27,12 @@ from xtc.ir.passes import Pass
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._kernels import SHARED_BYTES
-from xtc_targets.nvgpu.passes._tile_exchange import crosses_warps, same_threads, type_of_sums
+from xtc_targets.nvgpu.passes._tile_exchange import (
+    crosses_warps,
+    same_threads,
+    scratch_shape,
+    type_of_sums,
+)
 from xtc_targets.nvgpu.passes._tile_memory import bytes_of
 from xtc_targets.nvgpu.passes._tile_scatter import hands_back
 from xtc_targets.nvgpu.passes.map_tensors import MULTICAST, root_of
@@ -153,13 +160,13 @@ def _buffers(kernel: Operation) -> list[_Buffer]:
             need(op, _bytes_of(op), len(ops))
         elif op.name == "tile.convert_layout":
             if not same_threads(known_layout(op.operands[0]), known_layout(op.results[0])):
-                need(op, _tile_bytes(op), at)
+                need(op, _bytes_in(scratch_shape(op), op.operands[0]), at)
         elif op.name == "tile.scan":
             type = RankedTensorType(op.operands[0].type)
             nbytes = bytes_of(type_of_sums(op, type.element_type))
-            need(op, int(math.prod(type.shape)) * nbytes, at)
+            need(op, math.prod(known_layout(type).shape) * nbytes, at)
         elif op.name == "tile.atomic" and hands_back(op):
-            need(op, _tile_bytes(op, 1), at)
+            need(op, _bytes_in(known_layout(op.operands[1]).shape, op.operands[1]), at)
         elif op.name == "tile.reduce" and crosses_warps(op):
             need(op, _partial_bytes(op), at)
     return found
@@ -200,9 +207,9 @@ def _bytes_of(op: Operation) -> int:
     return int(type.shape[0] * strides[0]) * bytes_of(type.element_type)
 
 
-def _tile_bytes(op: Operation, operand: int = 0) -> int:
-    type = RankedTensorType(op.operands[operand].type)
-    return int(math.prod(type.shape)) * bytes_of(type.element_type)
+def _bytes_in(shape: Sequence[int], tile: Value) -> int:
+    """The bytes of memory of a shape for the elements of a tile."""
+    return math.prod(shape) * bytes_of(RankedTensorType(tile.type).element_type)
 
 
 def _partial_bytes(op: Operation) -> int:

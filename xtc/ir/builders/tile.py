@@ -442,13 +442,9 @@ def cluster_of(kernel: Operation | None) -> tuple[int, int, int]:
     return x, y, z
 
 
-def current_location() -> str:
-    """`file:line:column` of the user's code that is being transcribed."""
-    return location_text(Location.current)
-
-
-def location_text(location: Location) -> str:
-    """`file:line:column` of a location."""
+def location_text(location: Location | None = None) -> str:
+    """`file:line:column` of a location, or of the code that is being transcribed."""
+    location = location or Location.current
     if isinstance(location, Location) and location.is_a_file():
         return f"{location.filename}:{location.start_line}:{location.start_col}"
     return str(location)

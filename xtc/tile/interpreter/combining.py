@@ -77,18 +77,21 @@ def combined(kind: str, before: Any, value: Any, compared: Any) -> Any:
 def viewed(
     value: Array,
     layouts: tuple[RegisterLayout, RegisterLayout],
+    shape: Sequence[int],
     bits: tuple[int, int],
     dtype: np.dtype[Any],
 ) -> Array:
     """Reinterpret the bits that each thread holds; negative widths are signed."""
     source, target = layouts
+    whole = np.zeros(source.shape, value.dtype)
+    whole[tuple(map(slice, value.shape))] = value
     result = np.zeros(target.shape, dtype)
     for thread in range(source.spatial_size):
-        held = [value[source.element(thread, at)] for at in range(source.local_size)]
+        held = [whole[source.element(thread, at)] for at in range(source.local_size)]
         elements = regrouped(_codes(held, abs(bits[0])), abs(bits[0]), abs(bits[1]))
         for at, code in enumerate(elements):
             result[target.element(thread, at)] = _decoded(code, bits[1], dtype)
-    return result
+    return result[tuple(map(slice, shape))]
 
 
 def regrouped(codes: Sequence[int], before: int, after: int) -> list[int]:

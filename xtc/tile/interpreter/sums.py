@@ -29,7 +29,8 @@ def widened(value: Array) -> Array:
 def summed(value: Array, layout: RegisterLayout, dim: int) -> Array:
     """The sum along a dimension, which keeps size 1, in the type of the tile."""
     axes = _Axes(layout, dim)
-    parts = widened(value).reshape(value.shape[:dim] + axes.shape + value.shape[dim + 1 :])
+    whole = _filled(widened(value), dim, layout.shape[dim])
+    parts = whole.reshape(value.shape[:dim] + axes.shape + value.shape[dim + 1 :])
     order = [dim + at for at in axes.order]
     others = [at for at in range(parts.ndim) if at not in order]
     parts = parts.transpose(*order, *others)
@@ -40,6 +41,16 @@ def summed(value: Array, layout: RegisterLayout, dim: int) -> Array:
         total = total[0::2] + total[1::2]
     total = _in_order(total[0])
     return np.expand_dims(total, dim).astype(value.dtype)
+
+
+def _filled(value: Array, dim: int, size: int) -> Array:
+    """A tile of `size` elements along a dimension, with zeros that change no sum."""
+    missing = size - value.shape[dim]
+    if not missing:
+        return value
+    zero = value.dtype.type(-0.0 if value.dtype.kind not in "iub" else 0)
+    shape = (*value.shape[:dim], missing, *value.shape[dim + 1 :])
+    return np.concatenate([value, np.full(shape, zero, value.dtype)], dim)
 
 
 def _in_order(parts: Array) -> Array:

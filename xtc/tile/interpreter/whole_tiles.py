@@ -54,8 +54,9 @@ class WholeTiles(BlockPart):
     def view(self, op: Operation) -> None:
         layouts = known_layout(op.operands[0]), known_layout(op.results[0])
         bits = number_of(op, "from_bits"), number_of(op, "to_bits")
-        dtype = numpy_type(RankedTensorType(op.results[0].type).element_type)
-        self.set(op, viewed(self.get(op, 0), layouts, bits, dtype))
+        type = RankedTensorType(op.results[0].type)
+        dtype = numpy_type(type.element_type)
+        self.set(op, viewed(self.get(op, 0), layouts, type.shape, bits, dtype))
 
     def broadcast(self, op: Operation) -> None:
         shape = tuple(RankedTensorType(op.results[0].type).shape)
