@@ -96,7 +96,7 @@ def test_a_deadlock_says_who_waits_for_what(tmp_path: Path) -> None:
     text = str(caught.value)
     assert "every group of threads waits, and none can continue" in text
     assert "threads 0 to 127 of block (0, 0, 0): waits for a phase of parity 0; " in text
-    assert re.search(r"the mbarrier made at \S*:\d+:\d+ lacks \d+ of \d+ arrivals", text)
+    assert re.search(r"the mbarrier allocated at \S*:\d+:\d+ lacks \d+ of \d+ arrivals", text)
     assert "hint: another group or block must do what each waits for" in text
 
 

@@ -363,7 +363,7 @@ def require_apart(
             raise UserError(
                 f"'{getattr(slot, 'key', '')}' is another name of {last!r} after an iteration, "
                 "and an iteration changes this tile itself",
-                notes=["each name has a tile of its own from one iteration to the next"],
+                notes=["each name has a separate tile from one iteration to the next"],
                 hints=["x = x + y lets x stand for another tile; x += y changes the tile itself"],
             )
 

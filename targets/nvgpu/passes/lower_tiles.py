@@ -310,10 +310,8 @@ class _Lowering(HopperLowerings):
                 where=location_text(op.location),
                 notes=[f"its rows are divided into panels of {whole.row_bytes} bytes"],
             )
-        strides, _ = type.get_strides_and_offset()
-        self.values[op.results[0]] = replace(
-            whole, shape=tuple(type.shape), strides=tuple(strides), _kept={}
-        )
+        shape, strides = tuple(type.shape), tuple(type.get_strides_and_offset()[0])
+        self.values[op.results[0]] = replace(whole, shape=shape, strides=strides, _kept={})
 
     def reinterpret(self, op: Operation) -> None:
         if isinstance(self.value(op.operands[0]), SharedView):
@@ -322,7 +320,8 @@ class _Lowering(HopperLowerings):
             self.global_view(op)
 
     def view_of(self, tensor: Value) -> SharedView:
-        return replace(self.value(tensor), _kept={})
+        whole: SharedView = self.value(tensor)
+        return replace(whole, _kept={})
 
     def _access(
         self, op: Operation, memory: Value, layout: RegisterLayout, shape: Sequence[int]
