@@ -7,12 +7,14 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import MappingProxyType
+from weakref import WeakKeyDictionary
 
 import pytest
 
 import xtc
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
+from xtc.tile import config
 from xtc_targets.nvgpu import NvgpuDevice, description, options, tile_support
 
 EVENTS = ("MMA_F16", "MMA_BF16", "MMA_TF32")
@@ -59,6 +61,7 @@ def with_sms(monkeypatch: pytest.MonkeyPatch, sms: int) -> None:
     monkeypatch.setattr(options, "MACHINES", MappingProxyType(machines))
     uncached = tile_support.tile_support.__wrapped__
     monkeypatch.setattr(tile_support, "tile_support", uncached)
+    monkeypatch.setattr(config, "_supports", WeakKeyDictionary())
 
 
 @contextmanager

@@ -126,14 +126,12 @@ class Program:
         return bound(self._cls.__name__, self.parameters, args, kwargs, arrays=arrays)
 
     def _pick(self, values: dict[str, Any], device: Any) -> Kernel:
-        magnitudes = self._magnitudes(values) if self._cls._tuning else 0
-        key = (self._constants(values), config.support_of(device)[1], magnitudes)
+        if len(self.schedules) == 1:
+            return self._kernel(self.schedules[0], values, device)
+        key = (self._constants(values), config.support_of(device)[1], self._magnitudes(values))
         if key not in self._chosen:
-            if len(self.schedules) == 1:
-                self._chosen[key] = self._kernel(self.schedules[0], values, device)
-            else:
-                chosen = self._tuning_of(values, device).choice()
-                self._chosen[key] = self._kernel(chosen, values, device)
+            chosen = self._tuning_of(values, device).choice()
+            self._chosen[key] = self._kernel(chosen, values, device)
         return self._chosen[key]
 
     def _tuning_of(self, values: dict[str, Any], device: Any) -> Tuning:
