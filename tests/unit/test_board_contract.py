@@ -216,7 +216,7 @@ def test_a_damaged_image_is_refused_and_the_own_stays(kind: Kind, board: Board) 
     board.flash(image)
     before = result(kind, board)
     for bad in (b"", b"\x7fELF", b"no image", bytes(4096), image[:40], image[: len(image) // 2]):
-        with pytest.raises(ArtifactError, match="no image for a board"):
+        with pytest.raises(ArtifactError, match="is not an image for a board"):
             board.flash(bad)
     board.run()
     np.testing.assert_array_equal(read(kind, board), before)
