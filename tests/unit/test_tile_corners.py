@@ -34,6 +34,17 @@ def test_lanes_that_are_no_power_of_two_apart_are_added_in_memory() -> None:
     agrees(corners.RowsOfADot(), [a, b], (a @ b).sum(0))
 
 
+@pytest.mark.parametrize(
+    ("shape", "to"),
+    [((24, 5), (120,)), ((7, 31), (31, 7)), ((2, 3, 1, 5), (3, 10)), ((17, 31), (527,))],
+)
+def test_tiles_that_threads_do_not_divide_are_reshaped(
+    shape: tuple[int, ...], to: tuple[int, ...]
+) -> None:
+    x = numbers(*shape)
+    agrees(corners.UndividedReshaped(shape, to), [x], x.reshape(to))
+
+
 def test_a_name_that_two_loops_set() -> None:
     agrees(corners.NameInTwoLoops(), [2], np.full(32, 4 * 8 + 3 + 0, np.float32))
 

@@ -33,6 +33,21 @@ class RowsOfADot(Corner):
         self.store_global(self.vector(y_ptr, n=24), self.sum(c, dim=0), offsets=[0])
 
 
+class UndividedReshaped(Corner):
+    """A tile whose sizes the threads do not divide, in other shapes."""
+
+    def __init__(self, shape: tuple[int, ...], to: tuple[int, ...]) -> None:
+        super().__init__()
+        self.shape, self.to = shape, to
+
+    def __call__(self, x_ptr: ~float32, y_ptr: ~float32):
+        self.begin()
+        gx = self.global_view(x_ptr, dtype=float32, shape=self.shape)
+        gy = self.global_view(y_ptr, dtype=float32, shape=self.to)
+        x = self.load_global(gx, offsets=[0 for _ in self.shape], shape=self.shape)
+        self.store_global(gy, self.reshape(x, self.to), offsets=[0 for _ in self.to])
+
+
 class Undivided(Corner):
     """Three warps share tiles whose sizes they do not divide, in every kind of instruction."""
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from xtc.core.errors import UserError
-from xtc.core.padded_layout import padded, reshaped
-from xtc.core.tile_layout import RegisterLayout, blocked, parse_layout
+from xtc.core.padded_layout import padded, reshapable, reshaped
+from xtc.core.tile_layout import RegisterLayout, parse_layout
 from xtc.ir.attributes import K_STEP, WARPS
 from xtc.ir.builders import tile
 from xtc.ir.builders.tile import dims_of, group_of, location_text, number_of
@@ -272,15 +272,10 @@ class _Inference:
     def _convert_reshape(self, op: Operation) -> None:
         follows = _forward(op, layout_of(op.operands[0]))
         if follows is None:
-            shape = RankedTensorType(op.operands[0].type).shape
-            flat = blocked(self._threads_of(op), (_size(op.operands[0]),), 1)
-            source, follows = flat.with_shape(shape), flat.with_shape(op.results[0].type.shape)
-            if source is None or follows is None:
-                raise UserError(
-                    f"a tile of shape {list(shape)} cannot be reshaped here",
-                    where=location_text(op.location),
-                    notes=[f"{self._threads_of(op)} threads share its elements unevenly"],
-                )
+            before, after = (
+                RankedTensorType(value.type).shape for value in (op.operands[0], op.results[0])
+            )
+            source, follows = reshapable(self._threads_of(op), before, after)
             _convert_operand(op, 0, source)
         _convert_result(op, follows)
 
