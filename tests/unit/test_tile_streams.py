@@ -157,10 +157,15 @@ def test_an_equal_call_repeats_its_launch(library: Path, monkeypatch: pytest.Mon
         for _ in range(3):
             add(1000, *there)
         assert len(checked) == 5
+        monkeypatch.setattr(VectorAdd, "debug_schedule", {"block": 128})
+        add(1000, *there)
+        add(1000, *there)
+        assert len(checked) == 6
+        monkeypatch.setattr(VectorAdd, "debug_schedule", None)
         tile.use_device(device)
         try:
             add(1000, *values[:3])
-            assert len(checked) == 6
+            assert len(checked) == 7
         finally:
             tile.use_device(None)
         there[1].free()
@@ -168,7 +173,7 @@ def test_an_equal_call_repeats_its_launch(library: Path, monkeypatch: pytest.Mon
             add(1000, *there)
     config.close_default()
     add(1000, *values[:3])
-    assert len(checked) == 8
+    assert len(checked) == 9
 
 
 def test_what_is_copied_back_is_waited_for(library: Path) -> None:

@@ -35,6 +35,8 @@ class Program:
         self._compiled: dict[Any, Kernel] = {}
         self._chosen: dict[Any, Kernel] = {}
         self._replays = Replays()
+        self._known: tuple[Schedule, ...] = ()
+        self._debugged: Any = None
 
     def __repr__(self) -> str:
         return f"<tile kernel {self._cls.__name__}>"
@@ -46,14 +48,22 @@ class Program:
 
     @property
     def schedules(self) -> tuple[Schedule, ...]:
-        """The combinations of tuning parameters to try."""
-        if self._cls.debug_schedule is not None:
-            if not isinstance(self._cls.debug_schedule, Mapping):
-                raise UserError(
-                    f"{self._cls.__name__}.debug_schedule is {shown(self._cls.debug_schedule)}",
-                    hints=["dict(block=64): the tuning parameters by name"],
-                )
-            return (self._schedule(dict(self._cls.debug_schedule)),)
+        """The combinations of tuning parameters to try; only `debug_schedule` if it is set."""
+        debugged = self._cls.debug_schedule
+        if not self._known or debugged is not self._debugged:
+            self._known = self._tuned() if debugged is None else self._set_by(debugged)
+            self._debugged, self._replays = debugged, Replays()
+        return self._known
+
+    def _set_by(self, debugged: Any) -> tuple[Schedule, ...]:
+        if not isinstance(debugged, Mapping):
+            raise UserError(
+                f"{self._cls.__name__}.debug_schedule is {shown(debugged)}",
+                hints=["dict(block=64): the tuning parameters by name"],
+            )
+        return (self._schedule(dict(debugged)),)
+
+    def _tuned(self) -> tuple[Schedule, ...]:
         axes = [
             [dict(zip(names, row, strict=True)) for row in rows]
             for names, rows in reversed(self._cls._tuning)
@@ -74,7 +84,8 @@ class Program:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Run the kernel and wait for it. Raises KernelError, UserError and DeviceError."""
-        if not kwargs and self._replays.repeated(args):
+        is_known = not kwargs and self._debugged is self._cls.debug_schedule
+        if is_known and self._replays.repeated(args):
             return
         values = self._bound(args, kwargs)
         device = config.device_for(values.values())
