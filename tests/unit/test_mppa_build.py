@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -133,10 +134,17 @@ def test_the_code_stage_shows_the_hosts_code_and_the_devices() -> None:
 BUFFER = "memref.alloc() : memref<{}x1024xf32, 2>"
 
 
+@pytest.fixture
+def reproducers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The modules of failing passes go with the other files of the test."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
 def kernel(body: str, argument: str = "memref<8xf32, 1>") -> str:
     return f"func.func @k(%A: {argument}) {{ {body} return }}"
 
 
+@pytest.mark.usefixtures("reproducers")
 def test_what_does_not_fit_is_listed() -> None:
     used = "linalg.fill ins(%x : f32) outs(%{} : memref<{}x1024xf32, 2>)"
     body = "%x = arith.constant 0.0 : f32\n"
@@ -152,6 +160,7 @@ def test_what_does_not_fit_is_listed() -> None:
     stage_text(kernel(body.replace("60x1024", "59x1024").replace("60)", "59)")))
 
 
+@pytest.mark.usefixtures("reproducers")
 def test_clusters_cannot_wait_for_each_other() -> None:
     number = "%x = arith.constant 0.0 : f32\n"
     fill = "linalg.fill ins(%x : f32) outs(%A : memref<8xf32, 1>)\n"
@@ -163,6 +172,7 @@ def test_clusters_cannot_wait_for_each_other() -> None:
         stage_text(kernel(number + fill + loop))
 
 
+@pytest.mark.usefixtures("reproducers")
 def test_a_size_needs_a_limit() -> None:
     body = """%n = memref.load %A[] : memref<index, 1>
         %x = arith.constant 0.0 : f32
