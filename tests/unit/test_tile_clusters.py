@@ -51,6 +51,15 @@ def test_warpgroups_of_suspended_blocks_keep_what_they_read() -> None:
 
 
 @pytest.mark.slow
+def test_a_cluster_waits_for_later_ones() -> None:
+    program = tile_clusters.GridBarrier()
+    for run in (program.check, program):
+        seen = np.zeros(6, np.int32)
+        run(np.zeros(1, np.int32), seen)
+        assert seen.tolist() == [6] * 6
+
+
+@pytest.mark.slow
 def test_positions_and_arrivals_in_a_cluster() -> None:
     x = np.random.default_rng(0).random((16, 32)).astype(np.float32)
     program = tile_clusters.Announced()

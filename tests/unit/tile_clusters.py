@@ -149,3 +149,20 @@ class Announced(tile.Script):
             offsets=[self.blockIdx.y, self.blockIdx.x],
         )
         self.cluster.sync()
+
+
+class GridBarrier(tile.Script):
+    """Each block waits for all blocks of the launch, in other clusters too."""
+
+    def __call__(self, count_ptr: ~int32, seen_ptr: ~int32):
+        self.attrs.blocks, self.attrs.cluster_blocks, self.attrs.warps = 6, 2, 1
+        count = self.global_view(count_ptr, dtype=int32, shape=[1])
+        seen = self.global_view(seen_ptr, dtype=int32, shape=[6])
+        self.atomic.global_add(
+            count, self.register_tensor(dtype=int32, shape=[1], init=1), sem="acq_rel"
+        )
+        none = self.register_tensor(dtype=int32, shape=[1], init=0)
+        arrived = self.register_tensor(dtype=int32, shape=[1], init=0)
+        while arrived.item() < 6:
+            self.atomic.global_add(count, none, sem="acquire", output=arrived)
+        self.store_global(seen, arrived, offsets=[self.blockIdx.x])

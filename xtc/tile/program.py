@@ -35,7 +35,7 @@ class Program:
         self._compiled: dict[Any, Kernel] = {}
         self._chosen: dict[Any, Kernel] = {}
         self._replays = Replays()
-        self._known: tuple[Schedule, ...] = ()
+        self._schedules: tuple[Schedule, ...] = ()
         self._debugged: Any = None
 
     def __repr__(self) -> str:
@@ -50,10 +50,10 @@ class Program:
     def schedules(self) -> tuple[Schedule, ...]:
         """The combinations of tuning parameters to try; only `debug_schedule` if it is set."""
         debugged = self._cls.debug_schedule
-        if not self._known or debugged is not self._debugged:
-            self._known = self._tuned() if debugged is None else self._set_by(debugged)
+        if not self._schedules or debugged is not self._debugged:
+            self._schedules = self._tuned() if debugged is None else self._set_by(debugged)
             self._debugged, self._replays = debugged, Replays()
-        return self._known
+        return self._schedules
 
     def _set_by(self, debugged: Any) -> tuple[Schedule, ...]:
         if not isinstance(debugged, Mapping):

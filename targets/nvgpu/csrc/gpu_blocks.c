@@ -6,7 +6,10 @@
 #include "gpu_cluster.h"
 #include "sim_device.h"
 
-#define RESIDENT_BLOCKS 256 // the most blocks that have begun and not ended
+// The most blocks, and threads, that have begun and not ended. The stack of a thread takes two memory mappings, of
+// which Linux allows a process 65530 (vm.max_map_count).
+#define RESIDENT_BLOCKS 256
+#define RESIDENT_THREADS 30000
 
 typedef struct kept kept;
 
@@ -128,13 +131,15 @@ static void resume_until(uint32_t most)
 
 void gpu_run_clusters(bool (*next)(uint64_t *cluster))
 {
-    uint32_t size = gpu_cluster_size();
+    uint32_t size = gpu_cluster_size(), most = RESIDENT_THREADS / gpu_thread_count;
+    if (most > RESIDENT_BLOCKS)
+        most = RESIDENT_BLOCKS;
     uint64_t taken;
     waiting = NULL;
     last = &waiting;
     waiting_count = 0;
     while (next(&taken)) {
-        resume_until(RESIDENT_BLOCKS - size);
+        resume_until(most > size ? most - size : 0);
         gpu_cluster *cluster = gpu_cluster_begin(taken);
         for (uint32_t rank = 0; rank < size; rank++) {
             uint64_t number = gpu_cluster_block(cluster->number, rank);
@@ -142,10 +147,6 @@ void gpu_run_clusters(bool (*next)(uint64_t *cluster))
             gpu_cluster_enter(cluster);
             run(number, cluster, gpu_thread_count);
         }
-        // Blocks of a cluster mostly wait for each other alone, and end before the next cluster begins: fewer
-        // stacks are in use.
-        while (size > 1 && waiting_count && resume_all())
-            ;
     }
     resume_until(0);
 }
