@@ -11,7 +11,7 @@ from tests.unit.nvgpu_code import needs_ptxas
 from tests.unit.nvgpu_support import image, opened
 from tests.unit.tile_cases import Case, matmul
 from xtc.core.errors import DeviceFault
-from xtc_targets.nvgpu.passes._register_plan import RegisterPlan, register_plan
+from xtc_targets.nvgpu.passes._pipelines.register_plan import RegisterPlan, register_plan
 
 pytestmark = pytest.mark.slow
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from xtc_targets.nvgpu.description import A100, H100, GpuDescription
-from xtc_targets.nvgpu.passes._mma_operand import PAIR_OF_CHUNKS
-from xtc_targets.nvgpu.passes._mma_tiling import Tiling, choose_tiling
-from xtc_targets.nvgpu.passes._tile_memory import CHUNK, SharedView
+from xtc_targets.nvgpu.passes._contractions.mma_operand import PAIR_OF_CHUNKS
+from xtc_targets.nvgpu.passes._contractions.mma_tiling import Tiling, choose_tiling
+from xtc_targets.nvgpu.passes._tiles.shared_memory import CHUNK, SharedView
 
 LINE = 128
 TILES = [Tiling(128, 128, 128, 3), Tiling(128, 128, 64, 4), Tiling(64, 64, 128, 3)]

@@ -22,7 +22,8 @@ from xtc.interfaces.tile_support import TensorMap
 from xtc.tile import bfloat16, float8_e4m3, float8_e5m2, float16, int8, tfloat32, uint8
 from xtc.tile.interpreter.report import DeadlockError, RaceError
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
-from xtc_targets.nvgpu.passes import _tile_wgmma, map_tensors
+from xtc_targets.nvgpu.passes import map_tensors
+from xtc_targets.nvgpu.passes._tiles import wgmma
 from xtc_targets.nvgpu.tensor_maps import tensor_map
 
 SOURCE = Path(tile_bulk.__file__)
@@ -129,7 +130,7 @@ def test_multiplications_of_warpgroups(shape: tuple[int, int, int], how: Any) ->
 def test_columns_that_no_instruction_multiplies_are_a_fault(
     shape: tuple[int, int, int], how: Any, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_tile_wgmma, "columns_at_once", lambda n, *_: n if n < 256 else n // 2)
+    monkeypatch.setattr(wgmma, "columns_at_once", lambda n, *_: n if n < 256 else n // 2)
     program, arguments, *_ = product(tile_bulk, *shape, **how)
     with pytest.raises(DeviceFault, match=message):
         program(*arguments)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xtc.ir.analysis.views import root
 from xtc.ir.mlir import ArrayAttr, DenseI64ArrayAttr, MemRefType, Operation, Type, Value
 from xtc_targets.nvgpu.passes._kernels import add_argument
-from xtc_targets.nvgpu.passes._tile_memory import bytes_of
+from xtc_targets.nvgpu.passes._tiles.shared_memory import bytes_of
 from xtc_targets.nvgpu.tensor_maps import ALIGNMENT, BYTES, MAP_TYPES
 
 LAUNCH_MAPS = "nvgpu.maps"

@@ -23,8 +23,6 @@ from xtc.ir.mlir import (
 from xtc.ir.mlir_llvm import llvm
 from xtc.ir.partition import symbol_of, top_level
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes import _simulator_calls as simulated
-from xtc_targets.nvgpu.passes._independent_blocks import has_independent_blocks
 from xtc_targets.nvgpu.passes._kernels import (
     BLOCK_ID,
     GRID_SIZE,
@@ -36,7 +34,9 @@ from xtc_targets.nvgpu.passes._kernels import (
     shared_bytes,
 )
 from xtc_targets.nvgpu.passes._launch_maps import launch_maps
-from xtc_targets.nvgpu.passes._tile_texts import PRINT
+from xtc_targets.nvgpu.passes._simulation import gpu_calls as simulated
+from xtc_targets.nvgpu.passes._simulation.independent_blocks import has_independent_blocks
+from xtc_targets.nvgpu.passes._tiles.texts import PRINT
 
 _AXES = "xyz"
 _POSITIONS = {

@@ -10,7 +10,11 @@ from xtc.ir.analysis.function_view import FunctionView, functions
 from xtc.ir.attributes import KERNEL
 from xtc.ir.mlir import InsertionPoint, IntegerAttr, IntegerType, Operation, OpView, Value
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._mma_contraction import MmaContraction, epilogue_of, mma_contraction
+from xtc_targets.nvgpu.passes._contractions.mma_contraction import (
+    MmaContraction,
+    epilogue_of,
+    mma_contraction,
+)
 
 
 @dataclass(frozen=True)

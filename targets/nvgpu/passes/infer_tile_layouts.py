@@ -30,13 +30,13 @@ from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
 from xtc.ir.tile_dialect import layout_of, with_layout
 from xtc_targets.nvgpu.passes._kernels import WARP
-from xtc_targets.nvgpu.passes._tile_bits import view_layouts
-from xtc_targets.nvgpu.passes._tile_classes import Classes, is_tile
-from xtc_targets.nvgpu.passes._tile_dot import DotLayouts, dot_layouts
-from xtc_targets.nvgpu.passes._tile_memory import bytes_of
-from xtc_targets.nvgpu.passes._tile_numbers import Numbers, packed_elements
-from xtc_targets.nvgpu.passes._tile_wgmma import layout_of_sums
-from xtc_targets.nvgpu.passes._wgmma_registers import operand_layout
+from xtc_targets.nvgpu.passes._tiles.bits import view_layouts
+from xtc_targets.nvgpu.passes._tiles.classes import Classes, is_tile
+from xtc_targets.nvgpu.passes._tiles.dot import DotLayouts, dot_layouts
+from xtc_targets.nvgpu.passes._tiles.numbers import Numbers, packed_elements
+from xtc_targets.nvgpu.passes._tiles.shared_memory import bytes_of
+from xtc_targets.nvgpu.passes._tiles.wgmma import layout_of_sums
+from xtc_targets.nvgpu.passes._tiles.wgmma_registers import operand_layout
 
 
 @dataclass(frozen=True)

@@ -44,8 +44,6 @@ from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.description import ACCESS_BYTES
-from xtc_targets.nvgpu.passes._global_tiles import GlobalTile, GlobalView
-from xtc_targets.nvgpu.passes._hopper_tiles import HopperLowerings
 from xtc_targets.nvgpu.passes._kernels import (
     GRID,
     SHARED_BYTES,
@@ -56,35 +54,37 @@ from xtc_targets.nvgpu.passes._kernels import (
     shape,
     shared_bytes,
 )
-from xtc_targets.nvgpu.passes._promises import keep_promise
 from xtc_targets.nvgpu.passes._shared import shared_memory
-from xtc_targets.nvgpu.passes._shared_parts import permutation, shared_part
 from xtc_targets.nvgpu.passes._thread_code import address_of, as_i32, register
-from xtc_targets.nvgpu.passes._tile_bits import regrouped
-from xtc_targets.nvgpu.passes._tile_carried import carried, carried_types, taken_over
-from xtc_targets.nvgpu.passes._tile_classes import is_tile
-from xtc_targets.nvgpu.passes._tile_copies import copy
-from xtc_targets.nvgpu.passes._tile_exchange import converted, permuted, reduced
-from xtc_targets.nvgpu.passes._tile_groups import barrier, threads_of
-from xtc_targets.nvgpu.passes._tile_memory import (
-    SharedView,
-    bytes_of,
-    read_shared,
-    thread_base,
-    write_shared,
-)
-from xtc_targets.nvgpu.passes._tile_mma import (
+from xtc_targets.nvgpu.passes._tiles.bits import regrouped
+from xtc_targets.nvgpu.passes._tiles.carried import carried, carried_types, taken_over
+from xtc_targets.nvgpu.passes._tiles.classes import is_tile
+from xtc_targets.nvgpu.passes._tiles.copies import copy
+from xtc_targets.nvgpu.passes._tiles.exchange import converted, permuted, reduced
+from xtc_targets.nvgpu.passes._tiles.global_memory import GlobalTile, GlobalView
+from xtc_targets.nvgpu.passes._tiles.groups import barrier, threads_of
+from xtc_targets.nvgpu.passes._tiles.hopper import HopperLowerings
+from xtc_targets.nvgpu.passes._tiles.mma import (
     dot,
     read_matrices,
     stores_matrices,
     takes_matrices,
     write_matrices,
 )
-from xtc_targets.nvgpu.passes._tile_numbers import Numbers, global_sizes, packed_elements
-from xtc_targets.nvgpu.passes._tile_scan import scanned
-from xtc_targets.nvgpu.passes._tile_scatter import combine, scatter
-from xtc_targets.nvgpu.passes._tile_semaphores import lock, release
-from xtc_targets.nvgpu.passes._tile_texts import print_text
+from xtc_targets.nvgpu.passes._tiles.numbers import Numbers, global_sizes, packed_elements
+from xtc_targets.nvgpu.passes._tiles.promises import keep_promise
+from xtc_targets.nvgpu.passes._tiles.scan import scanned
+from xtc_targets.nvgpu.passes._tiles.scatter import combine, scatter
+from xtc_targets.nvgpu.passes._tiles.semaphores import lock, release
+from xtc_targets.nvgpu.passes._tiles.shared_memory import (
+    SharedView,
+    bytes_of,
+    read_shared,
+    thread_base,
+    write_shared,
+)
+from xtc_targets.nvgpu.passes._tiles.shared_parts import permutation, shared_part
+from xtc_targets.nvgpu.passes._tiles.texts import print_text
 
 _GLOBAL = 1  # memory space
 _BLOCK_IDS = (

@@ -24,7 +24,7 @@ from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes._kernels import add_argument
 from xtc_targets.nvgpu.passes._launch_maps import add_launch_map
-from xtc_targets.nvgpu.passes._tile_memory import PANEL, bytes_of
+from xtc_targets.nvgpu.passes._tiles.shared_memory import PANEL, bytes_of
 
 MAP = "nvgpu.map"
 """Integer on a bulk copy: the index of the kernel argument that is its map."""

@@ -12,10 +12,10 @@ from xtc.ir.partition import top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import H100
-from xtc_targets.nvgpu.passes._bulk_kernel import Budget, BulkKernel, shape_of
-from xtc_targets.nvgpu.passes._declined import Declined
-from xtc_targets.nvgpu.passes._dot_loops import dot_loops
-from xtc_targets.nvgpu.passes._wider_tiles import widen_tiles
+from xtc_targets.nvgpu.passes._pipelines.bulk_kernel import Budget, BulkKernel, shape_of
+from xtc_targets.nvgpu.passes._pipelines.declined import Declined
+from xtc_targets.nvgpu.passes._pipelines.dot_loops import dot_loops
+from xtc_targets.nvgpu.passes._pipelines.wider_tiles import widen_tiles
 
 
 @dataclass(frozen=True)

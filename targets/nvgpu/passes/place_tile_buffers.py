@@ -27,14 +27,14 @@ from xtc.ir.passes import Pass
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._kernels import SHARED_BYTES
-from xtc_targets.nvgpu.passes._tile_exchange import (
+from xtc_targets.nvgpu.passes._tiles.exchange import (
     crosses_warps,
     same_threads,
     scratch_shape,
     type_of_sums,
 )
-from xtc_targets.nvgpu.passes._tile_memory import bytes_of
-from xtc_targets.nvgpu.passes._tile_scatter import hands_back
+from xtc_targets.nvgpu.passes._tiles.scatter import hands_back
+from xtc_targets.nvgpu.passes._tiles.shared_memory import bytes_of
 from xtc_targets.nvgpu.passes.map_tensors import MULTICAST, root_of
 
 OFFSET = "nvgpu.offset"

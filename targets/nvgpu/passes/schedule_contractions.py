@@ -15,9 +15,14 @@ from xtc.ir.passes import SchedulingPass
 from xtc.loops import NestLoop
 from xtc.loops.nest_attribute import write_loops
 from xtc_passes.tensor._scheduled import schedule_line
-from xtc_targets.nvgpu.passes._core_tiles import CoreContraction, Tile, core_contraction, tile_of
+from xtc_targets.nvgpu.passes._contractions.core_tiles import (
+    CoreContraction,
+    Tile,
+    core_contraction,
+    tile_of,
+)
+from xtc_targets.nvgpu.passes._contractions.zero_padding import padded
 from xtc_targets.nvgpu.passes._nest_pass import NestPass
-from xtc_targets.nvgpu.passes._zero_padding import padded
 
 _K_UNROLL = 4  # K extent that a thread accumulates per loop iteration
 

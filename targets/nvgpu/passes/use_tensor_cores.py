@@ -39,15 +39,16 @@ from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc.ir.tile_dialect import load_tile_dialect
 from xtc_targets.nvgpu.description import H100
-from xtc_targets.nvgpu.passes._bulk_contraction import BulkContraction, Divided
-from xtc_targets.nvgpu.passes._bulk_kernel import Budget
-from xtc_targets.nvgpu.passes._declined import Declined
-from xtc_targets.nvgpu.passes._kernels import REGISTERS, WARP, set_shape
-from xtc_targets.nvgpu.passes._mma_contraction import MmaContraction, epilogue_of, mma_contraction
-from xtc_targets.nvgpu.passes._mma_loop import MmaLoop
-from xtc_targets.nvgpu.passes._mma_operand import GlobalOperand, operand_of
-from xtc_targets.nvgpu.passes._mma_result import Result, write_result
-from xtc_targets.nvgpu.passes._mma_tiling import (
+from xtc_targets.nvgpu.passes._contractions.bulk_contraction import BulkContraction, Divided
+from xtc_targets.nvgpu.passes._contractions.mma_contraction import (
+    MmaContraction,
+    epilogue_of,
+    mma_contraction,
+)
+from xtc_targets.nvgpu.passes._contractions.mma_loop import MmaLoop
+from xtc_targets.nvgpu.passes._contractions.mma_operand import GlobalOperand, operand_of
+from xtc_targets.nvgpu.passes._contractions.mma_result import Result, write_result
+from xtc_targets.nvgpu.passes._contractions.mma_tiling import (
     BLOCKS_SM,
     RESERVED,
     WIDEST_COPY,
@@ -55,8 +56,11 @@ from xtc_targets.nvgpu.passes._mma_tiling import (
     choose_tiling,
     streaming_tiling,
 )
-from xtc_targets.nvgpu.passes._slots_loop import SlotsLoop
-from xtc_targets.nvgpu.passes._wgmma_loop import WarpgroupLoop, declined
+from xtc_targets.nvgpu.passes._contractions.slots_loop import SlotsLoop
+from xtc_targets.nvgpu.passes._contractions.wgmma_loop import WarpgroupLoop, declined
+from xtc_targets.nvgpu.passes._kernels import REGISTERS, WARP, set_shape
+from xtc_targets.nvgpu.passes._pipelines.bulk_kernel import Budget
+from xtc_targets.nvgpu.passes._pipelines.declined import Declined
 from xtc_targets.nvgpu.passes.group_contractions import is_zero
 
 _PASSIVE = ("arith.constant", "memref.alloc", "memref.dealloc", *VIEWS)

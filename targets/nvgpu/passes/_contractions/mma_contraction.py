@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contractions that tensor cores can compute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xtc.ir.analysis.contractions import contraction
+from xtc.ir.analysis.structured import Structured, body_operations, structured
+from xtc.ir.mlir import Operation, Value
+from xtc_targets.nvgpu.passes._tiles.mma_kind import KINDS, Kind
+
+_ELEMENTWISE = ("arith.", "math.")
+"""Operations that apply to tiles as well as to scalars, and thus may form an epilogue."""
+
+_SMALLEST = 16
+"""The minimum extent of M, N and K: below it a tile is mostly padding, or the pipeline is filled
+for a single step."""
+
+
+@dataclass(frozen=True, eq=False)
+class MmaContraction:
+    """C[.., m, n] += A[.., m, k] B[.., k, n]; the dimensions of A and B may be in any order.
+
+    A and B are operands 0 and 1 of the operation.
+
+    Attributes:
+        nest: the structured op.
+        kind: the operand type of the instruction.
+        m, n, k: indices of its loops.
+        batch: the other loops, outermost first. An operand need not use all of them.
+    """
+
+    nest: Structured
+    kind: Kind
+    m: int
+    n: int
+    k: int
+    batch: tuple[int, ...]
+
+    def extent(self, loop: int) -> int:
+        return self.nest.extents[loop]
+
+
+def mma_contraction(op: Operation, tf32: bool) -> MmaContraction | None:
+    """The contraction that `op` accumulates onto its destination, if tensor cores can compute it.
+
+    float32 operands need `tf32`. Contractions with an extent of M, N or K below 16 use the general
+    path.
+    """
+    nest = structured(op)
+    found = None if nest is None else contraction(nest)
+    if nest is None or found is None or len(found.roles.k) != 1 or len(nest.out) < 2:
+        return None
+    kind = _kind(op, tf32)
+    (*batch, m, n), (k,) = nest.out, found.roles.k
+    if kind is None or not set(found.widenings) <= {"arith.extf", ""} or not found.is_plain:
+        return None
+    if m not in found.roles.m or n not in found.roles.n or min(_sizes(nest, m, n, k)) < _SMALLEST:
+        return None
+    return MmaContraction(nest, kind, m, n, k, tuple(batch))
+
+
+def _sizes(nest: Structured, *loops: int) -> list[int]:
+    return [nest.extents[loop] for loop in loops]
+
+
+def _kind(op: Operation, tf32: bool) -> Kind | None:
+    types = {str(value.type.element_type) for value in list(op.operands)[:2]}
+    kind = KINDS.get(types.pop()) if len(types) == 1 else None
+    if kind is None or (kind.name == "tf32" and not tf32):
+        return None
+    return kind if str(op.operands[2].type.element_type) == "f32" else None
+
+
+def epilogue_of(nest: Structured | None, value: Value) -> bool:
+    """Whether an operation computes each element of its result from the same element of `value`.
+
+    It may have other operands, such as a bias.
+    """
+    if nest is None or nest.reductions or nest.op.name != "linalg.generic":
+        return False
+    operands = list(nest.op.operands)
+    if operands[: nest.destination].count(value) != 1 or nest.reads_destination:
+        return False
+    own = nest.indices[operands.index(value)]
+    *ops, _ = body_operations(nest.op)
+    scalars = all(not op.regions and op.name.startswith(_ELEMENTWISE) for op in ops)
+    return scalars and own == nest.indices[nest.destination] and len(own) == len(nest.extents)
