@@ -247,9 +247,7 @@ def dynamic_imports(root: Path, allowed: set[str] = DYNAMIC_IMPORTERS) -> list[s
     names = "pkgutil", "importlib", *IMPORTING
     return [
         f"{name}:{node.lineno}: imports dynamically"
-        for name, tree in modules_that_mention(
-            root, rf"pkgutil|importlib|{'|'.join(IMPORTING)}", *CODE
-        )
+        for name, tree in modules_that_mention(root, "|".join(names), *CODE)
         if name not in allowed
         for node in ast.walk(tree)
         if isinstance(node, ast.stmt | ast.expr) and is_dynamic_import(node)
