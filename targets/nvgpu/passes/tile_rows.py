@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.views import VIEWS
-from xtc.ir.attributes import WARPS
+from xtc.ir.attributes import KERNEL, WARPS
 from xtc.ir.mlir import InsertionPoint, IntegerAttr, IntegerType, Operation
 from xtc.ir.partition import top_level
 from xtc.ir.pass_options import require_positive
@@ -55,8 +55,8 @@ class TileRows(Pass):
     def _rewrite_kernel(self, kernel: Operation) -> None:
         block = kernel.regions[0].blocks[0]
         ops = [view.operation for view in block.operations][:-1]
-        if not any(ROWS in op.attributes for op in ops):
-            return
+        if not any(ROWS in op.attributes and KERNEL in op.attributes for op in ops):
+            return  # split-kernels drops the mark where operations cannot be together
         load_tile_dialect(kernel.context)
         replaced = [op for op in ops if op.name != "arith.constant"]
         acting = [op for op in replaced if op.name not in _PASSIVE]

@@ -52,11 +52,6 @@ class RowSpace:
         return range(self.rows, len(self.extents))
 
     @property
-    def count(self) -> int:
-        """The number of rows."""
-        return math.prod(self.extents[: self.rows])
-
-    @property
     def length(self) -> int:
         """The number of elements of a row."""
         return math.prod(self.extents[self.rows :])
