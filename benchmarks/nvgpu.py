@@ -72,17 +72,23 @@ def run(name: str, candidates: Candidates) -> Report:
 
 
 def bandwidth(device: NvgpuDevice) -> None:
-    """Elementwise operators and sums, compared with a copy of the same number of bytes."""
+    """Operators on rows, compared with a copy of the same number of bytes."""
     x = O.tensor((ROWS, COLUMNS), name="X", device=device)
     with O.graph(name="elementwise") as elementwise:
         O.relu(x, name="Y", device=device)
     with O.graph(name="sums") as sums:
         O.reduce_sum(x, axes=1, name="Y", device=device)
+    with O.graph(name="softmax") as softmax:
+        O.softmax(x, name="Y", device=device)
+    with O.graph(name="layer_norm") as layer_norm:
+        O.layer_norm(x, name="Y", device=device)
     with ExitStack() as stack:
         there, out = (stack.enter_context(device.zeros((ROWS, COLUMNS), "float32")) for _ in "xy")
         total = stack.enter_context(device.zeros(ROWS, "float32"))
-        modules = (xtc.compile(graph, device) for graph in (elementwise, sums))
-        relu, rows = map(stack.enter_context, modules)
+        graphs = (elementwise, sums, softmax, layer_norm)
+        relu, rows, shares, normalized = (
+            stack.enter_context(xtc.compile(graph, device)) for graph in graphs
+        )
         queue = device.queue()
 
         def copy() -> None:
@@ -93,9 +99,11 @@ def bandwidth(device: NvgpuDevice) -> None:
             "copy": copy,
             "relu": lambda: relu(there, out=out),
             "sums of rows": lambda: rows(there, out=total),
+            "softmax": lambda: shares(there, out=out),
+            "layer_norm": lambda: normalized(there, out=out),
         }
         report = run("nvgpu bandwidth", calls)
-    moved = {"copy": 2, "relu": 2, "sums of rows": 1}
+    moved = {"copy": 2, "relu": 2, "sums of rows": 1, "softmax": 2, "layer_norm": 2}
     rates = {
         name: times * there.nbytes / report.timings[name].median for name, times in moved.items()
     }

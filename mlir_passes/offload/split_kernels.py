@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.effects import is_allocation, is_view, written_memrefs
+from xtc.ir.analysis.views import root
 from xtc.ir.attributes import DEVICE, KERNEL, RESULTS
 from xtc.ir.builders.functions import call, function
 from xtc.ir.mlir import (
@@ -187,11 +188,21 @@ def _private(nest: Sequence[Operation]) -> set[Value]:
         return set()
     inside = [inner for op in nest for inner in all_operations(op)]
     return {
-        value
-        for value in _captured(nest)
-        if isinstance(value, OpResult) and is_allocation(value.owner.operation)
-        if all(use.owner.operation in inside for use in value.uses)
+        buffer
+        for buffer in map(root, _captured(nest))
+        if isinstance(buffer, OpResult) and is_allocation(buffer.owner.operation)
+        if all(op in inside for op in _users(buffer))
     }
+
+
+def _users(buffer: Value) -> Iterator[Operation]:
+    """The operations that use a buffer or a view of it, without views."""
+    for use in buffer.uses:
+        op = use.owner.operation
+        if is_view(op):
+            yield from _users(op.results[0])
+        else:
+            yield op
 
 
 def _buffer(value: Value, buffers: Sequence[Value]) -> Value:

@@ -27,6 +27,7 @@ from xtc_targets.nvgpu.passes.distribute_threads import DistributeThreads
 from xtc_targets.nvgpu.passes.export_entries import ExportEntries
 from xtc_targets.nvgpu.passes.fuse_multiply_adds import FuseMultiplyAdds
 from xtc_targets.nvgpu.passes.group_contractions import GroupContractions
+from xtc_targets.nvgpu.passes.group_rows import GroupRows
 from xtc_targets.nvgpu.passes.infer_tile_layouts import InferTileLayouts
 from xtc_targets.nvgpu.passes.lower_tiles import LowerTiles
 from xtc_targets.nvgpu.passes.map_tensors import MapTensors
@@ -41,6 +42,7 @@ from xtc_targets.nvgpu.passes.saturate_conversions import SaturateConversions
 from xtc_targets.nvgpu.passes.schedule_contractions import ScheduleContractions
 from xtc_targets.nvgpu.passes.split_reductions import SplitReductions
 from xtc_targets.nvgpu.passes.split_thread_vectors import SplitThreadVectors
+from xtc_targets.nvgpu.passes.tile_rows import TileRows
 from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
 from xtc_targets.nvgpu.passes.vectorize_elementwise import VectorizeElementwise
 
@@ -59,6 +61,8 @@ def scheduled(options: NvgpuOptions) -> Stage:
             "cse",
             # Such a chain after a contraction is its epilogue, in the same kernel.
             GroupContractions(options.tf32),
+            # Reductions along rows and what surrounds them, one kernel if rows fit registers.
+            GroupRows(),
             # Other contractions: make rows contiguous, then choose tiles.
             TransposeOperands(),
             ScheduleContractions(options.machine.sms),
@@ -91,7 +95,8 @@ def offloaded(options: NvgpuOptions) -> Stage:
     return Stage(
         "offloaded",
         (
-            # While contractions are still distinguishable from other loops.
+            # While reductions and contractions are still distinguishable from other loops.
+            TileRows(machine.sms),
             UseTensorCores(
                 options.tf32,
                 machine.sms,
@@ -100,7 +105,7 @@ def offloaded(options: NvgpuOptions) -> Stage:
                 bulk_copies=hopper and options.bulk_pipelines,
                 block_bytes=machine.shared_bytes_block,
             ),
-            # It writes tile kernels, which are lowered like those of users, except that
+            # Both write tile kernels, which are lowered like those of users, except that
             # launches encode their tensor maps.
             InferTileLayouts(),
             MapTensors(hopper, by_launch=True),

@@ -92,6 +92,29 @@ def in_blocks(schedule: xtc.Schedule) -> object:
     return y.unroll({"k1": 4, "i2": 16}).vectorize(["j2"])
 
 
+def normalized(
+    dtype: str, length: int, *, residual: bool = False
+) -> Callable[[Callable[..., Any], Any], Any]:
+    """A layer normalization, with an addition before and a GELU behind it if `residual`."""
+
+    def made(new: Callable[..., Any], at: Any) -> Any:
+        x, scale, shift = (new(*shape, dtype=dtype) for shape in ((8192, length), *[(length,)] * 2))
+        if residual:
+            x = O.add(x, new(8192, length, dtype=dtype), device=at)
+        y = O.layer_norm(x, scale, shift, device=at)
+        return O.gelu(y, device=at) if residual else y
+
+    return made
+
+
+def shares(dtype: str, length: int) -> Callable[[Callable[..., Any], Any], Any]:
+    """The softmax of rows and a mask."""
+    return lambda new, at: O.softmax(
+        O.add(new(8192, length, dtype=dtype), new(length, dtype=dtype), device=at), device=at
+    )
+
+
+ROWS = ("LDG.E.128", "STG.E.128", "SHFL.BFLY")
 SHARED = ("BAR.SYNC", "LDS.128", "STS.128", "LDG.E.128", "STG.E.128")
 WARPGROUPS = ("HGMMA", "WARPGROUP.ARRIVE", "WARPGROUP.DEPBAR", "BAR.SYNC")
 DIVIDED = (*WARPGROUPS, "UTMALDG.2D", "UTMASTG.2D", "SYNCS")
@@ -103,6 +126,18 @@ KERNELS = {
     "gelu": Kernel(lambda new, at: O.gelu(new(70, 33), device=at), has=("FFMA",)),
     "softmax": Kernel(lambda new, at: O.softmax(new(40, 50), axis=1, device=at), has=("MUFU.EX2",)),
     "layer_norm": Kernel(lambda new, at: O.layer_norm(new(40, 50), device=at), has=("MUFU",)),
+    # The longest rows of a warp, of a block, and those that nothing divides.
+    "softmax 1024": Kernel(shares("float32", 1024), has=(*ROWS, "MUFU.EX2"), lacks=("BAR",)),
+    "softmax 16384": Kernel(shares("float32", 16384), has=(*ROWS, "MUFU.EX2", "BAR.SYNC")),
+    "softmax float16 1001": Kernel(shares("float16", 1001), has=("MUFU.EX2", "SHFL.BFLY")),
+    "layer_norm 1024": Kernel(normalized("float32", 1024), has=ROWS, lacks=("BAR",)),
+    "layer_norm 16384": Kernel(normalized("float32", 16384), has=(*ROWS, "BAR.SYNC")),
+    "layer_norm float16 8192 with what surrounds it": Kernel(
+        normalized("float16", 8192, residual=True), has=ROWS
+    ),
+    "layer_norm bfloat16 768 with what surrounds it": Kernel(
+        normalized("bfloat16", 768, residual=True), has=ROWS, lacks=("BAR",)
+    ),
     "reduce_sum": Kernel(
         lambda new, at: O.reduce_sum(new(64, 500), axes=1, device=at),
         has=("FADD", "SHFL.BFLY", "LDG.E.128"),

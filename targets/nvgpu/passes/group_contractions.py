@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.function_view import FunctionView, functions
-from xtc.ir.attributes import KERNEL
-from xtc.ir.mlir import InsertionPoint, IntegerAttr, IntegerType, Operation, OpView, Value
+from xtc.ir.mlir import Operation, Value
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes._contractions.mma_contraction import (
     MmaContraction,
     epilogue_of,
     mma_contraction,
 )
+from xtc_targets.nvgpu.passes._marks import mark, own_fill, separate
 
 
 @dataclass(frozen=True)
@@ -74,28 +74,10 @@ class _Group:
         """Mark the group's operations, and move them next to each other."""
         op, members = self.contraction.nest.op, []
         if self.reader is not None:
-            _separate(self.reader, number)
+            separate(self.reader, number)
             op.move_before(self.reader)
             members.append(self.reader)
-        copy = self.zeros.clone(InsertionPoint(op)).operation
-        _separate(copy, number)
-        op.operands[self.contraction.nest.destination] = copy.results[0]
-        _mark([copy, op, *members], number)
-        if not any(True for _ in self.zeros.results[0].uses):
-            self.zeros.erase()
-
-
-def _separate(op: Operation, number: int) -> None:
-    """Make an operation write to a new tensor, not to a buffer that a block may read.
-
-    The mark prevents CSE from merging the tensor with an equal one.
-    """
-    last = len(op.operands) - 1
-    producer = op.operands[last].owner
-    if isinstance(producer, Operation | OpView) and producer.operation.name == "tensor.empty":
-        own = producer.operation.clone(InsertionPoint(op)).operation
-        _mark([own], number)
-        op.operands[last] = own.results[0]
+        mark([own_fill(op, number, self.zeros), op, *members], number)
 
 
 def _zeros(view: FunctionView, contraction: MmaContraction) -> Operation | None:
@@ -123,9 +105,3 @@ def _reader(view: FunctionView, contraction: MmaContraction) -> Operation | None
     if nest is None or nest.device != contraction.nest.device:
         return None
     return nest.op if epilogue_of(nest, contraction.nest.result) else None
-
-
-def _mark(members: list[Operation], number: int) -> None:
-    label = IntegerAttr.get(IntegerType.get_signless(64), number)
-    for op in members:
-        op.attributes[KERNEL] = label

@@ -118,6 +118,31 @@ module {
 
 // -----
 
+// The same for a buffer that the kernel also uses through a view.
+
+module {
+  // CHECK:      func.func private @viewed.npu0.0(%[[A:.*]]: memref<4xf32>, %[[R:.*]]: memref<4x1xf32>)
+  // CHECK-SAME:   xtc.results = 1
+  // CHECK:        %[[T:.*]] = memref.alloc()
+  // CHECK:        %[[V:.*]] = memref.expand_shape %[[T]]
+  // CHECK:        linalg.exp {xtc.kernel = 0 : i64} ins(%[[A]] : memref<4xf32>) outs(%[[T]] : memref<4xf32>)
+  // CHECK:        linalg.exp {xtc.kernel = 0 : i64} ins(%[[V]] : memref<4x1xf32>) outs(%[[R]] : memref<4x1xf32>)
+  func.func private @viewed.npu0.0(%a: memref<4xf32>, %r: memref<4x1xf32>)
+      attributes {xtc.device = "npu0", xtc.results = 1 : i64} {
+    %t = memref.alloc() : memref<4xf32>
+    linalg.exp {xtc.kernel = 0 : i64} ins(%a : memref<4xf32>) outs(%t : memref<4xf32>)
+    %v = memref.expand_shape %t [[0, 1]] output_shape [4, 1] : memref<4xf32> into memref<4x1xf32>
+    linalg.exp {xtc.kernel = 0 : i64} ins(%v : memref<4x1xf32>) outs(%r : memref<4x1xf32>)
+    return
+  }
+  func.func @viewed(%a: memref<4xf32>, %r: memref<4x1xf32>) {
+    call @viewed.npu0.0(%a, %r) : (memref<4xf32>, memref<4x1xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
 // A copy that bufferization has put between the operations of a kernel comes before them. Where it
 // writes what they read, they lose the mark and become a kernel each.
 
