@@ -10,7 +10,6 @@ from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, shape_of
 from xtc.ir.attributes import DEVICE, NODE_NAMESPACES
 from xtc.ir.builders.generic import copy_body, generic, yield_
-from xtc.ir.builders.slices import empty
 from xtc.ir.mlir import (
     Attribute,
     FloatAttr,
@@ -18,10 +17,9 @@ from xtc.ir.mlir import (
     IntegerAttr,
     Operation,
     OpResult,
-    RankedTensorType,
     Value,
-    tensor,
 )
+from xtc_targets.nvgpu.passes._loop_parts import cut, cut_row, wider
 from xtc_targets.nvgpu.passes._nest_pass import NestPass
 from xtc_targets.nvgpu.passes._thread_reductions import Reduction, reduction_of
 
@@ -98,11 +96,11 @@ def _write(reduction: Reduction, loop: int, parts: int) -> None:
     part = Index(((count, 1),), 0)
     operands: list[tuple[Value, list[Index]]] = []
     for value, old in list(zip(nest.op.operands, nest.indices, strict=True))[:-1]:
-        operands.append((_cut(value, old, loop, parts, ip), _cut_row(old, loop, part)))
+        operands.append((cut(value, old, loop, parts, ip), cut_row(old, loop, part)))
     start = nest.op.operands[nest.destination]
     own = list(nest.indices[nest.destination])
     device = {name: value for name, value in _attributes(nest.op).items() if name == DEVICE}
-    zeros = _wider(start, parts, ip)
+    zeros = wider(start, (*shape_of(start), parts), ip)
     first = generic([*operands, (zeros, [*own, part])], count + 1, nest.reductions, device, ip)
     copy_body(nest.op, first)
     dimensions = {loop_or_index: dimension for dimension, loop_or_index in enumerate(nest.out)}
@@ -118,38 +116,6 @@ def _attributes(op: Operation) -> dict[str, Attribute]:
     """The attributes with the operation's graph node and device."""
     kept = {name: op.attributes[name] for name in op.attributes}
     return {name: value for name, value in kept.items() if name.startswith(NODE_NAMESPACES)}
-
-
-def _cut_row(row: tuple[Index, ...], loop: int, part: Index) -> list[Index]:
-    return [
-        loop_or_index
-        for index in row
-        for loop_or_index in ([part, index] if index.loop == loop else [index])
-    ]
-
-
-def _cut(value: Value, row: tuple[Index, ...], loop: int, parts: int, ip: InsertionPoint) -> Value:
-    """An operand with an additional dimension for parts, where `loop` indexes it."""
-    if not any(index.loop == loop for index in row):
-        return value
-    shape: list[int] = []
-    groups = []
-    for index, size in zip(row, shape_of(value), strict=True):
-        sizes = [parts, size // parts] if index.loop == loop else [size]
-        groups.append(list(range(len(shape), len(shape) + len(sizes))))
-        shape += sizes
-    type = RankedTensorType.get(shape, value.type.element_type)
-    return tensor.expand_shape(type, value, groups, [], shape, ip=ip)
-
-
-def _wider(start: Value, parts: int, ip: InsertionPoint) -> Value:
-    """The initial value of the result, for each part."""
-    fill = start.owner.operation
-    out = empty((*shape_of(start), parts), start, ip)
-    wide = fill.clone(ip=ip).operation
-    wide.operands[1] = out
-    wide.results[0].set_type(out.type)
-    return wide.results[0]
 
 
 def _combine(reduction: Reduction, op: Operation) -> None:
