@@ -86,7 +86,7 @@ def divided(monkeypatch: pytest.MonkeyPatch, parts: int) -> None:
     arch=st.sampled_from(("sm_80", "sm_90a")),
     parts=st.sampled_from((2, 3, 5)),
     shape=st.builds(
-        lambda m, n, a, b, batch: Shape(m, n, 240, a, b, batch, batch),
+        lambda m, n, a, b, batch: Shape(m, n, 480, a, b, batch, batch),
         st.integers(1, 80),
         st.integers(16, 80),
         st.booleans(),
