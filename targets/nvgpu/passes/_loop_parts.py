@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cuts a reduction loop into parts: the views of its operands, and the initial partial results."""
+"""Cuts a reduction loop into parts: the views of its operands, the initial partial results, and
+their combination."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import shape_of
+from xtc.ir.builders.generic import generic, yield_
 from xtc.ir.builders.slices import empty
-from xtc.ir.mlir import InsertionPoint, RankedTensorType, Value, tensor
+from xtc.ir.mlir import Attribute, InsertionPoint, RankedTensorType, Value, tensor
+
+MOST_PARTS = 64
+"""Maximum number of parts that are combined elementwise, each in a separate operand."""
 
 
 def cut_row(row: tuple[Index, ...], loop: int, part: Index) -> list[Index]:
@@ -41,3 +46,27 @@ def wider(start: Value, shape: Sequence[int], ip: InsertionPoint) -> Value:
     wide.operands[1] = out
     wide.results[0].set_type(out.type)
     return wide.results[0]
+
+
+def combined_parts(
+    partial: Value,
+    attributes: Mapping[str, Attribute],
+    combine: Callable[[Value, Value, InsertionPoint], Value],
+    ip: InsertionPoint,
+) -> Value:
+    """Combine the parts, which the first dimension of `partial` numbers, elementwise and in order.
+
+    Each part is an operand of the operation.
+    """
+    parts, *shape = shape_of(partial)
+    row = [Index(((loop, 1),), 0) for loop in range(len(shape))]
+    operands = [(partial, [Index((), number), *row]) for number in range(parts)]
+    out = empty(shape, partial, ip)
+    op = generic([*operands, (out, row)], len(shape), (), attributes, ip)
+    body = op.regions[0].blocks[0]
+    inner = InsertionPoint(body)
+    total, *others = list(body.arguments)[:-1]
+    for other in others:
+        total = combine(total, other, inner)
+    yield_([total], inner)
+    return op.results[0]

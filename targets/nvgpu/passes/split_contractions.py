@@ -11,15 +11,14 @@ from xtc.ir.analysis.function_view import functions
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import shape_of
 from xtc.ir.attributes import DEVICE, NODE_NAMESPACES
-from xtc.ir.builders.generic import copy_body, generic, yield_
-from xtc.ir.builders.slices import empty
+from xtc.ir.builders.generic import copy_body, generic
 from xtc.ir.mlir import InsertionPoint, Operation, Value, arith
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import H100, MACHINES
 from xtc_targets.nvgpu.passes._contractions.k_parts import k_parts
 from xtc_targets.nvgpu.passes._contractions.mma_contraction import MmaContraction, mma_contraction
-from xtc_targets.nvgpu.passes._loop_parts import cut, cut_row, wider
+from xtc_targets.nvgpu.passes._loop_parts import combined_parts, cut, cut_row, wider
 from xtc_targets.nvgpu.passes.group_contractions import zeros_of
 
 
@@ -93,21 +92,9 @@ def _split(contraction: MmaContraction, parts: int) -> None:
     sums = generic([*operands, (zeros, [part, *own])], count + 1, nest.reductions, device, ip)
     copy_body(nest.op, sums)
     named = {name: value for name, value in kept.items() if name.startswith(NODE_NAMESPACES)}
-    total = _total(sums.results[0], start, named, ip)
+    total = combined_parts(sums.results[0], named, _sum, ip)
     nest.result.replace_all_uses_with(total)
 
 
-def _total(sums: Value, start: Value, attributes: dict[str, object], ip: InsertionPoint) -> Value:
-    """Add the matrices of `sums` in order, elementwise."""
-    parts, *shape = shape_of(sums)
-    row = [Index(((loop, 1),), 0) for loop in range(len(shape))]
-    operands = [(sums, [Index((), number), *row]) for number in range(parts)]
-    out = empty(shape, start, ip)
-    op = generic([*operands, (out, row)], len(shape), (), attributes, ip)
-    body = op.regions[0].blocks[0]
-    inner = InsertionPoint(body)
-    total = body.arguments[0]
-    for number in range(1, parts):
-        total = arith.addf(total, body.arguments[number], ip=inner)
-    yield_([total], inner)
-    return op.results[0]
+def _sum(a: Value, b: Value, ip: InsertionPoint) -> Value:
+    return arith.addf(a, b, ip=ip)

@@ -15,6 +15,7 @@ from xtc_targets.nvgpu.passes._contractions.mma_tiling import (
     tiling_of,
 )
 from xtc_targets.nvgpu.passes._contractions.wgmma_loop import takes_rows
+from xtc_targets.nvgpu.passes._loop_parts import MOST_PARTS
 
 _LATENCY_S = 1e-6
 """The time until bytes of global memory arrive, under load; see `IN_FLIGHT`."""
@@ -32,9 +33,6 @@ _WORTH = 0.75
 
 _SHORTEST = 4 * LINE
 """Minimum bytes of a part along K: a few tiles, so that a pipeline fills."""
-
-_MOST = 64
-"""Maximum number of parts: the sum reads each in a separate operand."""
 
 _SUM_BYTES = 8
 """Bytes of an element of a partial sum that are written and read."""
@@ -55,7 +53,7 @@ def k_parts(sizes: Sizes, machine: GpuDescription, *, bulk_copies: bool) -> int:
 
 def _possible(sizes: Sizes) -> list[int]:
     """The numbers of parts that divide K and keep rows aligned as they are."""
-    most = min(_MOST, sizes.k * sizes.nbytes // _SHORTEST)
+    most = min(MOST_PARTS, sizes.k * sizes.nbytes // _SHORTEST)
     whole = _alignment(sizes.k * sizes.nbytes)
     return [
         parts
