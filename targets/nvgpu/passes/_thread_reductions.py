@@ -78,8 +78,8 @@ class Reduction:
         """
         if self.length < WARP or (self.crosses_rows and self.rows >= most_rows):
             return 1
-        threads = WARP
-        while threads < _MOST and 2 * threads * _EACH <= self.length:
+        threads, each = WARP, max(_EACH, self.vector)
+        while threads < _MOST and 2 * threads * each <= self.length:
             threads *= 2
         return threads
 
@@ -89,7 +89,7 @@ class Reduction:
         last = self.nest.reductions[-1]
         inputs = [n for n in range(self.nest.destination) if self.nest.uses_loop(n, last)]
         widest = max((element_bits(self.nest.op.operands[n]) for n in inputs), default=64)
-        lanes = min(_EACH, 8 * ACCESS_BYTES // widest)
+        lanes = 8 * ACCESS_BYTES // max(8, widest)
         fits = self.nest.extents[last] % lanes == 0 and self.length >= lanes * WARP
         side_by_side = all(self.nest.is_contiguous(n, last) for n in inputs)
         return lanes if fits and side_by_side else 1
