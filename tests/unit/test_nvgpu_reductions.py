@@ -83,7 +83,9 @@ def test_short_rows_have_a_thread_each(simulator: NvgpuDevice) -> None:
     assert (events["SHUFFLES"], events["BARRIERS"]) == (0, 0)
 
 
-@pytest.mark.parametrize(("dtype", "columns"), zip(TYPES, itertools.cycle((32, 45, 96))))
+@pytest.mark.parametrize(
+    ("dtype", "columns"), list(zip(TYPES, itertools.cycle((32, 45, 96)), strict=False))
+)
 def test_columns_are_read_side_by_side(simulator: NvgpuDevice, dtype: str, columns: int) -> None:
     """Once: not by lanes that exchange sums of a column."""
     made = graph(lambda x: O.reduce_max(x, axes=[0], name="Y"), (50, columns), dtype)
