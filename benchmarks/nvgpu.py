@@ -44,7 +44,15 @@ from xtc_targets.nvgpu.simulator import OWN_CSRC
 
 ROUNDS = 30
 ROWS, COLUMNS = 32768, 8192  # 1 GiB of float32
-SIZE, PRODUCTS = 2048, 20
+PRODUCTS = 20
+SHAPES = {
+    "2048": (2048, 2048, 2048),
+    "few rows": (16, 4096, 4096),
+    "one row": (1, 4096, 4096),
+    "few tiles": (64, 1024, 8192),
+    "weight gradient": (512, 512, 16384),
+}
+"""Rows, columns and K extent of the matmuls of graphs; float32 has the first."""
 FRACTION_GOAL = 0.8
 SECONDS = 540.0
 COPIES = {"4 KiB": 1 << 12, "1 MiB": 1 << 20, "64 MiB": 1 << 26}
@@ -113,42 +121,47 @@ def bandwidth(device: NvgpuDevice) -> None:
         say(f"{name}: {rate / 1e9:.0f} GB/s, {fraction:.0%} of the copy; goal 80%: {met}")
 
 
-def products(dtype: str, device: Any) -> xtc.Graph:
+def products(dtype: str, shape: tuple[int, int, int], device: Any) -> xtc.Graph:
     """Matmuls of one matrix with several others."""
-    a = O.tensor((SIZE, SIZE), dtype, name="A", device=device)
+    m, n, k = shape
+    a = O.tensor((m, k), dtype, name="A", device=device)
     names = [f"B{number}" for number in range(PRODUCTS)]
-    others = [O.tensor((SIZE, SIZE), dtype, name=name, device=device) for name in names]
+    others = [O.tensor((k, n), dtype, name=name, device=device) for name in names]
     with O.graph(name="products") as graph:
         O.outputs(*(O.matmul(a, b, device=device) for b in others))
     return graph.graph
 
 
-def matmul(dtype: str, device: NvgpuDevice) -> None:
-    """Matmuls of this element type compared with cuBLAS, and the difference of the results."""
+def matmul(dtype: str, name: str, device: NvgpuDevice) -> None:
+    """Matmuls of these sizes compared with cuBLAS, and the difference of the results."""
     if not nvgpu_tiles.has_torch():
         say("PyTorch is not installed, or sees no GPU: there is no cuBLAS to compare with")
         return
     torch: Any = importlib.import_module("torch")
     torch.backends.cuda.matmul.allow_tf32 = False
+    m, n, k = SHAPES[name]
+    sizes = [(m, k), *[(k, n)] * PRODUCTS, *[(m, n)] * (2 * PRODUCTS)]
     kind = getattr(torch, dtype)
-    random = [torch.randn(SIZE, SIZE, device="cuda").to(kind) for _ in range(PRODUCTS + 1)]
-    expected, results = ([torch.empty_like(tensor) for tensor in random[1:]] for _ in "et")
+    made = [torch.randn(*size, device="cuda").to(kind) for size in sizes]
+    random, made = made[: PRODUCTS + 1], made[PRODUCTS + 1 :]
+    expected, results = made[:PRODUCTS], made[PRODUCTS:]
 
     def by_torch() -> None:
         for b, c in zip(random[1:], expected, strict=True):
             torch.matmul(random[0], b, out=c)
         torch.cuda.synchronize()
 
-    with xtc.compile(products(dtype, device), device) as module, ExitStack() as stack:
+    with xtc.compile(products(dtype, (m, n, k), device), device) as module, ExitStack() as stack:
         # PyTorch's memory, used in place.
         arrays: Any = [[device.borrowed(tensor) for tensor in part] for part in (random, results)]
         call = stack.enter_context(module._bound(*arrays))
-        report = run(f"nvgpu matmul {dtype} {SIZE}", {"cuBLAS": by_torch, "xtc": call})
+        report = run(f"nvgpu matmul {dtype} {name}", {"cuBLAS": by_torch, "xtc": call})
     pairs = zip(results, expected, strict=True)
     difference = max(float((c.float() - e.float()).abs().max()) for c, e in pairs)
-    flops = 2 * SIZE**3 * PRODUCTS
-    for name, timing in report.timings.items():
-        say(f"{name}: {flops / timing.median / 1e12:.1f} TFLOP/s")
+    for by, timing in report.timings.items():
+        flops, nbytes = 2 * m * n * k, (m * k + k * n + m * n) * random[0].element_size()
+        rates = f"{PRODUCTS * flops / timing.median / 1e12:.1f} TFLOP/s"
+        say(f"{by}: {rates}, {PRODUCTS * nbytes / timing.median / 1e9:.0f} GB/s")
     say(f"{dtype}: {1 / report.ratio('xtc'):.1%} of cuBLAS; largest difference {difference:.2g}")
 
 
@@ -191,8 +204,8 @@ def rows() -> dict[str, Callable[[NvgpuDevice], None]]:
         **nvgpu_rows.rows(),
         **nvgpu_examples.rows(),
         "bandwidth": bandwidth,
-        "matmul float16": partial(matmul, "float16"),
-        "matmul float32": partial(matmul, "float32"),
+        **{f"matmul float16 {name}": partial(matmul, "float16", name) for name in SHAPES},
+        "matmul float32 2048": partial(matmul, "float32", "2048"),
     }
 
 

@@ -40,6 +40,7 @@ from xtc_targets.nvgpu.passes.prefetch_tiles import PrefetchTiles
 from xtc_targets.nvgpu.passes.reduce_in_blocks import ReduceInBlocks
 from xtc_targets.nvgpu.passes.saturate_conversions import SaturateConversions
 from xtc_targets.nvgpu.passes.schedule_contractions import ScheduleContractions
+from xtc_targets.nvgpu.passes.split_contractions import SplitContractions
 from xtc_targets.nvgpu.passes.split_reductions import SplitReductions
 from xtc_targets.nvgpu.passes.split_thread_vectors import SplitThreadVectors
 from xtc_targets.nvgpu.passes.tile_rows import TileRows
@@ -47,13 +48,24 @@ from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
 from xtc_targets.nvgpu.passes.vectorize_elementwise import VectorizeElementwise
 
 
+def has_bulk_pipelines(options: NvgpuOptions) -> bool:
+    """Whether loops are divided among a warp that issues bulk copies and warpgroups."""
+    return options.machine.capability >= (9, 0) and options.bulk_pipelines
+
+
 def scheduled(options: NvgpuOptions) -> Stage:
     """Decide what each kernel computes, and how it is scheduled."""
+    machine = options.machine
     return Stage(
         "scheduled",
         (
             # The user's schedules first: later passes schedule the remaining operations.
             ApplySchedules(levels=2),
+            "canonicalize",
+            # Contractions with few tiles: more blocks, and a sum that the epilogue can join.
+            SplitContractions(
+                options.tf32, machine.arch, machine.sms, bulk_copies=has_bulk_pipelines(options)
+            ),
             "canonicalize",
             # One kernel per chain of elementwise operations.
             FuseElementwise(),
@@ -65,11 +77,11 @@ def scheduled(options: NvgpuOptions) -> Stage:
             GroupRows(),
             # Other contractions: make rows contiguous, then choose tiles.
             TransposeOperands(),
-            ScheduleContractions(options.machine.sms),
-            VectorizeElementwise(options.machine.sms),
+            ScheduleContractions(machine.sms),
+            VectorizeElementwise(machine.sms),
             ApplySchedules(levels=2),
             # The remaining operations are reductions.
-            SplitReductions(options.machine.sms),
+            SplitReductions(machine.sms),
             "canonicalize",
             "cse",
         ),
@@ -102,7 +114,7 @@ def offloaded(options: NvgpuOptions) -> Stage:
                 machine.sms,
                 machine.shared_bytes_sm,
                 warpgroups=hopper,
-                bulk_copies=hopper and options.bulk_pipelines,
+                bulk_copies=has_bulk_pipelines(options),
                 block_bytes=machine.shared_bytes_block,
             ),
             # Both write tile kernels, which are lowered like those of users, except that
@@ -189,7 +201,7 @@ def nvgpu_pipeline(options: NvgpuOptions) -> Pipeline:
 
 def _pipelined(options: NvgpuOptions) -> tuple[Step, ...]:
     machine = options.machine
-    if machine.capability < (9, 0) or not options.bulk_pipelines:
+    if not has_bulk_pipelines(options):
         return ()
     division = (machine.sms, machine.shared_bytes_sm, machine.shared_bytes_block)
     return (PipelineBulkCopies(*division), "canonicalize")

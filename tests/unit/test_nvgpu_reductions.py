@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 import xtc
 import xtc.ops as O
 from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas, ptx_of
+from tests.unit.tensor_core_contractions import Shape, product
 from tests.unit.test_nvgpu_tiles import counted
 from xtc.evaluate.compare import MismatchError
 from xtc.graph.tensor import Tensor
@@ -80,6 +83,57 @@ def test_short_rows_have_a_thread_each(simulator: NvgpuDevice) -> None:
     assert (events["SHUFFLES"], events["BARRIERS"]) == (0, 0)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "columns"), list(zip(TYPES, itertools.cycle((32, 45, 96)), strict=False))
+)
+def test_columns_are_read_side_by_side(simulator: NvgpuDevice, dtype: str, columns: int) -> None:
+    """Once: not by lanes that exchange sums of a column."""
+    made = graph(lambda x: O.reduce_max(x, axes=[0], name="Y"), (50, columns), dtype)
+    events = counted(simulator, made)
+    assert events["SHUFFLES"] == 0
+    assert events["BARRIERS"] > 0
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_long_columns_have_parts(simulator: NvgpuDevice, batch: tuple[int, ...]) -> None:
+    """16 of 64 elements each, which another kernel adds; and zeros."""
+    made = graph(lambda x: O.reduce_sum(x, axes=[-2], name="Y"), (*batch, 1024, 40))
+    events = counted(simulator, made)
+    results = 40 * math.prod(batch)
+    assert events["LAUNCHES"] % 3 == 0
+    times = events["LAUNCHES"] // 3
+    assert events["GLOBAL_WRITE_BYTES"] == times * 4 * results * (16 + 16 + 1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [
+        (Shape(1, 96, 512), "float32"),
+        (Shape(3, 40, 256), "int8"),
+        (Shape(96, 2, 512, True), "float64"),
+        (Shape(2, 33, 512, False, True), "int8"),
+    ],
+)
+def test_skinny_contractions(simulator: NvgpuDevice, shape: Shape, dtype: str) -> None:
+    counted(simulator, product(shape, dtype))
+
+
+def test_columns_do_not_race() -> None:
+    with NvgpuDevice(NvgpuOptions(sim_races=True)) as device:
+        counted(device, product(Shape(1, 70, 512), "float32"))
+
+
+@needs_ptxas
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8"])
+def test_threads_read_16_bytes(arch: str, dtype: str, tmp_path: Path) -> None:
+    ptx = ptx_of(product(Shape(1, 256, 4096, False, True), dtype), gpu(arch))
+    made = machine_code(ptx, arch, tmp_path)
+    assert set(made.spilled_bytes.values()) == {0}
+    wide = "cp.async" if dtype == "float16" else "ld.global.nc.v4"
+    assert wide in ptx
+
+
 @needs_ptxas
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_rows_are_read_by_vectors(arch: str, tmp_path: Path) -> None:
@@ -89,9 +143,10 @@ def test_rows_are_read_by_vectors(arch: str, tmp_path: Path) -> None:
     machine_code(ptx, arch, tmp_path)
 
 
+@pytest.mark.parametrize(("shape", "axis"), [((3, 1030), 1), ((1030, 40), 0)])
 def test_rows_without_barriers_are_caught(
-    simulator: NvgpuDevice, monkeypatch: pytest.MonkeyPatch
+    simulator: NvgpuDevice, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], axis: int
 ) -> None:
     monkeypatch.setattr(distribute_blocks, "insert_barriers", lambda _body: None)
     with pytest.raises(MismatchError):
-        counted(simulator, graph(lambda x: O.reduce_sum(x, axes=[1], name="Y"), (3, 1030)))
+        counted(simulator, graph(lambda x: O.reduce_sum(x, axes=[axis], name="Y"), shape))

@@ -12,7 +12,7 @@ from xtc.ir.analysis.structured import Structured, body_operations, element_bits
 from xtc.ir.builders.affine import delinearized
 from xtc.ir.builders.numbers import index_constant, linear_offset
 from xtc.ir.builders.slices import Offset
-from xtc.ir.mlir import InsertionPoint, Operation, Value, memref
+from xtc.ir.mlir import InsertionPoint, Operation, Type, Value, memref
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._kernels import WARP
 
@@ -62,6 +62,14 @@ class Reduction:
             for n in inputs
         )
 
+    @property
+    def columns(self) -> int:
+        """The number of adjacent rows of a strided reduction that a warp reads side by side; 1 if
+        there are fewer, and for other reductions."""
+        along = self.nest.last_parallel_loop
+        is_wide = along is not None and self.nest.extents[along] >= WARP
+        return WARP if self.crosses_rows and is_wide else 1
+
     def threads(self, most_rows: int) -> int:
         """The number of threads that share a row; 1 if each thread reduces a row.
 
@@ -70,8 +78,8 @@ class Reduction:
         """
         if self.length < WARP or (self.crosses_rows and self.rows >= most_rows):
             return 1
-        threads = WARP
-        while threads < _MOST and 2 * threads * _EACH <= self.length:
+        threads, each = WARP, max(_EACH, self.vector)
+        while threads < _MOST and 2 * threads * each <= self.length:
             threads *= 2
         return threads
 
@@ -81,7 +89,7 @@ class Reduction:
         last = self.nest.reductions[-1]
         inputs = [n for n in range(self.nest.destination) if self.nest.uses_loop(n, last)]
         widest = max((element_bits(self.nest.op.operands[n]) for n in inputs), default=64)
-        lanes = min(_EACH, 8 * ACCESS_BYTES // widest)
+        lanes = 8 * ACCESS_BYTES // max(8, widest)
         fits = self.nest.extents[last] % lanes == 0 and self.length >= lanes * WARP
         side_by_side = all(self.nest.is_contiguous(n, last) for n in inputs)
         return lanes if fits and side_by_side else 1
@@ -100,13 +108,19 @@ class Reduction:
                 values.update(zip(op.results, copy.results, strict=True))
         return values.get(self.element, self.element)
 
-    def location(
-        self, counters: Mapping[int, Value], ip: InsertionPoint
-    ) -> tuple[Value, list[Value]]:
-        """The location of a row's result: its buffer and indices."""
+    @property
+    def type(self) -> Type:
+        """The type of an element of the result."""
+        return self.combine.results[0].type
+
+    def accumulate(self, row: Value, total: Value, ip: InsertionPoint) -> None:
+        """Combine `total` with the result of row number `row`."""
         number = self.nest.destination
-        indices = self.nest.indices[number]
-        return self.nest.op.operands[number], [_position(index, counters, ip) for index in indices]
+        counters = counters_of(self.nest, self.nest.out, row, ip)
+        indices = [_position(index, counters, ip) for index in self.nest.indices[number]]
+        buffer = self.nest.op.operands[number]
+        before = memref.load(buffer, indices, ip=ip)
+        memref.store(self.combined(before, total, ip), buffer, indices, ip=ip)
 
     def combined(self, a: Value, b: Value, ip: InsertionPoint) -> Value:
         """The combination of two values."""

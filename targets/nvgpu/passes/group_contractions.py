@@ -50,7 +50,7 @@ class GroupContractions(Pass):
         groups: list[_Group] = []
         taken: set[Operation] = set()
         for contraction in (mma_contraction(op, self.tf32) for op in view.nests):
-            zeros = None if contraction is None else _zeros(view, contraction)
+            zeros = None if contraction is None else zeros_of(view, contraction)
             if contraction is None or zeros is None:
                 continue
             reader = _reader(view, contraction)
@@ -80,7 +80,7 @@ class _Group:
         mark([own_fill(op, number, self.zeros), op, *members], number)
 
 
-def _zeros(view: FunctionView, contraction: MmaContraction) -> Operation | None:
+def zeros_of(view: FunctionView, contraction: MmaContraction) -> Operation | None:
     """The operation that fills the contraction's destination with zeros."""
     nest = view.nest_of(contraction.nest.op.operands[contraction.nest.destination])
     if nest is None or nest.op.name != "linalg.fill":

@@ -9,7 +9,7 @@ from typing import ClassVar
 from xtc.ir.analysis.structured import structured
 from xtc.ir.builders.control import BLOCKS, THREADS, loop, parallel
 from xtc.ir.builders.numbers import index_constant
-from xtc.ir.mlir import InsertionPoint, MemRefType, Operation, Type, Value, arith, memref
+from xtc.ir.mlir import InsertionPoint, MemRefType, Operation, Value, arith, memref
 from xtc.ir.partition import top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
@@ -19,7 +19,10 @@ from xtc_targets.nvgpu.passes._numbered_loops import where_below
 from xtc_targets.nvgpu.passes._shuffles import exchanged
 from xtc_targets.nvgpu.passes._thread_reductions import Reduction, counters_of, reduction_of
 
-_BUSY = 256  # threads per multiprocessor that hide latency
+_BUSY = 1024
+"""Threads per multiprocessor that hide latency if each reads 4 bytes at a time, a few at once."""
+
+_GROUPS = 8  # warps that share the columns of a block
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,11 @@ class ReduceInBlocks(Pass):
           scf.parallel (%t) = (0) to (32) { the same for %partial; the first one adds to %r[%row] }
         } {mapping = [#gpu.block<..>]}
 
+    In strided reductions, the lanes of a warp read adjacent elements of 32 rows, and 8 warps share
+    the rows: warp w reduces elements w, w + 8, .., and the first one combines the results in order.
+
     The order of the reduction changes. Rows of fewer than 32 elements keep their loop. So do
-    strided reductions with enough rows for all multiprocessors, since their threads would not read
-    contiguous elements.
+    strided reductions with enough rows for all multiprocessors.
 
     Attributes:
         sms: multiprocessors that run a kernel.
@@ -64,10 +69,67 @@ class ReduceInBlocks(Pass):
         if reduction is None:
             return
         threads = reduction.threads(self.sms * _BUSY)
-        if threads > 1:
-            with reduction.nest.op.location:
+        if threads == 1:
+            return
+        with reduction.nest.op.location:
+            if reduction.columns > 1:
+                _Columns(reduction).write()
+            else:
                 _Rows(reduction, threads).write()
-            reduction.nest.op.erase()
+        reduction.nest.op.erase()
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Writes a strided reduction: a block has the adjacent rows that a warp reads side by side."""
+
+    reduction: Reduction
+
+    def write(self) -> None:
+        rows, width = self.reduction.rows, self.reduction.columns
+        ip = InsertionPoint(self.reduction.nest.op)
+        (first,), end = parallel([range(0, rows, width)], BLOCKS, ip)
+        ip = InsertionPoint(end)
+        shape = [_GROUPS, width]
+        partial = memref.alloc(MemRefType.get(shape, self.reduction.type), [], [], ip=ip)
+        (thread,), end = parallel([range(_GROUPS * width)], THREADS, ip)
+        self._add_up(first, thread, partial, end)
+        (thread,), end = parallel([range(width)], THREADS, ip)
+        self._finish(first, thread, partial, end)
+
+    def _add_up(self, first: Value, thread: Value, partial: Value, end: Operation) -> None:
+        """Reduce the elements of a row that belong to a thread's warp."""
+        ip = InsertionPoint(end)
+        width = index_constant(self.reduction.columns, ip)
+        lane, group = arith.remui(thread, width, ip=ip), arith.divui(thread, width, ip=ip)
+        row = arith.addi(first, lane, ip=ip)
+        # Lanes beyond the last row repeat it.
+        row = arith.minui(row, index_constant(self.reduction.rows - 1, ip), ip=ip)
+        begin = arith.addi(group, index_constant(_GROUPS, ip), ip=ip)
+        initial = self._element(row, group, ip)
+        with loop(begin, self.reduction.length, _GROUPS, [initial], ip) as body:
+            inner = InsertionPoint.current
+            element = self._element(row, body.index, inner)
+            body.following = [self.reduction.combined(body.carried[0], element, inner)]
+        memref.store(body.results[0], partial, [group, lane], ip=ip)
+
+    def _finish(self, first: Value, thread: Value, partial: Value, end: Operation) -> None:
+        """Combine the results of the warps."""
+        row = arith.addi(first, thread, ip=InsertionPoint(end))
+        ip = InsertionPoint(where_below(row, self.reduction.rows, InsertionPoint(end)))
+        parts = [
+            memref.load(partial, [index_constant(group, ip), thread], ip=ip)
+            for group in range(_GROUPS)
+        ]
+        total = parts[0]
+        for part in parts[1:]:
+            total = self.reduction.combined(total, part, ip)
+        self.reduction.accumulate(row, total, ip)
+
+    def _element(self, row: Value, number: Value, ip: InsertionPoint) -> Value:
+        nest = self.reduction.nest
+        counters = counters_of(nest, nest.out, row, ip)
+        return self.reduction.value(counters | counters_of(nest, nest.reductions, number, ip), ip)
 
 
 @dataclass(frozen=True)
@@ -84,15 +146,13 @@ class _Rows:
             ip = InsertionPoint(end)
         else:
             row = index_constant(0, ip)
-        partial = memref.alloc(MemRefType.get([self.threads // WARP], self._type), [], [], ip=ip)
+        partial = memref.alloc(
+            MemRefType.get([self.threads // WARP], self.reduction.type), [], [], ip=ip
+        )
         (thread,), end = parallel([range(self.threads)], THREADS, ip)
         self._add_up(row, thread, partial, end)
         (thread,), end = parallel([range(WARP)], THREADS, ip)
         self._finish(row, thread, partial, end)
-
-    @property
-    def _type(self) -> Type:
-        return self.reduction.combine.results[0].type
 
     def _add_up(self, row: Value, thread: Value, partial: Value, end: Operation) -> None:
         """Reduce a thread's elements, then the results of its warp."""
@@ -117,10 +177,7 @@ class _Rows:
         warp = arith.remui(thread, index_constant(count, ip), ip=ip)
         total = self._of_lanes(memref.load(partial, [warp], ip=ip), count, ip)
         last = InsertionPoint(where_below(thread, 1, ip))
-        counters = counters_of(self.reduction.nest, self.reduction.nest.out, row, last)
-        buffer, indices = self.reduction.location(counters, last)
-        before = memref.load(buffer, indices, ip=last)
-        memref.store(self.reduction.combined(before, total, last), buffer, indices, ip=last)
+        self.reduction.accumulate(row, total, last)
 
     def _elements(self, row: Value, number: Value, ip: InsertionPoint) -> Value:
         """The combination of the contiguous elements that are read at once."""

@@ -10,7 +10,6 @@ from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, shape_of
 from xtc.ir.attributes import DEVICE, NODE_NAMESPACES
 from xtc.ir.builders.generic import copy_body, generic, yield_
-from xtc.ir.builders.slices import empty
 from xtc.ir.mlir import (
     Attribute,
     FloatAttr,
@@ -18,15 +17,16 @@ from xtc.ir.mlir import (
     IntegerAttr,
     Operation,
     OpResult,
-    RankedTensorType,
     Value,
-    tensor,
 )
+from xtc_targets.nvgpu.passes._loop_parts import MOST_PARTS, combined_parts, cut, cut_row, wider
 from xtc_targets.nvgpu.passes._nest_pass import NestPass
 from xtc_targets.nvgpu.passes._thread_reductions import Reduction, reduction_of
 
 _MIN_PART = 2048  # elements per part: eight per thread of a block
+_MIN_COLUMN_PART = 64  # of a strided reduction: eight per warp of a block
 _BLOCKS_PER_SM = 4  # resident at the same time
+_COLUMN_BLOCKS_PER_SM = 8  # likewise, of strided reductions, whose threads read 4 bytes at a time
 _NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.mulf": 1, "arith.muli": 1}
 
 
@@ -43,7 +43,8 @@ class SplitReductions(NestPass):
         linalg.generic {["reduction"]} ins(%parts : tensor<512xf32>) outs(%zero)
 
     The order of the reduction changes. Parts have equal sizes; a row that cannot be divided into
-    equal parts of 2048 elements or more stays whole.
+    equal parts of 2048 elements or more stays whole. In a strided reduction, parts have 64 elements
+    or more, since a block has 32 rows, and are the outermost dimension of their results.
 
     Attributes:
         sms: multiprocessors that run a kernel.
@@ -58,7 +59,7 @@ class SplitReductions(NestPass):
 
     def _split(self, reduction: Reduction) -> None:
         nest = reduction.nest
-        most = min(-(-_BLOCKS_PER_SM * self.sms // reduction.rows), reduction.length // _MIN_PART)
+        most = _most_parts(reduction, self.sms)
         for loop in nest.reductions:
             extent = nest.extents[loop]
             parts = next((n for n in range(most, 1, -1) if extent % n == 0), 1)
@@ -67,6 +68,15 @@ class SplitReductions(NestPass):
                     _write(reduction, loop, parts)
                 nest.op.erase()
                 return
+
+
+def _most_parts(reduction: Reduction, sms: int) -> int:
+    """The number of parts that occupies all multiprocessors, or a smaller one for short rows."""
+    if reduction.columns > 1:
+        blocks = -(-reduction.rows // reduction.columns)
+        wanted = min(-(-_COLUMN_BLOCKS_PER_SM * sms // blocks), MOST_PARTS)
+        return min(wanted, reduction.length // _MIN_COLUMN_PART)
+    return min(-(-_BLOCKS_PER_SM * sms // reduction.rows), reduction.length // _MIN_PART)
 
 
 def _starts_neutral(reduction: Reduction) -> bool:
@@ -98,58 +108,41 @@ def _write(reduction: Reduction, loop: int, parts: int) -> None:
     part = Index(((count, 1),), 0)
     operands: list[tuple[Value, list[Index]]] = []
     for value, old in list(zip(nest.op.operands, nest.indices, strict=True))[:-1]:
-        operands.append((_cut(value, old, loop, parts, ip), _cut_row(old, loop, part)))
+        operands.append((cut(value, old, loop, parts, ip), cut_row(old, loop, part)))
     start = nest.op.operands[nest.destination]
     own = list(nest.indices[nest.destination])
     device = {name: value for name, value in _attributes(nest.op).items() if name == DEVICE}
-    zeros = _wider(start, parts, ip)
-    first = generic([*operands, (zeros, [*own, part])], count + 1, nest.reductions, device, ip)
+    crosses = reduction.columns > 1  # then adjacent results have adjacent elements
+    shape = list(shape_of(start))
+    zeros = wider(start, [parts, *shape] if crosses else [*shape, parts], ip)
+    rows = [part, *own] if crosses else [*own, part]
+    first = generic([*operands, (zeros, rows)], count + 1, nest.reductions, device, ip)
     copy_body(nest.op, first)
-    dimensions = {loop_or_index: dimension for dimension, loop_or_index in enumerate(nest.out)}
-    row = [Index(((dimensions[index.loop], 1),), 0) for index in own if index.loop is not None]
-    last = Index(((len(dimensions), 1),), 0)
-    partial = [(first.results[0], [*row, last]), (start, row)]
-    second = generic(partial, len(dimensions) + 1, [len(dimensions)], _attributes(nest.op), ip)
-    _combine(reduction, second)
-    nest.op.results[0].replace_all_uses_with(second.results[0])
+    if crosses:
+        total = combined_parts(first.results[0], _attributes(nest.op), reduction.combined, ip)
+    else:
+        total = _reduced(reduction, first.results[0], ip)
+    nest.op.results[0].replace_all_uses_with(total)
+
+
+def _reduced(reduction: Reduction, partial: Value, ip: InsertionPoint) -> Value:
+    """Reduce the partial results, which the last dimension numbers."""
+    nest = reduction.nest
+    rank = len(nest.out)
+    row = [Index(((loop, 1),), 0) for loop in range(rank)]
+    operands = [
+        (partial, [*row, Index(((rank, 1),), 0)]),
+        (nest.op.operands[nest.destination], row),
+    ]
+    op = generic(operands, rank + 1, [rank], _attributes(nest.op), ip)
+    _combine(reduction, op)
+    return op.results[0]
 
 
 def _attributes(op: Operation) -> dict[str, Attribute]:
     """The attributes with the operation's graph node and device."""
     kept = {name: op.attributes[name] for name in op.attributes}
     return {name: value for name, value in kept.items() if name.startswith(NODE_NAMESPACES)}
-
-
-def _cut_row(row: tuple[Index, ...], loop: int, part: Index) -> list[Index]:
-    return [
-        loop_or_index
-        for index in row
-        for loop_or_index in ([part, index] if index.loop == loop else [index])
-    ]
-
-
-def _cut(value: Value, row: tuple[Index, ...], loop: int, parts: int, ip: InsertionPoint) -> Value:
-    """An operand with an additional dimension for parts, where `loop` indexes it."""
-    if not any(index.loop == loop for index in row):
-        return value
-    shape: list[int] = []
-    groups = []
-    for index, size in zip(row, shape_of(value), strict=True):
-        sizes = [parts, size // parts] if index.loop == loop else [size]
-        groups.append(list(range(len(shape), len(shape) + len(sizes))))
-        shape += sizes
-    type = RankedTensorType.get(shape, value.type.element_type)
-    return tensor.expand_shape(type, value, groups, [], shape, ip=ip)
-
-
-def _wider(start: Value, parts: int, ip: InsertionPoint) -> Value:
-    """The initial value of the result, for each part."""
-    fill = start.owner.operation
-    out = empty((*shape_of(start), parts), start, ip)
-    wide = fill.clone(ip=ip).operation
-    wide.operands[1] = out
-    wide.results[0].set_type(out.type)
-    return wide.results[0]
 
 
 def _combine(reduction: Reduction, op: Operation) -> None:

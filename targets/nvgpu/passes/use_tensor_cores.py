@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -53,8 +52,7 @@ from xtc_targets.nvgpu.passes._contractions.mma_tiling import (
     RESERVED,
     WIDEST_COPY,
     Tiling,
-    choose_tiling,
-    streaming_tiling,
+    tiling_of,
 )
 from xtc_targets.nvgpu.passes._contractions.slots_loop import SlotsLoop
 from xtc_targets.nvgpu.passes._contractions.wgmma_loop import WarpgroupLoop, declined
@@ -124,21 +122,15 @@ class UseTensorCores(Pass):
 
     def _write(self, kernel: Operation, work: _Work) -> None:
         contraction = work.contraction
-        m, n = contraction.extent(contraction.m), contraction.extent(contraction.n)
-        batch = [contraction.extent(loop) for loop in contraction.batch]
-        copy_bytes = min(_copy_bytes(contraction, operand) for operand in (0, 1))
-        tiling = choose_tiling(
-            m,
-            n,
-            math.prod(batch),
+        sizes = contraction.sizes
+        tiling = tiling_of(
+            sizes,
             self.sms,
             self.shared_bytes,
-            copy_bytes,
+            min(_copy_bytes(contraction, operand) for operand in (0, 1)),
             many_bounds=all(_is_by_elements(contraction, operand) for operand in (0, 1)),
+            bulk_copies=self.bulk_copies,
         )
-        if self.bulk_copies and contraction.kind.nbytes == 2:
-            k = contraction.extent(contraction.k)
-            tiling = streaming_tiling(m, n, k, math.prod(batch), self.sms) or tiling.wide(m, n)
         old = [view.operation for view in kernel.regions[0].blocks[0].operations][:-1]
         why = declined(tiling, contraction.kind)
         notes = [f"no warpgroups: {why}"] if self.warpgroups and why else []
@@ -146,7 +138,8 @@ class UseTensorCores(Pass):
         if self.bulk_copies and not why:
             divided = self._divided(kernel, work, tiling, notes)
         if divided is None:
-            divided = Divided(tiling.blocks(m, n) * math.prod(batch), tiling.threads, BLOCKS_SM)
+            blocks = tiling.blocks(sizes.m, sizes.n) * sizes.batch
+            divided = Divided(blocks, tiling.threads, BLOCKS_SM)
             block = kernel.regions[0].blocks[0]
             with contraction.nest.op.location, InsertionPoint.at_block_terminator(block):
                 self._write_block(work, tiling, by_warpgroups=self.warpgroups and not why)
@@ -295,11 +288,12 @@ def _copy_bytes(contraction: MmaContraction, operand: int) -> int:
     """
     type, nbytes = MemRefType(contraction.nest.op.operands[operand].type), contraction.kind.nbytes
     strides, offset = type.get_strides_and_offset()
-    if 1 not in strides:
+    rows = [each for each in zip(type.shape, strides, strict=True) if each[0] > 1]
+    if 1 not in (stride for _, stride in rows):
         return nbytes
-    along = max(number for number, stride in enumerate(strides) if stride == 1)
-    others = [stride for number, stride in enumerate(strides) if number != along]
+    (length, _) = next(each for each in reversed(rows) if each[1] == 1)
+    others = [stride for _, stride in rows if stride != 1]
     packed = WIDEST_COPY // nbytes
-    while any(number % packed for number in (offset, type.shape[along], *others)):
+    while any(number % packed for number in (offset, length, *others)):
         packed //= 2
     return packed * nbytes

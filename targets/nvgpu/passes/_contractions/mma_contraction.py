@@ -3,19 +3,25 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from xtc.ir.analysis.contractions import contraction
 from xtc.ir.analysis.structured import Structured, body_operations, structured
 from xtc.ir.mlir import Operation, Value
+from xtc_targets.nvgpu.passes._contractions.mma_tiling import Sizes
 from xtc_targets.nvgpu.passes._tiles.mma_kind import KINDS, Kind
 
 _ELEMENTWISE = ("arith.", "math.")
 """Operations that apply to tiles as well as to scalars, and thus may form an epilogue."""
 
 _SMALLEST = 16
-"""The minimum extent of M, N and K: below it a tile is mostly padding, or the pipeline is filled
-for a single step."""
+"""The minimum extent of K and of the larger one of M and N: below it a tile is mostly padding, or
+the pipeline is filled for a single step."""
+
+_SKINNY = 64
+"""The minimum extent of K if M or N is below `_SMALLEST`. Reading the other operand then takes
+longer than multiplying with padding, as the tiles' copies have 16 bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +47,18 @@ class MmaContraction:
     def extent(self, loop: int) -> int:
         return self.nest.extents[loop]
 
+    @property
+    def sizes(self) -> Sizes:
+        """The extents by role."""
+        m, n, k = (self.extent(loop) for loop in (self.m, self.n, self.k))
+        batch = math.prod(self.extent(loop) for loop in self.batch)
+        return Sizes(m, n, k, batch, self.kind.nbytes)
+
 
 def mma_contraction(op: Operation, tf32: bool) -> MmaContraction | None:
     """The contraction that `op` accumulates onto its destination, if tensor cores can compute it.
 
-    float32 operands need `tf32`. Contractions with an extent of M, N or K below 16 use the general
-    path.
+    float32 operands need `tf32`. Small contractions use the general path.
     """
     nest = structured(op)
     found = None if nest is None else contraction(nest)
@@ -56,13 +68,14 @@ def mma_contraction(op: Operation, tf32: bool) -> MmaContraction | None:
     (*batch, m, n), (k,) = nest.out, found.roles.k
     if kind is None or not set(found.widenings) <= {"arith.extf", ""} or not found.is_plain:
         return None
-    if m not in found.roles.m or n not in found.roles.n or min(_sizes(nest, m, n, k)) < _SMALLEST:
+    if m not in found.roles.m or n not in found.roles.n or _is_small(nest, m, n, k):
         return None
     return MmaContraction(nest, kind, m, n, k, tuple(batch))
 
 
-def _sizes(nest: Structured, *loops: int) -> list[int]:
-    return [nest.extents[loop] for loop in loops]
+def _is_small(nest: Structured, *loops: int) -> bool:
+    m, n, k = (nest.extents[loop] for loop in loops)
+    return max(m, n) < _SMALLEST or k < (_SKINNY if min(m, n) < _SMALLEST else _SMALLEST)
 
 
 def _kind(op: Operation, tf32: bool) -> Kind | None:

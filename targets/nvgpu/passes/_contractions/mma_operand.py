@@ -24,6 +24,7 @@ from xtc.ir.mlir import (
     memref,
 )
 from xtc.ir.tile_dialect import with_layout
+from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._contractions.mma_contraction import MmaContraction
 from xtc_targets.nvgpu.passes._thread_code import as_i32
 from xtc_targets.nvgpu.passes._tiles.mma_kind import Kind
@@ -86,6 +87,12 @@ def operand_of(
     at = {**dict(zip(contraction.batch, batch, strict=True)), own: first, contraction.k: 0}
     order = sorted(range(len(loops)), key=lambda dim: strides[dim] == 1 and type.shape[dim] > 1)
     sizes, steps = ([numbers[dim] for dim in order] for numbers in (type.shape, strides))
+    # No address depends on the stride of a single row; bulk copies need multiples of 16 bytes.
+    lanes = ACCESS_BYTES // contraction.kind.nbytes
+    steps = [
+        step if size > 1 else -(-step // lanes) * lanes
+        for size, step in zip(sizes[:-1], steps[:-1], strict=True)
+    ] + steps[-1:]
     loops = [loops[dim] for dim in order]
     return GlobalOperand(
         strided(buffer, sizes, steps, offset),

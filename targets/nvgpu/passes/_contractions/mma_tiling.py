@@ -13,21 +13,42 @@ WIDEST_COPY = 16
 
 _WARP = 32
 
-_LINE = 128
+LINE = 128
 """Bytes that the banks of shared memory transfer in a cycle."""
 
 RESERVED = 1024
 """Bytes of shared memory that the system reserves for a block ("CUDA C++ Programming Guide")."""
 
-_MACS_PER_BYTE = 1024 / _LINE
+_MACS_PER_BYTE = 1024 / LINE
 """16-bit multiply-adds of an A100's SM per byte of shared-memory traffic (its whitepaper, table 4);
 used for other GPUs too, since it only ranks tiles (assumption)."""
 
 _ELEMENT_BYTES = 2
 
+IN_FLIGHT = 40 << 10
+"""Bytes in flight per SM that hide the latency of memory: about 1 us at 1/132 of 4.8 TB/s."""
+
+MOST_SLOTS = 12
+"""So that small tiles reach `IN_FLIGHT`, too."""
+
+_LEAST_COPY = 4
+"""Minimum bytes of an asynchronous copy; narrower ones are loads and stores, which wait."""
+
 _FEW, _LONG = 64, 1 << 20
 """Rows or columns of a result that one tile covers, and elements of an operand that take longer to
 read than a launch."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of a contraction: extents, the number of matrices, and bytes per element of A
+    and B."""
+
+    m: int
+    n: int
+    k: int
+    batch: int
+    nbytes: int
 
 
 @dataclass(frozen=True)
@@ -54,6 +75,10 @@ class Tiling:
     @property
     def slot_bytes(self) -> int:
         return (self.m + self.n) * self.k_bytes
+
+    def copied_bytes(self, sizes: Sizes) -> int:
+        """Bytes that are copied to a slot: not those of rows outside of an operand."""
+        return (min(self.m, sizes.m) + min(self.n, sizes.n)) * self.k_bytes
 
     @property
     def result_stride(self) -> int:
@@ -106,16 +131,43 @@ def choose_tiling(
     each copy of a tile needs a register for its bounds, and ptxas would spill. With `many_bounds`,
     both operands are copied element by element along K, and the largest tile is not used at all.
     """
-    wide = Tiling(128, 128, _LINE, 3)
+    wide = Tiling(128, 128, LINE, 3)
     room = BLOCKS_SM * (wide.shared_bytes + RESERVED) <= shared_bytes
-    largest = wide if room and copy_bytes == WIDEST_COPY else Tiling(128, 128, _LINE // 2, 4)
+    largest = wide if room and copy_bytes == WIDEST_COPY else Tiling(128, 128, LINE // 2, 4)
     candidates = (
         *([] if many_bounds else [largest]),
-        Tiling(128, 64, _LINE // 2 if many_bounds else _LINE, 3),
-        Tiling(64, 64, _LINE, 3),
-        Tiling(32, 32, _LINE, 3),
+        Tiling(128, 64, LINE // 2 if many_bounds else LINE, 3),
+        Tiling(64, 64, LINE, 3),
+        Tiling(32, 32, LINE, 3),
     )
     return min(candidates, key=lambda tiling: tiling.cost(m, n, batch, sms))
+
+
+def tiling_of(
+    sizes: Sizes,
+    sms: int,
+    shared_bytes: int,
+    copy_bytes: int = WIDEST_COPY,
+    *,
+    many_bounds: bool = False,
+    bulk_copies: bool = False,
+) -> Tiling:
+    """Choose the tiling of a contraction; with `bulk_copies`, warpgroups multiply what they can."""
+    m, n, batch = sizes.m, sizes.n, sizes.batch
+    found = choose_tiling(m, n, batch, sms, shared_bytes, copy_bytes, many_bounds=many_bounds)
+    if bulk_copies and sizes.nbytes == _ELEMENT_BYTES:
+        found = streaming_tiling(m, n, sizes.k, batch, sms) or found.wide(m, n)
+    return found if copy_bytes < _LEAST_COPY else _deepened(found, sizes, sms, shared_bytes)
+
+
+def _deepened(tiling: Tiling, sizes: Sizes, sms: int, shared_bytes: int) -> Tiling:
+    """The tiling with enough slots to hide the latency of memory, if shared memory has room."""
+    blocks = -(-tiling.blocks(sizes.m, sizes.n) * sizes.batch // sms)
+    resident = max(1, min(blocks, shared_bytes // (tiling.shared_bytes + RESERVED)))
+    ahead = -(-IN_FLIGHT // (resident * tiling.copied_bytes(sizes)))
+    room = (shared_bytes // resident - RESERVED) // tiling.slot_bytes
+    tiles = -(-sizes.k * sizes.nbytes // tiling.k_bytes)
+    return replace(tiling, slots=max(tiling.slots, min(ahead + 1, room, tiles, MOST_SLOTS)))
 
 
 def streaming_tiling(m: int, n: int, k: int, batch: int, sms: int) -> Tiling | None:
@@ -127,6 +179,6 @@ def streaming_tiling(m: int, n: int, k: int, batch: int, sms: int) -> Tiling | N
     """
     if min(m, n) > _FEW or max(m, n) * k * batch < _LONG or k < _FEW * 8:
         return None
-    narrow, wide = Tiling(64, 32, _LINE, 3), Tiling(64, 64, _LINE, 3)
+    narrow, wide = Tiling(64, 32, LINE, 3), Tiling(64, 64, LINE, 3)
     fits = narrow.blocks(m, n) * batch <= sms
     return narrow if fits or n <= narrow.n else wide

@@ -18,11 +18,16 @@ _ROWS = 64
 """A warpgroup multiplies multiples of this number of rows."""
 
 
+def takes_rows(tiling: Tiling) -> bool:
+    """Whether warpgroups can compute tiles of this size."""
+    return not (tiling.m % _ROWS or tiling.threads % WARPGROUP)
+
+
 def declined(tiling: Tiling, kind: Kind) -> str:
     """The reason why warpgroups cannot compute a contraction's tiles; "" if they can."""
     if kind.nbytes != 2:
         return f"operands of {kind.name}"
-    if tiling.m % _ROWS or tiling.threads % WARPGROUP:
+    if not takes_rows(tiling):
         return f"tiles of {tiling.m}x{tiling.n}: warpgroups need multiples of {_ROWS} rows"
     return ""
 

@@ -24,6 +24,7 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc_targets.nvgpu.description import H100
+from xtc_targets.nvgpu.passes._contractions.mma_tiling import MOST_SLOTS
 from xtc_targets.nvgpu.passes._kernels import REGISTERS, WARP
 from xtc_targets.nvgpu.passes._pipelines.block_pairs import BLOCKS, block_pair
 from xtc_targets.nvgpu.passes._pipelines.bulk_stores import bulk_store, stored_bytes
@@ -47,9 +48,6 @@ from xtc_targets.nvgpu.passes._tiles.wgmma import WARPGROUP, columns_at_once
 from xtc_targets.nvgpu.passes.map_tensors import root_of
 from xtc_targets.nvgpu.passes.place_tile_buffers import ALIGNMENT
 
-_MOST_SLOTS = 12
-"""So that the copies in flight of a multiprocessor, at least 40 KiB, hide the memory's latency also
-where tiles are small: about 1 us at 1/132 of 4.8 TB/s."""
 _MOST_WARPGROUPS = 4
 _BARRIER_BYTES = 4096  # an upper bound for barriers and the alignment of buffers
 _ALONE = (
@@ -296,7 +294,7 @@ def shape_of(found: BulkKernel, budget: Budget, *, in_bulk: bool = False) -> Sha
             continue
         room = budget.shared_bytes // blocks - reserved - found.other_bytes - _BARRIER_BYTES
         room -= stored_bytes(stored) if stored else 0
-        slots = min(_MOST_SLOTS, room // slot)
+        slots = min(MOST_SLOTS, room // slot)
         if slots >= least:
             resident, pair = blocks * budget.sms, None
             # Else ptxas spills registers of an epilogue in shared memory.

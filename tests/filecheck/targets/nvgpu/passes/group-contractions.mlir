@@ -80,16 +80,28 @@ func.func @wide(%a: tensor<32x64xf32>, %b: tensor<64x48xf32>) -> tensor<32x48xf3
   return %m : tensor<32x48xf32>
 }
 
-// Too few rows; a start that is not zero; a schedule of the user's.
+// A single row and a longer K extent: reading B takes longer than multiplying zeros.
+// CHECK-LABEL: func.func @row(
+// CHECK:       linalg.matmul {xtc.kernel = 0 : i64}
+func.func @row(%a: tensor<1x64xf16>, %b: tensor<64x48xf16>) -> tensor<1x48xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x48xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1x48xf32>) -> tensor<1x48xf32>
+  %m = linalg.matmul ins(%a, %b : tensor<1x64xf16>, tensor<64x48xf16>)
+       outs(%z : tensor<1x48xf32>) -> tensor<1x48xf32>
+  return %m : tensor<1x48xf32>
+}
+
+// Few rows and a short K extent; a start that is not zero; a schedule of the user's.
 // CHECK-LABEL: func.func @few(
 // CHECK-NOT:   xtc.kernel
 // CHECK:       return
 // TF32:        func.func @few(
-func.func @few(%a: tensor<15x64xf16>, %b: tensor<64x48xf16>) -> tensor<15x48xf32> {
+func.func @few(%a: tensor<15x63xf16>, %b: tensor<63x48xf16>) -> tensor<15x48xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<15x48xf32>
   %z = linalg.fill ins(%zero : f32) outs(%e : tensor<15x48xf32>) -> tensor<15x48xf32>
-  %m = linalg.matmul ins(%a, %b : tensor<15x64xf16>, tensor<64x48xf16>)
+  %m = linalg.matmul ins(%a, %b : tensor<15x63xf16>, tensor<63x48xf16>)
        outs(%z : tensor<15x48xf32>) -> tensor<15x48xf32>
   return %m : tensor<15x48xf32>
 }

@@ -55,6 +55,35 @@ func.func @wide(%a: memref<8x40xi64, 1>, %r: memref<8xi64, 1>) {
   return
 }
 
+// Columns: the lanes of a warp read 32 adjacent ones, the last one again beyond the 70; 8 warps share
+// them, and their results are combined in order.
+// CHECK-LABEL: func.func @side_by_side(
+// CHECK:       scf.parallel (%[[FIRST:.*]]) = (%c0{{.*}}) to (%c70{{.*}}) step (%c32
+// CHECK:         %[[PARTIAL:.*]] = memref.alloc() : memref<8x32xf32>
+// CHECK:         scf.parallel (%[[T:.*]]) = (%c0{{.*}}) to (%c256{{.*}}) step
+// CHECK:           arith.minui
+// CHECK:           memref.load %arg0
+// CHECK:           %[[LAST:.*]] = scf.for {{.*}} to %c4096{{.*}} step %c8{{.*}} iter_args
+// CHECK:             memref.load %arg0
+// CHECK-NOT:       nvvm.shfl.sync
+// CHECK:           memref.store %[[LAST]], %[[PARTIAL]]
+// CHECK:         scf.parallel (%{{.*}}) = (%c0{{.*}}) to (%c32{{.*}}) step
+// CHECK:           scf.if
+// CHECK-COUNT-8:     memref.load %[[PARTIAL]]
+// CHECK-COUNT-7:     arith.addf
+// CHECK:             memref.load %arg1
+// CHECK:             memref.store %{{.*}}, %arg1
+// CHECK:       } {mapping = [#gpu.block<linear_dim_0>]}
+func.func @side_by_side(%a: memref<4096x70xf32, 1>, %r: memref<70xf32, 1>) {
+  linalg.generic {indexing_maps = [#in, #column], iterator_types = ["reduction", "parallel"]}
+    ins(%a : memref<4096x70xf32, 1>) outs(%r : memref<70xf32, 1>) {
+  ^bb0(%x: f32, %s: f32):
+    %t = arith.addf %s, %x : f32
+    linalg.yield %t : f32
+  }
+  return
+}
+
 // Left alone: short rows; many columns, which neighboring threads read side by side; what is not
 // combined in any order; kernels that have a grid.
 // CHECK-NOT: nvvm.shfl.sync
@@ -67,9 +96,9 @@ func.func @short(%a: memref<8x31xf32, 1>, %r: memref<8xf32, 1>) {
   }
   return
 }
-func.func @columns(%a: memref<512x65536xf32, 1>, %r: memref<65536xf32, 1>) {
+func.func @columns(%a: memref<512x262144xf32, 1>, %r: memref<262144xf32, 1>) {
   linalg.generic {indexing_maps = [#in, #column], iterator_types = ["reduction", "parallel"]}
-    ins(%a : memref<512x65536xf32, 1>) outs(%r : memref<65536xf32, 1>) {
+    ins(%a : memref<512x262144xf32, 1>) outs(%r : memref<262144xf32, 1>) {
   ^bb0(%x: f32, %s: f32):
     %t = arith.addf %s, %x : f32
     linalg.yield %t : f32

@@ -5,6 +5,7 @@
 #in = affine_map<(d0, d1) -> (d0, d1)>
 #all = affine_map<(d0, d1) -> ()>
 #row = affine_map<(d0, d1) -> (d0)>
+#column = affine_map<(d0, d1) -> (d1)>
 
 // The sum of all elements: 512 parts, for 132 multiprocessors.
 // CHECK-LABEL: func.func @all(
@@ -47,6 +48,26 @@ func.func @rows(%a: tensor<3x65536xf32>) -> tensor<3xf32> {
     linalg.yield %t : f32
   } -> tensor<3xf32>
   return %0 : tensor<3xf32>
+}
+
+// Columns: a block has 32 of them, and 64 parts of each are added in order, elementwise.
+// CHECK-LABEL: func.func @columns(
+// CHECK:       output_shape [64, 64, 96]
+// CHECK:       %[[PARTS:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "parallel", "parallel"]{{.*}} outs(%{{.*}} : tensor<64x96xf32>)
+// CHECK:       %[[SUM:.*]] = linalg.generic {{.*}} iterator_types = ["parallel"]{{.*}} ins(%[[PARTS]], %[[PARTS]]
+// CHECK-COUNT-63: arith.addf
+// CHECK:       return %[[SUM]]
+func.func @columns(%a: tensor<4096x96xf32>) -> tensor<96xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<96xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<96xf32>) -> tensor<96xf32>
+  %0 = linalg.generic {indexing_maps = [#in, #column], iterator_types = ["reduction", "parallel"]}
+    ins(%a : tensor<4096x96xf32>) outs(%start : tensor<96xf32>) {
+  ^bb0(%x: f32, %s: f32):
+    %t = arith.addf %s, %x : f32
+    linalg.yield %t : f32
+  } -> tensor<96xf32>
+  return %0 : tensor<96xf32>
 }
 
 // Left alone: rows enough, rows too short, a sum that begins with something else.

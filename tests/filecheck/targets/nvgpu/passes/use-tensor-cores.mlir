@@ -14,19 +14,20 @@
 #whole = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (j)>
 
-// 16 x 16 tiles of 32 x 32, each by 4 warps; 3 slots of 2 x 32 rows of 128 bytes.
+// 16 x 16 tiles of 32 x 32, each by 4 warps; 6 slots of 2 x 32 rows of 128 bytes, of
+// which 5 have at least 40 KiB in flight.
 // CHECK-LABEL: func.func @half(
 // CHECK-SAME:  nvgpu.block = array<i64: 128, 1, 1>, nvgpu.grid = array<i64: 256, 1, 1>
 // CHECK-SAME:  nvvm.minctasm = 2 : i32, xtc.warps = 4 : i64
 // CHECK-NOT:   linalg
-// CHECK:       %[[A:.*]] = memref.alloc() : memref<3x32x64xf16, 2>
-// CHECK:       %[[B:.*]] = memref.alloc() : memref<3x64x32xf16, 2>
-// Two tiles are on their way before the loop, and the fragments of the first step are loaded.
+// CHECK:       %[[A:.*]] = memref.alloc() : memref<6x32x64xf16, 2>
+// CHECK:       %[[B:.*]] = memref.alloc() : memref<6x64x32xf16, 2>
+// Five tiles are on their way before the loop, and the fragments of the first step are loaded.
 // CHECK-COUNT-2: "tile.copy_async"{{.*}} {check_bounds = false, dims = array<i64: 0, 1>}
-// CHECK:       "tile.commit_group"
-// CHECK-COUNT-2: "tile.copy_async"
-// CHECK:       "tile.commit_group"
-// CHECK-NEXT:  "tile.wait_group"() {n = 1 : i64}
+// CHECK-NEXT:  "tile.commit_group"
+// CHECK-COUNT-8: "tile.copy_async"
+// CHECK-NEXT:  "tile.commit_group"
+// CHECK-NEXT:  "tile.wait_group"() {n = 4 : i64}
 // CHECK-NEXT:  "tile.sync"
 // CHECK-COUNT-2: "tile.load_shared"
 // CHECK:       scf.for
@@ -40,7 +41,7 @@
 // CHECK:         "tile.dot"
 // CHECK:         "tile.dot"
 // CHECK:         "tile.dot"
-// CHECK:         "tile.wait_group"() {n = 1 : i64}
+// CHECK:         "tile.wait_group"() {n = 4 : i64}
 // CHECK-NEXT:    "tile.sync"
 // CHECK-COUNT-2: "tile.load_shared"
 // CHECK:         "tile.dot"
@@ -66,14 +67,14 @@
 // THREAD-NOT:   memref.global
 // THREAD-LABEL: func.func @half(
 // THREAD-SAME:  nvgpu.block = array<i64: 128, 1, 1>, nvgpu.grid = array<i64: 256, 1, 1>
-// THREAD-SAME:  nvgpu.shared_bytes = 24576 : i64, nvvm.minctasm = 2 : i32
+// THREAD-SAME:  nvgpu.shared_bytes = 49152 : i64, nvvm.minctasm = 2 : i32
 // THREAD-NOT:   linalg
-// Two tiles are on their way before the loop.
+// Five tiles are on their way before the loop.
 // THREAD-COUNT-4: nvvm.cp.async.shared.global {{.*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
 // THREAD:       nvvm.cp.async.commit.group
-// THREAD-COUNT-4: nvvm.cp.async.shared.global
-// THREAD:       nvvm.cp.async.commit.group
-// THREAD-NEXT:  nvvm.cp.async.wait.group 1
+// THREAD-COUNT-16: nvvm.cp.async.shared.global
+// THREAD-NEXT:  nvvm.cp.async.commit.group
+// THREAD-NEXT:  nvvm.cp.async.wait.group 4
 // THREAD-NEXT:  nvvm.barrier
 // A has its rows along K, B across.
 // THREAD:       nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<row>, num = 4 : i32
@@ -89,7 +90,7 @@
 // THREAD-COUNT-2: nvvm.mma.sync
 // THREAD-COUNT-2: nvvm.ldmatrix
 // THREAD-COUNT-2: nvvm.mma.sync
-// THREAD:         nvvm.cp.async.wait.group 1
+// THREAD:         nvvm.cp.async.wait.group 4
 // THREAD-NEXT:    nvvm.barrier
 // THREAD-COUNT-2: nvvm.ldmatrix
 // THREAD-COUNT-2: nvvm.mma.sync
