@@ -100,6 +100,19 @@ def test_nothing_spills() -> None:
     assert sorted(steps)[len(steps) // 2] <= 10  # 25 if each descriptor is computed anew
 
 
+@needs_ptxas
+def test_multiplications_of_an_unknown_trip_count_are_in_flight_together() -> None:
+    """ptxas warns (C7515) if a path without iterations reaches the wait for them."""
+    assert batched().kernel(arch="sm_90a").resources.warnings == ()
+
+
+def test_a_bias_in_registers_leaves_room_for_slots() -> None:
+    case = matmul(136, 256, 136, cls=tile_pipelines.Biased, tiles=(128, 256, 64), warps=8)
+    case.expected += case.arguments[4][0]
+    case.agrees(case.program)
+    assert case.program.compile(*case.arguments).is_divided
+
+
 # --- what is left as it is ---------------------------------------------------------------------
 
 

@@ -66,7 +66,8 @@ _PLAIN = (
     *("tile.store_global", "tile.load_global", "tile.store_shared", "tile.load_shared"),
 )
 """Operations that need no shared memory except for that of allocations."""
-_REPEATED = "tile.broadcast"
+_RELAID = ("tile.broadcast", "tile.reshape")
+"""Operations whose operand may be converted to another layout."""
 _VIEWS = ("memref.subview", "memref.transpose", "memref.cast")
 _USERS = ("tile.copy_async", "tile.load_shared", "memref.dealloc")
 _OF_COPIES = (*("tile.copy_async", "tile.commit_group", "tile.wait_group", "tile.wait_all"),)
@@ -152,10 +153,10 @@ class BulkKernel:
         """Upper bound of the shared memory of layout conversions, in bytes: which of them need it
         is unknown before layouts are inferred."""
         m, n, _ = self.matched.sizes
-        if not all(op.name.startswith((*_PLAIN, _REPEATED)) for op in around):
+        if not all(op.name.startswith((*_PLAIN, *_RELAID)) for op in around):
             return 4 * m * n
-        repeated = [op.operands[0] for op in around if op.name == _REPEATED]
-        return max((_tile_bytes(value) for value in repeated), default=0)
+        converted = [op.operands[0] for op in around if op.name in _RELAID]
+        return max((_tile_bytes(value) for value in converted), default=0)
 
     def _views(self) -> list[Operation]:
         """The slots' allocations and views, which only the copies and the loop may use."""

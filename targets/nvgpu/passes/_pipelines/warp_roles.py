@@ -275,11 +275,7 @@ class Roles:
             clone(op, self.mapped)
         initial = loop.operands[3 + matched.carried]
         with loop.location:
-            trips = self._trips()
-            last, *following, sums = self._multiplied(trips, slots, self.mapped[initial])
-            tile.wgmma_wait(0)
-            with control.branch(trips > 0 if isinstance(trips, int) else compare("sgt", trips, 0)):
-                self._release(last)
+            *following, sums = self._summed(self._trips(), slots, self.mapped[initial])
         self.mapped[loop.results[matched.carried]] = sums
         if self.needs_order and self.after and self.after[0].name != "tile.sync":
             with loop.location:
@@ -292,6 +288,22 @@ class Roles:
         if self.has_shared and self.shape.store is None:
             tile.sync()
         return following[0], following[1]
+
+    def _summed(self, trips: Number, slots: Slots, sums: Value) -> list[Value]:
+        """The following slot and the accumulators, after the last multiplication.
+
+        Without iterations there is no wait either: ptxas executes the multiplications of a kernel
+        one by one if its accumulators are written on a path to their wait (its C7515).
+        """
+
+        def write() -> list[Value]:
+            last, *following = self._multiplied(trips, slots, sums)
+            tile.wgmma_wait(0)
+            self._release(last)
+            return following
+
+        some = trips > 0 if isinstance(trips, int) else compare("sgt", trips, 0)
+        return control.values_if(some, write, [*slots, sums])
 
     def _multiplied(self, trips: Number, slots: Slots, sums: Value) -> list[Value]:
         """Write the loop: a multiplication is in flight during the wait for the next slot."""
