@@ -94,6 +94,7 @@ def test_nothing_spills() -> None:
     assert all(found)
     assert (found[0] % 13, found[1] % 4) == (0, 0)  # loops may be unrolled
     assert "HMMA" not in kernel.sass
+    assert kernel.sass.count("MEMBAR.ALL.GPU") == 1  # at the end: no arrival waits for the GPU
     lines = [line for line in kernel.sass.splitlines() if re.search(r"/\*[0-9a-f]{4}\*/", line)]
     places = [place for place, line in enumerate(lines) if "HGMMA" in line]
     steps = [after - before for before, after in itertools.pairwise(places)]

@@ -139,7 +139,7 @@ class Roles:
         if self.pair is not None:
             self.rank = as_value(remainder(tile.block_id(0), BLOCKS))
             self.together = self.pair.together(self.grid)
-            tile.cluster_sync()
+            tile.cluster_sync().attributes[tile.NO_WRITES] = UnitAttr.get()
         if self.shape.store is not None:
             self.staging = staging_of(self.shape.store)
         registers = self.shape.registers
@@ -335,7 +335,9 @@ class Roles:
             mask = arith.select(self.together, mask, own)
             count = arith.select(self.together, count, all_at_own)
         none = as_value(0, type=slot.type)
-        return tile.cluster_arrive((self.empty, slot), mask, count, none)
+        arrival = tile.cluster_arrive((self.empty, slot), mask, count, none)
+        arrival.attributes[tile.NO_WRITES] = UnitAttr.get()  # it has read the slot
+        return arrival
 
     def _operands(self, slot: Value) -> list[Value]:
         views = []

@@ -36,7 +36,7 @@
 // CHECK:             "tile.mbarrier_wait"
 // CHECK:             "tile.wgmma"{{.*}} -> tensor<128x256xf32>
 // CHECK:             "tile.wgmma_wait"() {n = 1 : i64}
-// CHECK:             "tile.cluster_arrive"{{.*}} {by_warps}
+// CHECK:             "tile.cluster_arrive"{{.*}} {by_warps, no_writes}
 // CHECK:           "tile.wgmma_wait"() {n = 0 : i64}
 // What follows is computed in the accumulators, and stored in bulk.
 // CHECK:           "tile.sync"
