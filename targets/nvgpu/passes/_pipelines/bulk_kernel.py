@@ -305,7 +305,8 @@ def shape_of(found: BulkKernel, budget: Budget, *, in_bulk: bool = False) -> Sha
                 pair = block_pair(found.matched, grid, found.asked, budget.sms, surely=groups == 1)
             if pair is not None:
                 resident = resident // BLOCKS * BLOCKS
-            return Shape(groups * WARPGROUP, slots, merged, resident, stored, plans[blocks], pair)
+            consumers, plan = groups * WARPGROUP, plans[blocks]
+            return Shape(consumers, slots, merged, resident, stored, plan, pair, blocks)
     raise Declined(f"two slots of {slot} bytes do not fit in shared memory", found.loop)
 
 

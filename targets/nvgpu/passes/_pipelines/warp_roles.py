@@ -64,6 +64,7 @@ class Shape:
         slots: buffer slots.
         merged: iterations of the user's loop per iteration.
         resident: maximum blocks of the grid.
+        at_once: blocks per multiprocessor that it allows for.
         store: the store of the tile that becomes a bulk store through shared memory, or None.
         pair: the blocks of a cluster that load an operand together, or None.
     """
@@ -75,6 +76,7 @@ class Shape:
     store: Operation | None
     registers: RegisterPlan
     pair: BlockPair | None = None
+    at_once: int = 1
 
     @property
     def warps(self) -> int:
