@@ -144,6 +144,7 @@ GATES = {
     "a residual": (Shape(2048, 2048, 1024), residual),
     "a function of more registers": (Shape(4096, 4096, 512, False, True), bias_and_gelu),
     "one warpgroup, two blocks": (Shape(128, 128 * 132, 512), bias_and_gelu),
+    "as many iterations as slots": (Shape(4096, 4096, 192), None),
     "few tiles": (Shape(512, 512, 2048), bias_and_relu),
     "batches": (Shape(1000, 1000, 1000, False, True, (4,), (4,)), factors),
     "float32": (Shape(1024, 2048, 512), wide),
