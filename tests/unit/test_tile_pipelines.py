@@ -107,6 +107,15 @@ def test_multiplications_of_an_unknown_trip_count_are_in_flight_together() -> No
     assert batched().kernel(arch="sm_90a").resources.warnings == ()
 
 
+@needs_ptxas
+def test_registers_allow_for_as_many_blocks_as_shared_memory() -> None:
+    """Without a limit, ptxas would use 224 for the accumulators and the bias."""
+    program = tile_pipelines.Biased(tiles=(128, 128, 64))
+    sizes = (4096, 4096, 4096, None, None, None)
+    kernel = Case(program, sizes, np.zeros(0), np.zeros(0)).kernel(arch="sm_90a")
+    assert kernel.resources.blocks == 2
+
+
 def test_a_bias_in_registers_leaves_room_for_slots() -> None:
     case = matmul(136, 256, 136, cls=tile_pipelines.Biased, tiles=(128, 256, 64), warps=8)
     case.expected += case.arguments[4][0]

@@ -24,7 +24,7 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc_targets.nvgpu.description import H100
-from xtc_targets.nvgpu.passes._kernels import REGISTERS, WARP
+from xtc_targets.nvgpu.passes._kernels import REGISTERS, RESIDENT, WARP
 from xtc_targets.nvgpu.passes._pipelines.block_pairs import BLOCKS, block_pair
 from xtc_targets.nvgpu.passes._pipelines.bulk_stores import bulk_store, stored_bytes
 from xtc_targets.nvgpu.passes._pipelines.declined import Declined
@@ -232,6 +232,8 @@ class BulkKernel:
         self.kernel.attributes[WARPS] = IntegerAttr.get(i64, shape.threads // WARP)
         if shape.registers.first:
             self.kernel.attributes[REGISTERS] = IntegerAttr.get(i32, shape.registers.first)
+        else:
+            self.kernel.attributes[RESIDENT] = IntegerAttr.get(i32, shape.at_once)
 
 
 def _hoisted(kernel: Operation) -> dict[tuple[str, int], Operation]:

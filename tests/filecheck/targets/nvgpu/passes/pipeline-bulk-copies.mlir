@@ -4,7 +4,7 @@
 // A warp behind the others copies 64 of the sum at once, four iterations of the kernel's loop, and a
 // warpgroup multiplies; both stay for all tiles that fall to a block.
 // CHECK-LABEL: func.func @matmul
-// CHECK-SAME:  attributes {xtc.warps = 5 : i64}
+// CHECK-SAME:  attributes {nvvm.minctasm = 2 : i32, xtc.warps = 5 : i64}
 // CHECK:       "tile.grid"(%[[TILES:.*]], %c1_i32, %c1_i32)
 // CHECK:       %[[SA:.*]] = memref.alloc() : memref<5x64x64xf16, 2>
 // CHECK:       %[[SB:.*]] = memref.alloc() : memref<5x64x64xf16, 2>
