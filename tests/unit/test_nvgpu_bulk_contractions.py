@@ -14,7 +14,7 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from tests.unit.nvgpu_code import gpu, machine_code, needs_nvdisasm, needs_ptxas
+from tests.unit.nvgpu_code import gpu, machine_code, needs_nvdisasm, needs_ptxas, ptx_of
 from tests.unit.nvgpu_stand_in import log, stand_in
 from tests.unit.tensor_core_contractions import (
     Shape,
@@ -144,10 +144,19 @@ GATES = {
     "a residual": (Shape(2048, 2048, 1024), residual),
     "a function of more registers": (Shape(4096, 4096, 512, False, True), bias_and_gelu),
     "one warpgroup, two blocks": (Shape(128, 128 * 132, 512), bias_and_gelu),
+    "as many iterations as slots": (Shape(4096, 4096, 192), None),
     "few tiles": (Shape(512, 512, 2048), bias_and_relu),
     "batches": (Shape(1000, 1000, 1000, False, True, (4,), (4,)), factors),
     "float32": (Shape(1024, 2048, 512), wide),
 }
+
+
+def test_pairs_on_an_odd_number_of_multiprocessors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of them is idle; the others run a block each."""
+    with_sms(monkeypatch, 5)
+    text = ptx_of(product(Shape(448, 128, 256, True), "bfloat16"), gpu("sm_90a"))
+    assert ".reqnctapercluster 2" in text
+    assert ".minnctapersm 1\n" in text
 
 
 @needs_ptxas

@@ -22,9 +22,9 @@ pytestmark = pytest.mark.slow
         (64, 64, 1, 2, RegisterPlan()),
         (128, 64, 1, 2, RegisterPlan()),
         (192, 96, 1, 1, RegisterPlan()),
-        (128, 64, 2, 1, RegisterPlan(128, 168, 24, 240)),
-        (192, 96, 2, 1, RegisterPlan(128, 168, 24, 240)),
-        (96, 96, 3, 1, RegisterPlan(128, 128, 24, 160)),
+        (128, 64, 2, 1, RegisterPlan(128, 168, 40, 232)),
+        (192, 96, 2, 1, RegisterPlan(128, 168, 40, 232)),
+        (96, 96, 3, 1, RegisterPlan(128, 128, 40, 152)),
         (128, 128, 3, 1, None),  # the instruction needs more than threads begin with
         (256, 128, 2, 1, None),
         (192, 96, 1, 2, RegisterPlan(128, 128, 24, 232)),

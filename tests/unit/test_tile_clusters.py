@@ -176,6 +176,19 @@ def test_a_launch_says_how_many_blocks_a_cluster_has(cluster: tuple[int, ...]) -
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["told", "hinted", "met"])
+def test_what_an_arrival_does_not_release_is_a_race(name: str) -> None:
+    """Of a block that has read what another one has written, after its arrival."""
+    with opened(image("nvgpu_clusters"), sim_races=True) as kernels:
+        number = kernels.device.zeros(1, "int32")
+        if name == "told":
+            kernels.device.launch(kernels.told, [number])
+            return
+        with pytest.raises(DeviceFault, match="block"):
+            kernels.device.launch(getattr(kernels, name), [number])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cluster", "grid", "what"),
     [

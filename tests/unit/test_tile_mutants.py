@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.unit.tensor_core_contractions import with_sms
 from tests.unit.tile_cases import FOLDER, NAMES, Case, batched, matmul
 from tests.unit.tile_exchanges import Exchanges, expected
 from tests.unit.tile_mutants import BARRIERS, DropOperations, broken, named, noticed, with_line
@@ -156,6 +157,32 @@ def launched(name: str, number: int) -> Callable[[NvgpuDevice], None]:
         case.agrees(lambda *_: kernel.launch(device, values))
 
     return run
+
+
+# --- pairs of blocks ------------------------------------------------------------------------------
+
+CLUSTERS = r"tile\.cluster_(sync|arrive)"
+
+
+def test_what_a_pair_has_lost_is_found(monkeypatch: pytest.MonkeyPatch, is_long: bool) -> None:
+    """Two blocks of four tiles each, which load halves of B for each other."""
+    with_sms(monkeypatch, 2)
+    case = matmul(256, 512, 72, tiles=(128, 128, 64), warps=8)
+    values = case.program._bound(case.arguments, {})
+    count = len(named(case.kernel().launched, CLUSTERS))
+    assert count == 4
+
+    def lost_by(number: int, device: NvgpuDevice) -> Any:
+        mistake = DropOperations(CLUSTERS, (number,))
+        return broken(case.program, case.arguments, "pipelined", mistake, device)
+
+    def run(device: NvgpuDevice, number: int) -> None:
+        case.agrees(lambda *_: lost_by(number, device).launch(device, values))
+
+    for number in range(count) if is_long else (1, 3):
+        with NvgpuDevice() as device, pytest.raises((RaceError, DeadlockError)):
+            lost_by(number, device).check(values)
+        assert not is_long or noticed(lambda device, number=number: run(device, number)), number
 
 
 # --- barriers of the code for threads ------------------------------------------------------------

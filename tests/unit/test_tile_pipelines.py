@@ -94,10 +94,33 @@ def test_nothing_spills() -> None:
     assert all(found)
     assert (found[0] % 13, found[1] % 4) == (0, 0)  # loops may be unrolled
     assert "HMMA" not in kernel.sass
+    assert kernel.sass.count("MEMBAR.ALL.GPU") == 1  # at the end: no arrival waits for the GPU
     lines = [line for line in kernel.sass.splitlines() if re.search(r"/\*[0-9a-f]{4}\*/", line)]
     places = [place for place, line in enumerate(lines) if "HGMMA" in line]
     steps = [after - before for before, after in itertools.pairwise(places)]
     assert sorted(steps)[len(steps) // 2] <= 10  # 25 if each descriptor is computed anew
+
+
+@needs_ptxas
+def test_multiplications_of_an_unknown_trip_count_are_in_flight_together() -> None:
+    """ptxas warns (C7515) if a path without iterations reaches the wait for them."""
+    assert batched().kernel(arch="sm_90a").resources.warnings == ()
+
+
+@needs_ptxas
+def test_registers_allow_for_as_many_blocks_as_shared_memory() -> None:
+    """Without a limit, ptxas would use 224 for the accumulators and the bias."""
+    program = tile_pipelines.Biased(tiles=(128, 128, 64))
+    sizes = (4096, 4096, 4096, None, None, None)
+    kernel = Case(program, sizes, np.zeros(0), np.zeros(0)).kernel(arch="sm_90a")
+    assert kernel.resources.blocks == 2
+
+
+def test_a_bias_in_registers_leaves_room_for_slots() -> None:
+    case = matmul(136, 256, 136, cls=tile_pipelines.Biased, tiles=(128, 256, 64), warps=8)
+    case.expected += case.arguments[4][0]
+    case.agrees(case.program)
+    assert case.program.compile(*case.arguments).is_divided
 
 
 # --- what is left as it is ---------------------------------------------------------------------

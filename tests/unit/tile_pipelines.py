@@ -64,7 +64,11 @@ class Matmul(tile.Script):
         self.sync()
         self.free_shared(self.sa)
         self.free_shared(self.sb)
-        self.store_global(gc, acc, offsets=[self.row, self.column])
+        self.store_global(gc, self.followed(acc), offsets=[self.row, self.column])
+
+    def followed(self, acc):
+        """What is stored."""
+        return acc
 
     def copy(self, slot, at):
         """Begin to fill a slot."""
@@ -117,6 +121,14 @@ class Batched(tile.Script):
         total = acc + self.unsqueeze(self.load_shared(shared_bias), dim=0)
         total = self.cast(self.maximum(total, 0.0), dtype=float16)
         self.store_global(gc, total, offsets=[batch, row, column], dims=[1, 2])
+
+
+class Biased(Matmul):
+    """One that adds the first row of b, which a thread loads into registers."""
+
+    def followed(self, acc):
+        bias = self.load_global(self.gb, offsets=[0, self.column], shape=[self.bn], dims=[1])
+        return acc + self.unsqueeze(self.cast(bias, float32), dim=0)
 
 
 class Guarded(Matmul):

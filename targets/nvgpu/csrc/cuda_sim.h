@@ -177,11 +177,15 @@ void cuda_run_batch_between(const cuda_matrix_batch *batch, uint32_t *words, uin
 // mbarrier.init, .arrive, .arrive.expect_tx, .try_wait.parity until it succeeds.
 void cuda_mbarrier_init(void *barrier, uint32_t arrivals);
 void cuda_mbarrier_arrive(void *barrier, uint32_t arrivals);
+// The same, but writes of the thread do not become visible to other blocks. mbarrier.arrive.release.cta.
+void cuda_mbarrier_arrive_in_block(void *barrier, uint32_t arrivals);
 void cuda_mbarrier_expect(void *barrier, uint32_t nbytes);
 void cuda_mbarrier_wait(void *barrier, uint32_t parity);
 
 // Wait for all threads of the cluster. barrier.cluster.arrive, .wait.
 void cuda_cluster_sync(void);
+// The same, but nothing becomes visible. barrier.cluster.arrive.relaxed.
+void cuda_cluster_sync_relaxed(void);
 // The address of the corresponding byte in the shared memory of another block of the cluster. It may be
 // that of an mbarrier at which threads arrive. mapa.shared::cluster.
 void *cuda_map_shared(const void *shared, uint32_t rank);

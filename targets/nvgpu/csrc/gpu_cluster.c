@@ -103,14 +103,15 @@ void gpu_cluster_abandon(void)
     current = NULL;
 }
 
-void cuda_cluster_sync(void)
+static void sync(bool releases)
 {
     gpu_require_thread("barrier.cluster");
     gpu_require_order("barrier.cluster");
     gpu_cluster *cluster = current;
     uint64_t generation = cluster->generation;
     gpu_order *seen = &cluster->seen[generation % 2];
-    gpu_races_meet(seen);
+    if (releases)
+        gpu_races_meet(seen);
     if (++cluster->came == gpu_cluster_size() * gpu_thread_count) {
         cluster->came = 0;
         cluster->generation++;
@@ -120,8 +121,20 @@ void cuda_cluster_sync(void)
     while (cluster->generation == generation)
         gpu_wait(GPU_PAUSED);
     gpu_went_on = true;
+    if (!releases)
+        return;
     gpu_races_deliver(seen);
     gpu_races_barrier();
+}
+
+void cuda_cluster_sync(void)
+{
+    sync(true);
+}
+
+void cuda_cluster_sync_relaxed(void)
+{
+    sync(false);
 }
 
 void *cuda_map_shared(const void *shared, uint32_t rank)
@@ -162,12 +175,14 @@ static letter *sent(uint32_t rank, void *barrier, const char *what)
     return made;
 }
 
-void gpu_cluster_arrive(uint32_t rank, void *barrier, uint32_t arrivals, uint32_t nbytes)
+void gpu_cluster_arrive(uint32_t rank, void *barrier, uint32_t arrivals, uint32_t nbytes,
+                        bool releases)
 {
     letter *made = sent(rank, barrier, "an arrival at an mbarrier");
     made->arrivals = arrivals;
     made->nbytes = nbytes;
-    gpu_races_send(&made->seen);
+    if (releases)
+        gpu_races_send(&made->seen);
 }
 
 void cuda_tma_load_multicast(void *shared, const void *map, void *barrier, const int32_t *coordinates,

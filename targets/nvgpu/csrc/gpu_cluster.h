@@ -27,8 +27,9 @@ extern bool gpu_went_on;
 // Whether an address in shared memory belongs to the running block. The address becomes the one that the
 // block of this rank uses.
 bool gpu_cluster_local(void **address, uint32_t *rank);
-// Arrive at an mbarrier of another block.
-void gpu_cluster_arrive(uint32_t rank, void *barrier, uint32_t arrivals, uint32_t nbytes);
+// Arrive at an mbarrier of another block, to which writes of the thread become visible if it `releases`.
+void gpu_cluster_arrive(uint32_t rank, void *barrier, uint32_t arrivals, uint32_t nbytes,
+                        bool releases);
 // Perform the accesses that other blocks have sent to the running block.
 void gpu_cluster_deliver(uint64_t block);
 

@@ -100,13 +100,14 @@ void gpu_mbarrier_arrived(void *barrier, uint32_t arrivals, uint32_t nbytes)
     arrive(state, arrivals, what);
 }
 
-// Arrive here, or in another block of the cluster.
-static void arrive_at(void *barrier, uint32_t arrivals, uint32_t nbytes, const char *what)
+// Arrive here, or in another block of the cluster, to which writes become visible if it `releases`.
+static void arrive_at(void *barrier, uint32_t arrivals, uint32_t nbytes, bool releases,
+                      const char *what)
 {
     uint32_t rank;
     gpu_require_thread(what);
     if (!gpu_cluster_local(&barrier, &rank)) {
-        gpu_cluster_arrive(rank, barrier, arrivals, nbytes);
+        gpu_cluster_arrive(rank, barrier, arrivals, nbytes, releases);
         return;
     }
     mbarrier *state = found(barrier, what);
@@ -116,12 +117,17 @@ static void arrive_at(void *barrier, uint32_t arrivals, uint32_t nbytes, const c
 
 void cuda_mbarrier_arrive(void *barrier, uint32_t arrivals)
 {
-    arrive_at(barrier, arrivals, 0, "mbarrier.arrive");
+    arrive_at(barrier, arrivals, 0, true, "mbarrier.arrive");
+}
+
+void cuda_mbarrier_arrive_in_block(void *barrier, uint32_t arrivals)
+{
+    arrive_at(barrier, arrivals, 0, false, "mbarrier.arrive");
 }
 
 void cuda_mbarrier_expect(void *barrier, uint32_t nbytes)
 {
-    arrive_at(barrier, 1, nbytes, "mbarrier.arrive.expect_tx");
+    arrive_at(barrier, 1, nbytes, true, "mbarrier.arrive.expect_tx");
 }
 
 void cuda_mbarrier_wait(void *barrier, uint32_t parity)

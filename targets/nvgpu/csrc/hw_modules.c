@@ -146,6 +146,18 @@ static int32_t read_shape(xtc_device *device, hw_handle module, hw_function *fun
     return read_constant(device, module, function, "_maps", function->maps, nbytes, nbytes);
 }
 
+// Static shared memory of a function. The section of its code includes what the system reserves for a block,
+// and so may the driver's number: a limit is exceeded for sure only without it.
+static hw_result find_static(xtc_device *device, const hw_function *function, int *fixed)
+{
+    const hw_api *api = &device->api;
+    int reserved = 0;
+    hw_result result = api->function_get(fixed, HW_FUNCTION_SHARED_BYTES, function->handle);
+    if (!result && !api->device_attribute(&reserved, HW_RESERVED_SHARED_BYTES_BLOCK, device->number))
+        *fixed = *fixed > reserved ? *fixed - reserved : 0;
+    return result;
+}
+
 // Errors that the driver would report without their cause.
 static int32_t check_fits(xtc_device *device, const hw_function *function, const char *what)
 {
@@ -154,7 +166,7 @@ static int32_t check_fits(xtc_device *device, const hw_function *function, const
     int most = 0, fixed = 0, shared = 0;
     hw_result result = api->function_get(&most, HW_FUNCTION_MAX_THREADS, function->handle);
     if (!result)
-        result = api->function_get(&fixed, HW_FUNCTION_SHARED_BYTES, function->handle);
+        result = find_static(device, function, &fixed);
     if (!result)
         result = api->device_attribute(&shared, HW_MAX_SHARED_BYTES_BLOCK, device->number);
     if (result)

@@ -32,6 +32,10 @@ SHARED_BYTES = "nvgpu.shared_bytes"
 REGISTERS = "nvvm.maxnreg"
 """Attribute of a kernel: registers per thread, which warpgroups may redistribute."""
 
+RESIDENT = "nvvm.minctasm"
+"""Attribute of a kernel: minimum resident blocks per multiprocessor. Without it, ptxas may use more
+registers than these have, or spill some so that more blocks fit."""
+
 SHARED = 3
 """The memory space of shared memory."""
 

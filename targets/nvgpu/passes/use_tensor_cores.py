@@ -56,16 +56,13 @@ from xtc_targets.nvgpu.passes._contractions.mma_tiling import (
 )
 from xtc_targets.nvgpu.passes._contractions.slots_loop import SlotsLoop
 from xtc_targets.nvgpu.passes._contractions.wgmma_loop import WarpgroupLoop, declined
-from xtc_targets.nvgpu.passes._kernels import REGISTERS, WARP, set_shape
+from xtc_targets.nvgpu.passes._kernels import REGISTERS, RESIDENT, WARP, set_shape
 from xtc_targets.nvgpu.passes._pipelines.bulk_kernel import Budget
 from xtc_targets.nvgpu.passes._pipelines.declined import Declined
 from xtc_targets.nvgpu.passes.group_contractions import is_zero
 
 _PASSIVE = ("arith.constant", "memref.alloc", "memref.dealloc", *VIEWS)
 _TALLEST_GROUP = 8
-
-_BLOCKS_SM = "nvvm.minctasm"
-"""Minimum resident blocks per SM; without it, ptxas spills registers to fit more blocks."""
 
 
 @dataclass(frozen=True)
@@ -193,8 +190,8 @@ def _set_launch(kernel: Operation, divided: Divided) -> None:
     set_shape(kernel, [divided.grid], [divided.threads])
     i64, i32 = IntegerType.get_signless(64), IntegerType.get_signless(32)
     kernel.attributes[WARPS] = IntegerAttr.get(i64, divided.threads // WARP)
-    if REGISTERS not in kernel.attributes:  # the same reason
-        kernel.attributes[_BLOCKS_SM] = IntegerAttr.get(i32, divided.resident)
+    if REGISTERS not in kernel.attributes:
+        kernel.attributes[RESIDENT] = IntegerAttr.get(i32, divided.resident)
 
 
 @dataclass(frozen=True, eq=False)

@@ -117,6 +117,10 @@ result cuDeviceGetAttribute(int *value, int attribute, int device)
         *value = 227 << 10;
         return 0;
     }
+    if (attribute == 111) { // of which the system reserves more
+        *value = 1 << 10;
+        return 0;
+    }
     int capability = device == 40 ? (first ? atoi(first) : 90) : 86;
     *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : -1;
     return 0;
@@ -536,11 +540,11 @@ result cuModuleGetGlobal_v2(uint64_t *address, size_t *nbytes, void *module, con
     return *address ? 0 : 500;
 }
 
-// 1024 threads, and 100 bytes of shared memory.
+// 1024 threads, and 100 bytes of shared memory beside what the system reserves.
 result cuFuncGetAttribute(int *value, int attribute, void *function)
 {
     BEGIN_IN_CONTEXT();
-    *value = attribute == 0 ? 1024 : attribute == 1 ? 100 : -1;
+    *value = attribute == 0 ? 1024 : attribute == 1 ? (1 << 10) + 100 : -1;
     return function == NULL;
 }
 

@@ -99,6 +99,20 @@ def branch(condition: Value | bool, ip: InsertionPoint | None = None) -> Iterato
         scf.yield_([])
 
 
+def values_if(
+    condition: Value | bool, write: Callable[[], Sequence[Value]], otherwise: Sequence[Value]
+) -> list[Value]:
+    """The values of the operations that `write` creates if the condition holds, else others."""
+    if condition is True:
+        return list(write())
+    made = scf.IfOp(condition, [value.type for value in otherwise], has_else=True)
+    with InsertionPoint(made.then_block):
+        scf.yield_(list(write()))
+    with InsertionPoint(made.else_block):
+        scf.yield_(list(otherwise))
+    return list(made.results)
+
+
 @dataclass(frozen=True)
 class Forall:
     """An `scf.forall` whose body is being built.

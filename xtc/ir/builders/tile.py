@@ -266,6 +266,9 @@ def mbarrier_expect(barrier: Value, index: Value, nbytes: Value) -> None:
     _make("mbarrier_expect", [barrier, index, nbytes])
 
 
+NO_WRITES = "no_writes"
+"""Unit attribute on an arrival in other blocks, or a barrier of the cluster: its threads have
+written nothing that must become visible there, except for initialized mbarriers."""
 IN_CLUSTER = "in_cluster"
 """Unit attribute on a wait at an mbarrier that acquires what the cluster's blocks have written."""
 
@@ -309,9 +312,9 @@ def tma_multicast(
     _make("tma_multicast", [source, destination, *barrier, mask, *offsets], dims=_numbers(dims))
 
 
-def cluster_sync() -> None:
+def cluster_sync() -> Operation:
     """Synchronize all threads of the cluster's blocks."""
-    _make("cluster_sync")
+    return _make("cluster_sync")
 
 
 def cluster_arrive(barrier: tuple[Value, Value], *mask_count_nbytes: Value) -> Operation:

@@ -162,7 +162,7 @@ class BulkContraction:
         blocks = known(grid.operands[0])
         assert isinstance(blocks, int)  # noqa: S101  sizes are known
         grid.erase()
-        return Divided(blocks, shape.threads, shape.resident // self.budget.sms)
+        return Divided(blocks, shape.threads, shape.at_once)
 
     def _write_plain(self, tiling: Tiling, in_bulk: bool) -> None:
         """Write the kernel as a user would: copy, wait, multiply; then store the result."""

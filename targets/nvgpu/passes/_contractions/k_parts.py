@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from xtc_targets.nvgpu.description import GpuDescription
 from xtc_targets.nvgpu.passes._contractions.mma_tiling import (
     LINE,
-    MOST_SLOTS,
     RESERVED,
     Sizes,
     Tiling,
@@ -16,6 +15,7 @@ from xtc_targets.nvgpu.passes._contractions.mma_tiling import (
 )
 from xtc_targets.nvgpu.passes._contractions.wgmma_loop import takes_rows
 from xtc_targets.nvgpu.passes._loop_parts import MOST_PARTS
+from xtc_targets.nvgpu.passes._pipelines.depth import MOST_SLOTS
 
 _LATENCY_S = 1e-6
 """The time until bytes of global memory arrive, under load; see `IN_FLIGHT`."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from xtc_targets.nvgpu.passes._pipelines.depth import IN_FLIGHT, MOST_SLOTS
+
 BLOCKS_SM = 2
 """Resident blocks per SM, so that one computes while the other waits."""
 
@@ -24,12 +26,6 @@ _MACS_PER_BYTE = 1024 / LINE
 used for other GPUs too, since it only ranks tiles (assumption)."""
 
 _ELEMENT_BYTES = 2
-
-IN_FLIGHT = 40 << 10
-"""Bytes in flight per SM that hide the latency of memory: about 1 us at 1/132 of 4.8 TB/s."""
-
-MOST_SLOTS = 12
-"""So that small tiles reach `IN_FLIGHT`, too."""
 
 _LEAST_COPY = 4
 """Minimum bytes of an asynchronous copy; narrower ones are loads and stores, which wait."""

@@ -24,11 +24,11 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc_targets.nvgpu.description import H100
-from xtc_targets.nvgpu.passes._contractions.mma_tiling import MOST_SLOTS
-from xtc_targets.nvgpu.passes._kernels import REGISTERS, WARP
+from xtc_targets.nvgpu.passes._kernels import REGISTERS, RESIDENT, WARP
 from xtc_targets.nvgpu.passes._pipelines.block_pairs import BLOCKS, block_pair
 from xtc_targets.nvgpu.passes._pipelines.bulk_stores import bulk_store, stored_bytes
 from xtc_targets.nvgpu.passes._pipelines.declined import Declined
+from xtc_targets.nvgpu.passes._pipelines.depth import MOST_SLOTS
 from xtc_targets.nvgpu.passes._pipelines.dot_loops import dot_loop
 from xtc_targets.nvgpu.passes._pipelines.memory_accesses import (
     memory_of,
@@ -64,7 +64,8 @@ _PLAIN = (
     *("tile.store_global", "tile.load_global", "tile.store_shared", "tile.load_shared"),
 )
 """Operations that need no shared memory except for that of allocations."""
-_REPEATED = "tile.broadcast"
+_RELAID = ("tile.broadcast", "tile.reshape")
+"""Operations whose operand may be converted to another layout."""
 _VIEWS = ("memref.subview", "memref.transpose", "memref.cast")
 _USERS = ("tile.copy_async", "tile.load_shared", "memref.dealloc")
 _OF_COPIES = (*("tile.copy_async", "tile.commit_group", "tile.wait_group", "tile.wait_all"),)
@@ -150,10 +151,10 @@ class BulkKernel:
         """Upper bound of the shared memory of layout conversions, in bytes: which of them need it
         is unknown before layouts are inferred."""
         m, n, _ = self.matched.sizes
-        if not all(op.name.startswith((*_PLAIN, _REPEATED)) for op in around):
+        if not all(op.name.startswith((*_PLAIN, *_RELAID)) for op in around):
             return 4 * m * n
-        repeated = [op.operands[0] for op in around if op.name == _REPEATED]
-        return max((_tile_bytes(value) for value in repeated), default=0)
+        converted = [op.operands[0] for op in around if op.name in _RELAID]
+        return max((_tile_bytes(value) for value in converted), default=0)
 
     def _views(self) -> list[Operation]:
         """The slots' allocations and views, which only the copies and the loop may use."""
@@ -229,6 +230,8 @@ class BulkKernel:
         self.kernel.attributes[WARPS] = IntegerAttr.get(i64, shape.threads // WARP)
         if shape.registers.first:
             self.kernel.attributes[REGISTERS] = IntegerAttr.get(i32, shape.registers.first)
+        else:
+            self.kernel.attributes[RESIDENT] = IntegerAttr.get(i32, shape.at_once)
 
 
 def _hoisted(kernel: Operation) -> dict[tuple[str, int], Operation]:
@@ -302,7 +305,8 @@ def shape_of(found: BulkKernel, budget: Budget, *, in_bulk: bool = False) -> Sha
                 pair = block_pair(found.matched, grid, found.asked, budget.sms, surely=groups == 1)
             if pair is not None:
                 resident = resident // BLOCKS * BLOCKS
-            return Shape(groups * WARPGROUP, slots, merged, resident, stored, plans[blocks], pair)
+            consumers, plan = groups * WARPGROUP, plans[blocks]
+            return Shape(consumers, slots, merged, resident, stored, plan, pair, blocks)
     raise Declined(f"two slots of {slot} bytes do not fit in shared memory", found.loop)
 
 

@@ -11,6 +11,9 @@ from xtc_targets.nvgpu.passes._tiles.wgmma import WARPGROUP
 
 _LEAST, _STEP = 24, 8
 """The minimum and the granularity of setmaxnreg ("PTX ISA", setmaxnreg)."""
+_ENOUGH = 40
+"""Registers that a copying thread keeps if the accumulators fit nevertheless: with 32, ptxas spills
+the addresses of some copies."""
 _MOST = 240
 """Registers, of 255 that a thread can use: ptxas reserves some."""
 _OTHERS = 40
@@ -49,10 +52,11 @@ def register_plan(sums: int, of_instruction: int, groups: int, blocks: int) -> R
     even = _each(blocks * (groups * WARPGROUP + WARP))
     is_enough = sums + _OTHERS <= even
     first = _each(blocks * (groups + 1) * WARPGROUP)
-    most = min(_MOST, _floor((first * (groups + 1) - _LEAST) // groups))
-    fits = sums + _OTHERS <= most and of_instruction + _OF_INSTRUCTION <= first
-    if fits and most > even and (groups > 1 or not is_enough):
-        return RegisterPlan(WARPGROUP, first, _LEAST, most)
+    for least in (_ENOUGH, _LEAST):
+        most = min(_MOST, _floor((first * (groups + 1) - least) // groups))
+        fits = sums + _OTHERS <= most and of_instruction + _OF_INSTRUCTION <= first
+        if fits and most > even and (groups > 1 or not is_enough):
+            return RegisterPlan(WARPGROUP, first, least, most)
     return RegisterPlan() if is_enough else None
 
 

@@ -64,6 +64,7 @@ class Shape:
         slots: buffer slots.
         merged: iterations of the user's loop per iteration.
         resident: maximum blocks of the grid.
+        at_once: blocks per multiprocessor that it allows for.
         store: the store of the tile that becomes a bulk store through shared memory, or None.
         pair: the blocks of a cluster that load an operand together, or None.
     """
@@ -75,6 +76,7 @@ class Shape:
     store: Operation | None
     registers: RegisterPlan
     pair: BlockPair | None = None
+    at_once: int = 1
 
     @property
     def warps(self) -> int:
@@ -139,7 +141,7 @@ class Roles:
         if self.pair is not None:
             self.rank = as_value(remainder(tile.block_id(0), BLOCKS))
             self.together = self.pair.together(self.grid)
-            tile.cluster_sync()
+            tile.cluster_sync().attributes[tile.NO_WRITES] = UnitAttr.get()
         if self.shape.store is not None:
             self.staging = staging_of(self.shape.store)
         registers = self.shape.registers
@@ -275,11 +277,7 @@ class Roles:
             clone(op, self.mapped)
         initial = loop.operands[3 + matched.carried]
         with loop.location:
-            trips = self._trips()
-            last, *following, sums = self._multiplied(trips, slots, self.mapped[initial])
-            tile.wgmma_wait(0)
-            with control.branch(trips > 0 if isinstance(trips, int) else compare("sgt", trips, 0)):
-                self._release(last)
+            *following, sums = self._summed(self._trips(), slots, self.mapped[initial])
         self.mapped[loop.results[matched.carried]] = sums
         if self.needs_order and self.after and self.after[0].name != "tile.sync":
             with loop.location:
@@ -292,6 +290,22 @@ class Roles:
         if self.has_shared and self.shape.store is None:
             tile.sync()
         return following[0], following[1]
+
+    def _summed(self, trips: Number, slots: Slots, sums: Value) -> list[Value]:
+        """The following slot and the accumulators, after the last multiplication.
+
+        Without iterations there is no wait either: ptxas executes the multiplications of a kernel
+        one by one if its accumulators are written on a path to their wait (its C7515).
+        """
+
+        def write() -> list[Value]:
+            last, *following = self._multiplied(trips, slots, sums)
+            tile.wgmma_wait(0)
+            self._release(last)
+            return following
+
+        some = trips > 0 if isinstance(trips, int) else compare("sgt", trips, 0)
+        return control.values_if(some, write, [*slots, sums])
 
     def _multiplied(self, trips: Number, slots: Slots, sums: Value) -> list[Value]:
         """Write the loop: a multiplication is in flight during the wait for the next slot."""
@@ -323,7 +337,9 @@ class Roles:
             mask = arith.select(self.together, mask, own)
             count = arith.select(self.together, count, all_at_own)
         none = as_value(0, type=slot.type)
-        return tile.cluster_arrive((self.empty, slot), mask, count, none)
+        arrival = tile.cluster_arrive((self.empty, slot), mask, count, none)
+        arrival.attributes[tile.NO_WRITES] = UnitAttr.get()  # it has read the slot
+        return arrival
 
     def _operands(self, slot: Value) -> list[Value]:
         views = []

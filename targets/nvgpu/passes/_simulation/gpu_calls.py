@@ -31,6 +31,7 @@ from xtc_targets.nvgpu.passes._simulation.warp_batches import MOST, batch
 from xtc_targets.nvgpu.passes._simulation.warpgroup_calls import WGMMA, replace_multiplications
 from xtc_targets.nvgpu.passes._tiles.mbarriers import BEFORE_LOAD
 
+_OF_CLUSTER = "!llvm.ptr<7>"
 _DECLARATIONS = """
 llvm.func @cuda_copy_async(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_copy_async_commit()
@@ -46,11 +47,13 @@ llvm.func @cuda_warp_sync(i32)
 llvm.func @cuda_pause()
 llvm.func @cuda_mbarrier_init(!llvm.ptr, i32)
 llvm.func @cuda_mbarrier_arrive(!llvm.ptr, i32)
+llvm.func @cuda_mbarrier_arrive_in_block(!llvm.ptr, i32)
 llvm.func @cuda_mbarrier_expect(!llvm.ptr, i32)
 llvm.func @cuda_mbarrier_wait(!llvm.ptr, i32)
 llvm.func @cuda_set_registers(i32, i32)
 llvm.func @cuda_proxy_fence()
 llvm.func @cuda_cluster_sync()
+llvm.func @cuda_cluster_sync_relaxed()
 llvm.func @cuda_map_shared(!llvm.ptr, i32) -> !llvm.ptr
 llvm.func @cuda_tma_load_multicast(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32)
 llvm.func @cuda_tma_load(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)
@@ -285,7 +288,10 @@ def _mbarrier_arrive(op: Operation, ip: InsertionPoint, memory: Value) -> None:
         raise _unknown(op)
     address, *given = op.operands
     count = given[0] if given else constant(1, ip)
-    call("cuda_mbarrier_arrive", [plain_address(address, ip), count], [], ip)
+    in_block = "cluster" not in str(op.attributes["scope"])
+    is_remote = str(address.type) == _OF_CLUSTER
+    name = "cuda_mbarrier_arrive" + "_in_block" * (in_block and is_remote)
+    call(name, [plain_address(address, ip), count], [], ip)
 
 
 def _coordinates(values: list[Value], ip: InsertionPoint, memory: Value) -> Value:
@@ -383,6 +389,7 @@ _CALLS: Mapping[str, Replacement] = MappingProxyType(
         "nvvm.mbarrier.try_wait.parity": _mbarrier_wait,
         "nvvm.fence.mbarrier.init": _nothing,
         "nvvm.cluster.arrive": _no_operands("cuda_cluster_sync"),
+        "nvvm.cluster.arrive.relaxed": _no_operands("cuda_cluster_sync_relaxed"),
         "nvvm.cluster.wait": _nothing,
         "nvvm.mapa": _mapped,
         "nvvm.fence.proxy": _fence_proxy,

@@ -8,7 +8,7 @@ from xtc.ir.partition import top_level
 from xtc_targets.nvgpu.passes._kernels import GRID, SHARED
 
 _COMBINING = ("llvm.atomicrmw", "llvm.cmpxchg")
-_WAITS = ("nvvm.nanosleep", "nvvm.cluster.arrive", "nvvm.cluster.wait")
+_WAITS = ("nvvm.nanosleep", "nvvm.cluster.wait")
 _SHARED_POINTER = f"!llvm.ptr<{SHARED}>"
 
 

@@ -15,16 +15,25 @@ from xtc_targets.nvgpu.passes._thread_code import as_i32
 _REMOTE = "!llvm.ptr<7>"
 
 
-def sync() -> None:
-    """Wait for all threads of the cluster; their earlier accesses become visible."""
-    nvvm.cluster_arrive()
+def sync(*, no_writes: bool) -> None:
+    """Wait for all threads of the cluster; unless there are none, their writes become visible."""
+    if no_writes:
+        nvvm.cluster_arrive_relaxed()
+    else:
+        nvvm.cluster_arrive()
     nvvm.cluster_wait()
 
 
-def arrive(barrier: Value, operands: Sequence[Value], sizes: Sequence[int]) -> None:
-    """Arrive at the barrier of each block of the mask, and announce bytes there."""
+def arrive(
+    barrier: Value, operands: Sequence[Value], sizes: Sequence[int], *, no_writes: bool
+) -> None:
+    """Arrive at the barrier of each block of the mask, and announce bytes there.
+
+    Without writes, it does not release them to the cluster: for that, ptxas lets the thread wait
+    until the whole GPU sees them (MEMBAR.ALL.GPU).
+    """
     mask, count, nbytes = operands
-    scope = Attribute.parse("#nvvm.mem_scope<cluster>")
+    scope = Attribute.parse(f"#nvvm.mem_scope<{'cta' if no_writes else 'cluster'}>")
     for rank in range(prod(sizes)):
         bit = arith.andi(mask, as_i32(1 << rank))
         with control.branch(compare("ne", bit, 0)):

@@ -9,7 +9,7 @@ from typing import Any
 
 from xtc.ir.builders import control
 from xtc.ir.builders.numbers import compare, remainder_unsigned
-from xtc.ir.builders.tile import BY_WARPS, IN_CLUSTER, cluster_of, number_of
+from xtc.ir.builders.tile import BY_WARPS, IN_CLUSTER, NO_WRITES, cluster_of, number_of
 from xtc.ir.mlir import Attribute, BoolAttr, MemRefType, Operation, StringAttr, UnitAttr, Value
 from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes._kernels import WARP
@@ -89,12 +89,13 @@ class HopperLowerings(ABC):
         tma.load(op, self.view_of(op.operands[1]), self._map_of(op), barrier, offsets, mask)
 
     def cluster_sync(self, op: Operation) -> None:
-        clusters.sync()
+        clusters.sync(no_writes=NO_WRITES in op.attributes)
 
     def cluster_arrive(self, op: Operation) -> None:
         first, index, *others = (self.value(operand) for operand in op.operands)
+        barrier, sizes = mbarriers.address(first, index), cluster_of(self.kernel)
         with control.branch(self._arrives(op)):
-            clusters.arrive(mbarriers.address(first, index), others, cluster_of(self.kernel))
+            clusters.arrive(barrier, others, sizes, no_writes=NO_WRITES in op.attributes)
 
     def _arrives(self, op: Operation) -> Value | bool:
         """Whether this thread arrives at a barrier, for all of its warp if not for itself."""

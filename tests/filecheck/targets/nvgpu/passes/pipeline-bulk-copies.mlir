@@ -4,7 +4,7 @@
 // A warp behind the others copies 64 of the sum at once, four iterations of the kernel's loop, and a
 // warpgroup multiplies; both stay for all tiles that fall to a block.
 // CHECK-LABEL: func.func @matmul
-// CHECK-SAME:  attributes {xtc.warps = 5 : i64}
+// CHECK-SAME:  attributes {nvvm.minctasm = 2 : i32, xtc.warps = 5 : i64}
 // CHECK:       "tile.grid"(%[[TILES:.*]], %c1_i32, %c1_i32)
 // CHECK:       %[[SA:.*]] = memref.alloc() : memref<5x64x64xf16, 2>
 // CHECK:       %[[SB:.*]] = memref.alloc() : memref<5x64x64xf16, 2>
@@ -113,11 +113,11 @@ func.func @unordered(%a: memref<f16, 1>, %c: memref<f32, 1>) attributes {xtc.war
 // CHECK-SAME:  xtc.cluster = array<i64: 2, 1, 1>, xtc.many_blocks, xtc.warps = 12
 // CHECK:       memref.alloc() : memref<3x64x256xf16, 2>
 // CHECK:       %[[PAIRED:.*]] = arith.cmpi eq
-// CHECK:       "tile.cluster_sync"
+// CHECK:       "tile.cluster_sync"() {no_writes}
 // CHECK:       scf.if %[[PAIRED]]
 // CHECK:         "tile.tma_multicast"{{.*}} memref<32x256xf16
 // CHECK:       "tile.wgmma"{{.*}} -> tensor<128x256xf32>
-// CHECK:       "tile.cluster_arrive"{{.*}} {by_warps}
+// CHECK:       "tile.cluster_arrive"{{.*}} {by_warps, no_writes}
 // CHECK:       arith.truncf {{.*}} tensor<128x256xf16>
 func.func @merged(%m: i32, %a: memref<f16, 1>, %b: memref<f16, 1>, %c: memref<f16, 1>) attributes {xtc.many_blocks, xtc.warps = 4 : i64} {
   %c0 = arith.constant 0 : i32

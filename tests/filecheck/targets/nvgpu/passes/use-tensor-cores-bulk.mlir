@@ -18,7 +18,7 @@
 // CHECK:       "tile.cluster_sync"
 // The warp that copies, for all tiles of the block and of K.
 // CHECK:       "tile.in_group"() {begin = 256 : i64, size = 128 : i64}
-// CHECK:       "tile.set_registers"() {count = 24 : i64, increase = false}
+// CHECK:       "tile.set_registers"() {count = 40 : i64, increase = false}
 // CHECK:       "tile.in_group"() {begin = 256 : i64, size = 32 : i64}
 // CHECK:         scf.for
 // CHECK:           scf.for
@@ -28,7 +28,7 @@
 // CHECK:             "tile.tma_multicast"{{.*}} memref<32x256xf16
 // The bias is on its way while tiles are multiplied.
 // CHECK:       "tile.in_group"() {begin = 0 : i64, size = 256 : i64}
-// CHECK:         "tile.set_registers"() {count = 240 : i64, increase = true}
+// CHECK:         "tile.set_registers"() {count = 232 : i64, increase = true}
 // CHECK:         scf.for
 // CHECK:           "tile.load_global"{{.*}} -> tensor<1x256xf16>
 // CHECK:           "tile.store_shared"
@@ -36,7 +36,7 @@
 // CHECK:             "tile.mbarrier_wait"
 // CHECK:             "tile.wgmma"{{.*}} -> tensor<128x256xf32>
 // CHECK:             "tile.wgmma_wait"() {n = 1 : i64}
-// CHECK:             "tile.cluster_arrive"{{.*}} {by_warps}
+// CHECK:             "tile.cluster_arrive"{{.*}} {by_warps, no_writes}
 // CHECK:           "tile.wgmma_wait"() {n = 0 : i64}
 // What follows is computed in the accumulators, and stored in bulk.
 // CHECK:           "tile.sync"

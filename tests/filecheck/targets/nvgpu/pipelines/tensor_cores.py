@@ -40,7 +40,7 @@ print(prepare(graph.graph, target=gpu).stage_text("code"))
 # SM80:         bar{{(rier)?}}.sync
 # SM90-NOT:     cp.async.cg
 # SM90:         cvta.param.u64
-# SM90:         setmaxnreg.dec.sync.aligned.u32 24
+# SM90:         setmaxnreg.dec.sync.aligned.u32 40
 # SM90:         mbarrier.try_wait.parity
 # SM90:         cp.async.bulk.tensor.2d.shared::cluster.global
 # SM90:         cp.async.bulk.tensor.2d.shared::cluster.global{{.*}}.multicast::cluster
@@ -48,7 +48,7 @@ print(prepare(graph.graph, target=gpu).stage_text("code"))
 # SM80:         ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
 # SM80:         mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 # SM90-NOT:     ldmatrix
-# SM90:         setmaxnreg.inc.sync.aligned.u32 240
+# SM90:         setmaxnreg.inc.sync.aligned.u32 232
 # SM90:         wgmma.fence.sync.aligned
 # SM90:         wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16
 # SM90:         wgmma.commit_group.sync.aligned
