@@ -43,6 +43,7 @@ from xtc_targets.nvgpu.passes.split_reductions import SplitReductions
 from xtc_targets.nvgpu.passes.split_thread_vectors import SplitThreadVectors
 from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
 from xtc_targets.nvgpu.passes.vectorize_elementwise import VectorizeElementwise
+from xtc_targets.nvgpu.passes.version_strides import VersionStrides
 
 
 def scheduled(options: NvgpuOptions) -> Stage:
@@ -200,8 +201,9 @@ def tile_pipeline(options: NvgpuOptions) -> Pipeline:
             Stage("source", ("canonicalize",)),
             # Before layouts, as tiles move to other threads. `source` keeps the user's code.
             Stage("pipelined", _pipelined(options)),
-            # The interpreter runs this stage, so that it rounds as machines do.
-            Stage("scheduled", (InferTileLayouts(), FuseMultiplyAdds())),
+            # The interpreter runs this stage, so that it rounds as machines do. Versions come
+            # before layouts, which depend on the widths of accesses.
+            Stage("scheduled", (VersionStrides(), InferTileLayouts(), FuseMultiplyAdds())),
             # Choose the memory layout that bulk copies require. Layout conversions, which also
             # need shared memory, are known here.
             Stage(
