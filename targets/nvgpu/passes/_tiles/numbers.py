@@ -238,7 +238,7 @@ def is_ragged(numbers: Numbers, op: Operation, memory: Value, packed: int) -> bo
 def widest_access(memory: Value) -> int:
     """The number of elements in the widest access."""
     element = MemRefType(memory.type).element_type
-    return ACCESS_BYTES // max(1, element.width // 8)
+    return ACCESS_BYTES // max(1, int(element.width) // 8)
 
 
 def _offset_along(op: Operation, memory: Value, dim: int) -> Value:
