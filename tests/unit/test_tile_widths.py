@@ -48,7 +48,7 @@ def matrices(rng: np.random.Generator, dtype: Any) -> tuple[tuple[int, ...], Any
 @pytest.mark.parametrize("name", TYPES)
 def test_rows_of_any_length_stride_and_offset(name: str, copies: bool) -> None:
     rng = np.random.default_rng(0)
-    program = Shifted(getattr(tile, name), copies, *(((5, 48), 3) if copies else ((8, 64), 1)))
+    program: Any = Shifted(getattr(tile, name), copies, *(((5, 48), 3) if copies else ((8, 64), 1)))
     for case in range(10):
         sizes, x, expected = matrices(rng, TYPES[name])
         for run in (program, program.check)[: 2 if case < 4 else 1]:
@@ -59,7 +59,7 @@ def test_rows_of_any_length_stride_and_offset(name: str, copies: bool) -> None:
 
 @pytest.mark.parametrize("block", [256, 96, 1000])
 def test_vectors_of_any_length(block: int) -> None:
-    program = Doubled(tile.float16, block)
+    program: Any = Doubled(tile.float16, block)
     for n in (1, 3, 95, 96, 97, 256, 1001):
         x = np.arange(n).astype(np.float16)
         y = np.full(n + 8, KEPT, np.float16)
@@ -89,14 +89,15 @@ def counted(device: NvgpuDevice, program: Any, numbers: tuple[int, ...], size: i
 
 
 def test_a_vector_whose_length_is_no_multiple_has_one_divided_access(device: NvgpuDevice) -> None:
-    program = Doubled()
+    program: Any = Doubled()
     assert counted(device, program, (1024,), 4096) == [8, 8, 128, 128]
     # The last block has three elements, with an access each.
     assert counted(device, program, (8 * 128 + 3,), 4108) == [8 + 3, 8 + 3, 128 + 3, 128 + 3]
 
 
 def test_run_time_strides_have_wide_accesses_where_rows_are_aligned(device: NvgpuDevice) -> None:
-    program, nbytes = Shifted(tile.float32), 16 * 128 * 4
+    program: Any = Shifted(tile.float32)
+    nbytes = 16 * 128 * 4
     aligned = counted(device, program, (16, 128, 128, 0), nbytes)
     assert aligned == [16, 16, 256, 256]  # 512 bytes each
     single = counted(device, program, (16, 127, 127, 0), nbytes)
@@ -106,14 +107,16 @@ def test_run_time_strides_have_wide_accesses_where_rows_are_aligned(device: Nvgp
 
 @pytest.mark.parametrize(("copies", "access"), [(False, "ld.global.nc.v4"), (True, "cp.async.cg")])
 def test_a_kernel_has_both_widths(copies: bool, access: str) -> None:
-    kernel = Shifted(tile.float32, copies).compile(16, 128, 128, 0, None, None)
+    program: Any = Shifted(tile.float32, copies)
+    kernel = program.compile(16, 128, 128, 0, None, None)
     assert access in kernel.ptx
     assert ("cp.async.ca" if copies else "ld.global.nc.b32") in kernel.ptx
     assert len(kernel.layouts) == 2
 
 
 def test_what_is_assumed_needs_one_body() -> None:
-    ptx = Scaled(assumed=4).compile(16, 128, None, None).ptx
+    program: Any = Scaled(assumed=4)
+    ptx = program.compile(16, 128, None, None).ptx
     accesses = re.findall(r"(?:ld|st)\.global[.\w]*", ptx)
     assert accesses
     assert all(".v4." in access for access in accesses)
@@ -121,6 +124,7 @@ def test_what_is_assumed_needs_one_body() -> None:
 
 @needs_ptxas
 def test_two_bodies_fit_into_registers() -> None:
-    resources = Scaled().compile(16, 128, None, None).resources
+    program: Any = Scaled()
+    resources = program.compile(16, 128, None, None).resources
     assert resources.spilled_bytes == 0
     assert resources.registers <= 64

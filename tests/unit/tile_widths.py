@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xtc import tile
 from xtc.tile import float32, int32, void_p
 
@@ -10,7 +12,9 @@ from xtc.tile import float32, int32, void_p
 class Shifted(tile.Script):
     """Moves columns of a matrix to the left, through registers or by asynchronous copies."""
 
-    def __init__(self, dtype, copies=False, shape=(8, 64), warps=1):
+    def __init__(
+        self, dtype: Any, copies: bool = False, shape: tuple[int, int] = (8, 64), warps: int = 1
+    ) -> None:
         super().__init__()
         self.dtype, self.copies, self.shape, self.warps = dtype, copies, shape, warps
 
@@ -35,7 +39,7 @@ class Shifted(tile.Script):
 class Doubled(tile.Script):
     """Doubles the elements of a vector."""
 
-    def __init__(self, dtype=float32, block=256, warps=1):
+    def __init__(self, dtype: Any = float32, block: int = 256, warps: int = 1) -> None:
         super().__init__()
         self.dtype, self.block, self.warps = dtype, block, warps
 
@@ -51,7 +55,7 @@ class Doubled(tile.Script):
 class Scaled(tile.Script):
     """Doubles a matrix, whose rows may be assumed to be a multiple of some elements."""
 
-    def __init__(self, assumed=0):
+    def __init__(self, assumed: int = 0) -> None:
         super().__init__()
         self.assumed = assumed
 
