@@ -15,6 +15,8 @@ BANKS = (
     *("nvgpu.SHARED_READ_CONFLICTS", "nvgpu.SHARED_WRITE_CONFLICTS"),
     *("nvgpu.LOADED_MATRIX_CONFLICTS", "nvgpu.STORED_MATRIX_CONFLICTS"),
     *("nvgpu.ASYNC_COPY_CONFLICTS", "nvgpu.UNGROUPED_ACCESSES"),
+    *("nvgpu.GLOBAL_READ_REQUESTS", "nvgpu.GLOBAL_READ_SECTORS"),
+    *("nvgpu.GLOBAL_WRITE_REQUESTS", "nvgpu.GLOBAL_WRITE_SECTORS"),
 )
 """`GPU_BANK_EVENTS` of `csrc/gpu_block.h`, counted only with the option `sim_banks`."""
 
@@ -77,5 +79,5 @@ class NvgpuCounters(Mapping[str, float]):
     def hints(self, name: str) -> list[str]:
         """The option that enables a missing counter, or the closest name."""
         if name in BANKS:
-            return ["NvgpuOptions(sim_banks=True) counts bank conflicts on the simulator"]
+            return ["NvgpuOptions(sim_banks=True) counts it on the simulator"]
         return close_match(name, self)

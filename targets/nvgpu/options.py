@@ -40,8 +40,8 @@ class NvgpuOptions:
         sim_races: whether conflicting accesses without a barrier between them are faults, whatever
             the order of execution: between threads of a block and between blocks. Needs 16 bytes
             for each byte that a kernel accesses.
-        sim_banks: whether to count bank conflicts in shared memory. Kernels take up to twice as
-            long.
+        sim_banks: whether to count bank conflicts in shared memory, and the instructions and
+            sectors of accesses to global memory. Kernels take up to twice as long.
         sim_cores: number of cores that run the blocks of a launch in parallel, 1 to 64; None for
             all cores that this process may use. Results, counts and faults are the same. Blocks run
             one after another with "shuffled" or `sim_races`, in clusters, and if a kernel has

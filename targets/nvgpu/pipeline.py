@@ -46,6 +46,7 @@ from xtc_targets.nvgpu.passes.split_thread_vectors import SplitThreadVectors
 from xtc_targets.nvgpu.passes.tile_rows import TileRows
 from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
 from xtc_targets.nvgpu.passes.vectorize_elementwise import VectorizeElementwise
+from xtc_targets.nvgpu.passes.version_strides import VersionStrides
 
 
 def has_bulk_pipelines(options: NvgpuOptions) -> bool:
@@ -217,8 +218,9 @@ def tile_pipeline(options: NvgpuOptions) -> Pipeline:
             Stage("source", ("canonicalize",)),
             # Before layouts, as tiles move to other threads. `source` keeps the user's code.
             Stage("pipelined", _pipelined(options)),
-            # The interpreter runs this stage, so that it rounds as machines do.
-            Stage("scheduled", (InferTileLayouts(), FuseMultiplyAdds())),
+            # The interpreter runs this stage, so that it rounds as machines do. Versions come
+            # before layouts, which depend on the widths of accesses.
+            Stage("scheduled", (VersionStrides(), InferTileLayouts(), FuseMultiplyAdds())),
             # Choose the memory layout that bulk copies require. Layout conversions, which also
             # need shared memory, are known here.
             Stage(

@@ -32,6 +32,19 @@ KERNEL(writes, 64)
         cuda_write(own(arguments), (uint32_t)arguments[1]);
 }
 
+// The same in the array at arguments[2], once.
+KERNEL(global_reads, 64)
+{
+    if (own(arguments))
+        cuda_read((char *)arguments[2] + (own(arguments) - (char *)cuda_shared()), (uint32_t)arguments[1]);
+}
+
+KERNEL(global_writes, 64)
+{
+    if (own(arguments))
+        cuda_write((char *)arguments[2] + (own(arguments) - (char *)cuda_shared()), (uint32_t)arguments[1]);
+}
+
 // From the array of offsets itself.
 KERNEL(copies, 64)
 {

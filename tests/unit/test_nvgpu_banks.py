@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ def kernels() -> Iterator[Kernels]:
         yield found
 
 
-def counted(kernels: Kernels, kernel: str, offsets: Sequence[int], *others: int) -> dict[str, int]:
+def counted(kernels: Kernels, kernel: str, offsets: Sequence[int], *others: Any) -> dict[str, int]:
     """What counters add up to, but those that stay 0, when a warp, or two, have these offsets."""
     device = kernels.device
     places = np.full(64, NONE, np.int32)
@@ -106,6 +107,28 @@ def test_each_warp_has_its_own(kernels: Kernels) -> None:
 )
 def test_asynchronous_copies(kernels: Kernels, offsets: list[int], expected: int) -> None:
     assert conflicts(kernels, "copies", offsets) == expected
+
+
+SECTORS = {
+    "a row of floats": (4, strided(4), 4),
+    "a row of bytes": (1, strided(1), 1),
+    "one word": (4, [64] * 32, 1),
+    "a row that begins within a sector": (4, [4 + offset for offset in strided(4)], 5),
+    "every fourth word": (4, strided(16), 16),
+    "chunks in a row": (16, strided(16), 16),
+    "a column": (4, strided(128), 32),
+    "a half of the lanes": (4, [lane * 4 if lane < 16 else NONE for lane in LANES], 2),
+}
+
+
+@pytest.mark.parametrize("kind", ["READ", "WRITE"])
+@pytest.mark.parametrize("case", SECTORS)
+def test_sectors_of_an_access_to_global_memory(kernels: Kernels, kind: str, case: str) -> None:
+    nbytes, offsets, expected = SECTORS[case]
+    array = kernels.device.array(np.zeros(8192, np.uint8))
+    found = counted(kernels, f"global_{kind.lower()}s", offsets, nbytes, array)
+    assert found[f"GLOBAL_{kind}_REQUESTS"] == 1
+    assert found[f"GLOBAL_{kind}_SECTORS"] == expected
 
 
 @pytest.mark.parametrize("kernel", ["loads", "stores"])

@@ -70,7 +70,7 @@ static inline void gpu_proxy_written(const void *shared)
 
 // gpu_banks.c
 extern bool gpu_counts_banks;
-void gpu_banks_note(const void *shared, uint32_t nbytes, enum gpu_event event, const void *code);
+void gpu_banks_note(uint32_t place, uint32_t nbytes, enum gpu_event event, const void *code);
 void gpu_banks_note_rows(const char *const *rows, uint32_t matrices, enum gpu_event event);
 
 // The running thread accesses shared memory at a location in the code; bank conflicts count as this event.
@@ -78,7 +78,17 @@ static inline void gpu_access_banks(const void *shared, uint32_t nbytes, enum gp
                                     const void *code)
 {
     if (__builtin_expect(gpu_counts_banks, false))
-        gpu_banks_note(shared, nbytes, event, code);
+        gpu_banks_note((uint32_t)((uintptr_t)shared - (uintptr_t)gpu_shared), nbytes, event, code);
+}
+
+#define GPU_SECTOR 32 // bytes that global memory transfers at once
+
+// The same for global memory. An aligned access lies in one sector.
+static inline void gpu_access_sectors(const void *global, uint32_t nbytes, enum gpu_event event,
+                                      const void *code)
+{
+    if (__builtin_expect(gpu_counts_banks, false))
+        gpu_banks_note((uint32_t)((uintptr_t)global / GPU_SECTOR), nbytes, event, code);
 }
 
 // A warp accesses rows of matrices of 8 rows of 16 bytes.

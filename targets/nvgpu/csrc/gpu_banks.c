@@ -4,6 +4,8 @@
 // per quarter warp (NVIDIA, "CUDA C++ Programming Guide", on shared memory). The conflicts of a phase are the
 // number of different words in the busiest bank, minus one.
 //
+// Also the instructions that access global memory, and the different sectors of each.
+//
 // Lanes run one after another. The nth access of each lane at a location in the code, counted from the last
 // synchronization of the warp, is taken for one instruction of the warp, which is exact if lanes do not diverge.
 #include <stdlib.h>
@@ -18,7 +20,7 @@
 
 typedef struct {
     uint32_t lanes; // that have executed it
-    uint32_t offsets[CUDA_WARP];
+    uint32_t locations[CUDA_WARP]; // offsets in shared memory, or sectors of global memory
 } instruction;
 
 // A location in the code, for one warp. Its instructions are numbered; those from `first` to `end` are
@@ -69,6 +71,30 @@ static uint32_t conflicts_of(const uint32_t *offsets, uint32_t lanes, uint32_t n
             conflicts += most_of_a_bank(offsets, lanes & phase, nbytes) - 1;
     }
     return conflicts;
+}
+
+static uint32_t different(const uint32_t *locations, uint32_t lanes)
+{
+    uint32_t found[CUDA_WARP], count = 0;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        uint32_t location = locations[__builtin_ctz(left)], i = 0;
+        while (i < count && found[i] != location)
+            i++;
+        if (i == count)
+            found[count++] = location;
+    }
+    return count;
+}
+
+static void count_instruction(enum gpu_event event, const instruction *made, uint32_t nbytes)
+{
+    if (event != GPU_GLOBAL_READ_SECTORS && event != GPU_GLOBAL_WRITE_SECTORS) {
+        gpu_count(event, conflicts_of(made->locations, made->lanes, nbytes));
+        return;
+    }
+    gpu_count(event, different(made->locations, made->lanes));
+    gpu_count(event == GPU_GLOBAL_READ_SECTORS ? GPU_GLOBAL_READ_REQUESTS : GPU_GLOBAL_WRITE_REQUESTS,
+              1);
 }
 
 static void *memory(void *old, size_t nbytes)
@@ -125,7 +151,7 @@ static void count_until(location *at, uint32_t lanes)
         const instruction *next = &at->pending[at->first - at->kept];
         if ((next->lanes & lanes) != lanes)
             return;
-        gpu_count(at->event, conflicts_of(next->offsets, next->lanes, at->nbytes));
+        count_instruction(at->event, next, at->nbytes);
     }
     at->kept = at->end;
 }
@@ -157,7 +183,7 @@ void gpu_banks_open(void)
     gpu_counts_banks = gpu->machine.banks;
 }
 
-void gpu_banks_note(const void *shared, uint32_t nbytes, enum gpu_event event, const void *code)
+void gpu_banks_note(uint32_t place, uint32_t nbytes, enum gpu_event event, const void *code)
 {
     const gpu_warp *warp = gpu_warp_of(gpu_running);
     locations *all = &warps[warp - gpu_warps];
@@ -170,7 +196,7 @@ void gpu_banks_note(const void *shared, uint32_t nbytes, enum gpu_event event, c
         return;
     }
     instruction *own = number == at->end ? append(at) : &at->pending[number - at->kept];
-    own->offsets[lane] = (uint32_t)((uintptr_t)shared - (uintptr_t)gpu_shared);
+    own->locations[lane] = place;
     own->lanes |= 1u << lane;
     list(all, at);
     if (number == at->first)

@@ -25,7 +25,8 @@ typedef struct {
 // Counters of machines that count bank conflicts; they come last.
 #define GPU_BANK_EVENTS(X)                                                                        \
     X(SHARED_READ_CONFLICTS) X(SHARED_WRITE_CONFLICTS) X(ASYNC_COPY_CONFLICTS)                     \
-    X(LOADED_MATRIX_CONFLICTS) X(STORED_MATRIX_CONFLICTS) X(UNGROUPED_ACCESSES)
+    X(LOADED_MATRIX_CONFLICTS) X(STORED_MATRIX_CONFLICTS) X(UNGROUPED_ACCESSES)                    \
+    X(GLOBAL_READ_REQUESTS) X(GLOBAL_READ_SECTORS) X(GLOBAL_WRITE_REQUESTS) X(GLOBAL_WRITE_SECTORS)
 
 // Exact counts for the whole device. An instruction of a warp counts once, a barrier once for all its
 // threads.

@@ -55,6 +55,8 @@ void cuda_copy_async(void *to, const void *from, uint32_t nbytes, uint32_t sourc
     poison(to, nbytes);
     remember(gpu_running, (gpu_copy){to, from, nbytes, source_bytes, gpu_running->copy_group});
     gpu_access_banks(to, nbytes, GPU_ASYNC_COPY_CONFLICTS, __builtin_return_address(0));
+    if (source_bytes)
+        gpu_access_sectors(from, nbytes, GPU_GLOBAL_READ_SECTORS, __builtin_return_address(0));
     gpu_count(GPU_ASYNC_COPIES, 1);
     gpu_count(GPU_ASYNC_COPY_BYTES, source_bytes);
     gpu_count(GPU_GLOBAL_READ_BYTES, source_bytes);

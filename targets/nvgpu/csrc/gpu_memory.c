@@ -82,6 +82,8 @@ void cuda_read(const void *address, uint32_t nbytes)
     gpu_touch(address, nbytes, false);
     if (in_shared)
         gpu_access_banks(address, nbytes, GPU_SHARED_READ_CONFLICTS, __builtin_return_address(0));
+    else
+        gpu_access_sectors(address, nbytes, GPU_GLOBAL_READ_SECTORS, __builtin_return_address(0));
     gpu_count(in_shared ? GPU_SHARED_READS : GPU_GLOBAL_READS, 1);
     gpu_count(in_shared ? GPU_SHARED_READ_BYTES : GPU_GLOBAL_READ_BYTES, nbytes);
 }
@@ -94,6 +96,8 @@ void cuda_write(const void *address, uint32_t nbytes)
     if (in_shared) {
         gpu_access_banks(address, nbytes, GPU_SHARED_WRITE_CONFLICTS, __builtin_return_address(0));
         gpu_proxy_written(address);
+    } else {
+        gpu_access_sectors(address, nbytes, GPU_GLOBAL_WRITE_SECTORS, __builtin_return_address(0));
     }
     gpu_count(in_shared ? GPU_SHARED_WRITES : GPU_GLOBAL_WRITES, 1);
     gpu_count(in_shared ? GPU_SHARED_WRITE_BYTES : GPU_GLOBAL_WRITE_BYTES, nbytes);

@@ -33,7 +33,7 @@ from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._tiles.bits import view_layouts
 from xtc_targets.nvgpu.passes._tiles.classes import Classes, is_tile
 from xtc_targets.nvgpu.passes._tiles.dot import DotLayouts, dot_layouts
-from xtc_targets.nvgpu.passes._tiles.numbers import Numbers, packed_elements
+from xtc_targets.nvgpu.passes._tiles.numbers import Numbers, packed_elements, shared_width
 from xtc_targets.nvgpu.passes._tiles.shared_memory import bytes_of
 from xtc_targets.nvgpu.passes._tiles.wgmma import layout_of_sums
 from xtc_targets.nvgpu.passes._tiles.wgmma_registers import operand_layout
@@ -217,6 +217,7 @@ class _Inference:
         for op, value in sorted(found, key=lambda pair: -_size(pair[1])):
             memory = op.operands[0 if op.name == "tile.load_global" else 1]
             packed = packed_elements(self.numbers, op, memory)
+            packed = shared_width(packed, _size(value), self._threads_of(_maker(value)))
             self._assign(value, self._default(value, packed), op)
 
     def _default(self, value: Value, packed: int) -> RegisterLayout:

@@ -16,12 +16,7 @@ from xtc.ir.attributes import WARPS
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import Number, as_value, compare, subtract
 from xtc.ir.builders.rebuild import rebuilt
-from xtc.ir.builders.tile import (
-    dims_of,
-    group_entered,
-    location_text,
-    number_of,
-)
+from xtc.ir.builders.tile import dims_of, group_entered, location_text, number_of
 from xtc.ir.mlir import (
     Block,
     BoolAttr,
@@ -71,7 +66,12 @@ from xtc_targets.nvgpu.passes._tiles.mma import (
     takes_matrices,
     write_matrices,
 )
-from xtc_targets.nvgpu.passes._tiles.numbers import Numbers, global_sizes, packed_elements
+from xtc_targets.nvgpu.passes._tiles.numbers import (
+    Numbers,
+    global_sizes,
+    is_ragged,
+    packed_elements,
+)
 from xtc_targets.nvgpu.passes._tiles.promises import keep_promise
 from xtc_targets.nvgpu.passes._tiles.scan import scanned
 from xtc_targets.nvgpu.passes._tiles.scatter import combine, scatter
@@ -334,7 +334,9 @@ class _Lowering(HopperLowerings):
             return self.numbers.fits(offsets[dim], extent, sizes[dim])
 
         new = [self.value(offset) for offset in offsets]
-        return GlobalTile(view, layout, shape, dims_of(op), new, self.thread, inside)
+        packed = packed_elements(self.numbers, op, memory)
+        cut = is_ragged(self.numbers, op, memory, packed)
+        return GlobalTile(view, layout, shape, dims_of(op), new, self.thread, inside, packed, cut)
 
     def inside(self, op: Operation) -> None:
         layout = parse_layout(StringAttr(op.attributes["layout"]).value)
@@ -345,13 +347,11 @@ class _Lowering(HopperLowerings):
 
     def load_global(self, op: Operation) -> None:
         tile = self._access(op, op.operands[0], *_placed(op.results[0]))
-        packed = packed_elements(self.numbers, op, op.operands[0])
-        self.values[op.results[0]] = tile.load(packed)
+        self.values[op.results[0]] = tile.load()
 
     def store_global(self, op: Operation) -> None:
         tile = self._access(op, op.operands[1], *_placed(op.operands[0]))
-        packed = packed_elements(self.numbers, op, op.operands[1])
-        tile.store(self.value(op.operands[0]), packed, self.thread)
+        tile.store(self.value(op.operands[0]), self.thread)
 
     def load_shared(self, op: Operation) -> None:
         view, layout = self.view_of(op.operands[0]), known_layout(op.results[0])
@@ -371,10 +371,7 @@ class _Lowering(HopperLowerings):
         layout = padded(threads, view.shape, math.gcd(packed, ACCESS_BYTES // view.nbytes))
         tile = self._access(op, op.operands[0], layout, view.shape)
         checked = BoolAttr(op.attributes["check_bounds"]).value
-        copy(tile, view, self.thread, packed, not checked)
-
-    def commit_group(self, op: Operation) -> None:
-        nvvm.cp_async_commit_group()
+        copy(tile, view, self.thread, not checked)
 
     def wait_group(self, op: Operation) -> None:
         nvvm.cp_async_wait_group(number_of(op, "n"))
@@ -470,6 +467,7 @@ def _placed(tile: Value) -> tuple[RegisterLayout, Sequence[int]]:
 _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyType(
     {
         "tile.grid": _Lowering.skip,
+        "tile.commit_group": lambda it, op: nvvm.cp_async_commit_group(),
         "tile.assume": lambda it, op: keep_promise(op, it.value(op.operands[0])),
         "tile.buffer": _Lowering.skip,
         "memref.dealloc": _Lowering.skip,
@@ -486,7 +484,7 @@ _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyT
             f"tile.{name}": getattr(_Lowering, name)
             for name in (
                 *("load_global", "store_global", "load_shared", "store_shared", "copy_async"),
-                *("commit_group", "wait_group", "wait_all", "sync", "dot", "indices"),
+                *("wait_group", "wait_all", "sync", "dot", "indices"),
                 *("scan", "view", "atomic", "store_scatter", "lock", "release", "printf"),
                 *("broadcast", "reduce", "convert_layout", "item", "block_id", "grid_dim"),
                 *("inside", "in_group", "mbarrier_alloc", "mbarrier_arrive", "mbarrier_expect"),

@@ -184,8 +184,7 @@ def _around(op: Operation) -> list[Operation]:
 def _last_use(op: Operation, numbers: dict[Operation, int]) -> int:
     """The deallocation, or the last operation of the region, as a loop repeats it."""
     ends = [use.owner.operation for use in op.results[0].uses if use.owner.name == "memref.dealloc"]
-    around = op.block.owner
-    inside = [numbers[inner] for inner in all_operations(around)]
+    inside = [numbers[each] for view in op.block for each in all_operations(view.operation)]
     same = [end for end in ends if end.block == op.block]
     return numbers[same[0]] if same else max(inside)
 

@@ -28,9 +28,9 @@ for stage in ("source", "scheduled", "bufferized", "offloaded"):
 # CHECK:       %[[M:.*]] = arith.mulf %[[T]], %[[S]] : tensor<128xf32>
 # CHECK:       "tile.store_global"(%[[M]], %[[X]], %[[AT]])
 
-# A size of run time is no multiple of 4 that is known: each element has its own access.
+# A thread has four neighbors, whatever the size is at run time.
 # CHECK-LABEL: == scheduled
-# CHECK:       arith.mulf %{{.*}} : tensor<128xf32, #tile.layout<"shape(128) modes(4,32) spatial(1) local(0)">>
+# CHECK:       arith.mulf %{{.*}} : tensor<128xf32, #tile.layout<"shape(128) modes(32,4) spatial(0) local(1)">>
 
 # CHECK-LABEL: == bufferized
 # CHECK-SAME:  {{$}}
@@ -38,5 +38,7 @@ for stage in ("source", "scheduled", "bufferized", "offloaded"):
 
 # CHECK-LABEL: == offloaded
 # CHECK:       nvgpu.block = array<i64: 32, 1, 1>
+# CHECK:       llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
 # CHECK:       arith.mulf %{{.*}}, %{{.*}} : vector<4xf32>
+# CHECK:       llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
 # CHECK-NOT:   tile.

@@ -128,6 +128,8 @@ def binary(name: str, a: Any, b: Any) -> Data:
         )
     if name in ("floordiv", "mod") and not dtype.is_float():
         return _divided(name, table, left, right, b)
+    if name in ("lshift", "rshift"):
+        return _shifted(name, table, left, right, b)
     return _like(left, table[name](left.value, right.value))
 
 
@@ -148,6 +150,22 @@ def _divided(
         unsafe = binary("or", is_zero, binary("and", least, binary("eq", right, -1)))
     found = _like(left, table[name](left.value, select(unsafe, 1, right).value))
     return select(is_zero, 0, found) if name == "floordiv" else found
+
+
+def _shifted(
+    name: str, table: dict[str, Callable[..., Value]], left: Data, right: Data, amount: Any
+) -> Data:
+    """A shift; all bits are shifted out where the amount, which is unsigned, is the width or more:
+    undefined in `arith`."""
+    bits = left.dtype.bits
+    if isinstance(amount, Number) and 0 <= amount < bits:
+        return _like(left, table[name](left.value, right.value))
+    is_far = binary("ge", right, bits)
+    if left.dtype.signed:
+        is_far = binary("or", is_far, binary("lt", right, 0))
+    found = _like(left, table[name](left.value, select(is_far, bits - 1, right).value))
+    keeps_sign = name == "rshift" and left.dtype.signed
+    return found if keeps_sign else select(is_far, 0, found)
 
 
 @method("unary")

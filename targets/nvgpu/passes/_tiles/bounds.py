@@ -57,16 +57,25 @@ def both(first: Value | bool, second: Value | bool) -> Value | bool:
     return arith.andi(first, second)
 
 
+def chosen(
+    condition: Value | bool,
+    types: Sequence[Type],
+    make: Callable[[], Sequence[Value]],
+    otherwise: Callable[[], Sequence[Value]],
+) -> list[Value]:
+    """The values of these types that `make` makes where a condition holds, else `otherwise`."""
+    if isinstance(condition, bool):
+        return list(make() if condition else otherwise())
+    made = scf.IfOp(condition, list(types), has_else=True)
+    for block, values in ((made.then_block, make), (made.else_block, otherwise)):
+        with InsertionPoint(block):
+            scf.yield_(list(values()))
+    return list(made.results)
+
+
 def loaded(inside: Value | bool, type: VectorType, load: Callable[[], Value]) -> Value:
     """A vector of type `type` that `load` loads where a condition holds, and zeros elsewhere."""
-    if isinstance(inside, bool):
-        return load() if inside else zeros(type)
-    made = scf.IfOp(inside, [type], has_else=True)
-    with InsertionPoint(made.then_block):
-        scf.yield_([load()])
-    with InsertionPoint(made.else_block):
-        scf.yield_([zeros(type)])
-    return made.results[0]
+    return chosen(inside, [type], lambda: [load()], lambda: [zeros(type)])[0]
 
 
 def filled(

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+from collections.abc import Mapping
 
 from xtc.ir.builders.numbers import known
 from xtc.ir.builders.tile import dims_of
@@ -24,6 +26,11 @@ _UNKNOWN = ShapedType.get_dynamic_size()
 _EQUAL, _BELOW = 0, 6  # predicates of arith.cmpi
 _WRAPS = 1 << 31
 _ARITHMETIC = ("arith.addi", "arith.muli", "arith.divui", "arith.remui")
+_KEEPING_DIVISORS = (
+    *("arith.addi", "arith.subi", "arith.remsi", "arith.remui"),
+    *("arith.minsi", "arith.minui", "arith.maxsi", "arith.maxui"),
+)
+"""Operations whose result has the common divisors of their operands."""
 _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui")
 
 
@@ -38,6 +45,15 @@ class Numbers:
         for op in all_operations(kernel):
             if op.name == "tile.assume":
                 self._assume(op.operands[0])
+
+    def assuming(self, divisors: Mapping[Value, int]) -> Numbers:
+        """The same, with further divisors of some values."""
+        found = copy.copy(self)
+        found._assumed = dict(self._assumed)
+        for value, divisor in divisors.items():
+            found._assumed[value] = math.lcm(self._assumed.get(value, 1), divisor)
+        found._divisors = {}
+        return found
 
     def _assume(self, condition: Value) -> None:
         """Record `x % c == 0`, `x < c` and conjunctions of such conditions."""
@@ -81,10 +97,12 @@ class Numbers:
             return 1
         if op.name == "arith.muli":
             return self.divisor(op.operands[0]) * self.divisor(op.operands[1])
-        if op.name in ("arith.addi", "arith.subi", "arith.remsi", "arith.remui"):
+        if op.name in _KEEPING_DIVISORS:
             return math.gcd(*(self.divisor(operand) for operand in op.operands))
         if op.name == "arith.select":
             return math.gcd(*(self.divisor(operand) for operand in list(op.operands)[1:]))
+        if op.name == "arith.andi":
+            return max(_lowest_bit(known(operand)) for operand in op.operands)
         if op.name == "arith.shli":
             shift = known(op.operands[1])
             return self.divisor(op.operands[0]) << shift if isinstance(shift, int) else 1
@@ -163,6 +181,11 @@ class Numbers:
         )
 
 
+def _lowest_bit(mask: Value | int) -> int:
+    """A power of two that divides every `x & mask`."""
+    return int(mask & -mask) if isinstance(mask, int) and mask else 1
+
+
 def global_sizes(memory: Value) -> tuple[list[Value | int], list[Value | int], Value | int]:
     """Sizes, strides and offset of a view of global memory, as integers if known."""
     op = _owner(memory)
@@ -185,18 +208,43 @@ def global_sizes(memory: Value) -> tuple[list[Value | int], list[Value | int], V
 def packed_elements(numbers: Numbers, op: Operation, memory: Value) -> int:
     """The number of elements along a tile's last dimension that one access may have.
 
-    They are contiguous and aligned, and all inside the tensor or all outside.
+    They are contiguous and aligned. The end of the tensor may divide them: see `is_ragged`.
     """
-    sizes, strides, offset = global_sizes(memory)
-    dims = dims_of(op)
-    element = MemRefType(memory.type).element_type
-    last = dims[-1]
+    _, strides, offset = global_sizes(memory)
+    last = dims_of(op)[-1]
     if strides[last] != 1:
         return 1
-    given = list(op.operands)[-len(sizes) :]
     others = [stride for at, stride in enumerate(strides) if at != last]
-    facts = (offset, sizes[last], given[last], *others)
-    return math.gcd(ACCESS_BYTES // max(1, element.width // 8), *map(numbers.divisor, facts))
+    facts = (offset, _offset_along(op, memory, last), *others)
+    return math.gcd(widest_access(memory), *map(numbers.divisor, facts))
+
+
+def shared_width(packed: int, size: int, threads: int) -> int:
+    """The width of accesses at which all threads take part in a tile of `size` elements.
+
+    Wider ones would leave threads without elements, which then hold replicas.
+    """
+    while packed > 1 and packed * threads > size:
+        packed //= 2
+    return packed
+
+
+def is_ragged(numbers: Numbers, op: Operation, memory: Value, packed: int) -> bool:
+    """Whether the end of a tensor may lie between the elements of an access."""
+    size = global_sizes(memory)[0][dims_of(op)[-1]]
+    return numbers.divisor(size) % packed != 0
+
+
+def widest_access(memory: Value) -> int:
+    """The number of elements in the widest access."""
+    element = MemRefType(memory.type).element_type
+    return ACCESS_BYTES // max(1, int(element.width) // 8)
+
+
+def _offset_along(op: Operation, memory: Value, dim: int) -> Value:
+    """The offset of an access in a dimension of the tensor."""
+    rank = len(MemRefType(memory.type).shape)
+    return list(op.operands)[dim - rank]
 
 
 def tile_of(op: Operation) -> RankedTensorType:

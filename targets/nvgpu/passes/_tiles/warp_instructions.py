@@ -21,11 +21,18 @@ ACCUMULATORS = 4
 _MATRICES = {1: "i32", 2: "!llvm.struct<(i32, i32)>", 4: "!llvm.struct<(i32, i32, i32, i32)>"}
 
 
-def begin_copy(to: Value, source: Value, width: int, inside: Value | bool) -> None:
-    """Begin to copy `width` bytes to shared memory by cp.async; zeros unless `inside`."""
+def begin_copy(
+    to: Value, source: Value, width: int, inside: Value | bool, kept: Value | None = None
+) -> None:
+    """Begin to copy `width` bytes to shared memory by cp.async; zeros unless `inside`.
+
+    With `kept`, only the first `kept` bytes are copied; the others become zeros.
+    """
     kinds = nvvm.LoadCacheModifierKind
     modifier = kinds.CG if width == ACCESS_BYTES else kinds.CA  # CA: through the L1 cache
-    size = None if inside is True else arith.select(inside, as_i32(width), as_i32(0))
+    size = kept
+    if inside is not True:
+        size = arith.select(inside, as_i32(width) if kept is None else kept, as_i32(0))
     nvvm.cp_async_shared_global(to, source, width, modifier, cp_size=size)
 
 

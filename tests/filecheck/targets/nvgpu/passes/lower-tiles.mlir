@@ -62,3 +62,63 @@ func.func @staged() attributes {xtc.warps = 1 : i64} {
   "tile.store_shared"(%n, %sa) : (tensor<16x16xf16>, memref<16x16xf16, 2>) -> ()
   return
 }
+
+// Threads read 16 bytes wherever 4 elements are inside. A uniform branch leads to the elements of the vector that the
+// end of the tensor divides, if there is one. Copies have the number of bytes before the end instead.
+// CHECK-LABEL: func.func @ragged
+// CHECK-SAME:  (%[[N:.*]]: i32,
+// CHECK:       %[[READ:.*]] = scf.if %{{.*}} -> (vector<4xf32>)
+// CHECK-NEXT:    llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK:       %[[OVER:.*]] = arith.andi %[[N]], %c3
+// CHECK:       arith.cmpi ne, %[[OVER]], %c0
+// CHECK:       scf.if %{{.*}} -> (vector<4xf32>)
+// CHECK-COUNT-3: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> vector<1xf32>
+// CHECK:       scf.yield %[[READ]] : vector<4xf32>
+// CHECK:       llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+// CHECK-COUNT-3: llvm.store %{{.*}} {alignment = 4 : i64} : vector<1xf32>, !llvm.ptr<1>
+// CHECK:       %[[KEPT:.*]] = arith.minui %{{.*}}, %c4
+// CHECK:       %[[BYTES:.*]] = arith.muli %[[KEPT]], %c4
+// CHECK:       %[[COPIED:.*]] = arith.select %{{.*}}, %[[BYTES]], %c0
+// CHECK:       nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %[[COPIED]]
+func.func @ragged(%n: i32, %in: memref<f32, 1>, %out: memref<f32, 1>) attributes {xtc.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  "tile.grid"(%c1, %c1, %c1) : (i32, i32, i32) -> ()
+  %size = arith.index_cast %n : i32 to index
+  %g = memref.reinterpret_cast %in to offset: [0], sizes: [%size], strides: [1]
+    : memref<f32, 1> to memref<?xf32, strided<[1]>, 1>
+  %h = memref.reinterpret_cast %out to offset: [0], sizes: [%size], strides: [1]
+    : memref<f32, 1> to memref<?xf32, strided<[1]>, 1>
+  %t = "tile.load_global"(%g, %c0) {dims = array<i64: 0>}
+    : (memref<?xf32, strided<[1]>, 1>, i32) -> tensor<128xf32>
+  "tile.store_global"(%t, %h, %c0) {dims = array<i64: 0>}
+    : (tensor<128xf32>, memref<?xf32, strided<[1]>, 1>, i32) -> ()
+  %s = memref.alloc() : memref<128xf32, 2>
+  "tile.copy_async"(%g, %s, %c0) {dims = array<i64: 0>, check_bounds = true}
+    : (memref<?xf32, strided<[1]>, 1>, memref<128xf32, 2>, i32) -> ()
+  return
+}
+
+// A tile of several accesses per thread has them without conditions, one behind the other, if it is inside the tensor.
+// CHECK-LABEL: func.func @inside
+// CHECK:       %[[WHOLE:.*]] = arith.andi
+// CHECK:       scf.if %[[WHOLE]] -> (vector<4xf32>, vector<4xf32>) {
+// CHECK-NOT:     scf.if
+// CHECK-COUNT-2: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK:       } else {
+// CHECK-COUNT-2: scf.if %{{.*}} -> (vector<4xf32>)
+func.func @inside(%m: i32, %in: memref<f32, 1>, %out: memref<f32, 1>) attributes {xtc.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  "tile.grid"(%c1, %c1, %c1) : (i32, i32, i32) -> ()
+  %rows = arith.index_cast %m : i32 to index
+  %g = memref.reinterpret_cast %in to offset: [0], sizes: [%rows, 64], strides: [64, 1]
+    : memref<f32, 1> to memref<?x64xf32, strided<[64, 1]>, 1>
+  %h = memref.reinterpret_cast %out to offset: [0], sizes: [4, 64], strides: [64, 1]
+    : memref<f32, 1> to memref<4x64xf32, strided<[64, 1]>, 1>
+  %t = "tile.load_global"(%g, %c0, %c0) {dims = array<i64: 0, 1>}
+    : (memref<?x64xf32, strided<[64, 1]>, 1>, i32, i32) -> tensor<4x64xf32>
+  "tile.store_global"(%t, %h, %c0, %c0) {dims = array<i64: 0, 1>}
+    : (tensor<4x64xf32>, memref<4x64xf32, strided<[64, 1]>, 1>, i32, i32) -> ()
+  return
+}
