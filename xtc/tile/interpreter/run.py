@@ -465,7 +465,7 @@ _OPERATIONS: Mapping[str, Callable[[_Block, Operation], None]] = MappingProxyTyp
         "tile.set_registers": _Block.nothing,
         "tile.assume": _Block.assume,
         "tile.tensor_map": _Block.nothing,
-        "tile.convert_layout": _Block.same,
+        "tile.convert_layout": _Block.reshape,
         "tile.annotate_layout": _Block.same,
         **{
             f"tile.{name}": getattr(_Block, name)
