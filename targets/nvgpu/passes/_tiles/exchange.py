@@ -49,7 +49,7 @@ def reshapes(op: Operation) -> bool:
     before, after = (
         RankedTensorType(value.type).shape for value in (op.operands[0], op.results[0])
     )
-    return before != after
+    return bool(before != after)
 
 
 def same_threads(op: Operation) -> bool:
