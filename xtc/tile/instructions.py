@@ -17,6 +17,7 @@ from xtc.tile import arithmetic, cuda, memory, moves, shapes
 from xtc.tile.atomics import Atomic, scatter
 from xtc.tile.between_blocks import BetweenBlocks
 from xtc.tile.block_clusters import Cluster
+from xtc.tile.conditions import Conditions
 from xtc.tile.dot_operands import dot_result
 from xtc.tile.groups import ThreadGroups
 from xtc.tile.ir.layout.shared_layout import SharedLayout
@@ -25,7 +26,7 @@ from xtc.tile.printing import Printing
 from xtc.tile.random_numbers import RandomNumbers
 from xtc.tile.ranges import Range
 from xtc.tile.tma import Tma
-from xtc.tile.types import DataType, boolean, int32
+from xtc.tile.types import DataType, int32
 from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
 from xtc.tile.wgmma import Wgmma
 
@@ -55,7 +56,7 @@ class Dim3:
         return self.x, self.y, self.z
 
 
-class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
+class Instructions(BetweenBlocks, Conditions, Printing, RandomNumbers, ThreadGroups):
     """The instructions of a thread block."""
 
     atomic = Atomic()
@@ -99,32 +100,6 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
     ) -> Range:
         """A loop range; `unroll="all"` unrolls the whole loop, whose bounds must be constants."""
         return Range.of(start, end, step, unroll)
-
-    def assume(self, cond: Any) -> None:
-        """State a fact for the compiler, such as `m % 8 == 0`, which can allow wider accesses."""
-        if isinstance(cond, Data):
-            if cond.shape:
-                raise UserError(
-                    f"assume takes a condition of numbers, not {cond!r}",
-                    hints=["self.assume(self.all(condition))"],
-                )
-            tile.assume(arithmetic.cast(cond, boolean).value, "assume")
-        elif not cond:
-            raise UserError(
-                "assume: the condition is false",
-                hints=["remove it, or let the kernel take other constants"],
-            )
-
-    @staticmethod
-    def static_assert(cond: Any, msg: str) -> None:
-        """Refuse to compile with this message unless a constant condition holds."""
-        if isinstance(cond, Data):
-            raise UserError(
-                "static_assert takes a compile-time condition",
-                hints=["self.assume(condition) states what holds at run time"],
-            )
-        if not cond:
-            raise UserError(f"static_assert: {msg}")
 
     def sync(self) -> None:
         """Barrier of the active threads; each then sees what the others have written."""
@@ -187,15 +162,18 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
             if layout.shape != tensor.shape:
                 raise UserError(
                     f"annotate_layout: {tensor!r} does not have shape {list(layout.shape)}",
+                    hints=["the layout of a shared tensor has the tensor's shape"],
                 )
             return
         if not isinstance(tensor, RegisterTensor) or not isinstance(layout, RegisterLayout):
             raise UserError(
                 "annotate_layout takes a register tensor and a register layout",
+                hints=["tile.layout.spatial(8, 4) * tile.layout.local(2, 2)"],
             )
         if layout.shape != tensor.shape:
             raise UserError(
                 f"annotate_layout: {tensor!r} gets a layout of shape {list(layout.shape)}",
+                hints=["multiply it by tile.layout.local(...)"],
             )
         tensor.value = tile.annotate_layout(tensor.value, layout)
 
@@ -350,7 +328,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
 
     def assign(self, dst: RegisterTensor, src: RegisterTensor) -> None:
         """Copy the contents of `src` to `dst`, under all names of `dst`."""
-        _out(src, dst)
+        _out(shapes.tensor_of(src, "assign"), dst)
 
     def squeeze(self, x: Any, *, dim: int | Sequence[int], out: Any = None) -> Any:
         """Remove dimensions of size 1."""
@@ -474,7 +452,10 @@ def _out(value: Any, out: Any) -> Any:
             hints=["self.register_tensor(dtype=..., shape=...)"],
         )
     if out.shape != value.shape or out.dtype != value.dtype:
-        raise UserError(f"out={out!r} cannot hold {value!r}")
+        raise UserError(
+            f"out={out!r} cannot hold {value!r}",
+            hints=["cast the result first: self.cast(x, dtype=...)"],
+        )
     out.change(value.value)
     return out
 

@@ -190,7 +190,10 @@ def _argument(value: Any, grain: int, events: Events) -> Any:
         return Buffer.over(value, grain, events)
     if value is None or isinstance(value, np.generic):  # None: a tensor map, which only copies need
         return value
-    raise UserError(f"the interpreter takes NumPy arrays, not {value!r}")
+    raise UserError(
+        f"the interpreter takes NumPy arrays, not {value!r}",
+        hints=["copy it to the host: numpy.asarray(x)"],
+    )
 
 
 class _Block(Exchange, Clusters, WholeTiles, Views):
