@@ -63,7 +63,7 @@ MISTAKES = [
     ("r = r + 'x'", "'+' of a register tensor float32[16, 16] and 'x' is not possible", ""),
     ("r = (lambda i: i)(1, 2)", "a lambda of (i) gets 2 arguments", "an index for each"),
     ("r[0:4] = 1.0", "is indexed by a part of a dimension", "self.where changes a part"),
-    ("x[0:4]", "is indexed by a part of a dimension", "loads a part"),
+    ("x[0:4]", "is indexed by a part of a dimension", "global_view(~g[i])"),
     ("r += self.reshape(r, [1, 16, 16])", "cannot hold a register tensor", "x = x + y"),
     ("self.mbarrier.arive(1)", "'mbarrier.arive' is not supported", "did you mean 'arrive'?"),
     ("self.wgmma.fenc()", "'wgmma.fenc' is not supported", "did you mean 'fence'?"),

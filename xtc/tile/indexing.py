@@ -12,7 +12,7 @@ from xtc.tile.values import Data, Scalar
 
 _PARTS: Mapping[str, str] = MappingProxyType(
     {
-        "global": "load_global(g, offsets=[...], shape=[...]) loads a part of it",
+        "global": "load_global(g, offsets=[...], shape=[...]) loads a part; or global_view(~g[i])",
         "shared": "create it with another dimension, [parts, ...], and take s[i]",
         "register": "self.where changes a part; to take one, store it to a shared tensor first",
     }
