@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.unit.nvgpu_code import needs_ptxas
-from tests.unit.tile_dots import Dot
+from tests.unit.tile_dots import Dot, OddDots
 from xtc import tile
 from xtc.core.errors import UserError
 from xtc.tile import float32, int8, int32
@@ -57,6 +57,32 @@ def test_operands_of_each_type(
         c = np.zeros((32, 16), total.numpy)
         run(a, b, c)
         np.testing.assert_array_equal(c, expected)
+    assert ("mma.sync" in program.compile(None, None, None).ptx) == on_tensor_cores
+
+
+@pytest.mark.parametrize(
+    ("sizes", "dtype", "total", "on_tensor_cores"),
+    [
+        ((17, 9, 31), tile.float16, float32, True),
+        ((40, 33, 20), int8, int32, True),
+        ((2, 33, 20), tile.float16, float32, False),
+        ((13, 7, 10), float32, float32, False),
+    ],
+    ids=str,
+)
+def test_sizes_that_are_no_multiples(
+    sizes: tuple[int, int, int], dtype: tile.DataType, total: tile.DataType, on_tensor_cores: bool
+) -> None:
+    (m, n, k), random = sizes, np.random.default_rng(0)
+    a, b = (random.integers(-1, 2, shape).astype(dtype.numpy) for shape in ((m, k), (k, n)))
+    wide = b.astype(np.float64)
+    expected = (a + 1).astype(np.float64) @ wide @ wide.T
+    expected += expected.sum(1, keepdims=True)
+    program = OddDots(sizes, dtype, total)
+    for run in (program.check, program):
+        d = np.zeros((m, k), total.numpy)
+        run(a, b, d)
+        np.testing.assert_array_equal(d, expected)
     assert ("mma.sync" in program.compile(None, None, None).ptx) == on_tensor_cores
 
 

@@ -33,3 +33,24 @@ class Dot(tile.Script):
             a = self.load_shared(sa)
             b = self.load_shared(sb)
         self.store_global(gc, self.dot(a, b, acc_dtype=self.total), offsets=[0, 0])
+
+
+class OddDots(tile.Script):
+    """d = (a + 1) @ b @ b^T plus its row sums, for any sizes."""
+
+    def __init__(self, sizes: tuple[int, int, int], dtype: tile.DataType, total: tile.DataType):
+        super().__init__()
+        self.sizes, self.dtype, self.total = sizes, dtype, total
+
+    def __call__(self, a_ptr: void_p, b_ptr: void_p, d_ptr: void_p):
+        m, n, k = self.sizes
+        self.attrs.blocks = 1
+        self.attrs.warps = 3
+        ga = self.global_view(a_ptr, dtype=self.dtype, shape=[m, k])
+        gb = self.global_view(b_ptr, dtype=self.dtype, shape=[k, n])
+        gd = self.global_view(d_ptr, dtype=self.total, shape=[m, k])
+        a = self.load_global(ga, offsets=[0, 0], shape=[m, k]) + 1
+        b = self.load_global(gb, offsets=[0, 0], shape=[k, n])
+        c = self.cast(self.dot(a, b, acc_dtype=self.total), dtype=self.dtype)
+        d = self.dot(c, self.transpose(b), acc_dtype=self.total)
+        self.store_global(gd, d + self.sum(d, dim=1, keepdim=True), offsets=[0, 0])

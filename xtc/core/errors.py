@@ -12,6 +12,7 @@ from pathlib import Path
 from xtc.core.location import SourceLocation
 
 _LISTED = 50  # limit of the names in a hint
+_CLOSE = 0.65  # similarity of a name that may have been meant: 'tma' is not close to 'softmax'
 
 
 class XtcError(Exception):
@@ -121,7 +122,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> list[str]:
 
 def close_match(name: str, known: Iterable[str]) -> list[str]:
     """A hint with the known name closest to `name`; empty if no name is close."""
-    close = difflib.get_close_matches(name, sorted(known), n=1)
+    close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=_CLOSE)
     return [f"did you mean '{close[0]}'?"] if close else []
 
 

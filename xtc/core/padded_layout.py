@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from xtc.core.tile_layout import RegisterLayout, blocked, replicated
+from xtc.core.tile_layout import RegisterLayout, blocked
 
 _FEW = 8
 """Elements that each thread may hold, whatever their number in a padded tile."""
@@ -47,24 +47,6 @@ def reshaped(
         return None
     left = iter(wide)
     return layout.with_shape([next(left) if size > 1 else 1 for size in after])
-
-
-def reshapable(
-    threads: int, before: Sequence[int], after: Sequence[int]
-) -> tuple[RegisterLayout, RegisterLayout]:
-    """Layouts of a tile before and after a reshape, with the fewest elements per thread among the
-    default layouts of both shapes and of the flat tile; if none can be reshaped, each thread holds
-    the whole tile."""
-    flat = (math.prod(before),)
-    found = []
-    for layout in (
-        *(blocked(threads, shape, 1) for shape in (flat, before, after)),
-        replicated(*flat, num_workers=threads),
-    ):
-        source, result = layout.with_shape(before), layout.with_shape(after)
-        if source is not None and result is not None:
-            found.append((source, result))
-    return min(found, key=lambda pair: pair[0].local_size)
 
 
 @lru_cache(maxsize=1024)

@@ -63,7 +63,10 @@ class RegisterLayout:
     def __post_init__(self) -> None:
         used = sorted(mode for mode in (*self.spatial_modes, *self.local_modes) if mode >= 0)
         if used != list(range(len(self.modes))) or self._groups is None:
-            raise UserError(f"{self} is not a layout: each mode is spatial or local, once")
+            raise UserError(
+                f"{self} is not a layout: each mode is spatial or local, once",
+                hints=["build it from spatial(...) and local(...), whose product is a layout"],
+            )
 
     @cached_property
     def _groups(self) -> list[list[int]] | None:
@@ -183,7 +186,10 @@ class RegisterLayout:
         if len(index) != len(self.shape) or any(
             not 0 <= at < size for at, size in zip(index, self.shape, strict=True)
         ):
-            raise UserError(f"{list(index)} is not an index of a tile of shape {list(self.shape)}")
+            raise UserError(
+                f"{list(index)} is not an index of a tile of shape {list(self.shape)}",
+                hints=["an integer from 0 for each dimension, less than its size"],
+            )
         factors = [self.factor(mode) for mode in range(len(self.modes))]
         return [
             index[dim] // step % size for (dim, step), size in zip(factors, self.modes, strict=True)
@@ -255,6 +261,11 @@ class RegisterLayout:
 
     def reduced(self, dims: Sequence[int]) -> RegisterLayout:
         """The layout with these dimensions reduced to size 1; threads along them hold replicas."""
+        if any(not 0 <= dim < len(self.shape) for dim in dims):
+            raise UserError(
+                f"{list(dims)} are not dimensions of a layout of shape {list(self.shape)}",
+                hints=["dimensions are numbered from 0"],
+            )
         gone = {mode for dim in dims for mode in self.groups[dim]}
         kept = [mode for mode in range(len(self.modes)) if mode not in gone]
         rank_of = {mode: number for number, mode in enumerate(kept)}
@@ -410,7 +421,10 @@ def _ranked(shape: Sequence[int], ranks: Sequence[int] | None, *, spatial: bool)
     if ranks is None:
         return _whole(shape, spatial=spatial)
     if sorted(ranks) != list(range(len(shape))):
-        raise UserError(f"ranks {list(ranks)} are not a permutation of {len(shape)} dimensions")
+        raise UserError(
+            f"ranks {list(ranks)} are not a permutation of {len(shape)} dimensions",
+            hints=["each dimension once: ranks=[1, 0] of two"],
+        )
     order = sorted(range(len(shape)), key=lambda dim: ranks[dim])
     whole = _whole([shape[dim] for dim in order], spatial=spatial)
     return whole.permuted(list(ranks))
@@ -418,7 +432,10 @@ def _ranked(shape: Sequence[int], ranks: Sequence[int] | None, *, spatial: bool)
 
 def _whole(shape: Sequence[int], *, spatial: bool) -> RegisterLayout:
     if any(not isinstance(size, int) or size < 1 for size in shape):
-        raise UserError(f"{tuple(shape)} is not a valid shape of a layout")
+        raise UserError(
+            f"{tuple(shape)} is not a valid shape of a layout",
+            hints=["sizes are integers of 1 or more: spatial(8, 4)"],
+        )
     modes = tuple(size for size in shape if size > 1)
     everything = tuple(range(len(modes)))
     return RegisterLayout(

@@ -92,7 +92,10 @@ def device_for(arguments: Any) -> AcceleratorDevice:
     owners = {id(owner): owner for a in arguments if (owner := getattr(a, "device", None))}
     devices = [owner for owner in owners.values() if isinstance(owner, AcceleratorDevice)]
     if len(devices) > 1:
-        raise UserError("the arguments of a kernel are on several devices")
+        raise UserError(
+            "the arguments of a kernel are on several devices",
+            hints=["copy them to one device first"],
+        )
     return devices[0] if devices else _used or _holding(arguments) or _default()
 
 
@@ -101,7 +104,10 @@ def _holding(arguments: Any) -> AcceleratorDevice | None:
     target = tile_target()
     found = {options for a in arguments if (options := target.options_holding(a)) is not None}
     if len(found) > 1:
-        raise UserError("the arguments of a kernel are on several devices")
+        raise UserError(
+            "the arguments of a kernel are on several devices",
+            hints=["copy them to one device first"],
+        )
     return opened(target, found.pop()) if found else None
 
 
@@ -119,7 +125,9 @@ def tile_target() -> AcceleratorTarget:
         target = discover.target(name)
         if isinstance(target, AcceleratorTarget) and target.tiles(target.options()) is not None:
             return target
-    raise UserError("no target runs tile kernels")
+    raise UserError(
+        "no target runs tile kernels", hints=["install a target that does, such as nvgpu"]
+    )
 
 
 def _default() -> AcceleratorDevice:
@@ -170,5 +178,8 @@ def _support_of(device: AcceleratorDevice) -> tuple[AcceleratorTarget, Any, Tile
     options = target.options_for(device, {})
     support = target.tiles(options) if isinstance(target, AcceleratorTarget) else None
     if support is None:
-        raise UserError(f"{device.device_name} runs no tile kernels")
+        raise UserError(
+            f"{device.device_name} runs no tile kernels",
+            hints=["open a GPU or its simulator: tile.use_device(device)"],
+        )
     return target, options, support

@@ -134,7 +134,10 @@ def resolve_dot_config(
     atomic = atomic_mma_configs.from_dtypes(operand_dtype, acc_dtype)
     if num_warps is None:
         if warp_m is None or warp_n is None:
-            raise UserError("resolve_dot_config needs num_warps=, or warp_m= and warp_n=")
+            raise UserError(
+                "resolve_dot_config needs num_warps=, or warp_m= and warp_n=",
+                hints=["num_warps=4 divides the warps for you"],
+            )
         num_warps = warp_m * warp_n
     grids = [
         (rows, num_warps // rows)
@@ -149,6 +152,7 @@ def resolve_dot_config(
         raise UserError(
             f"{warps} warps cannot share a dot of {m} x {k} and {k} x {n}",
             notes=[f"a warp multiplies {_M} x {_K} and {_K} x {_N} at a time"],
+            hints=["use fewer warps, or a larger tile"],
         )
     rows, columns = min(grids, key=lambda grid: k * (m // grid[0] + n // grid[1]))
     return mma_dot_config(atomic, (rows, columns), (m // rows // _M, n // columns // _N, k // _K))

@@ -67,7 +67,10 @@ def register_layout(
         local_modes: the modes that number the elements of a thread.
     """
     if any(not 0 <= mode < len(mode_shape) for mode in (*spatial_modes, *local_modes) if mode >= 0):
-        raise UserError(f"register_layout: there are {len(mode_shape)} modes, numbered from 0")
+        raise UserError(
+            f"register_layout: there are {len(mode_shape)} modes, numbered from 0",
+            hints=["spatial_modes and local_modes name each mode once"],
+        )
     kept = [mode for mode, size in enumerate(mode_shape) if size != 1]
     rank_of = {mode: number for number, mode in enumerate(kept)}
     return RegisterLayout(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from typing import Any
 
@@ -180,8 +181,30 @@ class Program:
         return sum(int(abs(number)).bit_length() << (6 * at) for at, number in enumerate(numbers))
 
 
+@dataclass(frozen=True)
+class _Same:
+    """An object that is equal to itself only."""
+
+    of: Any
+
+    def __hash__(self) -> int:
+        return id(self.of)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.of is other.of
+
+
 def _hashable(value: Any) -> Any:
-    """A parameter as a hashable value: lists and mappings as tuples."""
+    """A parameter as a hashable value: lists, mappings and records as tuples, other objects by
+    identity if they have no hash."""
     if isinstance(value, Mapping):
-        value = sorted(value.items())
-    return tuple(map(_hashable, value)) if isinstance(value, list | tuple) else value
+        return tuple((_hashable(key), _hashable(item)) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(_hashable, value))
+    try:
+        hash(value)
+    except TypeError:
+        if is_dataclass(value):
+            return (type(value), _hashable([getattr(value, each.name) for each in fields(value)]))
+        return _Same(value)
+    return value

@@ -93,7 +93,10 @@ def set_current_target(target: Target) -> None:
         return
     machine = tile_target()
     if target.kind != machine.name:
-        raise UserError(f"set_current_target: there is no machine {target}")
+        raise UserError(
+            f"set_current_target: there is no machine {target}",
+            hints=["tile.target.nvgpu_sm80, nvgpu_sm90a, ..."],
+        )
     use_device(opened(machine, machine.options(arch=target.arch.replace("sm", "sm_"))))
 
 

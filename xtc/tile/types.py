@@ -198,7 +198,10 @@ class PointerType:
     element: DataType | None
 
     def __call__(self, value: Any) -> Any:
-        raise UserError(f"{value!r} cannot be converted to a pointer")
+        raise UserError(
+            f"{value!r} cannot be converted to a pointer",
+            hints=["annotate the parameter: x_ptr: ~float32"],
+        )
 
     def __repr__(self) -> str:
         return "void_p" if self.element is None else f"~{self.element}"

@@ -65,7 +65,7 @@ def round_up_to_multiple(a: Any, b: Any) -> Any:
 def floor_log2(n: int) -> int:
     """The binary logarithm of a constant, rounded down."""
     if n < 1:
-        raise UserError(f"floor_log2: {n} has no logarithm")
+        raise UserError(f"floor_log2: {n} has no logarithm", hints=["a number of 1 or more"])
     return n.bit_length() - 1
 
 
@@ -120,7 +120,9 @@ def dtype_to_torch(dtype: DataType) -> Any:
     name = {"boolean": "bool", "float8_e4m3": "float8_e4m3fn"}.get(dtype.name, dtype.name)
     found = getattr(torch, name, None)
     if not isinstance(found, torch.dtype):
-        raise UserError(f"PyTorch has no type for {dtype}")
+        raise UserError(
+            f"PyTorch has no type for {dtype}", hints=["tensor.storage is its memory, as bytes"]
+        )
     return found
 
 
@@ -129,7 +131,10 @@ def dtype_from_numpy(dtype: Any) -> DataType:
     for known in TYPES:
         if not known.is_packed and known != tfloat32 and known.numpy == dtype:
             return known
-    raise UserError(f"there is no element type for NumPy's {dtype}")
+    raise UserError(
+        f"there is no element type for NumPy's {dtype}",
+        hints=["convert the array: x.astype(numpy.float32)"],
+    )
 
 
 def dtype_from_torch(torch_dtype: Any) -> DataType:
@@ -139,7 +144,10 @@ def dtype_from_torch(torch_dtype: Any) -> DataType:
     for known in TYPES:
         if known.name == name:
             return known
-    raise UserError(f"there is no element type for {torch_dtype}")
+    raise UserError(
+        f"there is no element type for {torch_dtype}",
+        hints=["convert the tensor: x.to(torch.float32)"],
+    )
 
 
 def benchmark_func(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from xtc.core.errors import UserError
-from xtc.core.padded_layout import padded, reshapable, reshaped
+from xtc.core.padded_layout import padded, reshaped
 from xtc.core.tile_layout import RegisterLayout, parse_layout
 from xtc.ir.attributes import K_STEP, WARPS
 from xtc.ir.builders import tile
@@ -261,7 +261,7 @@ class _Inference:
         elif op.name in ("tile.reduce", "tile.transpose"):
             _convert_result(op, _forward(op, layout_of(op.operands[0])))
         elif op.name == "tile.reshape":
-            self._convert_reshape(op)
+            _convert_reshape(op)
         elif op.name == "tile.view":
             wanted, made = view_layouts(op, self._threads_of(op))
             _convert_operand(op, 0, wanted)
@@ -270,15 +270,17 @@ class _Inference:
             op.results[0].replace_all_uses_with(op.operands[0])
             op.erase()
 
-    def _convert_reshape(self, op: Operation) -> None:
-        follows = _forward(op, layout_of(op.operands[0]))
-        if follows is None:
-            before, after = (
-                RankedTensorType(value.type).shape for value in (op.operands[0], op.results[0])
-            )
-            source, follows = reshapable(self._threads_of(op), before, after)
-            _convert_operand(op, 0, source)
+
+def _convert_reshape(op: Operation) -> None:
+    """Convert a reshape whose result cannot have the layout of its operand."""
+    follows = _forward(op, layout_of(op.operands[0]))
+    if follows is not None:
         _convert_result(op, follows)
+        return
+    with InsertionPoint(op):
+        made = tile.convert_layout(op.operands[0], op.results[0].type)
+    op.results[0].replace_all_uses_with(made)
+    op.erase()
 
 
 def _forward(op: Operation, layout: RegisterLayout | None) -> RegisterLayout | None:
@@ -318,7 +320,7 @@ def _convert_operand(
         return
     at_once = early and not isinstance(value, BlockArgument)
     with InsertionPoint.after(value.owner.operation) if at_once else InsertionPoint(op):
-        op.operands[number] = tile.convert_layout(value, wanted)
+        op.operands[number] = tile.convert_layout(value, with_layout(value.type, wanted))
 
 
 def _convert_result(op: Operation, made: RegisterLayout | None) -> None:
@@ -332,7 +334,7 @@ def _convert_result(op: Operation, made: RegisterLayout | None) -> None:
     after = [view.operation for view in block.operations]
     following = after[after.index(op) + 1]
     with InsertionPoint(following):
-        converted = tile.convert_layout(result, expected)
+        converted = tile.convert_layout(result, with_layout(result.type, expected))
     result.replace_all_uses_except(converted, [converted.owner.operation])
 
 

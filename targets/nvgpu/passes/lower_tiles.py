@@ -384,7 +384,8 @@ class _Lowering(HopperLowerings):
         barrier(op)
 
     def dot(self, op: Operation) -> None:
-        self.values[op.results[0]] = dot(op, *(self.value(operand) for operand in op.operands))
+        values = [self.value(operand) for operand in op.operands]
+        self.values[op.results[0]] = dot(op, values, self.thread)
 
     def indices(self, op: Operation) -> None:
         layout, dim = known_layout(op.results[0]), number_of(op, "dim")

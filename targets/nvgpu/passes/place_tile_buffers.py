@@ -159,7 +159,7 @@ def _buffers(kernel: Operation) -> list[_Buffer]:
         elif op.name == "tile.mbarrier_alloc":
             need(op, _bytes_of(op), len(ops))
         elif op.name == "tile.convert_layout":
-            if not same_threads(known_layout(op.operands[0]), known_layout(op.results[0])):
+            if not same_threads(op):
                 need(op, _bytes_in(scratch_shape(op), op.operands[0]), at)
         elif op.name == "tile.scan":
             type = RankedTensorType(op.operands[0].type)

@@ -25,7 +25,7 @@ from xtc.ir.mlir import (
     Value,
     scf,
 )
-from xtc.ir.tile_dialect import DIALECT, layout_of, with_layout
+from xtc.ir.tile_dialect import DIALECT, layout_of
 
 
 def tile_type(shape: Sequence[int], element: Type) -> RankedTensorType:
@@ -141,9 +141,10 @@ def reshape(source: Value, type: Type) -> Value:
     return _result("reshape", [source], type)
 
 
-def convert_layout(source: Value, layout: RegisterLayout) -> Value:
-    """The same tile, distributed over threads by another layout."""
-    return _result("convert_layout", [source], with_layout(source.type, layout))
+def convert_layout(source: Value, type: Type) -> Value:
+    """The same elements, in order, distributed over threads by the layout of `type`, which may have
+    another shape."""
+    return _result("convert_layout", [source], type)
 
 
 def annotate_layout(source: Value, layout: RegisterLayout) -> Value:

@@ -11,6 +11,7 @@ from xtc.ir.builders import tile
 from xtc.tile.instructions.shapes import tensor_of
 from xtc.tile.types import boolean, int32
 from xtc.tile.values import arithmetic
+from xtc.tile.values.idioms import not_in_group
 from xtc.tile.values.runtime import GlobalTensor, Memory, RegisterTensor, SharedTensor
 
 _ORDERS = ("relaxed", "acquire", "release", "acq_rel")
@@ -27,6 +28,9 @@ class Atomic:
     for the whole device, even if `scope` is narrower.
     """
 
+    def __getattr__(self, name: str) -> Any:
+        raise not_in_group("atomic", name, dir(self))
+
 
 def scatter(dst: Any, dim: int, indices: Any, values: Any, name: str) -> tuple[Any, Any, int]:
     """Indices and values of a scatter. Raises UserError if they do not match the tensor."""
@@ -40,6 +44,7 @@ def scatter(dst: Any, dim: int, indices: Any, values: Any, name: str) -> tuple[A
         raise UserError(
             f"{name}: {where!r} and {what!r} for {dst!r}",
             notes=["indices and values have the same shape, with the rank of the tensor"],
+            hints=["give each value an index: broadcast the indices by '+', or reshape both"],
         )
     if where.dtype.kind != "int" or where.dtype.bits > 32:
         raise UserError(
@@ -95,7 +100,10 @@ def _elementwise(memory: type[Memory], kind: str, name: str) -> Callable[..., An
         for value in tiles:
             _require_type(dst, value, name)
             if isinstance(dst, SharedTensor) and value.shape != tuple(dst.shape):
-                raise UserError(f"{name} combines {value!r} with {dst!r}: shapes differ")
+                raise UserError(
+                    f"{name} combines {value!r} with {dst!r}: shapes differ",
+                    hints=["global_view(~g[i], ...) is a view of a part of a tensor"],
+                )
         return _made(dst, tiles[-1], [value.value for value in tiles[:-1]], kind, -1, sem, output)
 
     return _named(method, name)
@@ -143,7 +151,12 @@ def _made(
     if output is None:
         return result
     if tensor_of(output, "output=").shape != result.shape or output.dtype != result.dtype:
-        raise UserError(f"output={output!r} cannot hold {result!r}")
+        raise UserError(
+            f"output={output!r} cannot hold {result!r}",
+            hints=[
+                "self.register_tensor(dtype=..., shape=...) of the type and shape of the values"
+            ],
+        )
     output.change(before)
     return output  # type: ignore[no-any-return]
 
@@ -158,6 +171,7 @@ def _require(memory: type[Memory], dst: Any, kind: str, sem: str, scope: str, na
         raise UserError(
             f"atomic.{name}: sem={sem!r}, scope={scope!r}",
             notes=[f"sem is one of {', '.join(_ORDERS)}", f"scope is one of {', '.join(_SCOPES)}"],
+            hints=["sem='acq_rel' is the strongest; leave out scope"],
         )
     dtype = dst.dtype
     allowed = dtype.bits in _BITS and (not dtype.is_float() or kind in ("add", "sub", "exch"))
@@ -165,6 +179,7 @@ def _require(memory: type[Memory], dst: Any, kind: str, sem: str, scope: str, na
         raise UserError(
             f"atomic.{name} does not take elements of {dtype}",
             notes=["integers of 32 and 64 bits; float32 and float64 for add, sub and exch"],
+            hints=["convert the tensor, or order the blocks: self.lock_semaphore"],
         )
 
 

@@ -18,6 +18,7 @@ from xtc.tile.instructions import memory, moves, shapes
 from xtc.tile.instructions.atomics import Atomic, scatter
 from xtc.tile.instructions.between_blocks import BetweenBlocks
 from xtc.tile.instructions.block_clusters import Cluster
+from xtc.tile.instructions.conditions import Conditions
 from xtc.tile.instructions.dot_operands import dot_result
 from xtc.tile.instructions.groups import ThreadGroups
 from xtc.tile.instructions.mbarriers import Fence, MBarrier
@@ -26,7 +27,7 @@ from xtc.tile.instructions.random_numbers import RandomNumbers
 from xtc.tile.instructions.tma import Tma
 from xtc.tile.instructions.wgmma import Wgmma
 from xtc.tile.ir.layout.shared_layout import SharedLayout
-from xtc.tile.types import DataType, boolean, int32
+from xtc.tile.types import DataType, int32
 from xtc.tile.values import arithmetic
 from xtc.tile.values.ranges import Range
 from xtc.tile.values.runtime import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
@@ -57,7 +58,7 @@ class Dim3:
         return self.x, self.y, self.z
 
 
-class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
+class Instructions(BetweenBlocks, Conditions, Printing, RandomNumbers, ThreadGroups):
     """The instructions of a thread block."""
 
     atomic = Atomic()
@@ -101,32 +102,6 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
     ) -> Range:
         """A loop range; `unroll="all"` unrolls the whole loop, whose bounds must be constants."""
         return Range.of(start, end, step, unroll)
-
-    def assume(self, cond: Any) -> None:
-        """State a fact for the compiler, such as `m % 8 == 0`, which can allow wider accesses."""
-        if isinstance(cond, Data):
-            if cond.shape:
-                raise UserError(
-                    f"assume takes a condition of numbers, not {cond!r}",
-                    hints=["self.assume(self.all(condition))"],
-                )
-            tile.assume(arithmetic.cast(cond, boolean).value, "assume")
-        elif not cond:
-            raise UserError(
-                "assume: the condition is false",
-                hints=["remove it, or let the kernel take other constants"],
-            )
-
-    @staticmethod
-    def static_assert(cond: Any, msg: str) -> None:
-        """Refuse to compile with this message unless a constant condition holds."""
-        if isinstance(cond, Data):
-            raise UserError(
-                "static_assert takes a compile-time condition",
-                hints=["self.assume(condition) states what holds at run time"],
-            )
-        if not cond:
-            raise UserError(f"static_assert: {msg}")
 
     def sync(self) -> None:
         """Barrier of the active threads; each then sees what the others have written."""
@@ -189,15 +164,18 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
             if layout.shape != tensor.shape:
                 raise UserError(
                     f"annotate_layout: {tensor!r} does not have shape {list(layout.shape)}",
+                    hints=["the layout of a shared tensor has the tensor's shape"],
                 )
             return
         if not isinstance(tensor, RegisterTensor) or not isinstance(layout, RegisterLayout):
             raise UserError(
                 "annotate_layout takes a register tensor and a register layout",
+                hints=["tile.layout.spatial(8, 4) * tile.layout.local(2, 2)"],
             )
         if layout.shape != tensor.shape:
             raise UserError(
                 f"annotate_layout: {tensor!r} gets a layout of shape {list(layout.shape)}",
+                hints=["multiply it by tile.layout.local(...)"],
             )
         tensor.value = tile.annotate_layout(tensor.value, layout)
 
@@ -352,7 +330,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
 
     def assign(self, dst: RegisterTensor, src: RegisterTensor) -> None:
         """Copy the contents of `src` to `dst`, under all names of `dst`."""
-        _out(src, dst)
+        _out(shapes.tensor_of(src, "assign"), dst)
 
     def squeeze(self, x: Any, *, dim: int | Sequence[int], out: Any = None) -> Any:
         """Remove dimensions of size 1."""
@@ -476,7 +454,10 @@ def _out(value: Any, out: Any) -> Any:
             hints=["self.register_tensor(dtype=..., shape=...)"],
         )
     if out.shape != value.shape or out.dtype != value.dtype:
-        raise UserError(f"out={out!r} cannot hold {value!r}")
+        raise UserError(
+            f"out={out!r} cannot hold {value!r}",
+            hints=["cast the result first: self.cast(x, dtype=...)"],
+        )
     out.change(value.value)
     return out
 

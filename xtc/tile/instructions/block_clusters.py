@@ -34,7 +34,9 @@ def cluster_sizes(value: Any) -> tuple[int, int, int]:
             )
     if prod(given) > MOST_BLOCKS:
         raise UserError(
-            f"attrs.cluster_blocks: {prod(given)} blocks", notes=[f"1 to {MOST_BLOCKS} in all"]
+            f"attrs.cluster_blocks: {prod(given)} blocks",
+            notes=[f"1 to {MOST_BLOCKS} in all"],
+            hints=["self.attrs.cluster_blocks = 2, or one size for each dimension of attrs.blocks"],
         )
     x, y, z = (*given, 1, 1)[:3]
     return x, y, z

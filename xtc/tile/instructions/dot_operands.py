@@ -35,6 +35,9 @@ def dot_result(a: Any, b: Any, c: Any, acc_dtype: DataType | None) -> RegisterTe
         raise UserError(
             f"dot: {left!r} times {right!r} is not {total!r}",
             notes=[f"it has shape {list(shape)}"],
+            hints=[
+                "the accumulator has the rows of the first operand and the columns of the second"
+            ],
         )
     if acc_dtype not in (None, total.dtype):
         raise UserError(

@@ -45,6 +45,7 @@ def thread_group(begin: Any, size: Any, name: str) -> ThreadGroup:
         raise UserError(
             f"{name}: threads {first} to {first + size - 1} are not a group",
             notes=[f"a group is whole warps of {WARP} threads, or one thread"],
+            hints=["thread_group(0, 128), or single_thread()"],
         )
     return ThreadGroup(first, size)
 

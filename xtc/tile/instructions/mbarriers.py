@@ -52,7 +52,9 @@ class MBarrier:
         for number in numbers:
             _require_count(number)
         if not numbers:
-            raise UserError("mbarrier.alloc of no barriers")
+            raise UserError(
+                "mbarrier.alloc of no barriers", hints=["self.mbarrier.alloc([1, 1]) allocates two"]
+            )
         type = MemRefType.get([len(numbers)], Type.parse("i64"), None, space(SHARED))
         made = tile.mbarrier_alloc([number or 0 for number in numbers], type)
         return Barriers(made, len(numbers)) if isinstance(count, list | tuple) else Barrier(made, 0)
@@ -157,9 +159,16 @@ def _require_count(number: Any) -> None:
     if number is None:
         return
     if isinstance(number, bool) or not isinstance(number, int):
-        raise UserError(f"mbarrier.alloc takes constant numbers of arrivals, not {number!r}")
+        raise UserError(
+            f"mbarrier.alloc takes constant numbers of arrivals, not {number!r}",
+            hints=["write the number; threads that arrive together count one by one: 128"],
+        )
     if not 1 <= number <= _MOST_ARRIVALS:
-        raise UserError(f"mbarrier.alloc: {number} arrivals", notes=[f"1 to {_MOST_ARRIVALS}"])
+        raise UserError(
+            f"mbarrier.alloc: {number} arrivals",
+            notes=[f"1 to {_MOST_ARRIVALS}"],
+            hints=["the number of mbarrier.arrive calls in a phase, counted by thread"],
+        )
 
 
 def _require_order(sem: str, scope: str, name: str, strong: str) -> None:
@@ -182,10 +191,16 @@ def _barrier(value: Any, name: str) -> tuple[Value, Value]:
 
 def _number(value: Any, name: str) -> Value:
     if not isinstance(value, int | Data):
-        raise UserError(f"mbarrier.{name} takes a number, not {value!r}")
+        raise UserError(
+            f"mbarrier.{name} takes a number, not {value!r}",
+            hints=["a number of bytes, such as s.nbytes"],
+        )
     found = data(value, int32)
     if found.shape == (1,):
         found = found.item()  # type: ignore[attr-defined]
     if found.shape or found.dtype.kind not in ("int", "bool"):
-        raise UserError(f"mbarrier.{name} takes an integer, not {found!r}")
+        raise UserError(
+            f"mbarrier.{name} takes an integer, not {found!r}",
+            hints=["cast it: self.cast(x, dtype=int32)"],
+        )
     return cast(found, int32).value

@@ -83,6 +83,9 @@ def stored_shape(shape: Sequence[Any], dtype: DataType, name: str) -> list[Any]:
         raise UserError(
             f"{name}: a row of {last} elements of {dtype} is not a whole number of bytes",
             notes=[f"it has {last * dtype.bits} bits"],
+            hints=[
+                "let the last size be a multiple of 8, or of 8 divided by the bits of an element"
+            ],
         )
     return [*shape[:-1], stored_size(last, dtype)]
 
@@ -107,6 +110,7 @@ def offset_values(offsets: Sequence[Any], rank: int, name: str) -> list[Value]:
         raise UserError(
             f"{name} takes {rank} offsets, one for each dimension of the global tensor",
             notes=[f"it has {offsets!r}"],
+            hints=["dims= names the dimensions that the tile spans; the others need offsets too"],
         )
     for offset in offsets:
         if not is_whole(offset) and not (isinstance(offset, float) and offset.is_integer()):
@@ -151,7 +155,11 @@ def global_view(
             )
     for size in shape:
         if isinstance(size, int) and size < 0:
-            raise UserError(f"global_view: {size} is not a size", notes=["a size is 0 or more"])
+            raise UserError(
+                f"global_view: {size} is not a size",
+                notes=["a size is 0 or more"],
+                hints=["pass the tensor's size in that dimension"],
+            )
     if dtype.is_packed and given[-1] != 1:
         raise UserError(
             f"global_view: elements of {dtype} share bytes: the last stride must be 1",
@@ -213,6 +221,7 @@ def require_live(tensor: SharedTensor, name: str) -> None:
         raise UserError(
             f"{name} uses {tensor!r} after free_shared",
             notes=[f"it was freed at {tensor.root.freed}"],
+            hints=["free it after its last use, or create another tensor"],
         )
 
 
@@ -316,6 +325,7 @@ def reshaped(tensor: SharedTensor, shape: Sequence[int]) -> SharedTensor:
         raise UserError(
             f"reshape_shared: {tensor!r} cannot have shape {list(sizes)}",
             notes=["the last dimension keeps its size, because rows are contiguous"],
+            hints=["reshape the tile instead: self.reshape(self.load_shared(s), shape)"],
         )
     whole = MemRefType(tensor.value.type)
     strides, offset = whole.get_strides_and_offset()

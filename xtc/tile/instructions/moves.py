@@ -8,6 +8,7 @@ from math import gcd, prod
 from typing import Any
 
 from xtc.core.errors import UserError
+from xtc.core.tile_layout import RegisterLayout
 from xtc.ir.builders import tile
 from xtc.tile.instructions import shapes
 from xtc.tile.instructions.memory import offset_values, stored_shape, stored_size, stored_type
@@ -149,6 +150,11 @@ def viewed(x: RegisterTensor, layout: Any, dtype: DataType | None) -> RegisterTe
     kind = x.dtype if dtype is None else dtype
     if boolean in (kind, x.dtype):
         raise UserError("view: a boolean cannot be reinterpreted", hints=["cast it to int8"])
+    if not isinstance(layout, RegisterLayout | None):
+        raise UserError(
+            f"view takes a register layout, not {layout!r}",
+            hints=["tile.layout.spatial(8, 4) * tile.layout.local(2, 2)"],
+        )
     shape = x.shape if layout is None else layout.shape
     if layout is None and kind.bits != x.dtype.bits:
         raise UserError(

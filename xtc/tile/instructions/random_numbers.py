@@ -26,9 +26,15 @@ class RandomNumbers:
     ) -> tuple[Any, Any, Any, Any]:
         """Four tiles of random uint32 from a seed and an integer per element."""
         if not isinstance(n_rounds, int) or n_rounds < 1:
-            raise UserError(f"n_rounds is a constant of 1 or more, not {n_rounds!r}")
+            raise UserError(
+                f"n_rounds is a constant of 1 or more, not {n_rounds!r}",
+                hints=["leave it out: 10 rounds pass the usual tests"],
+            )
         if tensor_of(offset, "randint4x").dtype.kind != "int":
-            raise UserError(f"the offset of randint4x consists of integers, not {offset!r}")
+            raise UserError(
+                f"the offset of randint4x consists of integers, not {offset!r}",
+                hints=["self.register_tensor(dtype=int32, shape=..., init=lambda i: start + i)"],
+            )
         return philox(seed, offset, n_rounds)
 
     def randint(self, seed: Any, offset: RegisterTensor, n_rounds: int = 10) -> Any:

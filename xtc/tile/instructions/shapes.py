@@ -119,7 +119,11 @@ def scanned(x: RegisterTensor, dim: int, op: str, exclusive: bool) -> RegisterTe
     """A prefix scan along a dimension."""
     tensor_of(x, "scan")
     if op not in _SCANS:
-        raise UserError(f"scan: op={op!r}", notes=[f"one of {', '.join(_SCANS)}"])
+        raise UserError(
+            f"scan: op={op!r}",
+            notes=[f"one of {', '.join(_SCANS)}"],
+            hints=["self.cumsum and self.cumprod are add and mul"],
+        )
     if x.dtype.is_coded or x.dtype.is_packed or x.dtype.kind == "bool":
         raise UserError(f"scan does not take {x!r}", hints=["cast it to int32 or float32 first"])
     if x.dtype.is_float() and op in ("and", "or", "xor"):

@@ -148,4 +148,7 @@ def _require_rows(tensor: Memory, along: Sequence[int], name: str) -> None:
         raise UserError(
             f"{name}: the tile runs along dimensions {list(along)} of {tensor!r}",
             notes=["they must be in order, and the last one must be the last of the tensor"],
+            hints=[
+                "permute the tensor's sizes and strides in global_view, or load and store the tile"
+            ],
         )

@@ -75,6 +75,9 @@ class Wgmma:
                     f"operands are both {', or both '.join(_ACCUMULATORS)}; they accumulate in "
                     "float32, integers in int32; float16 and 8-bit floats in float16, too"
                 ],
+                hints=[
+                    "view float32 as tfloat32; cast others before they are stored to shared memory"
+                ],
             )
         codes = "" if a.dtype.is_any_float16() else a.dtype.name
         d.change(tile.wgmma(a.value, b.value, d.value, codes))

@@ -56,6 +56,8 @@ class Actor:
 
     def _lacks(self, event: Event, times: Any, own: bool) -> bool:
         found = times.get(event.clock, ())
+        if event.cell and event.cell[0] < len(found) and found[event.cell[0]] > event.cell[1]:
+            return False
         own = (own or event.is_joint) and event.clock == self.clock.number
         seen = [
             (column < len(found) and found[column] > time)
@@ -156,12 +158,14 @@ class Clock:
         now: the time.
         columns: the number of columns.
         current: the running group.
+        cells: the columns of the cells of memory that atomic instructions release.
     """
 
     number: int = 0
     now: int = 1
     columns: int = 0
     current: Group = field(default_factory=lambda: Group((0, 0), (), ()))
+    cells: dict[Any, int] = field(default_factory=dict)
 
     def tick(self) -> int:
         """Advance the time, and return it."""
@@ -172,6 +176,12 @@ class Clock:
         """Add a column."""
         self.columns += 1
         return self.columns - 1
+
+    def column_of(self, cell: Any) -> int:
+        """The column of a cell's releases."""
+        if cell not in self.cells:
+            self.cells[cell] = self.column()
+        return self.cells[cell]
 
 
 class Actors:

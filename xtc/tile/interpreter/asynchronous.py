@@ -158,7 +158,11 @@ class Asynchronous(BlockPart):
     def mbarrier_wait(self, op: Operation) -> None:
         barrier, parity = self._barrier(op), int(self.get(op, 2))
         if parity not in (0, 1):
-            raise UserError(f"mbarrier.wait for the phase {parity}", notes=["a parity is 0 or 1"])
+            raise UserError(
+                f"mbarrier.wait for the phase {parity}",
+                notes=["a parity is 0 or 1"],
+                hints=["count by phase ^ 1, or take the number of a turn modulo 2"],
+            )
         self.wait_until(
             lambda: barrier.has_ended(parity),
             lambda: f"waits for a phase of parity {parity}; {barrier.lacks}",
@@ -256,6 +260,7 @@ class Asynchronous(BlockPart):
             raise UserError(
                 f"wgmma.mma by {self._threads()} threads",
                 notes=[f"a multiple of {_WARPGROUP} must take part"],
+                hints=["call it in thread_group(begin, 128), whose begin is a multiple of 128"],
             )
         event = self.event(self.number(op), MULTIPLY, times=self._flying())
         a, b = (self._operand(op, number, event) for number in (0, 1))

@@ -35,6 +35,8 @@ class Event:
         threads, position: the accessing threads, for messages.
         is_joint: whether some of the threads, when they wait, know that all parts are done.
         before: accesses of a warpgroup before it began a multiplication.
+        cell: for an atomic access that releases a single cell, the column of the cell's releases
+            and the time in it: whoever acquires the cell later has seen the access.
     """
 
     op: int
@@ -46,6 +48,7 @@ class Event:
     position: tuple[int, ...]
     is_joint: bool = False
     before: Any = None
+    cell: tuple[int, int] | None = None
 
     @property
     def is_plain(self) -> bool:

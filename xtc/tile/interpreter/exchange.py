@@ -24,6 +24,10 @@ from xtc.tile.interpreter.memory import GlobalMemory, Touched
 from xtc.tile.interpreter.semaphores import Semaphore
 from xtc.tile.interpreter.shared import Checker, SharedMemory
 
+_RELEASES = ("release", "acq_rel")
+Cell = tuple[int, int]
+"""An element of a memory: the identity of the memory, and a position."""
+
 
 @dataclass(frozen=True)
 class _Elements:
@@ -93,7 +97,9 @@ class Exchange(BlockPart):
         where, inside = self._scattered(op, memory, values.shape, dim, extra)
         compared: Any = extra if kind == "cas" else values
         before = np.zeros_like(values)
-        flat = self._atomic_access(op, memory, where, inside)
+        order = str(op.attributes["order"]).strip('"')
+        releases = order in _RELEASES and kind != "cas"
+        flat = self._atomic_access(op, memory, where, inside, releases)
         stored = np.ones(values.shape, bool)
         for index in np.ndindex(values.shape):
             if inside[index]:
@@ -101,7 +107,7 @@ class Exchange(BlockPart):
                 before[index] = flat[position]
                 flat[position] = combined(kind, flat[position], values[index], compared[index])
                 stored[index] = kind != "cas" or before[index] == compared[index]
-        self._order(op, memory, self._roots(memory, where[inside]), stored[inside])
+        self._order(order, self._cells(memory, where[inside]), stored[inside])
         places = zip(where[inside], before[inside], strict=True)
         if all(flat[place] == old for place, old in places):
             self.look_again(op)
@@ -154,10 +160,15 @@ class Exchange(BlockPart):
         memory.require_inside(position, inside)
         return position, inside
 
-    def _atomic_access(self, op: Operation, memory: Any, where: Array, inside: Array) -> Any:
+    def _atomic_access(
+        self, op: Operation, memory: Any, where: Array, inside: Array, releases: bool
+    ) -> Any:
         if isinstance(memory, GlobalMemory):
             touched = Touched(memory, where * memory.dtype.itemsize, inside)
             event = self.event(self.number(op), ATOMIC, held=self._held_by(op, memory))
+            if releases and inside.sum() == 1:
+                (cell,), clock = self._cells(memory, where[inside]), self.actors.clock
+                event.cell = clock.column_of(cell), clock.now
             self.launch.global_checker.combine(touched, event, self.actors.current)
             return memory.flat()
         self.checker.combine(memory, where[inside], self.number(op))
@@ -170,20 +181,19 @@ class Exchange(BlockPart):
         layout, rank = str(layout_of(op.operands[1])), len(memory.sizes)
         return memory.held(self.actors.current, layout, [0] * rank, range(rank))
 
-    def _order(self, op: Operation, memory: Any, where: Array, stored: Array) -> None:
-        """Acquire the releases of others at these elements, and release.
+    def _order(self, order: str, cells: list[Cell], stored: Array) -> None:
+        """Acquire the releases of others at these cells, and release.
 
         A cell keeps its releases as long as only atomic instructions change it.
         """
-        order, group = str(op.attributes["order"]).strip('"'), self.actors.current
+        group, clock = self.actors.current, self.actors.clock
         if order == "relaxed":
             return
-        base = memory.buffer if isinstance(memory, GlobalMemory) else memory.shadow
-        size = memory.dtype.itemsize if isinstance(memory, GlobalMemory) else 1
-        cells = [(id(base), int(position) * size) for position in where]
         before = {cell: self.launch.released.get(cell, NOTHING) for cell in cells}
-        if order in ("release", "acq_rel"):
+        if order in _RELEASES:
             known = group.released_by_one()
+            if len(cells) == 1:
+                known = known.with_own(clock.number, (clock.column_of(cells[0]),), clock.now)
             for cell, changed in zip(cells, stored, strict=True):
                 if changed:
                     self.launch.released[cell] = all_of((before[cell], known))
@@ -191,12 +201,11 @@ class Exchange(BlockPart):
             group.acquire(all_of(before.values()))
 
     @staticmethod
-    def _roots(memory: Any, where: Array) -> Array:
-        """Offsets of a view's elements in the allocation."""
+    def _cells(memory: Any, where: Array) -> list[Cell]:
+        """The cells of elements in their allocation."""
         if isinstance(memory, GlobalMemory):
-            return where
-        found: Array = memory.positions.reshape(-1)[where]
-        return found
+            return [(id(memory.buffer), int(at) * memory.dtype.itemsize) for at in where]
+        return [(id(memory.shadow), int(at)) for at in memory.positions.reshape(-1)[where]]
 
     def _scatter_access(self, op: Operation, memory: Any, where: Array, inside: Array) -> Any:
         if isinstance(memory, GlobalMemory):

@@ -190,7 +190,10 @@ def _argument(value: Any, grain: int, events: Events) -> Any:
         return Buffer.over(value, grain, events)
     if value is None or isinstance(value, np.generic):  # None: a tensor map, which only copies need
         return value
-    raise UserError(f"the interpreter takes NumPy arrays, not {value!r}")
+    raise UserError(
+        f"the interpreter takes NumPy arrays, not {value!r}",
+        hints=["copy it to the host: numpy.asarray(x)"],
+    )
 
 
 class _Block(Exchange, Clusters, WholeTiles, Views):
@@ -465,7 +468,7 @@ _OPERATIONS: Mapping[str, Callable[[_Block, Operation], None]] = MappingProxyTyp
         "tile.set_registers": _Block.nothing,
         "tile.assume": _Block.assume,
         "tile.tensor_map": _Block.nothing,
-        "tile.convert_layout": _Block.same,
+        "tile.convert_layout": _Block.reshape,
         "tile.annotate_layout": _Block.same,
         **{
             f"tile.{name}": getattr(_Block, name)

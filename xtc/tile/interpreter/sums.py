@@ -124,6 +124,8 @@ def multiplied(a: Array, b: Array, c: Array, step: int = 1) -> Array:
     is_exact = a.dtype.itemsize < total.dtype.itemsize  # each product
     kind = np.dtype(np.float64) if step > 1 else total.dtype
     a, b = a.astype(kind), b.astype(kind)
+    missing = -a.shape[1] % step
+    a, b = np.pad(a, ((0, 0), (0, missing))), np.pad(b, ((0, missing), (0, 0)))
     with np.errstate(all="ignore"):
         for first in range(0, a.shape[1], step):
             if step == 1 and not is_exact:

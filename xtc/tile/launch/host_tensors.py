@@ -37,7 +37,8 @@ class Tensor:
         stored, wanted = int(storage.nbytes), (dtype.nbits * math.prod(shape) + 7) // 8
         if stored != wanted:
             raise UserError(
-                f"{dtype}{list(self.shape)} takes {wanted} bytes, and its storage has {stored}"
+                f"{dtype}{list(self.shape)} takes {wanted} bytes, and its storage has {stored}",
+                hints=["pass as many bytes, or another shape"],
             )
 
     def __repr__(self) -> str:
@@ -84,7 +85,10 @@ class Tensor:
         if shape is None:
             bits = self.shape[-1] * self.dtype.nbits
             if bits % dtype.nbits:
-                raise UserError(f"{self.dtype}{list(self.shape)} is not a whole number of {dtype}")
+                raise UserError(
+                    f"{self.dtype}{list(self.shape)} is not a whole number of {dtype}",
+                    hints=["choose a type, or a shape, with the same number of bits"],
+                )
             shape = (*self.shape[:-1], bits // dtype.nbits)
         return Tensor(dtype, shape, self.storage)
 

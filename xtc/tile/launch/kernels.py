@@ -18,7 +18,8 @@ def cast(tensor: Tensor, dtype: DataType, *, out: Tensor | None = None) -> Tenso
         return made
     if out.dtype != dtype or out.shape != made.shape:
         raise UserError(
-            f"cast: out= is {out.dtype}{list(out.shape)}, not {dtype}{list(made.shape)}"
+            f"cast: out= is {out.dtype}{list(out.shape)}, not {dtype}{list(made.shape)}",
+            hints=["tile.empty(shape, dtype) creates a tensor for it"],
         )
     out.fill_from(made)
     return out

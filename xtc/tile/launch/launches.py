@@ -43,7 +43,10 @@ def launch(kernel: Kernel, device: Any, values: Mapping[str, Any]) -> Replay | N
     """
     grid = kernel.grid(values)
     if any(size < 0 for size in grid):
-        raise UserError(f"the grid of {kernel.name} is {grid}")
+        raise UserError(
+            f"the grid of {kernel.name} is {grid}",
+            hints=["self.attrs.blocks computes it from the arguments"],
+        )
     if 0 in grid:
         return None
     function = kernel.function_on(device)
@@ -152,5 +155,6 @@ class _Launch:
         if found.dtype != element.numpy:
             raise UserError(
                 f"an array of {self._kernel.name} has elements of {found.dtype}, and the kernel "
-                f"takes {element}"
+                f"takes {element}",
+                hints=["convert the array, or annotate the pointer with its type"],
             )

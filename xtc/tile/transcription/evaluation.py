@@ -19,9 +19,9 @@ from xtc.tile.instructions.block import Instructions
 from xtc.tile.transcription.slots import Lost, Names, Unset
 from xtc.tile.values import arithmetic
 from xtc.tile.values.errors import Source, shown_at
-from xtc.tile.values.idioms import argument_hints, name_hints, of_python
+from xtc.tile.values.idioms import argument_hints, call_hints, name_hints, of_python
 from xtc.tile.values.ranges import Range
-from xtc.tile.values.runtime import BINARY, Data, RegisterTensor, Scalar
+from xtc.tile.values.runtime import BINARY, Data, Memory, Pointer, RegisterTensor, Scalar
 from xtc.tile.values.scalar_math import math_function
 
 _OWN = "xtc.tile."
@@ -94,7 +94,10 @@ class Expressions:
         if node.id in names:
             found = names[node.id]
             if isinstance(found, Lost):
-                raise UserError(f"'{node.id}' is {found!r}")
+                raise UserError(
+                    f"'{node.id}' is {found!r}",
+                    hints=["use it there, or pass it on through shared memory"],
+                )
             if isinstance(found, Unset):
                 raise UserError(
                     f"'{node.id}' is set in only one run-time branch above",
@@ -185,7 +188,10 @@ class Expressions:
     def _Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802
         found = getattr(self.evaluate(node.value), node.attr)
         if isinstance(found, Unset):
-            raise UserError(f"'{node.attr}' is {found!r}")
+            raise UserError(
+                f"'{node.attr}' is {found!r}",
+                hints=["set it in both branches, or before them; use it where it was set"],
+            )
         return found
 
     def _Subscript(self, node: ast.Subscript) -> Any:  # noqa: N802
@@ -359,7 +365,8 @@ def bound_to(
         raise UserError(
             f"{name} takes no argument '{unknown[0]}'" if unknown else f"{name}: {error}",
             notes=[f"it is {name}{_shown(signature)}"],
-            hints=[h for key in unknown for h in argument_hints(key) or close_match(key, known)],
+            hints=[h for key in unknown for h in argument_hints(key) or close_match(key, known)]
+            or call_hints(str(error), signature),
         ) from None
 
 
@@ -378,7 +385,7 @@ def _result(function: Any, arguments: tuple[Any, ...], named: dict[str, Any]) ->
     try:
         return function(*arguments, **named)
     except TypeError:
-        if isinstance(function, MethodType):
+        if isinstance(function, MethodType | FunctionType):
             bound_to(function, arguments, named)
         raise
 
@@ -390,8 +397,16 @@ def computed(operator: str, left: Any, right: Any) -> Any:
     except TypeError:
         raise UserError(
             f"'{_SIGNS.get(operator, operator)}' of {left!r} and {right!r} is not possible",
-            hints=["load a tensor before computing with it: load_shared, load_global"],
+            hints=[_operand_hint(left, right)],
         ) from None
+
+
+def _operand_hint(*operands: Any) -> str:
+    if any(isinstance(each, Pointer) for each in operands):
+        return "a pointer takes '+' of a number of elements"
+    if any(isinstance(each, Memory) for each in operands):
+        return "load a tensor before computing with it: load_shared, load_global"
+    return "numbers and tiles are operands: self.cast(x, dtype=...) converts them"
 
 
 def constant_items(items: Any) -> list[Any]:

@@ -87,17 +87,11 @@ class Loops(Endings):
         return arithmetic.unary("not", reduce(partial(arithmetic.binary, "or"), ended))
 
     def _while_constant(self, node: ast.While) -> bool:
-        """Unroll the iterations while the condition is constant; False if it is not."""
-        for number in range(_MOST_ITERATIONS):
+        """Write out the iterations while the condition is constant; False if it is not, at first or
+        after some of them."""
+        for _ in range(_MOST_ITERATIONS):
             condition = self.evaluate(node.test)
             if isinstance(condition, Data):
-                if number:
-                    raise UserError(
-                        "the condition is a constant at first, and later a run-time value",
-                        hints=[
-                            "declare what it depends on as run-time data: going: boolean = True"
-                        ],
-                    )
                 return False
             if not condition:
                 return True

@@ -113,7 +113,8 @@ class PartSlot(Slot):
         whole = self.names[self.key]
         if not isinstance(whole, tuple) or len(whole) != self.count:
             raise UserError(
-                f"'{self.key}' was a tuple of {self.count} before, and is {whole!r} now"
+                f"'{self.key}' was a tuple of {self.count} before, and is {whole!r} now",
+                hints=["let it keep its length, or use another name"],
             )
         return whole[self.at]
 

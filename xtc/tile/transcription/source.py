@@ -176,7 +176,11 @@ def _finish(cls: type[Script], made: Script, function: Any, max_warps: int) -> N
                 "the kernel does not set self.attrs.warps", hints=["self.attrs.warps = 4"]
             )
         if warps > max_warps:
-            raise UserError(f"attrs.warps = {warps}", notes=[f"a block has 1 to {max_warps}"])
+            raise UserError(
+                f"attrs.warps = {warps}",
+                notes=[f"a block has 1 to {max_warps}"],
+                hints=["share the work among more blocks: self.attrs.blocks"],
+            )
         top = [op.operation.name for op in function.entry_block.operations]
         grids = [op.name for op in all_operations(function.operation) if op.name == "tile.grid"]
         if len(grids) != 1 or "tile.grid" not in top:
@@ -200,6 +204,7 @@ def _require_groups(function: Any, warps: int) -> None:
                     f"thread_group: threads {begin} to {begin + size - 1} of {warps * WARP}",
                     where=location_text(op.location),
                     notes=[f"attrs.warps = {warps}, of {WARP} threads each"],
+                    hints=["share the work among more blocks: self.attrs.blocks"],
                 )
 
 

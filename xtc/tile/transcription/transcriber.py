@@ -125,7 +125,10 @@ class Transcriber(Loops):
                     raise UserError(f"{value!r} cannot be unpacked", hints=["index it: t[0], t[1]"])
                 parts = in_parts(target.elts, list(value))
                 if len(parts) != len(target.elts):
-                    raise UserError(f"{len(target.elts)} names for {len(parts)} values")
+                    raise UserError(
+                        f"{len(target.elts)} names for {len(parts)} values",
+                        hints=["a, *rest = values takes any number"],
+                    )
                 for inner, part in zip(target.elts, parts, strict=True):
                     self.bind(inner.value if isinstance(inner, ast.Starred) else inner, part)
             elif isinstance(target, ast.Attribute):
@@ -220,7 +223,10 @@ class Transcriber(Loops):
     def _if_statement(self, node: ast.If) -> None:
         condition = self.condition(node.test)
         if isinstance(condition, Unset):
-            raise UserError(f"the condition is {condition!r}")
+            raise UserError(
+                f"the condition is {condition!r}",
+                hints=["write a condition of numbers: x > 0, or self.any(tile > 0)"],
+            )
         if not isinstance(condition, Data):
             self.block(node.body if condition else node.orelse)
             return

@@ -296,6 +296,7 @@ def broadcast_shape(name: str, a: Sequence[int], b: Sequence[int]) -> tuple[int,
         raise UserError(
             f"{name}: shapes {list(a)} and {list(b)} cannot be broadcast",
             notes=["sizes must be equal, or one of them 1"],
+            hints=["self.unsqueeze(x, dim=...) adds a dimension of size 1"],
         )
     return tuple(max(m, n) for m, n in zip(left, right, strict=True))
 

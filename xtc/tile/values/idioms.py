@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -13,7 +14,8 @@ from xtc.core.errors import UserError, close_match, did_you_mean
 _OF_TILES = frozenset(
     (
         "sum max min any all abs neg exp exp2 log log2 sqrt rsqrt round floor ceil square dot "
-        "sin cos tanh erf"
+        "sin cos tanh erf reshape flatten view squeeze unsqueeze repeat repeat_interleave cumsum "
+        "cumprod scan where clip maximum minimum cast"
     ).split()
 )
 """Instructions that are array methods elsewhere."""
@@ -25,7 +27,12 @@ _NAMES: Mapping[str, str] = MappingProxyType(
         "threadIdx": _BLOCK,
         "blockDim": _BLOCK,
         "get_thread_binding": _BLOCK,
-        "syncthreads": "self.sync()",
+        **dict.fromkeys(("syncthreads", "sync_threads", "syncwarp", "barrier"), "self.sync()"),
+        "T": "self.transpose(x)",
+        "astype": "self.cast(x, dtype=...)",
+        "size": "math.prod(x.shape)",
+        "mma": "self.dot(a, b, c)",
+        "softmax": "self.max, self.exp and self.sum compute it",
         "program_id": "self.blockIdx.x",
         "num_programs": "self.gridDim.x",
         "load": "self.load_global or self.load_shared",
@@ -69,11 +76,26 @@ _ARGUMENTS: Mapping[str, str] = MappingProxyType(
         "axis": "it is called 'dim'",
         "keepdims": "it is called 'keepdim'",
         "offset": "it is called 'offsets', one for each dimension",
+        "offsets": "index the tensor to choose a part of it: s[i], s[:, j]",
         "mask": "elements outside of a tensor are read as 0, and not written",
         "other": "elements outside of a tensor are read as 0: choose others by self.where",
     }
 )
 
+
+_MESSAGES: Mapping[str, str] = MappingProxyType(
+    {
+        "'Dim3' object is not subscriptable": "self.blockIdx.x, .y and .z",
+        "'(Register|Global|Shared)Tensor' has no len": "x.shape has the sizes",
+        "bad operand type for unary": "numbers and tiles are operands",
+        "'RegisterTensor' object is not iterable": "self.sum(x) reduces it; x[0] is an element",
+        "'int' object is not iterable": "for i in range(n)",
+        "unsupported format string": "self.printf prints numbers of run time",
+        "division( or modulo)? by zero": "the divisor is a constant: let it be another number",
+        "index out of range": "indices are numbered from 0, and from -1 backwards",
+    }
+)
+"""Hints for Python's own messages."""
 
 _PYTHON: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -111,15 +133,29 @@ def argument_hints(name: str) -> list[str]:
     return [_ARGUMENTS[name]] if name in _ARGUMENTS else []
 
 
+def call_hints(problem: str, signature: inspect.Signature) -> list[str]:
+    """Hints for a call whose arguments do not fit a function's parameters."""
+    if found := re.search(r"missing a required(?: keyword-only)? argument: '(\w+)'", problem):
+        return [f"pass it by name: {found[1]}=..."]
+    named = [p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
+    if named:
+        return [f"these are passed by name: {', '.join(f'{name}=' for name in named)}"]
+    count = sum(name != "self" for name in signature.parameters)
+    return [f"it takes at most {count}"] if count else ["it takes none"]
+
+
 def not_in_group(group: str, name: str, known: Iterable[str]) -> UserError:
     """The error for a name that a group of instructions, which has those `known`, lacks."""
     public = [each for each in known if not each.startswith("_")]
-    hints = [_NAMES[name]] if name in _NAMES else did_you_mean(name, public)
+    longer = [f"did you mean '{each}'?" for each in public if each.endswith(f"_{name}")][:1]
+    hints = [_NAMES[name]] if name in _NAMES else longer or did_you_mean(name, public)
     return UserError(f"'{group}.{name}' is not supported", hints=hints)
 
 
 def name_hints(name: str) -> list[str]:
     """Hints for a name that is not defined."""
+    if name == "tilus":
+        return ["import xtc.tile as tilus"]
     if name not in _MODULES:
         return []
     return [
@@ -132,6 +168,11 @@ def error_hints(error: Exception) -> list[str]:
     if isinstance(error, AttributeError) and error.name is not None:
         return _attribute_hints(error.name, error.obj)
     text = str(error)
+    for pattern, hint in _MESSAGES.items():
+        if re.search(pattern, text):
+            return [hint]
+    if isinstance(error, KeyError):
+        return ["the keys of a dictionary are constants"]
     if found := re.search(r"has no callable (\w+) method", text):  # a NumPy function
         return _of_tile(found[1])
     return []
@@ -142,11 +183,15 @@ def _attribute_hints(name: str, owner: object) -> list[str]:
         return _of_tile(name)
     if name in _NAMES:
         return [_NAMES[name]]
+    if hasattr(type(owner), "blockIdx"):
+        known = [each for each in dir(owner) if not each.startswith("_")]
+        return close_match(name, known) or ["write a method of this name, or set it in __init__"]
     return close_match(name, (each for each in dir(owner) if not each.startswith("_")))
 
 
 def in_words(text: str) -> str:
     """Python's own message with the names that the language has for its values."""
+    text = re.sub(r"object of type '(\w+)'", r"'\1' object", text)
     return re.sub(r"'(\w+)' object", lambda found: _VALUES.get(found[1], found[0]), text)
 
 

@@ -3,10 +3,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from xtc.core.errors import UserError
 from xtc.tile.values.runtime import Data, Scalar
+
+_PARTS: Mapping[str, str] = MappingProxyType(
+    {
+        "global": "load_global(g, offsets=[...], shape=[...]) loads a part; or global_view(~g[i])",
+        "shared": "create it with another dimension, [parts, ...], and take s[i]",
+        "register": "self.where changes a part; to take one, store it to a shared tensor first",
+    }
+)
+"""How to get a part of a tensor, by the memory that it is in."""
 
 
 def indexed(location: Any, rank: int, tensor: Any) -> list[Any]:
@@ -30,7 +41,7 @@ def _index(given: Any, tensor: Any) -> Any:
             raise UserError(
                 f"{tensor!r} is indexed by a part of a dimension",
                 notes=["an index is a number, or ':' for a whole dimension"],
-                hints=["load_global(tensor, offsets=[...], shape=[...]) loads a part"],
+                hints=[_PARTS[getattr(tensor, "where", "register")]],
             )
         return None
     is_scalar = isinstance(given, Scalar) or (isinstance(given, Data) and not given.shape)

@@ -120,6 +120,7 @@ class RegisterTensor(Data):
     _lost: tuple[tuple[int, int], ...] = ()
     storages: tuple[Storage, ...] = ()
     """Of this tile, and of those that it may be; none where no other may be this one."""
+    __iter__ = None
     is_stale = False
     """Whether another tile was changed that may be this one."""
     changes = 0
@@ -233,6 +234,9 @@ class Pointer:
         self.base, self.dtype, self.offset = base, dtype, offset
 
     def __add__(self, elements: Any) -> Pointer:
+        dtype = getattr(elements, "dtype", None)
+        if dtype.kind != "int" if isinstance(dtype, DataType) else not isinstance(elements, int):
+            return NotImplemented
         return Pointer(self.base, self.dtype, self.offset + elements)
 
     __radd__ = __add__

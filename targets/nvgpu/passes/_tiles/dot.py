@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from xtc.core.padded_layout import padded
 from xtc.core.tile_layout import (
     RegisterLayout,
     column_local,
@@ -34,7 +34,10 @@ _PACKED = MappingProxyType(
 Accumulators of 16 bits are widened before the first mma.sync, and rounded after the last one.
 """
 
-_SIMT_ROWS, _SIMT_COLUMNS = 4, 4  # maximum elements of the result per thread
+_MOST_PADDING = 4
+"""Multiply-adds of mma.sync in a padded tile for each one in the tile."""
+
+_NEIGHBORS = 4  # elements of a row or column that a thread holds one after the other
 
 
 @dataclass(frozen=True)
@@ -57,12 +60,13 @@ def dot_layouts(op: Operation, threads: int, rows_only: bool) -> DotLayouts:
     m, k, n = a.shape[0], a.shape[1], b.shape[1]
     types = str(a.element_type), str(c.element_type)
     packed = _PACKED.get(types, 1 if TF32 in op.attributes else 0)
-    step = packed * K_STEP // 2
-    fits = step and m % M_STEP == 0 and n % N_STEP == 0 and k % step == 0
-    warps = threads // WARP
-    if fits and warps:
-        return _mma(m, n, k, _warps(m, n, warps, rows_only), warps, packed)
-    return _simt(m, n, k, threads)
+    step, warps = packed * K_STEP // 2, threads // WARP
+    if not step or not warps:
+        return _simt(m, n, k, threads)
+    wide = [-(-size // unit) * unit for size, unit in ((m, M_STEP), (n, N_STEP), (k, step))]
+    if math.prod(wide) > _MOST_PADDING * m * n * k:
+        return _simt(m, n, k, threads)
+    return _mma(*wide, _warps(*wide[:2], warps, rows_only), warps, packed)
 
 
 @cache
@@ -123,8 +127,25 @@ def _fragments(
 
 @cache
 def _simt(m: int, n: int, k: int, threads: int) -> DotLayouts:
-    rows, columns = math.gcd(m, _SIMT_ROWS), math.gcd(n, _SIMT_COLUMNS)
-    c = (padded(threads, (m // rows, n // columns), 1) * local(rows, columns)).merged()
+    """Layouts for multiplication by threads, each of which has the fewest elements of the result,
+    and of these the fewest rows and columns."""
+
+    def held(grid: tuple[int, int, int, int]) -> tuple[int, int]:
+        rows, columns, high, wide = grid
+        return -(-m // (rows * high)) * high, -(-n // (columns * wide)) * wide
+
+    def cost(grid: tuple[int, int, int, int]) -> tuple[int, int, int, int, int]:
+        (rows, columns, high, wide), (own_rows, own_columns) = grid, held(grid)
+        padding = rows * own_rows * columns * own_columns
+        return own_rows * own_columns, own_rows + own_columns, padding, -wide, -high
+
+    sizes = [size for size in range(1, threads + 1) if threads % size == 0]
+    lengths = [1 << bit for bit in range(_NEIGHBORS.bit_length())]
+    grids = itertools.product(sizes, sizes, lengths, lengths)
+    best = min((grid for grid in grids if threads % (grid[0] * grid[1]) == 0), key=cost)
+    (rows, columns, high, wide), (own_rows, own_columns) = best, held(best)
+    c = local(own_rows // high, own_columns // wide) * spatial(rows, columns) * local(high, wide)
+    c = _spared(c, threads // (rows * columns))
     a = c.reduced([1]) * local(1, k)
     b = local(k, 1) * c.reduced([0])
     return DotLayouts(0, a.merged(), b.merged(), c)

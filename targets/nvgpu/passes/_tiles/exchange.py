@@ -44,9 +44,18 @@ _FLOAT = {"sum": arith.addf, "max": arith.maximumf, "min": arith.minimumf}
 _SIGNED = {"sum": arith.addi, "max": arith.maxsi, "min": arith.minsi}
 
 
-def same_threads(before: RegisterLayout, after: RegisterLayout) -> bool:
-    """Whether each thread has the same elements in both layouts, in any order."""
-    if set(before.local_offsets) != set(after.local_offsets):
+def reshapes(op: Operation) -> bool:
+    """Whether a conversion also changes the shape of the tile."""
+    before, after = (
+        RankedTensorType(value.type).shape for value in (op.operands[0], op.results[0])
+    )
+    return bool(before != after)
+
+
+def same_threads(op: Operation) -> bool:
+    """Whether each thread has the same elements before and after a conversion, in any order."""
+    before, after = known_layout(op.operands[0]), known_layout(op.results[0])
+    if reshapes(op) or set(before.local_offsets) != set(after.local_offsets):
         return False
     threads = range(before.spatial_size)
     return all(before.thread_offset(t) == after.thread_offset(t) for t in threads)
@@ -79,8 +88,11 @@ def crosses_warps(op: Operation) -> bool:
 def scratch_shape(op: Operation) -> list[int]:
     """The shape of the memory through which a conversion exchanges elements.
 
-    Elements outside the tile pass through it too: fewer conditions, and no harm.
+    Elements outside the tile pass through it too, unless the shape changes: fewer conditions, and
+    no harm.
     """
+    if reshapes(op):
+        return list(RankedTensorType(op.operands[0].type).shape)
     before, after = known_layout(op.operands[0]), known_layout(op.results[0])
     return [max(sizes) for sizes in zip(before.shape, after.shape, strict=True)]
 
@@ -88,7 +100,7 @@ def scratch_shape(op: Operation) -> list[int]:
 def converted(value: Value, op: Operation, thread: Value, shared: Callable[[], Value]) -> Value:
     """Convert the layout of a tile, through shared memory if elements change threads."""
     before, after = known_layout(op.operands[0]), known_layout(op.results[0])
-    if same_threads(before, after):
+    if same_threads(op):
         positions = {offset: at for at, offset in enumerate(before.local_offsets)}
         order = [positions[offset] for offset in after.local_offsets]
         return permuted(value, order)
@@ -98,6 +110,8 @@ def converted(value: Value, op: Operation, thread: Value, shared: Callable[[], V
     barrier(op)
     write_shared(view, before, thread, stored)
     barrier(op)
+    if reshapes(op):
+        view = view.reshaped(RankedTensorType(op.results[0].type).shape)
     loaded = read_shared(view, after, thread)
     barrier(op)
     return _narrowed(loaded, element)

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 
 from xtc.core.tile_layout import RegisterLayout
+from xtc.ir.attributes import K_STEP
 from xtc.ir.builders.numbers import Number, add, divide_unsigned, multiply, remainder_unsigned
 from xtc.ir.mlir import (
     F32Type,
     FloatType,
     IntegerType,
     Operation,
+    RankedTensorType,
     Type,
     Value,
     VectorType,
@@ -24,7 +26,9 @@ from xtc.ir.mlir_math import math
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._kernels import WARP
+from xtc_targets.nvgpu.passes._tiles.bounds import TileBounds, filled
 from xtc_targets.nvgpu.passes._tiles.exchange import permuted, with_elements
+from xtc_targets.nvgpu.passes._tiles.identity import identity
 from xtc_targets.nvgpu.passes._tiles.mma_kind import BYTES, Kind, kind_of
 from xtc_targets.nvgpu.passes._tiles.shared_memory import SharedView, thread_base
 from xtc_targets.nvgpu.passes._tiles.warp_instructions import (
@@ -40,17 +44,22 @@ _WORD = 4  # bytes of a matrix per lane
 _SINGLE_BITS = 32  # of float32
 
 
-def dot(op: Operation, a: Value, b: Value, c: Value) -> Value:
+def dot(op: Operation, values: Sequence[Value], thread: Value) -> Value:
     """Compute a thread's elements of `a @ b + c`."""
     layouts = [known_layout(value) for value in op.operands]
-    if _is_mma(layouts[2]):
-        return _by_mma(layouts, a, b, c)
-    return _by_thread(layouts, a, b, c)
+    if K_STEP not in op.attributes:
+        return _by_thread(layouts, *values)
+    a, b, c = values
+    a = _filled_along(1, op.operands[0], a, thread)
+    b = _filled_along(0, op.operands[1], b, thread)
+    return _by_mma(layouts, a, b, c)
 
 
-def _is_mma(layout: RegisterLayout) -> bool:
-    """Whether a layout distributes pairs of a row as mma.sync distributes accumulators."""
-    return layout.local_size % 4 == 0 and is_matrices(layout)
+def _filled_along(dim: int, tile: Value, value: Value, thread: Value) -> Value:
+    """A thread's elements of a tile, and zeros for those outside of it along a dimension."""
+    layout, shape = known_layout(tile), RankedTensorType(tile.type).shape
+    bounds = TileBounds(layout, shape, thread_base(layout, thread))
+    return filled(value, bounds, layout, dim, partial(identity, "add"))
 
 
 def is_matrices(layout: RegisterLayout) -> bool:

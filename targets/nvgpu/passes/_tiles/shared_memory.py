@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -133,8 +133,7 @@ class SharedView:
     @staticmethod
     def dense(base: Value, op: Operation, shape: Sequence[int], element: Type) -> SharedView:
         """A dense tensor in the memory of an operation."""
-        strides = [math.prod(shape[at + 1 :]) for at in range(len(shape))]
-        return SharedView.placed(base, op, shape, strides, element)
+        return SharedView.placed(base, op, shape, _dense_strides(shape), element)
 
     @staticmethod
     def placed(
@@ -152,6 +151,10 @@ class SharedView:
         whole = tuple(shape), tuple(strides)
         chunk = number_of(op, CHUNK_BYTES) if CHUNK_BYTES in op.attributes else CHUNK
         return SharedView(base, root, 0, *whole, element, row, panel, step, chunk_bytes=chunk)
+
+    def reshaped(self, shape: Sequence[int]) -> SharedView:
+        """The elements of a dense tensor, in order, in another shape."""
+        return replace(self, shape=tuple(shape), strides=_dense_strides(shape), _kept={})
 
     @property
     def nbytes(self) -> int:
@@ -256,6 +259,10 @@ class SharedView:
     ) -> None:
         """Store a vector of contiguous elements."""
         store_vector(value, self.address(index, behind))
+
+
+def _dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    return tuple(math.prod(shape[at + 1 :]) for at in range(len(shape)))
 
 
 def arith_and(number: Number, mask: int) -> Number:

@@ -26,7 +26,10 @@ class GlobalLayout:
     def __call__(self, *indices: Any) -> Any:
         """The offset of an element in elements. Raises UserError for too few or many indices."""
         if len(indices) != len(self.shape):
-            raise UserError(f"{self} has {len(self.shape)} dimensions, not {len(indices)}")
+            raise UserError(
+                f"{self} has {len(self.shape)} dimensions, not {len(indices)}",
+                hints=["an index for each dimension"],
+            )
         return sum(index * stride for index, stride in zip(indices, self.strides, strict=True))
 
 
@@ -43,7 +46,10 @@ def global_column_major(*shape: Any) -> GlobalLayout:
 def global_strides(shape: Sequence[Any], strides: Sequence[Any]) -> GlobalLayout:
     """A layout with these strides, in elements. Raises UserError for too few or too many."""
     if len(shape) != len(strides):
-        raise UserError(f"global_strides: {len(shape)} sizes and {len(strides)} strides")
+        raise UserError(
+            f"global_strides: {len(shape)} sizes and {len(strides)} strides",
+            hints=["a stride for each size"],
+        )
     return GlobalLayout(tuple(shape), tuple(strides))
 
 
@@ -58,7 +64,8 @@ def global_slice(
     if len(offsets) != len(layout.shape) or len(dims) != len(shape):
         raise UserError(
             f"global_slice: {len(offsets)} offsets, {len(dims)} dimensions and {len(shape)} sizes "
-            f"for {layout}"
+            f"for {layout}",
+            hints=["an offset for each dimension of the layout, and a size for each of dims"],
         )
     return GlobalLayout(tuple(shape), tuple(layout.strides[dim] for dim in dims))
 

@@ -59,7 +59,8 @@ class SharedLayout:
     def __post_init__(self) -> None:
         if len(self.mode_shape) != len(self.mode_strides) or self._groups is None:
             raise UserError(
-                f"{self} is not a layout: each mode has a stride, and the modes make up the shape"
+                f"{self} is not a layout: each mode has a stride, and the modes make up the shape",
+                hints=["shared_row_major(*shape) has the strides of contiguous rows"],
             )
 
     @staticmethod
@@ -86,7 +87,9 @@ class SharedLayout:
     def swizzle(self) -> Swizzle:
         """The swizzle. Raises UserError if the layout has none."""
         if self.optional_swizzle is None:
-            raise UserError(f"{self} has no swizzle")
+            raise UserError(
+                f"{self} has no swizzle", hints=["layout.apply_swizzle(...) gives it one"]
+            )
         return self.optional_swizzle
 
     def __call__(self, *indices: Any) -> Any:
@@ -103,7 +106,10 @@ class SharedLayout:
     def _offset(self, indices: Sequence[Any]) -> Any:
         """The offset before the swizzle."""
         if len(indices) != len(self.shape):
-            raise UserError(f"{self} has {len(self.shape)} dimensions, not {len(indices)}")
+            raise UserError(
+                f"{self} has {len(self.shape)} dimensions, not {len(indices)}",
+                hints=["an index for each dimension"],
+            )
         total: Any = 0
         for index, modes in zip(indices, self.modes(), strict=True):
             inside = 1
@@ -130,7 +136,9 @@ class SharedLayout:
         """The layout of a part with only these dimensions, in this order."""
         kept = [self._dimension(dim) for dim in retain_dims]
         if len(set(kept)) != len(kept):
-            raise UserError(f"slice: {list(retain_dims)} names a dimension twice")
+            raise UserError(
+                f"slice: {list(retain_dims)} names a dimension twice", hints=["each dimension once"]
+            )
         modes = self.modes()
         return _of_dimensions(
             [self.shape[dim] for dim in kept], [modes[dim] for dim in kept], self.optional_swizzle
@@ -139,7 +147,10 @@ class SharedLayout:
     def permute(self, dims: Sequence[int]) -> SharedLayout:
         """The layout whose dimension i is dimension `dims[i]` of this one."""
         if sorted(dims) != list(range(len(self.shape))):
-            raise UserError(f"permute: {list(dims)} is not an order of the dimensions of {self}")
+            raise UserError(
+                f"permute: {list(dims)} is not an order of the dimensions of {self}",
+                hints=["each dimension once: [1, 0] of two"],
+            )
         return self.slice(dims)
 
     def transpose(self) -> SharedLayout:
@@ -150,7 +161,10 @@ class SharedLayout:
         """The layout with dimensions of size 1 inserted at positions `dims` of the result."""
         rank = len(self.shape) + len(dims)
         if len(set(dims)) != len(dims) or any(not 0 <= dim < rank for dim in dims):
-            raise UserError(f"unsqueeze: {list(dims)} are not dimensions of a tensor of {rank}")
+            raise UserError(
+                f"unsqueeze: {list(dims)} are not dimensions of a tensor of {rank}",
+                hints=["dimensions are numbered from 0"],
+            )
         sizes = iter(self.shape)
         return replace(self, shape=tuple(1 if d in dims else next(sizes) for d in range(rank)))
 
@@ -180,7 +194,10 @@ class SharedLayout:
     def apply_swizzle(self, swizzle: Swizzle) -> SharedLayout:
         """The layout with a swizzle. Raises UserError if it has one."""
         if self.optional_swizzle is not None:
-            raise UserError(f"apply_swizzle: {self} already has a swizzle")
+            raise UserError(
+                f"apply_swizzle: {self} already has a swizzle",
+                hints=["apply it to the layout without a swizzle"],
+            )
         return replace(self, optional_swizzle=swizzle)
 
     def canonicalized(self) -> SharedLayout:
@@ -190,7 +207,10 @@ class SharedLayout:
     def visualize(self) -> str:
         """A picture of a two-dimensional layout: the offset of each element."""
         if len(self.shape) != 2:
-            raise UserError(f"visualize: {self} is not two-dimensional")
+            raise UserError(
+                f"visualize: {self} is not two-dimensional",
+                hints=["slice it first: layout.slice(...)"],
+            )
         grid = self.as_numpy_grid()
         width = len(str(grid.max()))
         rows = (" ".join(f"{offset:>{width}}" for offset in row) for row in grid)
@@ -206,7 +226,9 @@ class SharedLayout:
 
     def _dimension(self, dim: int) -> int:
         if not 0 <= dim < len(self.shape):
-            raise UserError(f"there is no dimension {dim} of {self}")
+            raise UserError(
+                f"there is no dimension {dim} of {self}", hints=["dimensions are numbered from 0"]
+            )
         return dim
 
 

@@ -73,3 +73,49 @@ func.func @given(%out: memref<f16, 1>) attributes {xtc.warps = 1 : i64} {
     : (tensor<8x32xf16>, memref<8x32xf16, strided<[32, 1]>, 1>, i32, i32) -> ()
   return
 }
+
+// Sizes that are no multiples of those of mma.sync are padded; the result is as it was.
+// CHECK-LABEL: func.func @padded
+// CHECK:       "tile.dot"
+// CHECK-SAME:  xtc.k_step = 16
+// CHECK-SAME:  (tensor<17x24xf16, #tile.layout<"shape(32,32)
+// CHECK-SAME:  -> tensor<17x15xf32, #tile.layout<"shape(32,16)
+func.func @padded() attributes {xtc.warps = 1 : i64} {
+  %sa = memref.alloc() : memref<17x24xf16, 2>
+  %a = "tile.load_shared"(%sa) : (memref<17x24xf16, 2>) -> tensor<17x24xf16>
+  %sb = memref.alloc() : memref<24x15xf16, 2>
+  %b = "tile.load_shared"(%sb) : (memref<24x15xf16, 2>) -> tensor<24x15xf16>
+  %sc = memref.alloc() : memref<17x15xf32, 2>
+  %c = "tile.load_shared"(%sc) : (memref<17x15xf32, 2>) -> tensor<17x15xf32>
+  %d = "tile.dot"(%a, %b, %c)
+    : (tensor<17x24xf16>, tensor<24x15xf16>, tensor<17x15xf32>) -> tensor<17x15xf32>
+  return
+}
+
+// Threads have about as many rows as columns of the result, so that they need few operands.
+// CHECK-LABEL: func.func @by_threads
+// CHECK:       "tile.dot"
+// CHECK-NOT:   xtc.k_step
+// CHECK-SAME:  -> tensor<32x63xf32, #tile.layout<"shape(32,64)
+func.func @by_threads() attributes {xtc.warps = 2 : i64} {
+  %sa = memref.alloc() : memref<32x5xf32, 2>
+  %a = "tile.load_shared"(%sa) : (memref<32x5xf32, 2>) -> tensor<32x5xf32>
+  %sb = memref.alloc() : memref<5x63xf32, 2>
+  %b = "tile.load_shared"(%sb) : (memref<5x63xf32, 2>) -> tensor<5x63xf32>
+  %sc = memref.alloc() : memref<32x63xf32, 2>
+  %c = "tile.load_shared"(%sc) : (memref<32x63xf32, 2>) -> tensor<32x63xf32>
+  %d = "tile.dot"(%a, %b, %c)
+    : (tensor<32x5xf32>, tensor<5x63xf32>, tensor<32x63xf32>) -> tensor<32x63xf32>
+  return
+}
+
+// Where no layout suits both shapes, elements change threads.
+// CHECK-LABEL: func.func @reshaped
+// CHECK-NOT:   tile.reshape
+// CHECK:       "tile.convert_layout"{{.*}} : (tensor<31x7xf32, #tile.layout<"shape(32,7) modes(32,7) spatial(0) local(1)">>) -> tensor<7x31xf32, #tile.layout<"shape(7,32) modes(7,32) spatial(1) local(0)">>
+func.func @reshaped() attributes {xtc.warps = 1 : i64} {
+  %sa = memref.alloc() : memref<31x7xf32, 2>
+  %a = "tile.load_shared"(%sa) : (memref<31x7xf32, 2>) -> tensor<31x7xf32>
+  %d = "tile.reshape"(%a) : (tensor<31x7xf32>) -> tensor<7x31xf32>
+  return
+}

@@ -33,6 +33,7 @@ def shared_row_major_swizzle(shape: Sequence[int], dtype_nbytes: int) -> SharedL
         raise UserError(
             f"shared_row_major_swizzle: {list(shape)} of {dtype_nbytes} bytes",
             notes=[f"rows are a multiple of {_ROWS}, of {_CHUNK_BYTES} bytes each"],
+            hints=["pad the rows, or use shared_row_major"],
         )
     *head, rows, columns = shape
     panel = math.gcd(columns, _ROW_BYTES // dtype_nbytes)
@@ -55,7 +56,10 @@ def shared_compose(lhs: SharedLayout, rhs: SharedLayout, *others: SharedLayout) 
     Raises UserError for layouts of different rank, and for swizzled ones.
     """
     if len(lhs.shape) != len(rhs.shape):
-        raise UserError(f"shared_compose: {lhs} and {rhs} differ in rank")
+        raise UserError(
+            f"shared_compose: {lhs} and {rhs} differ in rank",
+            hints=["unsqueeze the one of lower rank"],
+        )
     if lhs.optional_swizzle or rhs.optional_swizzle:
         raise UserError(f"shared_compose: {lhs} or {rhs} has a swizzle", hints=["apply it last"])
     inside = rhs.count_size()
