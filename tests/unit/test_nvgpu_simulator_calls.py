@@ -29,7 +29,7 @@ llvm.func @f.nvgpu0.0(%x: f32, %y: i32)
         ),
         ("%r = nvvm.read.ptx.sreg.ntid.x : i32", "nvvm.read.ptx.sreg.ntid.x"),
         ("%r = nvvm.convert.float.to.tf32 %x {rnd = #nvvm.fp_rnd_mode<rn>}", "tf32"),
-        ("nvvm.cluster.arrive.relaxed", "nvvm.cluster.arrive.relaxed"),
+        ("nvvm.fence.sc.cluster", "nvvm.fence.sc.cluster"),
     ],
 )
 def test_an_instruction_without_a_call_is_refused(instruction: str, name: str) -> None:
