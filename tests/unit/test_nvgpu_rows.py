@@ -65,6 +65,11 @@ def masked(x: Tensor, mask: Tensor) -> Tensor:
     return O.softmax(O.add(O.mul(x, x), mask))
 
 
+def two_columns_of_a_part(x: Tensor) -> Tensor:
+    y = O.slice(x, [0, 0, 2], [6, 4, 7])
+    return O.exp(O.sub(y, O.reduce_max(y, axes=[1, 2], keepdims=True)))
+
+
 ROW, COLUMNS = (37, 200), (200,)
 FORMS = {
     "softmax": (O.softmax, [ROW], 1, 1),
@@ -138,6 +143,7 @@ def test_a_barrier_is_needed_only_between_warps(simulator: NvgpuDevice) -> None:
         (lambda x: O.softmax(x, axis=0), (40, 50)),  # strided
         (O.softmax, (2, 40000)),  # too long for the registers of a block
         (lambda x: O.reduce_mean(x, axes=[1]), (40, 50)),  # nothing is read twice
+        (two_columns_of_a_part, (6, 4, 8)),  # columns are apart in memory
     ],
 )
 def test_what_is_left_to_other_kernels(

@@ -118,8 +118,7 @@ class RowGroup:
 
         An elementwise operation that only reads the same operand may be better off elsewhere.
         """
-        uses = self.view.uses.get(nest.result, [])
-        if any(op.name in _INSERTIONS for op, _ in uses):
+        if self._is_inserted(nest.result):
             return False  # a part of a larger tensor, which others may read
         if nest.reductions:
             return is_row_reduction(nest) and self._fill(nest) is not None
@@ -135,8 +134,24 @@ class RowGroup:
 
     def _loops(self, nest: Structured) -> Place | None:
         operands = [*list(nest.op.operands)[: nest.destination], nest.result]
+        if len(self.space.column_dims) > 1 and any(map(self.is_part, operands)):
+            return None
         loops = loops_at(nest, self.space, [self.places.get(value) for value in operands])
         return loops if loops is not None and suits(nest, self.space, loops) else None
+
+    def is_part(self, value: Value) -> bool:
+        """Whether a tensor is or becomes a part of a larger one: columns may be apart in memory."""
+        producer = self.view.producers.get(value)
+        while producer is not None and producer.name in _VIEWS:
+            producer = self.view.producers.get(producer.operands[0])
+        is_slice = producer is not None and producer.name == "tensor.extract_slice"
+        return is_slice or self._is_inserted(value)
+
+    def _is_inserted(self, value: Value) -> bool:
+        return any(
+            op.name in _INSERTIONS or (op.name in _VIEWS and self._is_inserted(op.results[0]))
+            for op, _ in self.view.uses.get(value, [])
+        )
 
     def _take(self, position: int, nest: Structured, loops: Place) -> None:
         self.members[position] = loops
@@ -217,6 +232,8 @@ def grown(
     space, loops = found
     group = RowGroup(view, dependences, space, seed.device)
     position = view.positions[seed.op]
+    if len(space.column_dims) > 1 and any(map(group.is_part, seed.op.operands)):
+        return None
     if not suits(seed, space, loops) or not group.fits({position: loops}):
         return None
     if not group.start(position, seed, loops):
