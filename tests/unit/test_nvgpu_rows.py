@@ -71,7 +71,7 @@ def two_columns_of_a_part(x: Tensor) -> Tensor:
 
 
 ROW, COLUMNS = (37, 200), (200,)
-FORMS = {
+FORMS: dict[str, Any] = {
     "softmax": (O.softmax, [ROW], 1, 1),
     "log_softmax": (log_softmax, [ROW], 1, 1),
     "layer_norm": (O.layer_norm, [ROW, COLUMNS, COLUMNS], 3, 1),

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Grows a group of operations over the same rows from a reduction."""
+"""Grows a group of operations over the same rows from a reduction.
+
+Unlike the groups of a FusionPlanner, which are a result and its producers, these have several
+results, and grow from a reduction to producers, readers, and reductions of the same tensors.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +126,7 @@ class RowGroup:
             return False  # a part of a larger tensor, which others may read
         if nest.reductions:
             return is_row_reduction(nest) and self._fill(nest) is not None
-        if not is_elementwise(nest):
+        if not is_elementwise(nest) or not self._is_fresh(nest):
             return False
         operands = list(nest.op.operands)[: nest.destination]
         return nest.result in self.places or any(self._is_own(value) for value in operands)
@@ -130,7 +134,13 @@ class RowGroup:
     def _fill(self, nest: Structured) -> Operation | None:
         """The operation that fills the destination of a reduction."""
         fill = self.view.nest_of(nest.op.operands[nest.destination])
-        return fill.op if fill is not None and fill.op.name == "linalg.fill" else None
+        if fill is None or fill.op.name != "linalg.fill" or not self._is_fresh(fill):
+            return None
+        return fill.op
+
+    def _is_fresh(self, nest: Structured) -> bool:
+        """Whether the destination is a new tensor, not one that other blocks may still read."""
+        return self.view.is_produced_by(nest.op.operands[nest.destination], "tensor.empty")
 
     def _loops(self, nest: Structured) -> Place | None:
         operands = [*list(nest.op.operands)[: nest.destination], nest.result]
