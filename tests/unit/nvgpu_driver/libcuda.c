@@ -548,11 +548,33 @@ result cuFuncGetAttribute(int *value, int attribute, void *function)
     return function == NULL;
 }
 
+// The dynamic shared memory that functions may have: 48 KiB, or what was set.
+static struct {
+    void *function;
+    int nbytes;
+} allowed[64];
+
+static int allowed_bytes(void *function)
+{
+    for (int i = 0; i < 64 && allowed[i].function; i++)
+        if (allowed[i].function == function)
+            return allowed[i].nbytes;
+    return 48 << 10;
+}
+
 result cuFuncSetAttribute(void *function, int attribute, int value)
 {
     BEGIN_IN_CONTEXT();
     note("attribute %d=%d", attribute, value);
-    return function == NULL;
+    if (!function || (attribute == 8 && value > 227 << 10))
+        return 1;
+    for (int i = 0; i < 64 && attribute == 8; i++)
+        if (!allowed[i].function || allowed[i].function == function) {
+            allowed[i].function = function;
+            allowed[i].nbytes = value;
+            break;
+        }
+    return 0;
 }
 
 static int is_grid(const char *what, unsigned blocks)
@@ -615,6 +637,8 @@ result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned
     BEGIN_IN_CONTEXT();
     note("launch %u,%u,%u %u,%u,%u %u %s", grid_x, grid_y, grid_z, block_x, block_y, block_z,
          shared_bytes, stream_name(stream));
+    if (shared_bytes > (unsigned)allowed_bytes(function))
+        return 1;
     if (is_grid("crash", grid_x))
         abort();
     while (is_grid("hang", grid_x))
