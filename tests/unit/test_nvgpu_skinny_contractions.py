@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import xtc
@@ -29,11 +29,7 @@ def shapes(draw: st.DrawFn) -> Shape:
     return Shape(m, n, k, draw(st.booleans()), draw(st.booleans()), batch, batch)
 
 
-@settings(
-    max_examples=COUNT,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=COUNT, deadline=None)
 @given(
     shape=shapes(),
     dtype=st.sampled_from(("float16", "bfloat16", "float32")),
