@@ -9,10 +9,20 @@ from dataclasses import dataclass
 from functools import partial
 
 from xtc.core.tile_layout import RegisterLayout
+from xtc.ir.analysis.replicas import all_replicas_count, stores_from
 from xtc.ir.builders import control
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import Number, add, compare, is_int
-from xtc.ir.mlir import Block, Type, Value, VectorType, arith
+from xtc.ir.mlir import (
+    Block,
+    BlockArgument,
+    Operation,
+    Type,
+    Value,
+    VectorType,
+    arith,
+)
+from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32, wide_signed
 from xtc_targets.nvgpu.passes._tiles.bounds import TileBounds, both, loaded
 from xtc_targets.nvgpu.passes._tiles.shared_memory import (
@@ -50,6 +60,24 @@ def index_in_loop(number: Number) -> bool:
     owner = number.owner
     around = owner.owner if isinstance(owner, Block) else owner.operation.parent
     return str(around.name) != "func.func"
+
+
+def loads_in(load: Operation, thread: Value) -> Value | bool:
+    """Whether a thread loads its elements: not where the result is stored in place, and depends on
+    other threads that load the same elements."""
+    layout, memory = known_layout(load.results[0]), _argument(load.operands[0])
+    if not layout.replica_digits() or all_replicas_count(load, layout.spatial_size):
+        return True
+    if all(_argument(store.operands[1]) != memory for store in stores_from(load)):
+        return True
+    return all_of(first_replica(layout, thread))
+
+
+def _argument(memory: Value) -> Value:
+    """The argument of the kernel, or the shared tensor, that a tensor is a view of."""
+    while not isinstance(memory, BlockArgument) and len(memory.owner.operands):
+        memory = memory.owner.operands[0]
+    return memory
 
 
 class GlobalTile:
@@ -143,12 +171,13 @@ class GlobalTile:
         """Positions, grouped into the runs of single accesses."""
         return groups_of(self.layout, len(self.dims) - 1, math.gcd(widest, self.shape[-1]))
 
-    def load(self, widest: int) -> Value:
-        """Load the thread's elements of the tile; 0 outside the tensor."""
+    def load(self, widest: int, loads: Value | bool = True) -> Value:
+        """Load the thread's elements of the tile; 0 outside the tensor, and in threads that do not
+        load."""
         parts = []
         for group in self.groups(widest):
             behind = self.layout.local_offsets[group[0]]
-            inside = both(self.bounds.inside(behind), self.inside(behind))
+            inside = both(loads, both(self.bounds.inside(behind), self.inside(behind)))
             type = VectorType.get([len(group)], self.view.element)
             load = partial(load_vector, self.address(behind), self.view.element, len(group))
             parts.append((group, loaded(inside, type, load)))
