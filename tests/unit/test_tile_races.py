@@ -12,7 +12,9 @@ import pytest
 from tests.unit import tile_races
 from xtc.core.errors import DeviceFault, UserError
 from xtc.tile import cdiv
+from xtc.tile.config import device_kept, use_device
 from xtc.tile.interpreter.report import RaceError
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 
 def line_of(text: str) -> int:
@@ -59,6 +61,15 @@ def test_what_the_same_threads_do_is_no_race(kernel: Any) -> None:
     report = kernel().check(1000, x)
     assert report.blocks == cdiv(1000, 128)
     assert "no race in 8 blocks" in str(report)
+
+
+def test_elements_of_several_threads_change_in_place() -> None:
+    """Only the thread that stores an element loads it."""
+    with NvgpuDevice(NvgpuOptions(sim_races=True)) as device, device_kept():
+        use_device(device)
+        x = np.full(32, 4, np.float32)
+        tile_races.FewInPlace()(32, x)
+    np.testing.assert_array_equal(x, 6)
 
 
 def test_a_tensor_of_each_iteration_is_no_race_behind_a_sync() -> None:

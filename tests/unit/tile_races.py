@@ -105,6 +105,16 @@ class InPlace(Base):
         self.store_global(x, t * 2, offsets=[at])
 
 
+class FewInPlace(Base):
+    """Several threads hold each element; the first one of them stores it."""
+
+    def __call__(self, n: int32, x_ptr: ~float32):
+        x, at = self.begin(n, x_ptr)
+        self.attrs.warps = 4
+        t = self.load_global(x, offsets=[at], shape=[32])
+        self.store_global(x, self.sqrt(t) + t, offsets=[at])
+
+
 class SameElements(Base):
     def __call__(self, n: int32, x_ptr: ~float32):
         x, at = self.begin(n, x_ptr)

@@ -56,7 +56,7 @@ from xtc_targets.nvgpu.passes._tiles.carried import carried, carried_types, take
 from xtc_targets.nvgpu.passes._tiles.classes import is_tile
 from xtc_targets.nvgpu.passes._tiles.copies import copy
 from xtc_targets.nvgpu.passes._tiles.exchange import converted, permuted, reduced
-from xtc_targets.nvgpu.passes._tiles.global_memory import GlobalTile, GlobalView
+from xtc_targets.nvgpu.passes._tiles.global_memory import GlobalTile, GlobalView, loads_in
 from xtc_targets.nvgpu.passes._tiles.groups import barrier, threads_of
 from xtc_targets.nvgpu.passes._tiles.hopper import HopperLowerings
 from xtc_targets.nvgpu.passes._tiles.mma import (
@@ -347,7 +347,7 @@ class _Lowering(HopperLowerings):
 
     def load_global(self, op: Operation) -> None:
         tile = self._access(op, op.operands[0], *_placed(op.results[0]))
-        self.values[op.results[0]] = tile.load()
+        self.values[op.results[0]] = tile.load(loads_in(op, self.thread))
 
     def store_global(self, op: Operation) -> None:
         tile = self._access(op, op.operands[1], *_placed(op.operands[0]))

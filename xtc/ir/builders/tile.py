@@ -142,8 +142,7 @@ def reshape(source: Value, type: Type) -> Value:
 
 
 def convert_layout(source: Value, type: Type) -> Value:
-    """The same elements, in order, distributed over threads by the layout of `type`, which may have
-    another shape."""
+    """The same elements, in order, in the shape and the layout of `type`."""
     return _result("convert_layout", [source], type)
 
 

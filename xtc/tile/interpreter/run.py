@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from xtc.core.errors import UserError, XtcError
+from xtc.ir.analysis.replicas import all_replicas_count
 from xtc.ir.attributes import WARPS
 from xtc.ir.builders.tile import (
     cluster_of,
@@ -43,7 +44,6 @@ from xtc.tile.interpreter.kernel_facts import cuts, grains, orders_blocks, spins
 from xtc.tile.interpreter.knowledge import Knowledge
 from xtc.tile.interpreter.mbarriers import MBarrier
 from xtc.tile.interpreter.memory import Buffer, GlobalChecker, GlobalMemory
-from xtc.tile.interpreter.replicas import all_replicas_count
 from xtc.tile.interpreter.report import DeadlockError, RaceError, Report, race
 from xtc.tile.interpreter.semaphores import Semaphore
 from xtc.tile.interpreter.shared import Checker, SharedMemory

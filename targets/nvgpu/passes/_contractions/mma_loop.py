@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from xtc.ir.attributes import K_STEP
 from xtc.ir.builders import control, tile
 from xtc.ir.builders.numbers import Number
-from xtc.ir.mlir import Value
+from xtc.ir.mlir import IntegerAttr, IntegerType, Value
 from xtc_targets.nvgpu.passes._contractions.mma_operand import GlobalOperand
 from xtc_targets.nvgpu.passes._contractions.mma_tiling import Tiling
 from xtc_targets.nvgpu.passes._contractions.slots_loop import SlotsLoop
@@ -29,7 +30,8 @@ class MmaLoop(SlotsLoop):
     def __init__(self, tiling: Tiling, operands: tuple[GlobalOperand, GlobalOperand]) -> None:
         super().__init__(tiling, operands, tiling.slots - 1)
         kind = operands[0].kind
-        self.steps = self.k_size // kind.step
+        self.step = kind.step
+        self.steps = self.k_size // self.step
         self.layouts = step_layouts(tiling.m, tiling.n, tiling.warps, kind.nbytes)
 
     def _initial(self) -> list[Value]:
@@ -67,4 +69,5 @@ class MmaLoop(SlotsLoop):
     def _dot(self, a: Value, b: Value, total: Value) -> Value:
         made = tile.dot(a, b, total)
         made.set_type(total.type)
+        made.owner.attributes[K_STEP] = IntegerAttr.get(IntegerType.get_signless(64), self.step)
         return made

@@ -9,10 +9,20 @@ from dataclasses import dataclass
 from functools import partial
 
 from xtc.core.tile_layout import RegisterLayout
+from xtc.ir.analysis.replicas import all_replicas_count, stores_from
 from xtc.ir.builders import control
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import Number, add, compare, is_int
-from xtc.ir.mlir import Block, Type, Value, VectorType, arith
+from xtc.ir.mlir import (
+    Block,
+    BlockArgument,
+    Operation,
+    Type,
+    Value,
+    VectorType,
+    arith,
+)
+from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32, wide_signed
 from xtc_targets.nvgpu.passes._tiles.bounds import TileBounds, both, chosen, loaded
 from xtc_targets.nvgpu.passes._tiles.row_ends import RowEnds
@@ -72,6 +82,24 @@ class _Run:
     @property
     def count(self) -> int:
         return len(self.positions)
+
+
+def loads_in(load: Operation, thread: Value) -> Value | bool:
+    """Whether a thread loads its elements: not where the result is stored in place, and depends on
+    other threads that load the same elements."""
+    layout, memory = known_layout(load.results[0]), _argument(load.operands[0])
+    if not layout.replica_digits() or all_replicas_count(load, layout.spatial_size):
+        return True
+    if all(_argument(store.operands[1]) != memory for store in stores_from(load)):
+        return True
+    return all_of(first_replica(layout, thread))
+
+
+def _argument(memory: Value) -> Value:
+    """The argument of the kernel, or the shared tensor, that a tensor is a view of."""
+    while not isinstance(memory, BlockArgument) and len(memory.owner.operands):
+        memory = memory.owner.operands[0]
+    return memory
 
 
 class GlobalTile:
@@ -230,21 +258,23 @@ class GlobalTile:
     def _is_row(self, run: _Run) -> Value | bool:
         return both(self.bounds.inside(run.behind), self._is_in_row(run.behind))
 
-    def load(self) -> Value:
-        """Load the thread's elements of the tile; 0 outside the tensor."""
+    def load(self, loads: Value | bool = True) -> Value:
+        """Load the thread's elements of the tile; 0 outside the tensor, and in threads that do not
+        load."""
         groups = self._groups()
         count = len(groups[0])
         type = VectorType.get([count], self.view.element)
 
         def load(run: _Run, inside: Value | bool) -> Value:
-            return loaded(inside, type, partial(load_vector, run.address, type.element_type, count))
+            vector = partial(load_vector, run.address, type.element_type, count)
+            return loaded(both(loads, inside), type, vector)
 
         def load_inside() -> Sequence[Value]:
             runs, parts = [], []
             for run in self._runs(groups):
                 runs.append(run)
                 parts.append(load(run, self._is_inside(run)))
-            return self._with_ends(runs, parts) if self.ends and count > 1 else parts
+            return self._with_ends(runs, parts, loads) if self.ends and count > 1 else parts
 
         parts = chosen(
             self._is_whole() if len(groups) > 1 else False,
@@ -255,7 +285,9 @@ class GlobalTile:
         named = list(zip(groups, parts, strict=True))
         return assembled(named, self.view.element, self.layout.local_size)
 
-    def _with_ends(self, runs: Sequence[_Run], parts: Sequence[Value]) -> Sequence[Value]:
+    def _with_ends(
+        self, runs: Sequence[_Run], parts: Sequence[Value], loads: Value | bool
+    ) -> Sequence[Value]:
         """Load those of the given vectors that the end of the tensor divides."""
         ends = self.ends
         assert ends is not None  # noqa: S101
@@ -263,7 +295,7 @@ class GlobalTile:
             ends.divides(runs[0].count),
             [found.type for found in parts],
             lambda: [
-                ends.load(found, run.address, run.behind[-1], self._is_row(run))
+                ends.load(found, run.address, run.behind[-1], both(loads, self._is_row(run)))
                 for run, found in zip(runs, parts, strict=True)
             ],
             lambda: parts,
