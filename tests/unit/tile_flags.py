@@ -34,9 +34,9 @@ class WorkQueue(tile.Script):
         done = False
         while not done:
             with self.single_warp(0):
-                one = self.register_tensor(dtype=int32, shape=[1], init=1)
+                unit = self.register_tensor(dtype=int32, shape=[1], init=1)
                 got = self.register_tensor(dtype=int32, shape=[1])
-                self.atomic.global_add(counter, one, output=got)
+                self.atomic.global_add(counter, unit, output=got)
                 self.store_shared(s, got)
             self.sync()
             at = s[0].item() * block
@@ -68,12 +68,12 @@ class LastBlock(tile.Script):
         own = self.load_global(x, offsets=[self.blockIdx.x * 128], shape=[128])
         self.store_global(parts, self.sum(own, dim=0, keepdim=True), offsets=[self.blockIdx.x])
         self.sync()
-        one = self.register_tensor(dtype=int32, shape=[1], init=1)
-        before = self.atomic.global_add(counter, one, sem=self.order)
+        unit = self.register_tensor(dtype=int32, shape=[1], init=1)
+        before = self.atomic.global_add(counter, unit, sem=self.order)
         self.sync()
         if before.item() == blocks - 1:
             total = self.register_tensor(dtype=float32, shape=[32], init=0.0)
             for at in range(0, blocks, 32):
                 total += self.load_global(parts, offsets=[at], shape=[32])
             self.store_global(y, self.sum(total, dim=0, keepdim=True), offsets=[0])
-            self.store_global(counter, one - 1, offsets=[0])
+            self.store_global(counter, unit - 1, offsets=[0])

@@ -125,9 +125,7 @@ def tile_target() -> AcceleratorTarget:
         target = discover.target(name)
         if isinstance(target, AcceleratorTarget) and target.tiles(target.options()) is not None:
             return target
-    raise UserError(
-        "no target runs tile kernels", hints=["install a target that does, such as nvgpu"]
-    )
+    raise UserError("no target runs tile kernels", hints=["install a target that does"])
 
 
 def _default() -> AcceleratorDevice:
