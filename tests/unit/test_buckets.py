@@ -248,7 +248,7 @@ def test_what_cannot_be_padded_is_compiled_as_it_is_and_says_so() -> None:
 @pytest.mark.parametrize(
     ("buckets", "text"),
     [
-        ({"t": [4]}, "buckets: model 'g' has no free dimension 't'"),
+        ({"t": [4]}, "buckets: model 'g' has no dynamic dimension 't'"),
         ({"s": []}, r"buckets of dimension 's' cannot be \[\]"),
         ({"s": [0, 4]}, r"buckets of dimension 's' cannot be \[0, 4\]"),
     ],
@@ -260,5 +260,5 @@ def test_buckets_that_do_not_fit_are_refused(buckets: Any, text: str) -> None:
 
 def test_a_graph_takes_no_buckets() -> None:
     graph = model("float[4] x", "y = Relu(x)").graph
-    with pytest.raises(UserError, match="buckets are for models with free dimensions"):
+    with pytest.raises(UserError, match="buckets are for models with dynamic dimensions"):
         xtc.compile(graph, buckets={"s": [4]})

@@ -79,7 +79,7 @@ def test_compile_writes_an_artifact(file: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_sizes_and_values_that_are_missing_are_named(file: Path) -> None:
-    with pytest.raises(UserError, match="has the free dimensions 'batch', 'length'") as caught:
+    with pytest.raises(UserError, match="has the dynamic dimensions 'batch', 'length'") as caught:
         run_command.run([str(file), "--check"])
     assert "--dim batch=32 --dim length=32" in str(caught.value)
     with pytest.raises(UserError, match="1 node of model 'words' cannot be imported") as caught:

@@ -140,9 +140,9 @@ def test_weights_that_have_decayed_to_subnormal_numbers_are_zero() -> None:
 
 
 def test_missing_sizes_are_named() -> None:
-    with pytest.raises(UserError, match="free dimensions 'batch', 'h', 'w_in'"):
+    with pytest.raises(UserError, match="dynamic dimensions 'batch', 'h', 'w_in'"):
         _ = xtc.from_onnx(network()).graph
-    with pytest.raises(UserError, match="no free dimension 'btach'") as caught:
+    with pytest.raises(UserError, match="no dynamic dimension 'btach'") as caught:
         xtc.from_onnx(network(), dims={"btach": 1})
     assert "did you mean 'batch'?" in str(caught.value)
 

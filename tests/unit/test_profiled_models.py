@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles of models of files, free sizes, loops, several devices, and in several threads."""
+"""Profiles of models of files, dynamic sizes, loops, several devices, and in several threads."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def test_rows_name_the_operators_of_the_file() -> None:
     assert found.timeline()["traceEvents"][2]["args"]["of the file"] == "first"
 
 
-def test_a_model_with_free_sizes_is_profiled_on_arrays() -> None:
+def test_a_model_with_dynamic_sizes_is_profiled_on_arrays() -> None:
     with xtc.compile(xtc.from_onnx(onnx.parser.parse_model(MODEL)), threads=1) as module:
         found = module.profile(_ones(3, 8), _ones(8, 8), repeat=1)
         assert sum(operator.nbytes for operator in found.operators) == 4 * (64 + 6 * 3 * 8)
-        with pytest.raises(UserError, match="'g' has free sizes, so a profile takes arrays"):
+        with pytest.raises(UserError, match="'g' has dynamic sizes, so a profile takes arrays"):
             module.profile(repeat=1)
         assert isinstance(module, SpecializedModule)
         assert module.specialize(N=5).profile(repeat=1).operators

@@ -56,7 +56,7 @@ def test_every_primitive_has_its_section() -> None:
 
 
 def quoted_refusals() -> list[str]:
-    section = PAGE.split("## What is refused")[1].split("\n## ")[0]
+    section = PAGE.split("## Refused schedules")[1].split("\n## ")[0]
     rows = [line.split("|")[2] for line in section.splitlines() if line.startswith("| ")][1:]
     return [text for row in rows for text in re.findall("`(.*?)`", row)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models from PyTorch: exported programs, and torch.compile with free sizes."""
+"""Models from PyTorch: exported programs, and torch.compile with dynamic sizes."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def free() -> Any:
 
 
 @pytest.mark.slow
-def test_free_sizes_are_those_of_calls(free: Any) -> None:
+def test_dynamic_sizes_are_those_of_calls(free: Any) -> None:
     model = xtc.from_torch(free, name="sizes")
     assert repr(model) == "<xtc model sizes(x: x_0xx_1x8xfloat32, y: y_0x2xfloat32)>"
     with xtc.compile(model) as module:
@@ -167,7 +167,7 @@ def test_free_sizes_are_those_of_calls(free: Any) -> None:
 @pytest.mark.parametrize(
     ("dims", "text"),
     [
-        ({"batch": 3}, "has no free dimension 'batch'\n  hint: one of: x_0, x_1, y_0"),
+        ({"batch": 3}, "has no dynamic dimension 'batch'\n  hint: one of: x_0, x_1, y_0"),
         ({"x_0": 1}, "cannot be 1\n  note: the program was exported for 2 to 64"),
         ({"y_0": 9}, "cannot be 9\n  note: it is 2*x_1, here 10"),
     ],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module with free sizes that is compiled only for bucket sizes, if padding is exact."""
+"""A module with dynamic sizes that is compiled only for bucket sizes, if padding is exact."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def checked_buckets(
     for name, listed in buckets.items():
         if name not in family.symbols:
             raise UserError(
-                f"buckets: model '{family.name}' has no free dimension '{name}'",
+                f"buckets: model '{family.name}' has no dynamic dimension '{name}'",
                 hints=did_you_mean(name, family.symbols),
             )
         given = (listed,) if isinstance(listed, int) else tuple(listed)
