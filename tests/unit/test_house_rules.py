@@ -253,7 +253,7 @@ def test_names_of_files_do_not_differ_by_an_s(tmp_path: Path) -> None:
     assert file_names.names_that_differ_by_an_s(tmp_path) == []
 
 
-def test_a_helper_has_one_name_but_in_the_rooms_of_targets(tmp_path: Path) -> None:
+def test_helpers_of_different_targets_may_have_equal_names(tmp_path: Path) -> None:
     write(tmp_path, {"targets/t/passes/_sizes.py": "", "targets/u/passes/_sizes.py": ""})
     assert file_names.helpers_of_one_name(tmp_path) == []
     write(tmp_path, {"mlir_passes/tensor/_sizes.py": ""})
