@@ -33,7 +33,9 @@ class Shape:
     batch_b: tuple[int, ...] = ()
 
 
-def product(shape: Shape, dtype: str, then: Callable[[Tensor], Tensor] | None = None) -> xtc.Graph:
+def matmul_graph(
+    shape: Shape, dtype: str, then: Callable[[Tensor], Tensor] | None = None
+) -> xtc.Graph:
     """A product, and what is done with it."""
     rows = (shape.k, shape.m) if shape.transpose_a else (shape.m, shape.k)
     columns = (shape.n, shape.k) if shape.transpose_b else (shape.k, shape.n)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import xtc
-from tests.unit.cache_graphs import product
+from tests.unit.cache_graphs import matmul_graph
 from xtc.system.cache import ArtifactCache, entry
 
 KEY = "ab" * 32
@@ -181,7 +181,7 @@ def test_a_removed_entry_is_logged(
 def test_damaged_code_is_never_loaded(
     artifact_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    xtc.compile(product()).close()
+    xtc.compile(matmul_graph()).close()
     (found,) = ArtifactCache(artifact_cache).entries()
     library = found.folder / "module.so"
     good = library.read_bytes()
@@ -198,7 +198,7 @@ def test_damaged_code_is_never_loaded(
         damaged = bytearray(good)
         damaged[position] ^= 0xFF
         rewrite(library, bytes(damaged))
-        with xtc.compile(product()) as module:
+        with xtc.compile(matmul_graph()) as module:
             assert not module.cached
             assert module(np.ones((4, 6), np.float32))[0, 0] == 12
         assert library.read_bytes() == good
@@ -235,8 +235,8 @@ OWN = (removed, as_other_kind, as_piped, linked_elsewhere, lambda path: path.chm
 def test_results_are_right_whatever_the_cache_s_own_files_are(
     artifact_cache: Path, name: str, change: Callable[[Path], object]
 ) -> None:
-    xtc.compile(product()).close()
+    xtc.compile(matmul_graph()).close()
     change(artifact_cache / name)
     for rows in (4, 5):
-        with xtc.compile(product(rows)) as module:
+        with xtc.compile(matmul_graph(rows)) as module:
             np.testing.assert_array_equal(module(np.ones((rows, 6), np.float32)), 12)

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import xtc
-from tests.unit.cache_graphs import product
+from tests.unit.cache_graphs import matmul_graph
 from xtc.system.cache import ArtifactCache, CacheWarning, cache_folder, entry
 from xtc.system.workspace import sweep
 
@@ -130,7 +130,7 @@ def compiled_with_warnings(times: int = 2) -> tuple[list[bool], list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for _ in range(times):
-            with xtc.compile(product()) as module:
+            with xtc.compile(matmul_graph()) as module:
                 module.check()
                 hits.append(module.cached)
     assert all(issubclass(warning.category, CacheWarning) for warning in caught)

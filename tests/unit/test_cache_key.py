@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import xtc
 import xtc.ops as O
-from tests.unit.cache_graphs import product
+from tests.unit.cache_graphs import matmul_graph
 from xtc.driver import prepare
 from xtc.driver.cached import compilation_key
 from xtc.system.cache import (
@@ -55,12 +55,12 @@ def test_parts_do_not_run_into_each_other(a: dict[str, Any], b: dict[str, Any]) 
 
 
 def key_of(graph: xtc.Graph | None = None, **options: Any) -> str:
-    return compilation_key(prepare(graph or product(), **options)).text
+    return compilation_key(prepare(graph or matmul_graph(), **options)).text
 
 
 def test_a_key_does_not_depend_on_where_a_graph_is_written() -> None:
-    first = product()
-    second = product()
+    first = matmul_graph()
+    second = matmul_graph()
     assert first.nodes[0].where == second.nodes[0].where
     a = O.tensor((4, 6), name="a")
     w = O.tensor((6, 8), name="w", const=np.full((6, 8), 2, np.float32))
@@ -73,9 +73,9 @@ def test_a_key_does_not_depend_on_where_a_graph_is_written() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        lambda: key_of(product(rows=5)),
-        lambda: key_of(product(scale=3.0)),
-        lambda: key_of(product(name="other")),
+        lambda: key_of(matmul_graph(rows=5)),
+        lambda: key_of(matmul_graph(scale=3.0)),
+        lambda: key_of(matmul_graph(name="other")),
         lambda: key_of(opt_level=2),
         lambda: key_of(cpu="skylake-avx512"),
         lambda: key_of(cpu="skylake-avx512", features="-avx512f"),
@@ -112,7 +112,7 @@ def test_the_operator_is_in_the_key() -> None:
 
 
 def test_constants_are_compared_by_their_bits() -> None:
-    assert key_of(product(scale=0.0)) != key_of(product(scale=-0.0))
+    assert key_of(matmul_graph(scale=0.0)) != key_of(matmul_graph(scale=-0.0))
 
 
 Digest = Callable[[], str]
@@ -174,7 +174,7 @@ def test_code_that_changed_since_the_process_began_has_no_fingerprint(
 
 def test_the_own_code_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     before = key_of()
-    names = {file.name for file in compilation_key(prepare(product())).code._files}
+    names = {file.name for file in compilation_key(prepare(matmul_graph())).code._files}
     assert {"xtc/ops/matmul.py", "xtc_passes/__init__.py", "xtc/system/cache/store.py"} <= names
     real = fingerprints._files
     monkeypatch.setattr(fingerprints, "_known", {})

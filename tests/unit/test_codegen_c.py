@@ -22,7 +22,7 @@ from xtc.interfaces.artifact import Artifact
 __all__ = ["strict_compiler"]
 
 
-def product(name: str = "product", dtype: str = "float32") -> Graph:
+def matmul_graph(name: str = "product", dtype: str = "float32") -> Graph:
     a = O.tensor((4, 5), dtype, name="a")
     b = O.tensor((5, 3), dtype, name="b")
     with O.graph(name=name) as gb:
@@ -122,7 +122,7 @@ class TestArtifact:
     @pytest.mark.slow
     def test_the_source_is_kept_and_guarded(self, tmp_path: Path) -> None:
         folder = tmp_path / "product"
-        with xtc.compile(product(), codegen="c") as module:
+        with xtc.compile(matmul_graph(), codegen="c") as module:
             module.save(folder)
             text = module.ir("code")
         assert (folder / "module.c").read_text() == text
@@ -137,7 +137,7 @@ class TestArtifact:
 
     @pytest.mark.slow
     def test_the_manifest_says_how_it_was_made(self) -> None:
-        with xtc.compile(product(), codegen="c", opt_level=1) as module:
+        with xtc.compile(matmul_graph(), codegen="c", opt_level=1) as module:
             made = module.artifact.manifest.toolchain
         assert made["codegen"] == "c"
         assert made["compiler"] == shutil.which("cc")
@@ -152,31 +152,31 @@ class TestArtifact:
 
     def test_code_for_another_machine_is_refused_by_this_compiler(self, tmp_path: Path) -> None:
         with pytest.raises(UserError, match=r"generates code for x86_64.*not for aarch64"):
-            xtc.driver.prepare(product(), codegen="c", triple="aarch64-unknown-linux-gnu").build(
-                tmp_path
-            )
+            xtc.driver.prepare(
+                matmul_graph(), codegen="c", triple="aarch64-unknown-linux-gnu"
+            ).build(tmp_path)
 
 
 class TestErrors:
     def test_no_compiler(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("XTC_CC", "no-such-compiler")
         with pytest.raises(ToolError, match="needs the program 'no-such-compiler'") as caught:
-            xtc.compile(product(), codegen="c")
+            xtc.compile(matmul_graph(), codegen="c")
         assert "install a C compiler" in str(caught.value)
 
     def test_the_text_needs_no_compiler(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("XTC_CC", "no-such-compiler")
-        text = xtc.driver.prepare(product(), codegen="c").stage_text("code")
+        text = xtc.driver.prepare(matmul_graph(), codegen="c").stage_text("code")
         assert "void product(" in text
 
     def test_unknown_generator(self) -> None:
         with pytest.raises(UserError, match="option 'codegen' of target 'host' cannot be 'cpp'"):
-            xtc.compile(product(), codegen="cpp")
+            xtc.compile(matmul_graph(), codegen="cpp")
 
     @pytest.mark.parametrize("name", ["remainder", "rand", "signbit", "INT_MAX", "f32x8"])
     def test_a_graph_named_as_something_in_c(self, name: str) -> None:
         with pytest.raises(UserError, match=f"cannot be called '{name}'") as caught:
-            xtc.compile(product(name), codegen="c")
+            xtc.compile(matmul_graph(name), codegen="c")
         assert f"call the graph {name}_graph" in str(caught.value)
 
     @pytest.mark.slow
@@ -199,9 +199,9 @@ class TestErrors:
         )
         compiler.chmod(0o755)
         monkeypatch.setenv("XTC_CC", str(compiler))
-        xtc.compile(product(), codegen="c").close()
+        xtc.compile(matmul_graph(), codegen="c").close()
         with pytest.raises(UserError, match="has no _Float16 for this machine") as caught:
-            xtc.compile(product(dtype="float16"), codegen="c")
+            xtc.compile(matmul_graph(dtype="float16"), codegen="c")
         assert "generate code with LLVM" in str(caught.value)
 
 
@@ -209,7 +209,7 @@ class TestErrors:
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for in_memory in (False, True):
-        xtc.compile(product(), codegen="c", in_memory=in_memory).close()
+        xtc.compile(matmul_graph(), codegen="c", in_memory=in_memory).close()
     with pytest.raises(UserError):
-        xtc.compile(product("rand"), codegen="c")
+        xtc.compile(matmul_graph("rand"), codegen="c")
     assert [path for path in tmp_path.rglob("*") if path.name.startswith(("module", "xtc-c"))] == []

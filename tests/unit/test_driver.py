@@ -28,7 +28,7 @@ AARCH64 = "aarch64-unknown-linux-gnu"
 ELF_AARCH64 = 183  # EM_AARCH64, at offset 18 of the file
 
 
-def product(rows: int | str = 3) -> Graph:
+def matmul_graph(rows: int | str = 3) -> Graph:
     a, b = O.tensor((rows, 4), "int32", name="A"), O.tensor((4, 2), "int32", name="B")
     with O.graph(name="product") as gb:
         O.matmul(a, b, name="C")
@@ -43,7 +43,7 @@ B = np.arange(8, dtype=np.int32).reshape(4, 2)
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The artifact of `product`."""
     folder = tmp_path_factory.mktemp("saved") / "product"
-    with xtc.compile(product()) as module:
+    with xtc.compile(matmul_graph()) as module:
         module.save(folder)
     return folder
 
@@ -93,7 +93,7 @@ class TestCompile:
     @pytest.mark.parametrize("target", ["hots", "", "../host", "null0"])
     def test_an_unknown_target(self, target: str) -> None:
         with pytest.raises(UserError, match=f"there is no target '{target}'"):
-            xtc.compile(product(), target=target)
+            xtc.compile(matmul_graph(), target=target)
 
     def test_a_device_without_memory_of_its_own_holds_nothing(self) -> None:
         x = O.tensor((2,), name="X", device="host0")
@@ -104,7 +104,7 @@ class TestCompile:
 
     def test_what_is_no_target(self) -> None:
         with pytest.raises(UserError, match="device=5 is not a device"):
-            xtc.compile(product(), target=5)
+            xtc.compile(matmul_graph(), target=5)
 
     @pytest.mark.parametrize(
         ("options", "message"),
@@ -119,18 +119,18 @@ class TestCompile:
     )
     def test_unusable_options(self, options: dict[str, Any], message: str) -> None:
         with pytest.raises(UserError, match=message):
-            xtc.compile(product(), **options)
+            xtc.compile(matmul_graph(), **options)
 
     @pytest.mark.slow
     def test_every_level_of_optimization_is_right(self) -> None:
         for level in range(4):
-            with xtc.compile(product(), opt_level=level, in_memory=True) as module:
+            with xtc.compile(matmul_graph(), opt_level=level, in_memory=True) as module:
                 np.testing.assert_array_equal(module(A, B), A @ B)
 
     def test_a_symbolic_dimension_needs_a_size(self) -> None:
         with pytest.raises(UserError, match="has the symbolic dimension 'N'"):
-            xtc.compile(product("N"))
-        with xtc.compile(product("N"), dims={"N": 3}, in_memory=True) as module:
+            xtc.compile(matmul_graph("N"))
+        with xtc.compile(matmul_graph("N"), dims={"N": 3}, in_memory=True) as module:
             np.testing.assert_array_equal(module(A, B), A @ B)
             with pytest.raises(UserError, match=r"'A' has shape \(3, 4\), not \(2, 4\)"):
                 module(A[:2], B)
@@ -138,10 +138,10 @@ class TestCompile:
     @pytest.mark.parametrize("dims", [{"M": 3}, {"N": 0}, {"N": -1}, {"N": 2.5}, {"N": "3"}])
     def test_sizes_that_do_not_fit(self, dims: dict[str, Any]) -> None:
         with pytest.raises(UserError):
-            xtc.compile(product("N"), dims=dims)
+            xtc.compile(matmul_graph("N"), dims=dims)
 
     def test_times_are_told_and_stay(self) -> None:
-        with xtc.compile(product(), in_memory=True, time_passes=True) as module:
+        with xtc.compile(matmul_graph(), in_memory=True, time_passes=True) as module:
             seconds = dict(module.compile_seconds)
             assert {"emit", "bufferized", "lowered", "code"} < set(seconds)
             assert "bufferized/canonicalize" in seconds
@@ -150,7 +150,7 @@ class TestCompile:
 
     @pytest.mark.slow
     def test_ir_is_dumped_once_a_pass(self, tmp_path: Path) -> None:
-        with xtc.compile(product(), in_memory=True, dump_dir=tmp_path / "ir") as module:
+        with xtc.compile(matmul_graph(), in_memory=True, dump_dir=tmp_path / "ir") as module:
             names = sorted(file.name for file in (tmp_path / "ir").iterdir())
             assert names[0].startswith("01-")
             module.ir("lowered")
@@ -158,7 +158,7 @@ class TestCompile:
 
     def test_no_stage_of_that_name(self) -> None:
         with pytest.raises(UserError, match="there is no stage 'lowerd'") as failure:
-            prepare(product()).stage_text("lowerd")
+            prepare(matmul_graph()).stage_text("lowerd")
         assert failure.value.hints == ("did you mean 'lowered'?",)
 
     def test_without_operations_no_rate_is_claimed(self) -> None:
@@ -178,20 +178,20 @@ class TestFailure:
         monkeypatch.setenv("XTC_CC", "false")
         before = device_number()
         with pytest.raises(ToolError, match=r"linking module\.so failed"):
-            xtc.compile(product())
+            xtc.compile(matmul_graph())
         assert module_folders(temporary) == []
         assert device_number() == before
 
 
 def device_number() -> int:
     """The number that the next runtime of the host gets."""
-    with xtc.compile(product(), in_memory=True) as module:
+    with xtc.compile(matmul_graph(), in_memory=True) as module:
         return module.runtime.device_id
 
 
 class TestModule:
     def test_it_says_what_it_is(self) -> None:
-        with xtc.compile(product(), in_memory=True) as module:
+        with xtc.compile(matmul_graph(), in_memory=True) as module:
             number = module.runtime.device_id
             assert repr(module) == (
                 f"<xtc.Module product(A: 3x4xint32, B: 4x2xint32, C: 3x2xint32) on host{number}>"
@@ -201,7 +201,7 @@ class TestModule:
     @pytest.mark.parametrize("in_memory", [False, True])
     @pytest.mark.slow
     def test_closed_twice_and_called_after(self, in_memory: bool) -> None:
-        module = xtc.compile(product(), in_memory=in_memory)
+        module = xtc.compile(matmul_graph(), in_memory=in_memory)
         np.testing.assert_array_equal(module(A, B), A @ B)
         module.close()
         module.close()
@@ -212,7 +212,7 @@ class TestModule:
 
     def test_a_module_in_memory_has_no_files(self, tmp_path: Path) -> None:
         with (
-            xtc.compile(product(), in_memory=True) as module,
+            xtc.compile(matmul_graph(), in_memory=True) as module,
             pytest.raises(UserError, match="is in memory only"),
         ):
             module.save(tmp_path / "saved")
@@ -221,7 +221,7 @@ class TestModule:
     @pytest.mark.slow
     def test_nothing_is_left_of_closed_modules(self, temporary: Path) -> None:
         def use() -> None:
-            with xtc.compile(product()) as module:
+            with xtc.compile(matmul_graph()) as module:
                 assert module(A, B).shape == (3, 2)
                 assert mapped("module.so")
                 assert len(module_folders(temporary)) == 1
@@ -355,7 +355,7 @@ class TestOtherMachines:
         assert "kept as object files, not linked" in str(failure.value)
 
     def test_assembly_is_printed(self) -> None:
-        text = prepare(product(), triple=AARCH64).stage_text("code")
+        text = prepare(matmul_graph(), triple=AARCH64).stage_text("code")
         assert "product:" in text
         assert "\tret\n" in text
 
@@ -364,4 +364,4 @@ class TestOtherMachines:
     ) -> None:
         monkeypatch.setattr(Compilation, "build", lambda *_: pytest.fail("it was built"))
         with pytest.raises(DeviceNotFound, match=f"code for {AARCH64} cannot run"):
-            xtc.compile(product(), triple=AARCH64)
+            xtc.compile(matmul_graph(), triple=AARCH64)

@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 
 @pytest.fixture(scope="module")
-def product() -> Iterator[xtc.Module]:
+def matmul() -> Iterator[xtc.Module]:
     """C = A @ B of int32, so that results are exact."""
     a, b = O.tensor((3, 4), "int32", name="A"), O.tensor((4, 2), "int32", name="B")
     with O.graph(name="product") as gb:
@@ -100,11 +100,11 @@ class TestInputs:
             lambda array: array.astype(array.dtype, subok=False).view(np.ndarray),
         ],
     )
-    def test_what_is_taken(self, product: xtc.Module, change: Any) -> None:
-        np.testing.assert_array_equal(product(change(A), change(B)), C)
+    def test_what_is_taken(self, matmul: xtc.Module, change: Any) -> None:
+        np.testing.assert_array_equal(matmul(change(A), change(B)), C)
 
-    def test_by_position_and_by_name(self, product: xtc.Module) -> None:
-        for result in (product(A, B), product(A, B=B), product(B=B, A=A)):
+    def test_by_position_and_by_name(self, matmul: xtc.Module) -> None:
+        for result in (matmul(A, B), matmul(A, B=B), matmul(B=B, A=A)):
             np.testing.assert_array_equal(result, C)
 
     @pytest.mark.slow
@@ -113,15 +113,15 @@ class TestInputs:
         p, q = pair(raw, raw.reshape(2, 2))
         np.testing.assert_array_equal(p, q.reshape(4))
 
-    def test_dense_inputs_are_not_copied(self, product: xtc.Module) -> None:
-        argument = product.artifact.manifest.inputs[0]
+    def test_dense_inputs_are_not_copied(self, matmul: xtc.Module) -> None:
+        argument = matmul.artifact.manifest.inputs[0]
         for given in (A, read_only(A), Exported(A), Interfaced(A)):
             array = read_array(given, argument)
             source = given if isinstance(given, np.ndarray) else given._array
             assert array.ctypes.data == source.ctypes.data
 
-    def test_other_inputs_are_copied_to_where_code_can_read_them(self, product: xtc.Module) -> None:
-        argument = product.artifact.manifest.inputs[0]
+    def test_other_inputs_are_copied_to_where_code_can_read_them(self, matmul: xtc.Module) -> None:
+        argument = matmul.artifact.manifest.inputs[0]
         for given in (unaligned(A), np.asfortranarray(A), Exported(np.asfortranarray(A))):
             array = read_array(given, argument)
             assert array.flags.aligned
@@ -145,18 +145,18 @@ class TestInputs:
             (Exported(A, (2, 0)), "input 'A' of type Exported cannot be read as an array"),
         ],
     )
-    def test_what_is_refused(self, product: xtc.Module, wrong: Any, message: str) -> None:
+    def test_what_is_refused(self, matmul: xtc.Module, wrong: Any, message: str) -> None:
         with pytest.raises(UserError, match=message):
-            product(wrong, B)
+            matmul(wrong, B)
 
-    def test_the_hint_converts(self, product: xtc.Module) -> None:
+    def test_the_hint_converts(self, matmul: xtc.Module) -> None:
         with pytest.raises(UserError) as failure:
-            product(A.astype(">i4"), B)
+            matmul(A.astype(">i4"), B)
         assert failure.value.hints == ("convert it: array.astype('int32')",)
 
-    def test_a_tensor_elsewhere_is_not_fetched_in_silence(self, product: xtc.Module) -> None:
+    def test_a_tensor_elsewhere_is_not_fetched_in_silence(self, matmul: xtc.Module) -> None:
         with pytest.raises(UserError) as failure:
-            product(Exported(A, (2, 0)), B)
+            matmul(Exported(A, (2, 0)), B)
         assert "move it to host memory" in failure.value.hints[0]
 
     @pytest.mark.parametrize(
@@ -172,10 +172,10 @@ class TestInputs:
         ],
     )
     def test_each_input_is_given_once(
-        self, product: xtc.Module, args: tuple[Array, ...], named: dict[str, Array], message: str
+        self, matmul: xtc.Module, args: tuple[Array, ...], named: dict[str, Array], message: str
     ) -> None:
         with pytest.raises(UserError, match=message):
-            product(*args, **named)
+            matmul(*args, **named)
 
     def test_a_misspelled_name_is_guessed(self, pair: xtc.Module) -> None:
         with pytest.raises(UserError) as failure:
@@ -184,20 +184,20 @@ class TestInputs:
 
 
 class TestOutputs:
-    def test_out_is_written_in_place(self, product: xtc.Module) -> None:
+    def test_out_is_written_in_place(self, matmul: xtc.Module) -> None:
         out = np.full((3, 2), -1, np.int32)
-        assert product(A, B, out=out) is out
+        assert matmul(A, B, out=out) is out
         np.testing.assert_array_equal(out, C)
 
-    def test_new_arrays_are_aligned_and_the_caller_s_own(self, product: xtc.Module) -> None:
-        first, second = product(A, B), product(A, B)
+    def test_new_arrays_are_aligned_and_the_caller_s_own(self, matmul: xtc.Module) -> None:
+        first, second = matmul(A, B), matmul(A, B)
         assert first.ctypes.data % ALIGNMENT == 0
         assert not np.shares_memory(first, second)
         first[...] = 0
         np.testing.assert_array_equal(second, C)
 
-    def test_results_are_handed_on_by_dlpack_without_a_copy(self, product: xtc.Module) -> None:
-        result = product(A, B)
+    def test_results_are_handed_on_by_dlpack_without_a_copy(self, matmul: xtc.Module) -> None:
+        result = matmul(A, B)
         assert np.from_dlpack(result).ctypes.data == result.ctypes.data
 
     def test_several_outputs_come_in_order(self, pair: xtc.Module) -> None:
@@ -226,11 +226,11 @@ class TestOutputs:
         ],
     )
     def test_an_unfit_out_is_refused_and_untouched(
-        self, product: xtc.Module, out: Any, message: str
+        self, matmul: xtc.Module, out: Any, message: str
     ) -> None:
         before = np.array(out, copy=True) if isinstance(out, np.ndarray) else None
         with pytest.raises(UserError, match=message):
-            product(A, B, out=out)
+            matmul(A, B, out=out)
         if before is not None:
             np.testing.assert_array_equal(out, before)
 

@@ -8,7 +8,7 @@ import gc
 import psutil
 import pytest
 
-from tests.unit.cache_graphs import product
+from tests.unit.cache_graphs import matmul_graph
 from xtc.core.errors import CompileError
 from xtc.driver import prepare
 from xtc.ir import mlir
@@ -19,7 +19,7 @@ def test_the_text_is_that_of_the_bindings() -> None:
     from mlir.dialects.llvm import translate_module_to_llvmir  # noqa: TID251  the door is tested
 
     with mlir.Context():
-        module = mlir.Module.parse(prepare(product()).stage_text("lowered")).operation
+        module = mlir.Module.parse(prepare(matmul_graph()).stage_text("lowered")).operation
         assert translate_to_llvm_ir(module) == translate_module_to_llvmir(module)
 
 

@@ -23,7 +23,7 @@ masking = pytest.mark.skipif(
 )
 
 
-def product(columns: int, dtype: str = "float32") -> Graph:
+def matmul_graph(columns: int, dtype: str = "float32") -> Graph:
     """Eight rows of `columns` elements, each a sum."""
     a, b = O.tensor((8, 5), dtype, name="A"), O.tensor((5, columns), dtype, name="B")
     with O.graph(name="product") as gb:
@@ -42,7 +42,7 @@ def test_the_narrowest_elements_that_a_processor_masks(cpu: str, bits: int) -> N
 @pytest.mark.parametrize(("cpu", "additions"), [("x86-64", 12), ("haswell", 4)])
 def test_a_tail_takes_one_instruction_for_each_row(cpu: str, additions: int) -> None:
     """Seven columns: 4 + 2 + 1 without masks. Counted in the loop over K, four rows at once."""
-    compilation = prepare(product(7), "host", schedule=NEST, triple=X86, cpu=cpu, threads=1)
+    compilation = prepare(matmul_graph(7), "host", schedule=NEST, triple=X86, cpu=cpu, threads=1)
     text = compilation.stage_text("lowered")
     assert len(re.findall(r"llvm.intr.fmuladd|llvm.intr.fma\b|llvm.fadd", text)) == additions
     assert ("llvm.intr.masked.load" in text) == (additions == 4)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 DISORDER = MppaOptions(sim_schedule="shuffled", dma_mode="deferred")
 
 
-def product(mppa: MppaDevice) -> Graph:
+def matmul_graph(mppa: MppaDevice) -> Graph:
     a = O.tensor((4, 16), name="A")
     b = O.tensor((16, 8), name="B", device=mppa)
     with O.graph(name="matmul") as gb:
@@ -40,7 +40,7 @@ def seed(graph: Graph, clusters: int = 1) -> xtc.Schedule:
 
 def test_a_packed_operand_is_one_transfer_for_all_pes() -> None:
     with MppaDevice(DISORDER) as mppa:
-        graph = product(mppa)
+        graph = matmul_graph(mppa)
         schedule = seed(graph)
         node = schedule["C"].strip_mine("i", {"i1": 2})
         node.distribute({"i": "psx", "j": "psy"}).pack_at("j", 1)
@@ -55,7 +55,7 @@ def test_a_packed_operand_is_one_transfer_for_all_pes() -> None:
 
 def test_each_memory_gets_its_part_once() -> None:
     with MppaDevice(DISORDER) as mppa:
-        graph = product(mppa)
+        graph = matmul_graph(mppa)
         schedule = seed(graph, clusters=4)
         schedule["C"].distribute({"i": "px", "j": "psy"}).distributed_buffer_at("i", 0, ["mx", "*"])
         with xtc.compile(graph, target=mppa, schedule=schedule) as module:
@@ -105,7 +105,7 @@ def test_random_schedules(family: str) -> None:
 def test_a_loop_over_memories_comes_out_of_a_sequential_one() -> None:
     """Each memory runs the loop over K itself, with what it packs in each iteration."""
     with MppaDevice(DISORDER) as mppa:
-        graph = product(mppa)
+        graph = matmul_graph(mppa)
         schedule = seed(graph, clusters=2)
         node = schedule["C"].strip_mine("k", {"k1": 4}).interchange(["k", "i", "j", "k1"])
         node.distribute({"i": "px", "j": "psy"}).pack_at("k", 1)

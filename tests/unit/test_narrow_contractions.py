@@ -43,7 +43,9 @@ WIDE = {"bfloat16": "vdpbf16ps", "int8": "vpdpbusd", "int16": "vpdpwssd"}
 LARGE = (64, 96, 80)
 
 
-def product(m: int, n: int, k: int, dtype: str, flags: tuple[bool, bool] = (False, False)) -> Graph:
+def matmul_graph(
+    m: int, n: int, k: int, dtype: str, flags: tuple[bool, bool] = (False, False)
+) -> Graph:
     return batched((), (), (m, n, k), dtype, flags)
 
 
@@ -106,7 +108,7 @@ def test_random_products(dtype: str, processor: str, seed: int) -> None:
 @pytest.mark.parametrize("processor", PROCESSORS)
 @pytest.mark.parametrize("dtype", ["int8", "int16"])
 def test_sums_of_extremes_wrap_around(dtype: str, processor: str) -> None:
-    graph = product(*LARGE, dtype)
+    graph = matmul_graph(*LARGE, dtype)
     limits = np.iinfo(dtype)
     with xtc.compile(graph, in_memory=True, **PROCESSORS[processor]) as module:
         for low, high in ((limits.min, limits.min), (limits.min, limits.max), (-1, limits.min)):
@@ -119,7 +121,7 @@ def test_sums_of_extremes_wrap_around(dtype: str, processor: str) -> None:
 
 
 def assembly(options: Mapping[str, str], dtype: str) -> str:
-    return prepare(product(*LARGE, dtype), **options).stage_text("code")
+    return prepare(matmul_graph(*LARGE, dtype), **options).stage_text("code")
 
 
 @pytest.mark.slow
@@ -165,7 +167,7 @@ def test_features_decide(features: str, dots: tuple[str, ...]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_chosen_schedule_given_back_makes_the_same_code(dtype: str) -> None:
-    graph = product(*LARGE, dtype)
+    graph = matmul_graph(*LARGE, dtype)
     with (
         xtc.compile(graph, in_memory=True) as chosen,
         xtc.compile(graph, schedule=chosen.schedule, in_memory=True) as given,
@@ -178,18 +180,21 @@ def test_what_adds_up_no_terms_says_so() -> None:
     schedule = {"C": ["i", "j", "k", "j#16=vectorize", "k#4=vectorize"]}
     with pytest.raises(UserError, match="no instruction of what runs it adds up 4 such products"):
         xtc.compile(
-            product(*LARGE, "int8"), schedule=schedule, triple="x86_64-linux-gnu", cpu="x86-64-v3"
+            matmul_graph(*LARGE, "int8"),
+            schedule=schedule,
+            triple="x86_64-linux-gnu",
+            cpu="x86-64-v3",
         )
 
 
 def test_all_terms_are_no_group_of_them() -> None:
     with pytest.raises(UserError, match="'k' of C cannot be vectorized: 'k' is reduced"):
-        xtc.Schedule.of(product(8, 8, 2, "bfloat16"), {"C": ["i", "j", "k=vectorize"]})
+        xtc.Schedule.of(matmul_graph(8, 8, 2, "bfloat16"), {"C": ["i", "j", "k=vectorize"]})
 
 
 def test_groups_are_of_an_instruction_s_size() -> None:
     with pytest.raises(UserError, match="'k#3' of C cannot be vectorized: 'k' is reduced"):
-        xtc.Schedule.of(product(*LARGE, "bfloat16"), {"C": ["i", "j", "k", "k#3=vectorize"]})
+        xtc.Schedule.of(matmul_graph(*LARGE, "bfloat16"), {"C": ["i", "j", "k", "k#3=vectorize"]})
 
 
 @pytest.mark.slow
@@ -204,14 +209,14 @@ def test_groups_are_of_an_instruction_s_size() -> None:
 def test_schedules_of_the_user(nest: object) -> None:
     if "avx512bf16" not in HostDescription.of(Machine.host()).dots:
         pytest.skip("this processor has no AVX512-BF16")
-    with xtc.compile(product(*LARGE, "bfloat16"), schedule={"C": nest}) as module:
+    with xtc.compile(matmul_graph(*LARGE, "bfloat16"), schedule={"C": nest}) as module:
         module.check()
 
 
 def test_tiles_that_part_a_group_are_refused() -> None:
     nest = ["j", "i", "k", "k#7", "j#32=vectorize", "k#2=vectorize"]
     with pytest.raises(UserError, match="'k#2' of C cannot be vectorized"):
-        xtc.compile(product(*LARGE, "bfloat16"), schedule={"C": nest})
+        xtc.compile(matmul_graph(*LARGE, "bfloat16"), schedule={"C": nest})
 
 
 @pytest.mark.slow

@@ -166,7 +166,7 @@ def test_waits_that_have_to_wait(kernels: Kernels, thread: int, stalls: int) -> 
     assert found.get("MBARRIER_STALLS", 0) == stalls
 
 
-def product() -> xtc.Graph:
+def matmul_graph() -> xtc.Graph:
     a, b = (O.tensor((64, 64), "float16", name=name) for name in "AB")
     with O.graph(name="product") as gb:
         O.matmul(a, b, name="C")
@@ -175,7 +175,7 @@ def product() -> xtc.Graph:
 
 def measured(name: str, **options: object) -> float:
     made = NvgpuOptions(arch="sm_80", **options)  # type: ignore[arg-type]
-    with NvgpuDevice(made) as gpu, xtc.compile(product(), target=gpu) as module:
+    with NvgpuDevice(made) as gpu, xtc.compile(matmul_graph(), target=gpu) as module:
         return float(module.measure(repeat=1, counters=[name]).counters[name])
 
 

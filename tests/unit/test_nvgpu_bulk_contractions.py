@@ -20,7 +20,7 @@ from tests.unit.tensor_core_contractions import (
     Shape,
     bias_and_relu,
     counted,
-    product,
+    matmul_graph,
     with_sms,
 )
 from xtc.driver import prepare
@@ -72,7 +72,7 @@ def counts(
     """What is counted without bulk copies, and with them, of results that are right."""
     found = []
     for bulk in (False, True):
-        graph = product(shape, dtype, then)
+        graph = matmul_graph(shape, dtype, then)
         with (
             NvgpuDevice(NvgpuOptions(sim_schedule="shuffled")) as device,
             xtc.compile(graph, target=device, bulk_pipelines=bulk, opt_level=1) as module,
@@ -127,7 +127,7 @@ def test_a_launch_makes_the_maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     a, b = np.zeros((2048, 512), np.float16), np.zeros((512, 1024), np.float16)
     with (
         NvgpuDevice(options) as device,
-        xtc.compile(product(Shape(2048, 1024, 512), "float16"), target=device) as module,
+        xtc.compile(matmul_graph(Shape(2048, 1024, 512), "float16"), target=device) as module,
     ):
         module(a, b)
     noted = [line for line in log(library) if line.startswith("map")]
@@ -158,7 +158,7 @@ GATES = {
 )
 def test_nothing_is_spilled_or_serialized(name: str, dtype: str, tmp_path: Path) -> None:
     shape, then = GATES[name]
-    text = prepare(product(shape, dtype, then), target=gpu("sm_90a")).stage_text("code")
+    text = prepare(matmul_graph(shape, dtype, then), target=gpu("sm_90a")).stage_text("code")
     made = machine_code(text[text.index(".version") :], "sm_90a", tmp_path)
     assert set(made.spilled_bytes.values()) == {0}
     assert re.findall(r"(\d+) bytes stack frame", made.said) == ["0"]

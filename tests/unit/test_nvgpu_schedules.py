@@ -106,7 +106,7 @@ TILED = {
 }
 
 
-def product(size: int) -> xtc.Graph:
+def matmul_graph(size: int) -> xtc.Graph:
     a, b = O.tensor((size, size), name="A"), O.tensor((size, size), name="B")
     with O.graph(name="product") as graph:
         O.matmul(a, b, name="C")
@@ -124,7 +124,7 @@ def counted(gpu: NvgpuDevice, graph: xtc.Graph, schedule: object) -> dict[str, i
 
 def test_a_tile_in_shared_memory_saves_global_reads(gpu: NvgpuDevice) -> None:
     size = 128
-    events = counted(gpu, product(size), {"C": TILED})
+    events = counted(gpu, matmul_graph(size), {"C": TILED})
     # Blocks of 32 x 64 results read 4 times the columns of A and twice the rows of B; then what is
     # added to. Zeros are written before. All of it by 16 bytes.
     words = size * size
@@ -141,15 +141,15 @@ def test_a_kernel_that_lost_its_barriers_is_caught(
 ) -> None:
     monkeypatch.setattr(distribute_blocks, "insert_barriers", lambda _body: None)
     with pytest.raises(MismatchError):
-        counted(gpu, product(128), {"C": TILED})
+        counted(gpu, matmul_graph(128), {"C": TILED})
 
 
 def test_sums_in_a_buffer_of_the_block_wait_for_it(gpu: NvgpuDevice) -> None:
     tile = {"parallelize": True, "buffer": True}
-    counted(gpu, product(128), {"C": TILED | {"j": tile, "k": {"pack": [0]}, "k#16": {}}})
+    counted(gpu, matmul_graph(128), {"C": TILED | {"j": tile, "k": {"pack": [0]}, "k#16": {}}})
 
 
 def test_a_buffer_that_no_block_has_room_for_is_refused(gpu: NvgpuDevice) -> None:
     schedule = {"i": {"parallelize": True, "pack": 1}, "j": "parallelize", "k": {}, "i#64": {}}
     with pytest.raises(UserError, match="needs 262144 bytes of shared memory"):
-        xtc.compile(product(256), target=gpu, schedule={"C": schedule})
+        xtc.compile(matmul_graph(256), target=gpu, schedule={"C": schedule})

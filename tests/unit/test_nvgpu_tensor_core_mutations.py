@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import xtc
-from tests.unit.tensor_core_contractions import Shape, bias_and_relu, product, with_sms
+from tests.unit.tensor_core_contractions import Shape, bias_and_relu, matmul_graph, with_sms
 from xtc.core.errors import DeviceFault
 from xtc.evaluate import MismatchError
 from xtc.ir.mlir import IntegerAttr, IntegerType, Operation, all_operations
@@ -68,7 +68,7 @@ def test_the_kernel_is_what_is_damaged_below(
 ) -> None:
     counts: dict[str, int] = {}
     damage(monkeypatch, lambda module: counts.update({n: len(found(module, n)) for n in NUMBERS}))
-    with xtc.compile(product(SHAPE, "float16"), target=gpu) as module:
+    with xtc.compile(matmul_graph(SHAPE, "float16"), target=gpu) as module:
         module.check()
     assert counts == NUMBERS
 
@@ -98,7 +98,7 @@ def test_nothing_can_be_left_away(
 ) -> None:
     damage(monkeypatch, lambda module: change(found(module, name)[number]))
     with (
-        xtc.compile(product(SHAPE, "float16"), target=gpu) as module,
+        xtc.compile(matmul_graph(SHAPE, "float16"), target=gpu) as module,
         pytest.raises((MismatchError, DeviceFault)),
     ):
         module.check()
@@ -120,7 +120,7 @@ def test_nothing_can_be_left_away_by_warpgroups(
     damage(monkeypatch, change)
     with (
         NvgpuDevice() as gpu,
-        xtc.compile(product(SHAPE, "float16"), target=gpu, bulk_pipelines=False) as module,
+        xtc.compile(matmul_graph(SHAPE, "float16"), target=gpu, bulk_pipelines=False) as module,
         pytest.raises((MismatchError, DeviceFault)),
     ):
         module.check()
@@ -156,7 +156,7 @@ def test_the_divided_kernel_is_what_is_damaged_below(
     damage(
         monkeypatch, lambda module: counts.update({n: len(found(module, n)) for n in BULK_NUMBERS})
     )
-    with xtc.compile(product(BULK_SHAPE, "float16", bias_and_relu), target=gpu) as module:
+    with xtc.compile(matmul_graph(BULK_SHAPE, "float16", bias_and_relu), target=gpu) as module:
         module.check()
     assert counts == BULK_NUMBERS
 
@@ -183,7 +183,7 @@ def test_nothing_can_be_left_away_where_a_warp_copies(
     options = NvgpuOptions(sim_schedule="shuffled", sim_races=True)
     with (
         NvgpuDevice(options) as gpu,
-        xtc.compile(product(BULK_SHAPE, "float16", bias_and_relu), target=gpu) as module,
+        xtc.compile(matmul_graph(BULK_SHAPE, "float16", bias_and_relu), target=gpu) as module,
         pytest.raises((MismatchError, DeviceFault)),
     ):
         module.check()

@@ -10,7 +10,7 @@ import pytest
 
 import xtc
 from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas
-from tests.unit.tensor_core_contractions import Shape, bias_and_relu, product
+from tests.unit.tensor_core_contractions import Shape, bias_and_relu, matmul_graph
 from xtc.driver import prepare
 from xtc_targets.nvgpu.description import MACHINES
 
@@ -26,7 +26,7 @@ PRODUCTS = [
 
 
 def ptx(dtype: str, shape: Shape, arch: str) -> str:
-    graph: xtc.Graph = product(shape, dtype, bias_and_relu)
+    graph: xtc.Graph = matmul_graph(shape, dtype, bias_and_relu)
     text = prepare(graph, target=gpu(arch), tf32=True).stage_text("code")
     return text[text.index(".version") :]
 

@@ -18,7 +18,7 @@ from tests.unit.tensor_core_contractions import (
     Shape,
     bias_and_relu,
     counted,
-    product,
+    matmul_graph,
     with_sms,
 )
 from xtc.evaluate import MismatchError
@@ -95,7 +95,7 @@ def shapes(draw: st.DrawFn) -> Shape:
 @example(Shape(16, 32, 48, True, False, (), (2,)), "bfloat16", False)
 @given(shape=shapes(), dtype=st.sampled_from(tuple(KINDS)), epilogue=st.booleans())
 def test_a_product_of_any_shape(gpu: NvgpuDevice, shape: Shape, dtype: str, epilogue: bool) -> None:
-    graph = product(shape, dtype, bias_and_relu if epilogue else None)
+    graph = matmul_graph(shape, dtype, bias_and_relu if epilogue else None)
     run(gpu, graph, shape, dtype)
 
 
@@ -118,7 +118,7 @@ def test_larger_tiles(
     sms: int,
 ) -> None:
     with_sms(monkeypatch, sms)
-    run(gpu, product(shape, dtype, bias_and_relu), shape, dtype, tile)
+    run(gpu, matmul_graph(shape, dtype, bias_and_relu), shape, dtype, tile)
 
 
 def test_what_follows_may_read_more(gpu: NvgpuDevice) -> None:
@@ -129,7 +129,7 @@ def test_what_follows_may_read_more(gpu: NvgpuDevice) -> None:
     def then(c: Tensor) -> Tensor:
         return O.add(O.mul(O.tanh(c), factors), residual)
 
-    run(gpu, product(shape, "float16", then), shape, "float16")
+    run(gpu, matmul_graph(shape, "float16", then), shape, "float16")
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_what_follows_may_be_of_other_types(
 ) -> None:
     """Rows of small elements are accessed by fewer bytes: a tile has one access for each thread."""
     shape = Shape(64, 64, 32)
-    run(gpu, product(shape, "float16", then), shape, "float16")
+    run(gpu, matmul_graph(shape, "float16", then), shape, "float16")
 
 
 def test_a_product_that_two_read_is_a_kernel_by_itself(gpu: NvgpuDevice) -> None:
@@ -156,7 +156,7 @@ def test_a_product_that_two_read_is_a_kernel_by_itself(gpu: NvgpuDevice) -> None
         return O.relu(c, name="E")
 
     with (
-        xtc.compile(product(Shape(32, 32, 32), "float16", then), target=gpu) as module,
+        xtc.compile(matmul_graph(Shape(32, 32, 32), "float16", then), target=gpu) as module,
         counted(gpu) as events,
     ):
         module.check()
@@ -206,7 +206,7 @@ def test_a_contraction_is_part_of_a_concatenation(
         other = O.tensor((32, 32), "float16", name="other")
         return O.concat(*((other, c) if second else (c, other)), axis=axis, name="R")
 
-    graph = product(Shape(32, 32, 32), "float16", then)
+    graph = matmul_graph(Shape(32, 32, 32), "float16", then)
     with xtc.compile(graph, target=gpu) as module, counted(gpu) as events:
         module.check()
     assert events["nvgpu.MMA_F16"] > 0
@@ -223,13 +223,13 @@ def test_a_contraction_is_part_of_a_concatenation(
     ],
 )
 def test_others_take_the_general_path(gpu: NvgpuDevice, dtype: str, shape: Shape) -> None:
-    with xtc.compile(product(shape, dtype), target=gpu) as module, counted(gpu) as events:
+    with xtc.compile(matmul_graph(shape, dtype), target=gpu) as module, counted(gpu) as events:
         module.check()
     assert [events[f"nvgpu.{name}"] for name in EVENTS] == [0, 0, 0]
 
 
 def test_a_schedule_of_the_users_is_followed(gpu: NvgpuDevice) -> None:
-    graph = product(Shape(32, 32, 32), "float16")
+    graph = matmul_graph(Shape(32, 32, 32), "float16")
     schedule = xtc.Schedule(graph)
     schedule["C"].parallelize("i")
     with xtc.compile(graph, target=gpu, schedule=schedule) as module, counted(gpu) as events:
@@ -241,7 +241,7 @@ def test_tf32_rounds_factors_to_the_nearest(gpu: NvgpuDevice) -> None:
     """1 + 2^-11 is halfway from 1 to the next number that TF32 has."""
     a = np.full((16, 16), 1 + 2**-11 + 2**-20, np.float32)
     largest = np.finfo(np.float32).max
-    with xtc.compile(product(Shape(16, 16, 16), "float32"), target=gpu, tf32=True) as module:
+    with xtc.compile(matmul_graph(Shape(16, 16, 16), "float32"), target=gpu, tf32=True) as module:
         up = module(a, np.eye(16, dtype=np.float32))
         down = module(a - np.float32(2**-19), np.eye(16, dtype=np.float32))
         huge = module(np.diag(np.float32([largest, np.inf, np.nan] + [0] * 13)), a)
@@ -252,7 +252,7 @@ def test_tf32_rounds_factors_to_the_nearest(gpu: NvgpuDevice) -> None:
 
 
 def test_tf32_is_checked_by_what_it_promises(gpu: NvgpuDevice) -> None:
-    graph = product(Shape(32, 32, 256), "float32")
+    graph = matmul_graph(Shape(32, 32, 256), "float32")
     with xtc.compile(graph, target=gpu, tf32=True) as module:
         (rounded,) = module.check()
         rtol = rounded.rtol
@@ -269,5 +269,5 @@ def test_sums_are_in_float32(gpu: NvgpuDevice) -> None:
     a[:, :2048] *= 32
     b = np.ones((4096, 16), np.float16)
     b[:2048] /= 32
-    with xtc.compile(product(Shape(16, 16, 4096), "float16"), target=gpu) as module:
+    with xtc.compile(matmul_graph(Shape(16, 16, 4096), "float16"), target=gpu) as module:
         assert (module(a, b) == 4096).all()

@@ -10,7 +10,7 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from tests.unit.offload_support import A_BYTES, B_BYTES, C_BYTES, A, B, counted, product
+from tests.unit.offload_support import A_BYTES, B_BYTES, C_BYTES, A, B, counted, matmul_graph
 from xtc.runtime import DeviceArray
 from xtc_targets.mppa import MppaDevice
 from xtc_targets.null import NullDevice
@@ -49,14 +49,14 @@ class TestSignature:
 
 class TestBorder:
     def test_only_what_lives_elsewhere_is_copied(self, device: NullDevice) -> None:
-        with xtc.compile(product(device), device) as module:
+        with xtc.compile(matmul_graph(device), device) as module:
             b = device.array(B)
             with counted(device, launches=1, bytes_to_device=A_BYTES):
                 c = module(A, b)
             np.testing.assert_allclose(c.numpy(), A @ B)
 
     def test_nothing_is_copied_where_everything_lives_there(self, device: NullDevice) -> None:
-        with xtc.compile(product(device, a_device=device), device) as module:
+        with xtc.compile(matmul_graph(device, a_device=device), device) as module:
             a, b, c = device.array(A), device.array(B), device.empty((4, 8), "float32")
             with counted(device, launches=1):
                 assert module(a, b, out=c) is c
@@ -65,7 +65,7 @@ class TestBorder:
     def test_a_graph_that_places_nothing_moves_inputs_in_and_outputs_out(
         self, device: NullDevice
     ) -> None:
-        with xtc.compile(product(None), device) as module:
+        with xtc.compile(matmul_graph(None), device) as module:
             moved = {"null.H2D_BYTES": A_BYTES + B_BYTES, "null.D2H_BYTES": C_BYTES}
             with counted(device, launches=1, **moved):
                 c = module(A, B)
@@ -133,20 +133,20 @@ def test_a_kernel_of_many_arguments(device: NullDevice) -> None:
 class TestWeights:
     def test_they_are_uploaded_by_loading_and_not_by_calls(self, device: NullDevice) -> None:
         with counted(device, bytes_to_device=B_BYTES):
-            module = xtc.compile(product(device, weight=True), device)
+            module = xtc.compile(matmul_graph(device, weight=True), device)
         with module, counted(device, launches=5, bytes_to_device=5 * A_BYTES):
             for _ in range(5):
                 c = module(A)
         np.testing.assert_allclose(c.numpy(), A @ B)
 
     def test_each_load_has_its_own_and_closing_frees_them(self, device: NullDevice) -> None:
-        graph = product(device, weight=True)
+        graph = matmul_graph(device, weight=True)
         with xtc.compile(graph, device), xtc.compile(graph, device):
             assert device.memory_info()[0] == 2 * B_BYTES
         assert device.memory_info()[0] == 0
 
     def test_those_of_a_graph_that_places_nothing_too(self, device: NullDevice) -> None:
-        with xtc.compile(product(None, weight=True), device) as module:
+        with xtc.compile(matmul_graph(None, weight=True), device) as module:
             moved = {"null.H2D_BYTES": A_BYTES, "null.D2H_BYTES": C_BYTES}
             with counted(device, launches=1, **moved):
                 module(A)
@@ -164,21 +164,21 @@ class TestWeights:
 
 class TestResults:
     def test_one_that_lives_there_is_a_device_array(self, device: NullDevice) -> None:
-        with xtc.compile(product(device), device) as module:
+        with xtc.compile(matmul_graph(device), device) as module:
             c = module(A, device.array(B))
         assert isinstance(c, DeviceArray)
         assert c.device is device
         assert (c.shape, c.dtype) == ((4, 8), np.dtype(np.float32))
 
     def test_it_outlives_the_module_and_frees_itself(self, device: NullDevice) -> None:
-        with xtc.compile(product(device), device) as module:
+        with xtc.compile(matmul_graph(device), device) as module:
             c = module(A, device.array(B))
         np.testing.assert_allclose(c.numpy(), A @ B)
         del c
         assert device.memory_info()[0] == 0
 
     def test_check_and_measure_take_arrays_of_both_kinds(self, device: NullDevice) -> None:
-        with xtc.compile(product(device), device) as module:
+        with xtc.compile(matmul_graph(device), device) as module:
             module.check(device.array(A), device.array(B))
             module.check(A, B)
             module.check()
@@ -186,7 +186,7 @@ class TestResults:
         assert device.memory_info()[0] == 0
 
     def test_a_measured_call_copies_only_what_a_call_copies(self, device: NullDevice) -> None:
-        with xtc.compile(product(device), device) as module:
+        with xtc.compile(matmul_graph(device), device) as module:
             lent = {"null.H2D_BYTES": B_BYTES, "null.D2H_BYTES": C_BYTES}
             before = device.counters()["null.LAUNCHES"]
             with counted(device, launches=4, **{**lent, "null.H2D_BYTES": B_BYTES + 4 * A_BYTES}):
@@ -195,7 +195,7 @@ class TestResults:
 
 
 def test_the_simulated_mppa_moves_the_same_bytes() -> None:
-    with MppaDevice() as mppa, xtc.compile(product(mppa), mppa) as module:
+    with MppaDevice() as mppa, xtc.compile(matmul_graph(mppa), mppa) as module:
         b = mppa.array(B)
         before = mppa.counters()
         c = module(A, b)

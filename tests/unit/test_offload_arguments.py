@@ -11,7 +11,7 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from tests.unit.offload_support import A, B, product
+from tests.unit.offload_support import A, B, matmul_graph
 from xtc.core.errors import UserError
 from xtc.core.types import element_type
 from xtc_targets.mppa import MppaDevice
@@ -28,7 +28,7 @@ def device() -> Iterator[NullDevice]:
 
 @pytest.fixture
 def module(device: NullDevice) -> Iterator[xtc.Module]:
-    with xtc.compile(product(device), device) as compiled:
+    with xtc.compile(matmul_graph(device), device) as compiled:
         yield compiled
 
 
@@ -119,7 +119,7 @@ class TestOut:
         assert not out.any()
 
     def test_a_device_array_for_an_output_on_the_host_is_refused(self, device: NullDevice) -> None:
-        with xtc.compile(product(None), device) as module:
+        with xtc.compile(matmul_graph(None), device) as module:
             said = message(lambda: module(A, B, out=device.empty((4, 8), "float32")))
         assert said == "out= for 'C' is DeviceArray, not a NumPy array"
 

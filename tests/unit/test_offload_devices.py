@@ -11,7 +11,7 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from tests.unit.offload_support import A, B, counted, product
+from tests.unit.offload_support import A, B, counted, matmul_graph
 from xtc.core.errors import UserError
 from xtc.graph.graph import Graph
 from xtc_targets.mppa import MppaDevice, MppaOptions
@@ -113,7 +113,7 @@ class TestNames:
         ]
 
     def test_a_name_without_a_number_is_the_first(self) -> None:
-        assert product("null").inputs[1].placement == product("null0").inputs[1].placement
+        assert matmul_graph("null").inputs[1].placement == matmul_graph("null0").inputs[1].placement
 
     def test_a_device_stands_for_the_only_name(self) -> None:
         with NullDevice() as device, xtc.compile(relay("null7"), device) as module:
@@ -155,7 +155,7 @@ class TestNames:
 
     def test_an_unknown_target_is_named_with_the_line(self) -> None:
         with pytest.raises(UserError, match="there is no target 'nul'") as failure:
-            xtc.compile(product("nul0"))
+            xtc.compile(matmul_graph("nul0"))
         assert str(failure.value.where).startswith("tests/unit/offload_support.py:")
         assert failure.value.hints == ("did you mean 'null'?",)
 
@@ -175,19 +175,19 @@ class TestTarget:
         with pytest.raises(
             UserError, match="host0 is not an accelerator: nothing can be placed there"
         ):
-            xtc.compile(product("host0"))
+            xtc.compile(matmul_graph("host0"))
 
     def test_one_that_the_graph_does_not_use(self) -> None:
         with pytest.raises(
             UserError, match="is compiled for 'mppa' but places nothing on it"
         ) as failure:
-            xtc.compile(product("null0"), "mppa")
+            xtc.compile(matmul_graph("null0"), "mppa")
         assert failure.value.notes == ("it uses: null",)
 
     def test_a_device_that_the_graph_does_not_use(self) -> None:
         with NullDevice() as first, NullDevice() as second:
             with pytest.raises(UserError, match="'product' does not use null1, which") as failure:
-                xtc.compile(product(first), second)
+                xtc.compile(matmul_graph(first), second)
             assert failure.value.notes == ("it uses: null0",)
             with pytest.raises(UserError, match="'relay' does not use null1, which"):
                 xtc.compile(relay("null5", "null6"), second)
@@ -207,7 +207,7 @@ class TestTarget:
 
     def test_code_for_devices_needs_files(self) -> None:
         with pytest.raises(UserError, match="uses devices, whose code is loaded from files"):
-            xtc.compile(product("null0"), in_memory=True)
+            xtc.compile(matmul_graph("null0"), in_memory=True)
 
 
 class TestOptions:
@@ -218,23 +218,23 @@ class TestOptions:
     def test_one_that_a_live_device_has_not(self) -> None:
         with MppaDevice(MppaOptions(clusters=2)) as mppa:
             with pytest.raises(UserError, match="option clusters=3 does not fit mppa0") as failure:
-                xtc.compile(product(mppa), mppa, clusters=3)
+                xtc.compile(matmul_graph(mppa), mppa, clusters=3)
             assert failure.value.notes == ("it has clusters=2",)
-            with xtc.compile(product(mppa), mppa, clusters=2, double_buffer=False) as module:
+            with xtc.compile(matmul_graph(mppa), mppa, clusters=2, double_buffer=False) as module:
                 module.check()
         with (
             NullDevice(memory_bytes=4096) as null,
             pytest.raises(UserError, match="option memory_bytes=5 does not fit null0"),
         ):
-            xtc.compile(product(null), "null", memory_bytes=5)
+            xtc.compile(matmul_graph(null), "null", memory_bytes=5)
 
     def test_one_that_the_target_has_not(self) -> None:
         with pytest.raises(UserError, match="target 'mppa' has no option 'cluster'"):
-            xtc.compile(product("mppa0"), "mppa", cluster=2)
+            xtc.compile(matmul_graph("mppa0"), "mppa", cluster=2)
 
     def test_code_for_another_machine_is_not_loaded(self, tmp_path: Path) -> None:
         with MppaDevice(MppaOptions(clusters=2)) as mppa:
-            with xtc.compile(product(mppa), mppa) as module:
+            with xtc.compile(matmul_graph(mppa), mppa) as module:
                 module.save(tmp_path / "saved")
             with (
                 MppaDevice() as other,
@@ -245,6 +245,6 @@ class TestOptions:
 
 def test_a_placed_graph_is_read_back_with_its_places(tmp_path: Path) -> None:
     with NullDevice() as device:
-        product(device).save(tmp_path / "graph.yaml")
+        matmul_graph(device).save(tmp_path / "graph.yaml")
         with xtc.compile(Graph.load(tmp_path / "graph.yaml"), device) as module:
             np.testing.assert_allclose(module(A, device.array(B)).numpy(), A @ B)

@@ -14,7 +14,7 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from tests.unit.offload_support import A_BYTES, B_BYTES, A, B, counted, product
+from tests.unit.offload_support import A_BYTES, B_BYTES, A, B, counted, matmul_graph
 from xtc.core.errors import ArtifactError, DeviceLost, DeviceMemoryError, UserError
 from xtc.graph.graph import Graph
 from xtc_targets.mppa import MppaDevice, MppaOptions
@@ -43,7 +43,7 @@ class TestSaved:
     def test_what_is_saved_computes_on_the_device_given(
         self, device: NullDevice, tmp_path: Path
     ) -> None:
-        with xtc.compile(product(device, weight=True), device) as module:
+        with xtc.compile(matmul_graph(device, weight=True), device) as module:
             module.save(tmp_path / "saved")
         with NullDevice() as other, xtc.load(tmp_path / "saved", other) as loaded:
             assert loaded.devices == {"null0": other}
@@ -56,7 +56,7 @@ class TestSaved:
             assert other.memory_info()[0] == 0
 
     def test_without_a_device_one_is_opened_and_closed(self, tmp_path: Path) -> None:
-        with xtc.compile(product("null0", weight=True)) as module:
+        with xtc.compile(matmul_graph("null0", weight=True)) as module:
             module.save(tmp_path / "saved")
         with xtc.load(tmp_path / "saved") as loaded:
             (opened,) = loaded.devices.values()
@@ -66,7 +66,7 @@ class TestSaved:
     def test_devices_that_it_does_not_use_are_refused(
         self, device: NullDevice, tmp_path: Path
     ) -> None:
-        with xtc.compile(product(device), device) as module:
+        with xtc.compile(matmul_graph(device), device) as module:
             module.save(tmp_path / "saved")
         with (
             NullDevice() as other,
@@ -78,7 +78,7 @@ class TestSaved:
 
     @pytest.mark.parametrize("name", ["null0.so", "residents.bin"])
     def test_files_that_changed_are_refused(self, tmp_path: Path, name: str) -> None:
-        with xtc.compile(product("null0", weight=True)) as module:
+        with xtc.compile(matmul_graph("null0", weight=True)) as module:
             module.save(tmp_path / "saved")
         file = tmp_path / "saved" / name
         file.write_bytes(file.read_bytes()[:-1] + b"\xff")
@@ -90,21 +90,21 @@ class TestSaved:
 class TestCached:
     def test_the_same_graph_on_another_device_of_that_name_is_found(self) -> None:
         for hit in (False, True):
-            with NullDevice() as device, xtc.compile(product(device, weight=True)) as module:
+            with NullDevice() as device, xtc.compile(matmul_graph(device, weight=True)) as module:
                 assert module.cached is hit
                 np.testing.assert_allclose(module(A).numpy(), A @ B)
 
     def test_other_placements_machines_options_and_weights_are_not(self) -> None:
-        graphs = [product(None), product("null0"), product("null0", weight=True)]
-        graphs += [product("mppa0"), product("null0", a_device="null0")]
+        graphs = [matmul_graph(None), matmul_graph("null0"), matmul_graph("null0", weight=True)]
+        graphs += [matmul_graph("mppa0"), matmul_graph("null0", a_device="null0")]
         for graph in graphs:
             with xtc.compile(graph) as module:
                 assert not module.cached
         for options in ({"clusters": 2}, {"clusters": 2, "pes": 4}, {"double_buffer": False}):
-            with xtc.compile(product("mppa0"), "mppa", **options) as module:
+            with xtc.compile(matmul_graph("mppa0"), "mppa", **options) as module:
                 assert not module.cached
                 module.check()
-        with MppaDevice(MppaOptions(clusters=3)) as mppa, xtc.compile(product(mppa)) as module:
+        with MppaDevice(MppaOptions(clusters=3)) as mppa, xtc.compile(matmul_graph(mppa)) as module:
             assert not module.cached
 
 
@@ -145,11 +145,11 @@ class TestFailing:
     def test_a_weight_that_does_not_fit_is_told_by_loading(self) -> None:
         with NullDevice(memory_bytes=500) as device:
             with pytest.raises(DeviceMemoryError, match="cannot allocate 512 bytes"):
-                xtc.compile(product(device, weight=True), device)
+                xtc.compile(matmul_graph(device, weight=True), device)
             assert device.memory_info()[0] == 0
 
     def test_an_output_that_does_not_fit(self) -> None:
-        with NullDevice(memory_bytes=600) as device, xtc.compile(product(device)) as module:
+        with NullDevice(memory_bytes=600) as device, xtc.compile(matmul_graph(device)) as module:
             b = device.array(B)
             with pytest.raises(DeviceMemoryError, match="cannot allocate 128 bytes"):
                 module(A, b)
@@ -159,7 +159,7 @@ class TestFailing:
 class TestThreads:
     def test_calls_of_one_module(self, device: NullDevice, is_long: bool) -> None:
         wrong: list[object] = []
-        with xtc.compile(product(device, weight=True)) as module:
+        with xtc.compile(matmul_graph(device, weight=True)) as module:
 
             def call(factor: int) -> None:
                 for _ in range(500 if is_long else 50):
@@ -219,7 +219,7 @@ def run_all(work: object, count: int) -> None:
 class TestClosed:
     def test_a_device_that_is_closed_under_a_module(self, kind: type) -> None:
         device = kind()
-        with xtc.compile(product(device, weight=True)) as module:
+        with xtc.compile(matmul_graph(device, weight=True)) as module:
             module(A)
             device.close()
             for _ in range(2):
@@ -229,7 +229,7 @@ class TestClosed:
 
     def test_opened_again_it_has_nothing_of_the_module(self, kind: type) -> None:
         with kind() as device:
-            with xtc.compile(product(device, weight=True)) as module:
+            with xtc.compile(matmul_graph(device, weight=True)) as module:
                 module(A)
                 device.close()
                 device.init_device()
@@ -238,12 +238,12 @@ class TestClosed:
                     with pytest.raises(DeviceLost, match="program's code and constants on it are"):
                         module(A)
             np.testing.assert_array_equal(mine.numpy(), B)
-            with xtc.compile(product(device, weight=True)) as module:
+            with xtc.compile(matmul_graph(device, weight=True)) as module:
                 np.testing.assert_allclose(module(A).numpy(), A @ B)
 
     def test_a_module_that_is_closed(self, kind: type) -> None:
         with kind() as device:
-            module = xtc.compile(product(device, weight=True))
+            module = xtc.compile(matmul_graph(device, weight=True))
             module.close()
             module.close()
             for call in (module, module.check, module.measure):
@@ -253,7 +253,7 @@ class TestClosed:
 
     def test_a_module_that_nobody_closed(self, kind: type) -> None:
         with kind() as device:
-            module = xtc.compile(product(device, weight=True))
+            module = xtc.compile(matmul_graph(device, weight=True))
             module(A)
             del module
             gc.collect()

@@ -28,11 +28,11 @@ def weights(shape: tuple[int, ...], dtype: Any = np.float32) -> Tensor:
     return O.tensor(shape, np.dtype(dtype).name, const=values)
 
 
-def dense(rows: int, columns: int, terms: int, dtype: Any = np.float32) -> xtc.Graph:
+def dense(rows: int, columns: int, depth: int, dtype: Any = np.float32) -> xtc.Graph:
     """A product with weights, and what follows it."""
-    x = O.tensor((rows, terms), np.dtype(dtype).name, name="X")
+    x = O.tensor((rows, depth), np.dtype(dtype).name, name="X")
     with O.graph(name="dense") as builder:
-        O.relu(O.matmul(x, weights((terms, columns), dtype), name="C"))
+        O.relu(O.matmul(x, weights((depth, columns), dtype), name="C"))
     return builder.graph
 
 
@@ -51,9 +51,9 @@ SIZES = st.sampled_from([1, 2, 7, 16, 31, 32, 33, 64, 97])
 @settings(max_examples=settings().max_examples // 2)
 @given(SIZES, SIZES, SIZES, st.sampled_from([8, 16, 32]), st.booleans(), st.booleans())
 def test_packed_panels_of_any_size(
-    rows: int, columns: int, terms: int, width: int, in_rows: bool, threads: bool
+    rows: int, columns: int, depth: int, width: int, in_rows: bool, threads: bool
 ) -> None:
-    graph = dense(rows, columns, terms)
+    graph = dense(rows, columns, depth)
     schedule = None
     if columns > width and rows > 1:
         share = "parallelize," if threads else ""
@@ -77,11 +77,11 @@ def test_panels_too_large_for_a_cache_are_packed_by_default(codegen: str) -> Non
 
 
 @pytest.mark.parametrize("rows", [1, 5, 40])
-@pytest.mark.parametrize(("columns", "terms"), [(33, 20), (300, 1100)])
-def test_transposed_weights_are_kept_as_they_are_read(rows: int, columns: int, terms: int) -> None:
-    x = O.tensor((rows, terms), name="X")
+@pytest.mark.parametrize(("columns", "depth"), [(33, 20), (300, 1100)])
+def test_transposed_weights_are_kept_as_they_are_read(rows: int, columns: int, depth: int) -> None:
+    x = O.tensor((rows, depth), name="X")
     with O.graph(name="linear") as builder:
-        O.matmul(x, weights((columns, terms)), transpose_b=True)
+        O.matmul(x, weights((columns, depth)), transpose_b=True)
     assert "linalg.transpose" not in prepare(builder.graph).stage_text("scheduled")
     check(builder.graph)
 

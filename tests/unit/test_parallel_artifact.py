@@ -25,7 +25,7 @@ from xtc.interfaces.artifact import MANIFEST_FILE
 SCHEDULE = {"C": {"i": "parallelize", "j": {}, "k": {}}}
 
 
-def product(size: int = 24) -> Graph:
+def matmul_graph(size: int = 24) -> Graph:
     a, b = O.tensor((size, size), "float32", name="A"), O.tensor((size, size), "float32", name="B")
     with O.graph(name="product") as gb:
         O.matmul(a, b, name="C")
@@ -33,7 +33,7 @@ def product(size: int = 24) -> Graph:
 
 
 def saved(folder: Path, **options: Any) -> Path:
-    with xtc.compile(product(), schedule=SCHEDULE, **options) as module:
+    with xtc.compile(matmul_graph(), schedule=SCHEDULE, **options) as module:
         module.save(folder / "product")
     return folder / "product"
 
@@ -70,7 +70,7 @@ def test_one_thread_needs_no_runtime(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_nor_does_a_module_without_parallel_loops(tmp_path: Path) -> None:
-    with xtc.compile(product()) as module:
+    with xtc.compile(matmul_graph()) as module:
         module.save(tmp_path / "plain")
     assert {path.name for path in (tmp_path / "plain").iterdir()} == {MANIFEST_FILE, "module.so"}
 
@@ -105,7 +105,7 @@ def test_a_number_of_threads_that_cannot_be_is_said(number: str, tmp_path: Path)
 
 def test_code_for_another_machine_has_the_source_of_the_runtime(tmp_path: Path) -> None:
     artifact = prepare(
-        product(), schedule=SCHEDULE, triple="aarch64-unknown-linux-gnu", threads=4
+        matmul_graph(), schedule=SCHEDULE, triple="aarch64-unknown-linux-gnu", threads=4
     ).build(tmp_path)
     assert set(artifact.manifest.files) == {"module.o", "parallel.c", "parallel.h"}
 
@@ -126,7 +126,7 @@ VECTORS = {"C": {"i": "parallelize", "k": {}, "j": {}, "j#16": "vectorize"}}
 def arithmetic(schedule: dict[str, Any], threads: int) -> Counter[str]:
     """How often each instruction on floating-point registers is in the code."""
     compilation = prepare(
-        product(256),
+        matmul_graph(256),
         schedule=schedule,
         threads=threads,
         triple="x86_64-unknown-linux-gnu",

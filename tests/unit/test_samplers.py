@@ -27,9 +27,9 @@ def small() -> SearchSpace:
 
 @pytest.fixture
 def large() -> SearchSpace:
-    from tests.unit.test_search_strategy import product
+    from tests.unit.test_search_strategy import matmul_graph
 
-    return space_of(LARGE, product(128, 128, 48))
+    return space_of(LARGE, matmul_graph(128, 128, 48))
 
 
 def seconds(point: Point) -> float:

@@ -115,7 +115,7 @@ def mutated(rng: Random, data: Any) -> Any:
     return rng.choice((None, data, [data], {"i": data}, 3, "vectorize", "i"))
 
 
-def product() -> Graph:
+def matmul_graph() -> Graph:
     a, b = O.tensor((12, 16), name="A"), O.tensor((16, 7), name="B")
     with O.graph(name="f") as gb:
         O.matmul(O.relu(a), b, name="C")
@@ -124,7 +124,7 @@ def product() -> Graph:
 
 @given(texts | trees)
 def test_schedules_of_graphs(data: Any) -> None:
-    graph = product()
+    graph = matmul_graph()
     for tree in (data, {"C": data}):
         try:
             schedule = xtc.Schedule.of(graph, tree)

@@ -86,7 +86,7 @@ def text(value: object) -> str:
     return value if isinstance(value, str) else shown(value)
 
 
-def product() -> Graph:
+def matmul_graph() -> Graph:
     """C, which reads a product, and so can have its operand 0 fused."""
     a, b = O.tensor((32, 16), name="A"), O.tensor((16, 48), name="B")
     with O.graph(name="f") as gb:
@@ -103,7 +103,7 @@ def labels(values: Iterable[Any]) -> list[str]:
 @pytest.mark.timeout(60)
 @pytest.mark.slow
 def test_a_primitive_refuses_it(primitive: str, value: Any) -> None:
-    node = xtc.Schedule(product())["Product"]
+    node = xtc.Schedule(matmul_graph())["Product"]
     before = str(node)
     if is_degenerate(primitive, value):
         PRIMITIVES[primitive](node, value)
@@ -138,7 +138,7 @@ NAMED = {"strip_mine's size": "'z'", "split's start": "'i[", "unroll's factor": 
 @pytest.mark.parametrize(("primitive", "name"), NAMED.items())
 @pytest.mark.parametrize("value", [0, -4, 1 << 63, True, 2.5, float("nan")])
 def test_a_number_is_refused_with_its_loop(primitive: str, name: str, value: object) -> None:
-    node = xtc.Schedule(product())["Product"]
+    node = xtc.Schedule(matmul_graph())["Product"]
     if isinstance(value, int) and is_degenerate(primitive, value):
         PRIMITIVES[primitive](node, value)
         return
@@ -149,7 +149,7 @@ def test_a_number_is_refused_with_its_loop(primitive: str, name: str, value: obj
 
 @pytest.mark.parametrize("split", [{}, {"low": 0, "high": 32}, {"low": 1}])
 def test_an_empty_split_is_refused(split: dict[str, int]) -> None:
-    node = xtc.Schedule(product())["Product"]
+    node = xtc.Schedule(matmul_graph())["Product"]
     with pytest.raises(UserError, match=r"'i(\[.*)?' of Product"):
         node.split("i", split)
     assert node.loops == ("i", "j", "k")
@@ -161,10 +161,10 @@ def test_an_empty_split_is_refused(split: dict[str, int]) -> None:
 def test_data_with_it_is_refused(place: str, value: Any) -> None:
     wrap, fine = DATA[place]
     if any(type(value) is type(good) and value == good for good in fine):
-        xtc.Schedule.of(product(), {"Product": wrap(value)})
+        xtc.Schedule.of(matmul_graph(), {"Product": wrap(value)})
         return
     with pytest.raises(UserError) as caught:
-        xtc.Schedule.of(product(), {"Product": wrap(value)})
+        xtc.Schedule.of(matmul_graph(), {"Product": wrap(value)})
     assert "Product" in caught.value.what
     assert len(str(caught.value)) < 1000
 
@@ -172,7 +172,7 @@ def test_data_with_it_is_refused(place: str, value: Any) -> None:
 @pytest.mark.parametrize("value", VALUES, ids=labels(VALUES))
 def test_no_operator_and_no_graph_is_called_so(value: Any) -> None:
     with pytest.raises(UserError):
-        xtc.Schedule(product())[value]
+        xtc.Schedule(matmul_graph())[value]
     with pytest.raises(UserError):
         xtc.Schedule(value)
 
@@ -223,19 +223,19 @@ BOMBS: dict[str, object] = {
 @pytest.mark.timeout(60)
 def test_a_bomb_is_refused_before_it_goes_off(bomb: object) -> None:
     with pytest.raises(UserError) as caught:
-        xtc.Schedule.of(product(), {"Product": bomb})
+        xtc.Schedule.of(matmul_graph(), {"Product": bomb})
     assert "Product" in caught.value.what
 
 
 def test_many_tiles_are_refused_by_calls_too() -> None:
-    node = xtc.Schedule(product())["Product"]
+    node = xtc.Schedule(matmul_graph())["Product"]
     with pytest.raises(UserError, match="Product has 1003 loops; at most 64"):
         node.strip_mine("i", {f"i{n}": 2000 - n for n in range(1000)})
 
 
 def test_integers_of_numpy_are_integers() -> None:
-    node = xtc.Schedule(product())["Product"]
+    node = xtc.Schedule(matmul_graph())["Product"]
     node.strip_mine("i", {"i1": np.int64(4)})  # type: ignore[dict-item]
     data = {"Product": {"i": {"unroll": np.int32(4)}}}
-    assert "unroll 4" in str(xtc.Schedule.of(product(), data)["Product"])
+    assert "unroll 4" in str(xtc.Schedule.of(matmul_graph(), data)["Product"])
     assert "i1 in 0..4" in str(node)

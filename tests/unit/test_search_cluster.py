@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.unit.search_support import a_run
-from tests.unit.test_search_strategy import BLOCKED, product, space_of
+from tests.unit.test_search_strategy import BLOCKED, matmul_graph, space_of
 from xtc.core.errors import UserError
 from xtc.driver.tuned import machine_name
 from xtc.search import Store
@@ -37,7 +37,7 @@ def client() -> Iterator[Any]:
 def problem(tmp_path: Path) -> Problem:
     folder = tmp_path / "problem"
     folder.mkdir()
-    return Problem.of(product().graph, folder, "host", {}, 0)
+    return Problem.of(matmul_graph().graph, folder, "host", {}, 0)
 
 
 def tune(client: Any, problem: Problem, folder: Path, trials: int, report: Any) -> Store:

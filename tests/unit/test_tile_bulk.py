@@ -46,7 +46,7 @@ _KINDS = {
 }
 
 
-def product(module: ModuleType, m: int, n: int, k: int, **how: Any) -> Any:
+def matmul_case(module: ModuleType, m: int, n: int, k: int, **how: Any) -> Any:
     kind = _KINDS.get(how.get("dtype", float16), np.float16)
     low, high = (-128, 128) if kind is np.int8 else (0, 256) if kind is np.uint8 else (-4, 5)
     a, b = (RNG.integers(low, high, shape).astype(kind) for shape in ((m, k), (k, n)))
@@ -112,7 +112,7 @@ def test_bulk_copies_of_ragged_tensors(shape: tuple[int, int]) -> None:
     ],
 )
 def test_multiplications_of_warpgroups(shape: tuple[int, int, int], how: Any) -> None:
-    agrees(product(tile_bulk, *shape, **how))
+    agrees(matmul_case(tile_bulk, *shape, **how))
 
 
 @pytest.mark.slow
@@ -131,14 +131,14 @@ def test_columns_that_no_instruction_multiplies_are_a_fault(
     shape: tuple[int, int, int], how: Any, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wgmma, "columns_at_once", lambda n, *_: n if n < 256 else n // 2)
-    program, arguments, *_ = product(tile_bulk, *shape, **how)
+    program, arguments, *_ = matmul_case(tile_bulk, *shape, **how)
     with pytest.raises(DeviceFault, match=message):
         program(*arguments)
 
 
 @pytest.mark.slow
 def test_float16_sums_are_rounded_by_each_instruction() -> None:
-    program, (m, n, k, a, b, c), *_ = product(tile_bulk, 64, 16, 64, total=float16)
+    program, (m, n, k, a, b, c), *_ = matmul_case(tile_bulk, 64, 16, 64, total=float16)
     a[...], b[...] = 1, 0
     b[0], b[16], b[32] = 2048, 1, 1  # 2049 is no float16: each 1 is lost, and 2 would not be
     for run in (program.check, program):
@@ -183,7 +183,7 @@ def test_what_is_missing_between_groups_is_found(mark: str, kind: str, tmp_path:
 @pytest.mark.slow
 def test_of_tf32_the_upper_bits_are_multiplied() -> None:
     """1 + 2^-10 is the number after 1 that TF32 has; what is between is read as 1."""
-    program, (m, n, k, a, b, c), *_ = product(
+    program, (m, n, k, a, b, c), *_ = matmul_case(
         tile_bulk, 64, 16, 8, dtype=tfloat32, b_transposed=True
     )
     a[...], b[...] = 1 + 2**-10 + 2**-11, np.eye(16, 8)
@@ -216,11 +216,11 @@ def test_the_instructions_are_those_of_the_machine() -> None:
     kernels = []
     cases = (
         double(tile_bulk),
-        product(tile_bulk, 64, 128, 64, dtype=float16),
-        product(tile_bulk, 64, 128, 64, dtype=float8_e4m3, b_transposed=True),
-        product(tile_bulk, 64, 128, 64, dtype=tfloat32, b_transposed=True),
-        product(tile_bulk, 64, 128, 64, dtype=int8, b_transposed=True),
-        product(tile_bulk, 64, 128, 64, total=float16),
+        matmul_case(tile_bulk, 64, 128, 64, dtype=float16),
+        matmul_case(tile_bulk, 64, 128, 64, dtype=float8_e4m3, b_transposed=True),
+        matmul_case(tile_bulk, 64, 128, 64, dtype=tfloat32, b_transposed=True),
+        matmul_case(tile_bulk, 64, 128, 64, dtype=int8, b_transposed=True),
+        matmul_case(tile_bulk, 64, 128, 64, total=float16),
         chained(tile_bulk, 64, 64, 32),
         chained(tile_bulk, 64, 64, 32, total=float16),
     )
@@ -259,7 +259,7 @@ def test_the_instructions_are_those_of_the_machine() -> None:
 )
 def test_the_first_operand_is_in_registers(dtype: Any, instruction: str, count: int) -> None:
     """Twice 64 rows, and 64 positions of the sum."""
-    program, arguments, *_ = product(
+    program, arguments, *_ = matmul_case(
         tile_bulk, 128, 64, 64, dtype=dtype, b_transposed=True, registers=True
     )
     kernel = program._pick(program._bound(arguments, {}), NvgpuDevice(NvgpuOptions(arch="sm_90a")))
@@ -290,7 +290,7 @@ def mutant(what: str, mark: str, folder: Path) -> Any:
     module = with_line(SOURCE, marked(SOURCE, mark), folder)
     if what == "chain":
         return chained(module, 64, 64, 64)
-    return double(module) if what == "copy" else product(module, 64, 64, 64)
+    return double(module) if what == "copy" else matmul_case(module, 64, 64, 64)
 
 
 @pytest.mark.slow
@@ -338,7 +338,7 @@ def test_mistakes_are_refused(name: str, text: str) -> None:
 
 @pytest.mark.slow
 def test_small_floats_are_multiplied_along_contiguous_memory() -> None:
-    program, arguments, *_ = product(tile_bulk, 64, 64, 64, dtype=float8_e4m3)
+    program, arguments, *_ = matmul_case(tile_bulk, 64, 64, 64, dtype=float8_e4m3)
     with pytest.raises(UserError, match="k is not contiguous in operand b") as caught:
         program(*arguments)
     assert "tile_bulk.py" in str(caught.value)
@@ -380,7 +380,7 @@ def test_a_box_that_the_driver_refuses_is_a_fault(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [float16, float8_e4m3])
 def test_warpgroups_count_and_take_modelled_time(dtype: Any) -> None:
-    program, arguments, *_ = product(tile_bulk, 64, 32, 64, dtype=dtype, b_transposed=True)
+    program, arguments, *_ = matmul_case(tile_bulk, 64, 32, 64, dtype=dtype, b_transposed=True)
     with NvgpuDevice(NvgpuOptions(arch="sm_90a")) as device:
         tile.use_device(device)
         try:

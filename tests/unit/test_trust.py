@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import xtc
-from tests.unit.cache_graphs import product
+from tests.unit.cache_graphs import matmul_graph
 from xtc.core.errors import ArtifactError
 from xtc.system import ownership
 
@@ -20,7 +20,7 @@ def saved(tmp_path: Path) -> Path:
     """An artifact that was made and saved where new files are open to all."""
     before = os.umask(0)
     try:
-        with xtc.compile(product()) as module:
+        with xtc.compile(matmul_graph()) as module:
             module.save(tmp_path / "saved")
     finally:
         os.umask(before)

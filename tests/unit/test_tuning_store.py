@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "tuning.db"
 
 
-def product(name: str = "product", size: int = 8) -> Graph:
+def matmul_graph(name: str = "product", size: int = 8) -> Graph:
     a, b = O.tensor((4, 16), name="A"), O.tensor((16, size), name="B")
     with O.graph(name=name) as builder:
         O.matmul(a, b, name="C")
@@ -136,15 +136,15 @@ def test_an_older_format_is_brought_up_to_date(path: Path) -> None:
 
 
 def test_the_key_is_what_is_computed_not_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert graph_hash(product("one")) == graph_hash(product("two"))
-    assert graph_hash(product()) != graph_hash(product(size=4))
+    assert graph_hash(matmul_graph("one")) == graph_hash(matmul_graph("two"))
+    assert graph_hash(matmul_graph()) != graph_hash(matmul_graph(size=4))
     monkeypatch.setenv("XTC_THREADS", "3")
     assert options_text(TARGET, HostOptions()) == "threads=3"
     assert options_text(TARGET, HostOptions(threads=1, opt_level=2)) == "opt_level=2 threads=1"
 
 
 def test_the_fastest_schedule_is_found_by_its_key(path: Path) -> None:
-    graph = product()
+    graph = matmul_graph()
     key = TuningKey.of(graph, TARGET, HostOptions(threads=2))
     same = {"graph": key.graph, "options": key.options, "machine": key.machine}
     with Store(path) as store:
@@ -162,4 +162,4 @@ def test_the_fastest_schedule_is_found_by_its_key(path: Path) -> None:
 
 def test_without_a_database_the_error_says_how_to_tune(path: Path) -> None:
     with pytest.raises(UserError, match="hint: search for one with `xtc-tune`"):
-        tuned_schedule(product(), TARGET, HostOptions(), path)
+        tuned_schedule(matmul_graph(), TARGET, HostOptions(), path)
