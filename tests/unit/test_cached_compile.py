@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compilations and the artifact cache: when there is a hit, and that it is as good as a build."""
+"""Compilations and the artifact cache: conditions for hits, and equivalence with a build."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_hit_is_the_same_function(artifact_cache: Path) -> None:
         assert "llvm.func @product" in second.ir("lowered")
 
 
-def test_modules_of_one_entry_are_apart(artifact_cache: Path) -> None:
+def test_modules_of_one_entry_are_independent(artifact_cache: Path) -> None:
     array = np.ones((4, 6), np.float32)
     with xtc.compile(matmul_graph()), xtc.compile(matmul_graph()) as second:
         third = xtc.compile(matmul_graph())
@@ -84,7 +84,7 @@ def test_a_hit_in_a_new_process_needs_no_mlir(target: str) -> None:
     ],
     ids=lambda how: next(iter(how)),
 )
-def test_what_must_be_compiled_neither_reads_nor_writes_the_cache(
+def test_observed_compilations_bypass_the_cache(
     artifact_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -120,7 +120,7 @@ def test_the_limit_is_the_knob_s(artifact_cache: Path, monkeypatch: pytest.Monke
 
 
 def patched(method: str, change: Callable[[Any], Any]) -> Callable[[pytest.MonkeyPatch], None]:
-    """Make a method of the target's class give something else."""
+    """Replace the result of a method of the target's class."""
 
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
         target = type(prepare(matmul_graph()).target)
@@ -182,7 +182,7 @@ def test_another_compiler_is_a_miss(
 
 @dataclass(frozen=True)
 class Nothing(Pass):
-    """A pass of nobody's package: of this file."""
+    """A pass defined in this file, which belongs to no package."""
 
     name: ClassVar[str] = "nothing"
     why: object = None
@@ -192,7 +192,7 @@ class Nothing(Pass):
 
 
 class Nowhere(Nothing):
-    """A pass whose code is in no file, as one written in an interactive session."""
+    """A pass without a source file, like those of an interactive session."""
 
 
 Nowhere.__module__ = "written_in_a_session"
@@ -203,7 +203,7 @@ Nowhere.__module__ = "written_in_a_session"
     [(Nothing("plain"), True), (Nothing(object()), False), (Nowhere(), False)],
     ids=["plain data", "anything", "no file"],
 )
-def test_only_what_can_be_told_apart_is_cached(
+def test_only_code_with_a_known_key_is_cached(
     artifact_cache: Path, monkeypatch: pytest.MonkeyPatch, step: Pass, cached: bool
 ) -> None:
     patched("pipeline", lambda old: Pipeline((*old.stages, Stage("code", (step,)))))(monkeypatch)
@@ -227,7 +227,7 @@ def test_the_options_of_a_pass_change_the_key(monkeypatch: pytest.MonkeyPatch) -
     assert key_with(Nothing(1)) == key_with(Nothing(1))
 
 
-def test_what_changed_code_built_is_not_kept(
+def test_artifacts_of_changed_code_are_not_stored(
     artifact_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(CodeFingerprint, "unchanged", lambda self: False)

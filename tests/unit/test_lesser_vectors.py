@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code for processors with narrower vectors than this one's: random operators of every family."""
+"""Code for processors with narrower vectors than this machine's: all operator families."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def matmul_graph(rng: Random) -> Graph:
-    """Large enough for a schedule with vectors, with tails more often than not."""
+    """Large enough for a schedule with vectors, usually with remainders."""
     m, n, k = (rng.choice(SIZES) for _ in range(3))
     dtype = rng.choice(("float32", "float32", "float64"))
     a, b = O.tensor((m, k), dtype, name="a"), O.tensor((k, n), dtype, name="b")
@@ -62,7 +62,7 @@ def test_random_operators(family: str, processor: str, seed: int) -> None:
 @pytest.mark.parametrize(
     ("processor", "found", "missing"), [("avx2", "ymm", "zmm"), ("sse2", "xmm", "ymm")]
 )
-def test_registers_are_no_wider(processor: str, found: str, missing: str) -> None:
+def test_registers_have_the_processors_width(processor: str, found: str, missing: str) -> None:
     compilation = prepare(matmul_graph(Random(1)), features=FEATURES[processor])  # noqa: S311
     text = compilation.stage_text("code")
     assert found in text

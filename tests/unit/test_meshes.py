@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Meshes, and loops distributed over them: calls, data, text, IR, and what is refused."""
+"""Meshes, and loops distributed over them: calls, data, text, IR, and refusals."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class TestForms:
 
 
 class TestMeshes:
-    def test_axes_in_front_have_the_memories_sizes(self) -> None:
+    def test_leading_axes_have_the_memories_sizes(self) -> None:
         refused(
             lambda: meshed_sizes({"mx": 1, "my": 5}, {"px": 1, "py": 4, "psx": 16}),
             "axis 'py' of processor mesh 'p' has size 4, but 'my' of memory mesh 'm' has 5",
@@ -138,7 +138,7 @@ class TestMeshes:
     def test_sizes(self, sizes: dict[str, Any], message: str) -> None:
         refused(lambda: Schedule(matmul_graph()).define_memory_mesh("m", sizes), message)
 
-    def test_one_of_each(self) -> None:
+    def test_a_schedule_has_one_mesh_of_each_kind(self) -> None:
         schedule = meshed(matmul_graph())
         refused(
             lambda: schedule.define_memory_mesh("other", {"x": 1}),
@@ -275,7 +275,7 @@ def test_refusals(what: str) -> None:
     refused(lambda: call(schedule["C"]), message, hint)
 
 
-def test_a_mesh_is_needed() -> None:
+def test_distribution_requires_a_mesh() -> None:
     refused(
         lambda: Schedule(matmul_graph())["C"].distribute("i", "px"),
         "'i' of C is distributed, but no processor mesh is defined",
@@ -283,7 +283,7 @@ def test_a_mesh_is_needed() -> None:
     )
 
 
-def test_a_part_in_another_memory_is_refused() -> None:
+def test_a_shard_in_another_memory_is_refused() -> None:
     schedule = meshed(matmul_graph(), (2, 1))
     refused(
         lambda: schedule["C"].distributed_buffer_at("i", 0, ["mx", "*"]),
@@ -306,7 +306,7 @@ def applied(schedule: Schedule, clusters: int = 5, pes: int = 16) -> str:
         return str(module)
 
 
-def test_a_mesh_larger_than_the_machine() -> None:
+def test_a_mesh_larger_than_the_machine_is_refused() -> None:
     schedule = meshed(matmul_graph(), (2, 3))
     schedule["C"].distribute("i", "px")
     refused(
@@ -331,7 +331,7 @@ def test_memories_share_an_axis_once() -> None:
     )
 
 
-def test_threads_are_the_hosts() -> None:
+def test_the_host_has_threads_instead_of_meshes() -> None:
     schedule = Schedule(matmul_graph())
     schedule["C"].parallelize(["i"])
     refused(
@@ -349,14 +349,14 @@ def test_the_host_has_no_mesh() -> None:
     )
 
 
-def test_meshes_that_nothing_is_distributed_over_are_no_matter() -> None:
+def test_unused_meshes_have_no_effect() -> None:
     schedule = meshed(matmul_graph())
     schedule["C"].interchange(["j", "i", "k"])
     with xtc.compile(matmul_graph(), schedule=schedule, in_memory=True) as module:
         module.check()
 
 
-def test_iterations_are_shared_evenly() -> None:
+def test_iterations_are_distributed_evenly() -> None:
     schedule = meshed(matmul_graph(i=23), (1, 5))
     schedule["C"].distribute({"i": "py", "j": "psy"})
     text = applied(schedule)
@@ -365,7 +365,7 @@ def test_iterations_are_shared_evenly() -> None:
     assert text.count("in (3)") == 1
 
 
-def test_a_part_for_each_memory() -> None:
+def test_each_memory_has_one_shard() -> None:
     schedule = meshed(matmul_graph(i=10), (1, 5))
     schedule["C"].distribute({"i": "py", "j": "psy"}).distributed_buffer_at("i", 0, ["my", "*"])
     text = applied(schedule)
@@ -382,7 +382,7 @@ GRIDS = {
 
 
 @pytest.mark.parametrize("attributes", GRIDS)
-def test_grids_that_make_no_mesh(attributes: str) -> None:
+def test_invalid_grids_are_refused(attributes: str) -> None:
     text = f"""
     shard.grid @p(shape = 2x8) {attributes}
     func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {{

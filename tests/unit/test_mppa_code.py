@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device code computes what NumPy computes: by LLVM and by C, in any order of PEs."""
+"""Device code agrees with NumPy: from LLVM and from C, with PEs in any order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("collected")
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel, its arguments' shapes and type, and what is expected in them afterwards."""
+    """A kernel, the shapes and types of its arguments, and their expected values after the run."""
 
     file: str
     kernel: str
@@ -120,5 +120,5 @@ HOW: dict[str, dict[str, Any]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.kernel)
-def test_results_are_those_of_numpy(case: Case, how: str) -> None:
+def test_results_agree_with_numpy(case: Case, how: str) -> None:
     case.check(**HOW[how])

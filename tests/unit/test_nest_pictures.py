@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of loop nests: the order that they show is the one in which loops run."""
+"""Pictures of loop nests show the order in which loops run."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tools.nest_order import Block, blocks, packed_tile
 from tools.nest_pictures import PICTURES, SIZE, a_product
 
 
-def test_loops_reach_rows_one_after_the_other() -> None:
+def test_loops_visit_rows_in_order() -> None:
     found = blocks(a_product().nest, "i", "j")
     assert found == [Block(row, column) for row in range(SIZE) for column in range(SIZE)]
 
 
-def test_tiles_are_reached_one_after_the_other() -> None:
+def test_loops_visit_tiles_in_order() -> None:
     product = a_product().tile("i", {"i1": 4}).tile("j", {"j1": 2})
     found = blocks(product.interchange(["j", "i", "k", "i1", "j1"]).nest, "i", "j")
     assert found == [
@@ -28,7 +28,7 @@ def test_tiles_are_reached_one_after_the_other() -> None:
     ]
 
 
-def test_the_last_tile_has_the_rest() -> None:
+def test_the_last_tile_is_the_remainder() -> None:
     found = blocks(a_product().tile("i", {"i1": 3}).nest, "i", "k")
     assert sorted({cell.row for cell in found}) == list(range(SIZE))
     assert len(found) == SIZE * SIZE
@@ -39,7 +39,7 @@ def test_a_vector_is_one_block() -> None:
     assert found == [Block(row, column, 1, 4) for row in range(SIZE) for column in (0, 4)]
 
 
-def test_the_packed_tile_is_what_the_loops_inside_read() -> None:
+def test_the_packed_tile_is_what_the_inner_loops_read() -> None:
     product = a_product().tile("j", {"j1": 4}).tile("k", {"k1": 2})
     assert packed_tile(product.pack_at("j", 1).nest, "k", "j") == Block(0, 0, SIZE, 4)
     inner = a_product().tile("j", {"j1": 4}).tile("k", {"k1": 2}).pack_at("k", 1)

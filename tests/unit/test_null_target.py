@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The null target keeps the contracts of a target and of an accelerator."""
+"""The null target satisfies the contracts of a target and of an accelerator."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TestTarget:
         assert "null: ready" in map(str, xtc.devices())
 
     @pytest.mark.slow
-    def test_importing_it_loads_nothing_heavy(self) -> None:
+    def test_importing_it_loads_no_mlir(self) -> None:
         program = (
             "import sys, xtc_targets.null\n"
             "print([m for m in ('mlir', 'llvm', 'xtc.codegen.llvm') if m in sys.modules])"
@@ -82,14 +82,14 @@ class TestTarget:
             np.testing.assert_array_equal(loaded(a, b), 16)
 
     @pytest.mark.parametrize("value", [0, -1])
-    def test_memory_has_a_size(self, value: int) -> None:
+    def test_the_memory_size_is_an_option(self, value: int) -> None:
         with pytest.raises(
             UserError, match=f"memory_bytes={value} is not a whole number from 1 to"
         ):
             NullOptions(value)
 
     @pytest.mark.parametrize("value", ["many", 1.5, None, True])
-    def test_an_option_has_a_type(self, value: object) -> None:
+    def test_an_option_of_wrong_type_is_refused(self, value: object) -> None:
         with pytest.raises(UserError, match="option 'memory_bytes' of target 'null' cannot be"):
             TARGET.options(memory_bytes=value)
 

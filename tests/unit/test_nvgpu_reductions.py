@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long rows on a GPU: the threads of a block share each, several blocks the only one."""
+"""Row reductions on a GPU: the threads of a block share a row, several blocks a single row."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def test_every_type_is_exchanged_between_lanes(simulator: NvgpuDevice, dtype: st
 
 
 @pytest.mark.parametrize("length", [32, 33, 63, 64, 127, 128, 255, 256, 1000, 1033, 1024, 4000])
-def test_any_length_is_shared(simulator: NvgpuDevice, length: int) -> None:
+def test_rows_of_any_length_are_shared(simulator: NvgpuDevice, length: int) -> None:
     events = counted(simulator, graph(lambda x: O.reduce_sum(x, axes=[1], name="Y"), (3, length)))
-    words = 3 * length + 3  # and what is added to
+    words = 3 * length + 3  # and the initial value
     assert events["GLOBAL_READ_BYTES"] == 4 * words
     assert events["SHUFFLES"] > 0
 
@@ -75,7 +75,7 @@ def test_the_sum_of_everything_runs_on_many_blocks(simulator: NvgpuDevice) -> No
     assert events["GLOBAL_READ_BYTES"] == 2 * 4 * (256 * 512 + 64 + 64 + 1)
 
 
-def test_short_rows_have_a_thread_each(simulator: NvgpuDevice) -> None:
+def test_short_rows_have_one_thread_each(simulator: NvgpuDevice) -> None:
     events = counted(simulator, graph(lambda x: O.reduce_sum(x, axes=[1], name="Y"), (100, 31)))
     assert (events["SHUFFLES"], events["BARRIERS"]) == (0, 0)
 
@@ -89,7 +89,7 @@ def test_rows_are_read_by_vectors(arch: str, tmp_path: Path) -> None:
     machine_code(ptx, arch, tmp_path)
 
 
-def test_rows_without_barriers_are_caught(
+def test_missing_barriers_are_detected(
     simulator: NvgpuDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(distribute_blocks, "insert_barriers", lambda _body: None)

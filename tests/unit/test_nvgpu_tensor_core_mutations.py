@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator sees what a kernel on tensor cores cannot do without: each wait, each barrier."""
+"""The simulator detects every missing wait and barrier of a kernel on tensor cores."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def gpu() -> Iterator[NvgpuDevice]:
 
 
 def drop(op: Operation) -> None:
-    """Leave an instruction away."""
+    """Erase an operation."""
     for result in op.results:
         for use in list(result.uses):
             drop(use.owner.operation)
@@ -53,7 +53,7 @@ def found(module: Operation, name: str) -> list[Operation]:
 
 
 def damage(monkeypatch: pytest.MonkeyPatch, change: Callable[[Operation], None]) -> None:
-    """Let `change` have the device's module once kernels are written."""
+    """Apply `change` to the device's module after kernels are generated."""
 
     class Damaged(LowerTiles):
         def run(self, module: Operation) -> None:
@@ -63,7 +63,7 @@ def damage(monkeypatch: pytest.MonkeyPatch, change: Callable[[Operation], None])
     monkeypatch.setattr(pipeline, "LowerTiles", Damaged)
 
 
-def test_the_kernel_is_what_is_damaged_below(
+def test_the_kernel_has_the_mutated_operations(
     gpu: NvgpuDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts: dict[str, int] = {}
@@ -89,7 +89,7 @@ MUTATIONS = [
 
 
 @pytest.mark.parametrize(("name", "number", "change"), MUTATIONS)
-def test_nothing_can_be_left_away(
+def test_every_synchronization_is_needed(
     gpu: NvgpuDevice,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
@@ -108,7 +108,7 @@ def test_nothing_can_be_left_away(
     ("name", "number"),
     [(BARRIER, 2), *((COMMIT, n) for n in range(3)), (WAIT, 0), (FENCE, 0)],
 )
-def test_nothing_can_be_left_away_by_warpgroups(
+def test_every_synchronization_of_warpgroups_is_needed(
     monkeypatch: pytest.MonkeyPatch, name: str, number: int
 ) -> None:
     def change(module: Operation) -> None:
@@ -148,7 +148,7 @@ the bias, threads of the simulator have still met at multiplications: the interp
 kernels sees it (test_nvgpu_contraction_races.py)."""
 
 
-def test_the_divided_kernel_is_what_is_damaged_below(
+def test_the_divided_kernel_has_the_mutated_operations(
     gpu: NvgpuDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts: dict[str, int] = {}
@@ -175,7 +175,7 @@ BULK_SHAPE = Shape(192, 192, 6 * 64)
         *((f"{BULK}.wait_group", number) for number in (0, 1)),
     ],
 )
-def test_nothing_can_be_left_away_where_a_warp_copies(
+def test_every_synchronization_of_a_copying_warp_is_needed(
     monkeypatch: pytest.MonkeyPatch, name: str, number: int
 ) -> None:
     with_sms(monkeypatch, 1)

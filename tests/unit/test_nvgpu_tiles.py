@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products without a schedule: tiles in shared memory on a GPU, for every form and size."""
+"""Matmuls without a schedule: tiles in shared memory on a GPU, for every form and size."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def matmul_graph(
 
 
 def counted(device: NvgpuDevice, graph: xtc.Graph) -> dict[str, int]:
-    """What the GPU counts while it runs a graph, which computes what it shall."""
+    """The counters while the GPU runs a graph, whose result is checked."""
     with xtc.compile(graph, target=device) as module:
         before = device.counters()
         module.check()
@@ -97,13 +97,13 @@ def test_shared_memory_saves_global_reads(simulator: NvgpuDevice) -> None:
     size = 256
     words = size**3
     events = counted(simulator, matmul_graph((size, size), (size, size)))
-    # Without tiles, each term of each sum takes two reads.
+    # Without tiles, each multiply-add takes two reads.
     assert events["GLOBAL_READ_BYTES"] < 4 * 2 * words // 25
     assert events["GLOBAL_READS"] == events["GLOBAL_READ_BYTES"] // 16
     assert events["SHARED_READ_BYTES"] < 4 * 2 * words
 
 
-def test_the_schedule_that_was_chosen_shows(simulator: NvgpuDevice) -> None:
+def test_the_default_schedule_is_printed(simulator: NvgpuDevice) -> None:
     with xtc.compile(matmul_graph((256, 256), (256, 256)), target=simulator) as module:
         shown = str(module.schedule)
     assert "for k in 0..256 step 16  // pack 0, pack 1" in shown
@@ -112,7 +112,7 @@ def test_the_schedule_that_was_chosen_shows(simulator: NvgpuDevice) -> None:
         assert str(module.schedule) == ""
 
 
-def test_few_terms_or_results_stay_simple(simulator: NvgpuDevice) -> None:
+def test_small_matmuls_are_not_tiled(simulator: NvgpuDevice) -> None:
     for a, b in [((8, 8), (8, 8)), ((64, 1), (1, 64)), ((20, 20), (20, 1))]:
         assert counted(simulator, matmul_graph(a, b))["BARRIERS"] == 0
 
@@ -131,7 +131,7 @@ def test_nothing_spills(arch: str, size: int, dtype: str, tmp_path: Path) -> Non
 
 
 @needs_ptxas
-def test_a_buffer_of_a_thread_is_registers(tmp_path: Path) -> None:
+def test_a_small_buffer_of_a_thread_is_in_registers(tmp_path: Path) -> None:
     nest = {
         "i": "parallelize",
         "j": "parallelize",
