@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gemv: its meaning, its types, and the code compiled from it."""
+"""gemv: its reference, its types, and compiled code."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel loops in artifacts: what travels with them, and how good their code is."""
+"""Parallel loops in artifacts: included files, and quality of code."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def test_one_thread_needs_no_runtime(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_nor_does_a_module_without_parallel_loops(tmp_path: Path) -> None:
+def test_a_module_without_parallel_loops_needs_no_runtime(tmp_path: Path) -> None:
     with xtc.compile(matmul_graph()) as module:
         module.save(tmp_path / "plain")
     assert {path.name for path in (tmp_path / "plain").iterdir()} == {MANIFEST_FILE, "module.so"}
 
 
 @pytest.mark.slow
-def test_a_library_that_nobody_binds_runs_on_the_calling_thread(tmp_path: Path) -> None:
+def test_an_unbound_library_runs_on_the_calling_thread(tmp_path: Path) -> None:
     library = ctypes.CDLL(str(saved(tmp_path, threads=4) / "module.so"))
     a, b = np.random.default_rng(0).standard_normal((2, 24, 24)).astype(np.float32)
     c = np.empty_like(a)
@@ -86,7 +86,7 @@ def test_a_library_that_nobody_binds_runs_on_the_calling_thread(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_a_missing_runtime_is_said(tmp_path: Path) -> None:
+def test_a_missing_runtime_is_reported(tmp_path: Path) -> None:
     folder = saved(tmp_path, threads=4)
     (folder / "parallel.so").unlink()
     with pytest.raises(ArtifactError, match=r"'parallel\.so' is not what the manifest says"):
@@ -95,7 +95,7 @@ def test_a_missing_runtime_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", ["x", "0", "-3", "9999999"])
-def test_a_number_of_threads_that_cannot_be_is_said(number: str, tmp_path: Path) -> None:
+def test_an_invalid_number_of_threads_is_reported(number: str, tmp_path: Path) -> None:
     folder = saved(tmp_path, threads=4)
     text = (folder / MANIFEST_FILE).read_text()
     (folder / MANIFEST_FILE).write_text(text.replace('"threads": "4"', f'"threads": "{number}"'))
@@ -124,7 +124,7 @@ VECTORS = {"C": {"i": "parallelize", "k": {}, "j": {}, "j#16": "vectorize"}}
 
 
 def arithmetic(schedule: dict[str, Any], threads: int) -> Counter[str]:
-    """How often each instruction on floating-point registers is in the code."""
+    """The count of each instruction on floating-point registers in the code."""
     compilation = prepare(
         matmul_graph(256),
         schedule=schedule,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever a schedule is read from: a legal nest comes out, or a UserError and nothing else."""
+"""Any source of a schedule gives a legal nest or a UserError."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 SPACE = Space((Axis("i", 12), Axis("j", 7), Axis("k", 16, reduction=True)), 2, (0,))
 
-# What means something to YAML or to the grammar.
+# Tokens with a meaning in YAML or in the grammar.
 PIECES = [
     *("i", "j", "k", "#", "#4", "#3", "[", "]", ":", "{", "}", ",", "\n", " ", "  ", "- ", "? "),
     *("i[0:6]", "i[6:]", "i#4", "j#2", "unroll", "vectorize", "parallelize", "buffer", "pack"),
@@ -62,7 +62,7 @@ trees = st.recursive(
 
 
 def check(data: object) -> None:
-    """A nest that is accepted is legal, has a plan, and is the same when it was written out."""
+    """Check that an accepted nest is legal, has a plan, and round-trips."""
     try:
         nest = parse_nest(data, SPACE, "C")
         check_nest(nest, "C")

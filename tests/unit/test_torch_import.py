@@ -75,7 +75,7 @@ def test_exported_programs(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_compile_follows_sizes_and_weights() -> None:
+def test_compile_adapts_to_sizes_and_weights() -> None:
     from xtc.importers.torch.backend import xtc_backend
 
     torch._dynamo.reset()
@@ -172,26 +172,26 @@ def test_dynamic_sizes_are_those_of_calls(free: Any) -> None:
         ({"y_0": 9}, "cannot be 9\n  note: it is 2*x_1, here 10"),
     ],
 )
-def test_sizes_that_a_program_does_not_have(free: Any, dims: dict[str, int], text: str) -> None:
+def test_unknown_sizes_are_refused(free: Any, dims: dict[str, int], text: str) -> None:
     with pytest.raises(UserError) as caught:
         xtc.from_torch(free, dims={"x_0": 3, "x_1": 5, "y_0": 10, **dims})
     assert text in str(caught.value)
 
 
 @pytest.mark.slow
-def test_sizes_that_are_given_are_free_no_more(free: Any) -> None:
+def test_given_sizes_are_fixed(free: Any) -> None:
     graph = xtc.from_torch(free, dims={"x_0": 3, "x_1": 5, "y_0": 10})
     assert isinstance(graph, Graph)
     assert graph.outputs[0].type.sizes == (15, 4)
 
 
-def test_what_is_no_program_is_refused() -> None:
+def test_other_objects_are_refused() -> None:
     with pytest.raises(UserError, match="takes an exported program, not Linear"):
         xtc.from_torch(nn.Linear(2, 2))
 
 
 @pytest.mark.slow
-def test_a_buffer_that_is_changed_is_a_state() -> None:
+def test_a_modified_buffer_is_a_state() -> None:
     class Cache(nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()

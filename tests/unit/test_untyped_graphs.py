@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs declared without a shape: the graph is written once and gets its types when it is used."""
+"""Inputs declared without a shape: the graph gets its types on use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xtc.graph.graph import Graph
 
 
 def convolution() -> Graph:
-    """Padding by an axis, a transposition and attributes that need ranks of what is not known."""
+    """Padding along an axis, a transposition, and attributes that need unknown ranks."""
     image, filters = O.tensor(name="image"), O.tensor(None, "float32", name="filters")
     with O.graph(name="conv_relu") as gb:
         padded = O.pad(image, padding={1: 2, 2: 2}, name="padded")
@@ -32,7 +32,7 @@ def matmul_graph() -> Graph:
     return gb.graph
 
 
-def test_types_make_a_graph_as_if_declared() -> None:
+def test_a_typed_graph_equals_a_declared_one() -> None:
     x, y = O.tensor((5, 3)), O.tensor((3, 4))
     with O.graph(name="product") as gb:
         O.relu(x @ y + 1.0)
@@ -50,7 +50,7 @@ def test_a_typed_graph_compiles() -> None:
     assert graph.outputs[0].shape == (2, 3, 3, 8)
 
 
-def test_a_graph_takes_other_types_again() -> None:
+def test_a_graph_can_be_typed_repeatedly() -> None:
     graph = matmul_graph()
     for sizes in ((2, 3, 4), (5, 6, 7)):
         i, k, j = sizes
@@ -59,13 +59,13 @@ def test_a_graph_takes_other_types_again() -> None:
     assert wide.outputs[0].dtype == "float64"
 
 
-def test_arrays_have_types() -> None:
+def test_arrays_give_types() -> None:
     x, y = np.ones((2, 3), np.float32), np.ones((3, 2), np.float32)
     np.testing.assert_array_equal(matmul_graph().evaluate(x, y), np.full((2, 2), 4, np.float32))
     np.testing.assert_array_equal(matmul_graph().evaluate(x, input1=y), np.full((2, 2), 4))
 
 
-def test_nested_graphs_share_what_is_not_typed() -> None:
+def test_nested_graphs_share_untyped_inputs() -> None:
     x, y = O.tensor(), O.tensor()
     with O.graph(name="both") as both:
         with O.graph(name="first") as first:
@@ -89,7 +89,7 @@ def test_typed_and_untyped_operators_keep_their_order() -> None:
         assert [tensor.name for tensor in graph.inputs] == ["x", "y"]
 
 
-def test_indices_lists_outputs_and_states_wait() -> None:
+def test_indices_lists_outputs_and_states_are_deferred() -> None:
     x, total = O.tensor(name="x"), O.tensor((2, 3), name="total", state=True)
     with O.graph(name="waiting") as gb:
         whole = O.concat(x[0:1], x[-1:], axis=0)
@@ -157,7 +157,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], list[str]]] = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_mistakes_say_what_is_not_known(mistake: str) -> None:
+def test_errors_name_the_unknown_types(mistake: str) -> None:
     make, texts = MISTAKES[mistake]
     with pytest.raises(UserError) as info:
         make()
@@ -175,7 +175,7 @@ def test_a_result_of_another_graph_is_refused() -> None:
         O.neg(z)
 
 
-def test_a_typed_graph_takes_the_types_that_it_has() -> None:
+def test_a_typed_graph_accepts_its_own_types() -> None:
     graph = matmul_graph().typed((2, 3), (3, 4))
     assert graph.typed((2, 3), input1=((3, 4), "float32")) is graph
     with pytest.raises(UserError, match="input 'input0' is 2x3xfloat32, not 3x3xfloat32"):
