@@ -113,5 +113,5 @@ def test_a_complete_artifact_is_accepted(tmp_path: Path) -> None:
 def test_a_file_that_differs_from_the_manifest_is_refused(
     tmp_path: Path, files: dict[str, str], contents: dict[str, bytes]
 ) -> None:
-    with pytest.raises(ArtifactError, match="is not what the manifest says"):
+    with pytest.raises(ArtifactError, match="does not match the manifest"):
         Artifact.read(write(tmp_path, files, contents))

@@ -76,7 +76,7 @@ def _on_a_device(value: object, _: xtc.Module) -> object:
 def test_a_masked_array_is_refused(give: Callable[..., object], chosen: xtc.Module) -> None:
     with pytest.raises(UserError, match="is a masked array, whose mask would be lost") as error:
         give(MASKED, chosen)
-    assert error.value.hints == ("say what masked elements are: array.filled(0)",)
+    assert error.value.hints == ("fill masked elements: array.filled(0)",)
 
 
 @pytest.mark.parametrize("give", [_as_input, _as_constant, _on_a_device])

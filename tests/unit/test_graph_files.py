@@ -145,11 +145,11 @@ GOOD = {
     ("data", "message"),
     [
         (b"", "is damaged"),
-        (b"PK\x05\x06" + bytes(18), "does not hold the graph's constants"),
+        (b"PK\x05\x06" + bytes(18), "does not contain the graph's constants"),
         (b"x" * 100, "is damaged"),
         (b"x" * (1 << 20), "is larger than its constants"),
-        (npz(w=GOOD["w"], b=GOOD["b"]), "does not hold the graph's constants"),
-        (npz(**GOOD, other=b""), "does not hold the graph's constants"),
+        (npz(w=GOOD["w"], b=GOOD["b"]), "does not contain the graph's constants"),
+        (npz(**GOOD, other=b""), "does not contain the graph's constants"),
         (npz(**GOOD)[:-40], "is damaged"),
         (npz(**GOOD | {"w": b"junk"}), "is damaged"),
         (

@@ -153,7 +153,7 @@ class TestMeshes:
                 "p", {"x": 1}, schedule.meshes[0]
             ),
             "which is not this schedule's memory mesh",
-            "pass what define_memory_mesh returned",
+            "pass the mesh that define_memory_mesh returned",
         )
 
     def test_keys_of_data(self) -> None:
@@ -336,7 +336,7 @@ def test_the_host_has_threads_instead_of_meshes() -> None:
     schedule["C"].parallelize(["i"])
     refused(
         lambda: applied(schedule),
-        "'i' of C is parallelized, but what runs C has no threads",
+        "'i' of C is parallelized, but the target of C has no threads",
         "distribute it over an axis of a processor mesh",
     )
 
@@ -344,7 +344,7 @@ def test_the_host_has_threads_instead_of_meshes() -> None:
 def test_the_host_has_no_mesh() -> None:
     refused(
         lambda: xtc.compile(matmul_graph(), schedule=seed()),
-        "'i' of C is distributed, but what runs C has no mesh",
+        "'i' of C is distributed, but the target of C has no mesh",
         "place C on a device that has one",
     )
 

@@ -138,6 +138,8 @@ def test_a_schedule_that_a_target_does_not_follow_is_refused(
     x = O.tensor((8,), name="x")
     with O.graph() as gb:
         O.relu(x, name="y")
-    with pytest.raises(UserError, match="the schedule of y is not followed: target 'null' takes"):
+    with pytest.raises(
+        UserError, match="the schedule of y is not followed: target 'null' does not"
+    ):
         prepare(gb.graph, "null", schedule={"y": {"i": "unroll:2"}}).stage_text("scheduled")
     prepare(gb.graph, "null").stage_text("scheduled")

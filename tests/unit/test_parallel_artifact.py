@@ -89,7 +89,7 @@ def test_an_unbound_library_runs_on_the_calling_thread(tmp_path: Path) -> None:
 def test_a_missing_runtime_is_reported(tmp_path: Path) -> None:
     folder = saved(tmp_path, threads=4)
     (folder / "parallel.so").unlink()
-    with pytest.raises(ArtifactError, match=r"'parallel\.so' is not what the manifest says"):
+    with pytest.raises(ArtifactError, match=r"'parallel\.so' does not match the manifest"):
         xtc.load(folder)
 
 

@@ -132,6 +132,6 @@ def test_unprofilable_modules_are_explained(tmp_path: Path) -> None:
         module.profile()
     with (
         xtc.load(tmp_path / "saved") as loaded,
-        pytest.raises(UserError, match="'g' was loaded from files, which do not hold its graph"),
+        pytest.raises(UserError, match="'g' was loaded from files, which do not contain its graph"),
     ):
         loaded.profile()

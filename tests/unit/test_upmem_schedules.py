@@ -124,11 +124,11 @@ def _of_columns(node: NodeSchedule) -> NodeSchedule:
 
 
 REFUSED: Mapping[str, tuple[Change, int]] = {
-    "'j#16' of C is vectorized: DPUs do not follow this": (
+    "'j#16' of C is vectorized: DPUs do not support this": (
         lambda node: node.tile("j", {"j1": 16}).vectorize(["j1"]),
         0,
     ),
-    "'k#4' of C is unrolled: DPUs do not follow this": (
+    "'k#4' of C is unrolled: DPUs do not support this": (
         lambda node: node.tile("k", {"k1": 4}).unroll({"k1": 4}),
         0,
     ),

@@ -90,7 +90,8 @@ class BucketedModule(SpecializedModule):
         except (InexactPaddingError, UserError) as error:
             listed = ", ".join(f"{name}={size}" for name, size in sizes.items())
             warnings.warn(
-                f"'{family.name}' is compiled for {listed} as it is: padding is not exact: {error}",
+                f"'{family.name}' is compiled for {listed} without padding: "
+                f"it is not exact: {error}",
                 stacklevel=5,
             )
             return None

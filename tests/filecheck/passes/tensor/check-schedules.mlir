@@ -4,7 +4,7 @@
 
 // A schedule that nothing has followed is an error; what apply-schedules has followed is gone.
 
-// CHECK:      check-schedules.mlir:[[#]]:[[#]]: the schedule of linalg.generic is not followed: what runs linalg.generic takes none
+// CHECK:      check-schedules.mlir:[[#]]:[[#]]: the schedule of linalg.generic is not followed: the target of linalg.generic does not support schedules
 // CHECK-NEXT:   hint: leave linalg.generic out of the schedule, or run it on another device
 // FOLLOWED-LABEL: func.func @double
 // FOLLOWED:       scf.for {{.*}} to %c8

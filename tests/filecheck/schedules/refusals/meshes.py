@@ -59,7 +59,7 @@ def host():
 
 
 refused(host)
-# CHECK:      'i' of C is distributed, but what runs C has no mesh
+# CHECK:      'i' of C is distributed, but the target of C has no mesh
 # CHECK-NEXT:   hint: place C on a device that has one: device=...
 # CHECK-NEXT:   hint: threads share a loop by parallelize
 # A mesh is a symbol of the program, beside the graph's function.
