@@ -15,7 +15,7 @@ from tests.unit.tile_kernels import Listed, VectorAdd
 from xtc import tile
 from xtc.driver import cached
 from xtc.system.cache import ArtifactCache, CodeFingerprint, NoFingerprintError, configured_cache
-from xtc.tile.compiled import Kernel
+from xtc.tile.launch.compiled import Kernel
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = pytest.mark.slow

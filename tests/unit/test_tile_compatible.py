@@ -17,7 +17,7 @@ from tests.unit.tile_kernels import VectorAdd
 from xtc import tile
 from xtc.core import knobs
 from xtc.core.errors import UserError
-from xtc.tile.foreign import over
+from xtc.tile.launch.foreign import over
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit import tile_corners as corners
 from xtc.core.errors import UserError
-from xtc.tile.errors import KernelError
+from xtc.tile.values.errors import KernelError
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.nvgpu_code import needs_ptxas
 from tests.unit.tile_cases import NAMES
-from xtc.tile.compiled import Kernel
+from xtc.tile.launch.compiled import Kernel
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from xtc.tile.errors import KernelError
+from xtc.tile.values.errors import KernelError
 
 KERNEL = """
 from xtc import tile

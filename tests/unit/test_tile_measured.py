@@ -24,9 +24,10 @@ from xtc.search.store import Store
 from xtc.system.cache import configured_cache
 from xtc.system.cache.fingerprint import CodeFingerprint
 from xtc.system.sandbox import Workers
-from xtc.tile import measured, tuning
-from xtc.tile.code import IMAGE
+from xtc.tile.launch.code import IMAGE
 from xtc.tile.timing import spread
+from xtc.tile.tuning import measured
+from xtc.tile.tuning import ranking as tuning
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = [
@@ -48,7 +49,7 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NvgpuDevice]:
         patch.setenv("XTC_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("XTC_TUNING_DB", str(tmp_path_factory.mktemp("tuning") / "tuning.db"))
         library = stand_in(tmp_path_factory.mktemp("driver"), patch)
-        workers = Workers("xtc.tile.measure_worker")
+        workers = Workers("xtc.tile.tuning.measure_worker")
         patch.setattr(measured, "_workers", workers)
         # Nothing is stored if a file of this project changes in the meantime.
         patch.setattr(CodeFingerprint, "unchanged", lambda _: True)

@@ -13,10 +13,11 @@ import pytest
 
 from xtc import tile
 from xtc.core.errors import UserError
-from xtc.tile import kernels, target, utils
+from xtc.tile import target, utils
 from xtc.tile.hidet.ir import dtypes, expr, type
 from xtc.tile.ir import layout as layouts
 from xtc.tile.ir.layout import ops
+from xtc.tile.launch import kernels
 from xtc.tile.layout import RegisterLayout
 
 LAYOUTS = [

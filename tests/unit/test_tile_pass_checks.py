@@ -17,8 +17,8 @@ from tests.unit.tile_cases import NAMES, matmul
 from tests.unit.tile_mutants import DropOperations
 from xtc import tile
 from xtc.ir.pipeline import Pipeline
-from xtc.tile.compiled import Kernel
 from xtc.tile.interpreter.report import RaceError
+from xtc.tile.launch.compiled import Kernel
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = pytest.mark.slow

@@ -17,8 +17,8 @@ from tests.unit.tensor_core_contractions import with_sms
 from tests.unit.tile_cases import Case, batched, matmul
 from xtc.core.errors import UserError
 from xtc.tile import bfloat16
-from xtc.tile.compiled import Kernel
 from xtc.tile.config import device_kept, use_device
+from xtc.tile.launch.compiled import Kernel
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = pytest.mark.slow
@@ -184,7 +184,7 @@ def test_memory_without_a_tensor_map_is_copied_as_written(monkeypatch: pytest.Mo
             raise UserError("no map")
         return []
 
-    monkeypatch.setattr("xtc.tile.compiled.tensor_maps", refuse)
+    monkeypatch.setattr("xtc.tile.launch.compiled.tensor_maps", refuse)
     case = matmul(72, 72, 104)
     case.agrees(case.program)
     assert case.program.compile(*case.arguments).is_divided

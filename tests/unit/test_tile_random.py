@@ -20,7 +20,7 @@ from tests.unit.random_tiles.aliases import aliased, in_python
 from tests.unit.random_tiles.asynchronous import asynchronous
 from tests.unit.random_tiles.cases import Case, batch
 from xtc import tile
-from xtc.tile.errors import KernelError
+from xtc.tile.values.errors import KernelError
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 BATCH = 16

@@ -23,7 +23,7 @@ from tests.unit.tile_kernels import VectorAdd
 from xtc import tile
 from xtc.core.errors import UserError
 from xtc.tile import config
-from xtc.tile.code import Compiler
+from xtc.tile.launch.code import Compiler
 from xtc.tile.program import Program
 from xtc.tile.timing import StreamClock
 from xtc.tile.utils import benchmark_func

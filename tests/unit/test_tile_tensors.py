@@ -10,10 +10,10 @@ import pytest
 from tests.unit.tile_compatible import Total, Widened
 from xtc import tile
 from xtc.core.errors import UserError
-from xtc.tile import packed_codes as codes
 from xtc.tile.ir.layout import register_layout
 from xtc.tile.ir.layout.ops import spatial
 from xtc.tile.types import small_type
+from xtc.tile.values import packed_codes as codes
 
 FLOATS = {
     "float8_e4m3": ml_dtypes.float8_e4m3fn,

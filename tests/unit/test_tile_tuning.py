@@ -17,8 +17,8 @@ from xtc.search.store import Store
 from xtc.system.cache import configured_cache
 from xtc.system.cache.fingerprint import CodeFingerprint
 from xtc.system.sandbox import Limits, Workers
-from xtc.tile import tuning
-from xtc.tile.model import modelled_seconds
+from xtc.tile.tuning import ranking as tuning
+from xtc.tile.tuning.model import modelled_seconds
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tests.unit import tile_pipelines
 from xtc.tile import bfloat16
-from xtc.tile.compiled import Kernel
+from xtc.tile.launch.compiled import Kernel
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 FOLDER = Path(__file__).parents[2] / "examples" / "tile"

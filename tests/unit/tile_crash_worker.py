@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker of `xtc.tile.tuning` whose compiler crashes or hangs for some tiles."""
+"""A worker of `xtc.tile.tuning.ranking` whose compiler crashes or hangs for some tiles."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 import time
 from typing import Any
 
-from xtc.tile import compile_worker
-from xtc.tile.code import Compiler
+from xtc.tile.launch.code import Compiler
+from xtc.tile.tuning import compile_worker
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from xtc.core.errors import DeviceError
 from xtc.ir.mlir import Operation, all_operations
 from xtc.ir.passes import Pass
 from xtc.ir.pipeline import Pipeline
-from xtc.tile.compiled import Kernel
+from xtc.tile.launch.compiled import Kernel
 from xtc.tile.program import Program
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 

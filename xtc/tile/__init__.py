@@ -6,11 +6,15 @@ from __future__ import annotations
 from typing import Any
 
 from xtc.core.versions import VERSION
-from xtc.tile import hidet, ir, kernels, layout, logging, target, testing, utils
+from xtc.tile import hidet, ir, layout, logging, target, testing, utils
 from xtc.tile import settings as option
 from xtc.tile.classes import Class
 from xtc.tile.config import use_device, use_stream
-from xtc.tile.host_tensors import (
+from xtc.tile.instructions.block import Dim3
+from xtc.tile.instructions.pipeline import Pipeline
+from xtc.tile.ir.layout.shared_layout import SharedLayout
+from xtc.tile.launch import kernels
+from xtc.tile.launch.host_tensors import (
     Tensor,
     empty,
     from_torch,
@@ -22,10 +26,7 @@ from xtc.tile.host_tensors import (
     view_torch,
     zeros,
 )
-from xtc.tile.instructions import Dim3
-from xtc.tile.ir.layout.shared_layout import SharedLayout
 from xtc.tile.layout import RegisterLayout
-from xtc.tile.pipeline import Pipeline
 from xtc.tile.program import Program
 from xtc.tile.program import Program as InstantiatedScript
 from xtc.tile.script import Script, autotune
@@ -69,7 +70,7 @@ from xtc.tile.types import (
     void_p,
 )
 from xtc.tile.utils import cdiv
-from xtc.tile.values import GlobalTensor, RegisterTensor, SharedTensor
+from xtc.tile.values.runtime import GlobalTensor, RegisterTensor, SharedTensor
 
 __all__ = [
     "TYPES",

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from xtc.tile.instructions import Instructions
+from xtc.tile.instructions.block import Instructions
 
 
 class Class(Instructions):

@@ -10,15 +10,15 @@ from typing import Any
 
 from xtc.core.errors import UserError, XtcError, shown
 from xtc.tile import config
-from xtc.tile.arguments import bound, constructed
-from xtc.tile.block_prints import block_of
-from xtc.tile.compiled import Kernel
-from xtc.tile.methods import method
-from xtc.tile.replays import Replays
+from xtc.tile.launch.arguments import bound, constructed
+from xtc.tile.launch.compiled import Kernel
+from xtc.tile.launch.replays import Replays
 from xtc.tile.script import Script
-from xtc.tile.source import Parameter, parameters
-from xtc.tile.tuning import Candidate, Schedule, Tuning
+from xtc.tile.transcription.block_prints import block_of
+from xtc.tile.transcription.source import Parameter, parameters
+from xtc.tile.tuning.ranking import Candidate, Schedule, Tuning
 from xtc.tile.types import DataType
+from xtc.tile.values.methods import method
 
 
 @method("program")

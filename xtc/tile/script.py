@@ -9,12 +9,13 @@ from typing import Any
 
 from xtc.core.errors import UserError
 from xtc.ir.builders import tile
-from xtc.tile import arithmetic, utils
-from xtc.tile.block_clusters import cluster_sizes
-from xtc.tile.instructions import Instructions
-from xtc.tile.methods import call
+from xtc.tile import utils
+from xtc.tile.instructions.block import Instructions
+from xtc.tile.instructions.block_clusters import cluster_sizes
 from xtc.tile.types import int32
-from xtc.tile.values import Data, Scalar
+from xtc.tile.values import arithmetic
+from xtc.tile.values.methods import call
+from xtc.tile.values.runtime import Data, Scalar
 
 
 class Attributes:

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from xtc.core.errors import UserError
-from xtc.tile.methods import call
+from xtc.tile.values.methods import call
 
 MEMORY_BITS = 8
 """Bits of the smallest addressable unit of memory."""

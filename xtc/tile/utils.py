@@ -15,7 +15,7 @@ from xtc.core.errors import UserError
 from xtc.tile import config, settings
 from xtc.tile.timing import StreamClock
 from xtc.tile.types import TYPES, DataType, tfloat32
-from xtc.tile.values import Data
+from xtc.tile.values.runtime import Data
 
 
 def cdiv(a: Any, b: Any) -> Any:

@@ -18,7 +18,6 @@ import numpy as np
 from xtc.core.errors import UserError
 from xtc.ir.builders.tile import BY_WARPS, codes_of, location_text, number_of
 from xtc.ir.mlir import BlockArgument, BoolAttr, Operation, RankedTensorType, StringAttr, Value
-from xtc.tile.errors import KernelError
 from xtc.tile.interpreter import mbarriers
 from xtc.tile.interpreter.actors import GLOBAL, SHARED, WARP, Actors
 from xtc.tile.interpreter.beside import Beside, Copy, Store, land
@@ -31,6 +30,7 @@ from xtc.tile.interpreter.memory import GlobalMemory, Touched
 from xtc.tile.interpreter.report import RaceError
 from xtc.tile.interpreter.shared import Checker, SharedMemory
 from xtc.tile.interpreter.sums import multiplied
+from xtc.tile.values.errors import KernelError
 
 _WARPGROUP = 128  # threads
 _SMALL_FLOATS = {"float8_e4m3": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}

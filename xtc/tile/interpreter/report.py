@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from xtc.tile.errors import KernelError
+from xtc.tile.values.errors import KernelError
 
 
 class RaceError(KernelError):

@@ -30,8 +30,7 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc.ir.tile_dialect import layout_of
-from xtc.tile.errors import KernelError
-from xtc.tile.groups import WARP
+from xtc.tile.instructions.groups import WARP
 from xtc.tile.interpreter.actors import Actors, Clock, Group, meet
 from xtc.tile.interpreter.asynchronous import multiplied_makers
 from xtc.tile.interpreter.beside import Beside
@@ -51,7 +50,8 @@ from xtc.tile.interpreter.shared import Checker, SharedMemory
 from xtc.tile.interpreter.values import compute, is_computed
 from xtc.tile.interpreter.views import Views
 from xtc.tile.interpreter.whole_tiles import WholeTiles
-from xtc.tile.promises import broken
+from xtc.tile.values.errors import KernelError
+from xtc.tile.values.promises import broken
 
 _UNKNOWN = ShapedType.get_dynamic_size()
 _MOST_STEPS = 1 << 24  # operations of a block

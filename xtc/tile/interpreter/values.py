@@ -27,7 +27,7 @@ from xtc.ir.mlir import (
 )
 from xtc.tile.interpreter.fused import fused
 from xtc.tile.interpreter.libm import elementwise
-from xtc.tile.saturation import saturated
+from xtc.tile.values.saturation import saturated
 
 _FLOATS = {
     "f16": np.dtype(np.float16),

@@ -4,7 +4,7 @@
 from xtc.tile.ir.layout.global_layout import GlobalLayout
 from xtc.tile.ir.layout.shared_layout import SharedLayout
 from xtc.tile.layout import RegisterLayout
-from xtc.tile.values import GlobalTensor, RegisterTensor, SharedTensor
+from xtc.tile.values.runtime import GlobalTensor, RegisterTensor, SharedTensor
 
 __all__ = [
     "GlobalLayout",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run-time numbers, for annotations."""
 
-from xtc.tile.values import Scalar
+from xtc.tile.values.runtime import Scalar
 
 Expr = Var = Scalar
 

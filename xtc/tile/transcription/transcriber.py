@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transcribes a kernel's method from Python syntax to the tile dialect."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.tile.instructions.elements import bind_attribute, with_part
+from xtc.tile.instructions.groups import ThreadGroup, group_left
+from xtc.tile.transcription import branches
+from xtc.tile.transcription.block_prints import block_of, print_result
+from xtc.tile.transcription.endings import truth
+from xtc.tile.transcription.evaluation import Frame, bound_to, computed
+from xtc.tile.transcription.exits import (
+    VALUE,
+    KernelEnd,
+    early_returns,
+    exits,
+    left_in_group,
+    returns_value,
+    with_values,
+)
+from xtc.tile.transcription.kernel_ends import ENDED, Ends, ended_in
+from xtc.tile.transcription.loops import Loops
+from xtc.tile.transcription.slots import Ended, Unset
+from xtc.tile.transcription.syntax import in_parts, loaded, syntax_of
+from xtc.tile.types import DataType
+from xtc.tile.values import arithmetic
+from xtc.tile.values.idioms import of_python
+from xtc.tile.values.runtime import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
+
+_DEEPEST = 64
+
+
+class Transcriber(Loops):
+    """Transcribes a method at the current insertion point."""
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+        self.ends = Ends(lambda function: syntax_of(function)[0])
+
+    def call_function(
+        self, function: FunctionType, arguments: Sequence[Any], named: dict[str, Any]
+    ) -> Any:
+        """Transcribe a function and return its result. Raises KernelError, which quotes it."""
+        if len(self.frames) >= _DEEPEST:
+            raise UserError(
+                f"calls are nested {_DEEPEST} deep: a kernel cannot recurse",
+                notes=["methods are inlined where they are called"],
+                hints=["write a loop"],
+            )
+        node, source = syntax_of(function)
+        bound = bound_to(function, arguments, named)
+        bound.apply_defaults()
+        self.frames.append(Frame(function, source, dict(bound.arguments)))
+        if len(self.frames) == 1:
+            self.frame.names[ENDED] = Ended()
+        try:
+            self._function(node)
+            return self.frame.names.get(VALUE)
+        finally:
+            self.frames.pop()
+
+    def called(self, function: Any, given: Sequence[Any], made: Any) -> None:
+        block = block_of(type(self.frames[0].names.get("self")))
+        if block is not None:
+            print_result(self._names(), block, function, given, made)
+
+    def _function(self, node: ast.FunctionDef) -> None:
+        body = node.body
+        conditional = early_returns(body)
+        if (group := left_in_group(body)) is not None:
+            with self.at(group):
+                raise group_left()
+        if conditional:
+            self._refuse_early(body, conditional[0])
+            self.frame.names[VALUE] = None
+            body = with_values(body)
+        self.block(body)
+
+    def _refuse_early(self, body: Sequence[ast.stmt], first: ast.stmt) -> None:
+        """Raise UserError for a return of a value in a loop, or of None in a branch or loop."""
+        if not returns_value(body):
+            with self.at(first):
+                raise UserError(
+                    "'return None' in a branch or loop",
+                    notes=["a bare return there ends the kernel, not only the method"],
+                    hints=["write return to end the kernel, or make the rest conditional"],
+                )
+        for statement in body:
+            if isinstance(statement, ast.For | ast.While) and exits([statement], ast.Return):
+                with self.at(statement):
+                    raise UserError("a loop of a kernel returns no value", hints=["use break"])
+
+    def block(self, statements: Sequence[ast.stmt]) -> None:
+        """Transcribe statements up to a return, those after a possible end conditionally."""
+        for number, statement in enumerate(statements):
+            with self.at(statement):
+                method: Callable[[Any], None] | None = getattr(
+                    self, f"_{type(statement).__name__.lower()}_statement", None
+                )
+                if method is None:
+                    word, hints = of_python(statement)
+                    raise UserError(f"a kernel has no '{word}'", hints=hints)
+                method(statement)
+            if isinstance(statement, ast.Return) or ended_in(self._names()) is True:
+                return
+            if self._unless_ended(partial(self.block, statements[number + 1 :])):
+                return
+
+    def _kernelend_statement(self, node: KernelEnd) -> None:
+        self._end()
+
+    def bind(self, target: ast.expr, value: Any) -> None:
+        with self.at(target):
+            if isinstance(target, ast.Name):
+                self._bind_name(target.id, value)
+            elif isinstance(target, ast.Tuple | ast.List):
+                if isinstance(value, Data):
+                    raise UserError(f"{value!r} cannot be unpacked", hints=["index it: t[0], t[1]"])
+                parts = in_parts(target.elts, list(value))
+                if len(parts) != len(target.elts):
+                    raise UserError(f"{len(target.elts)} names for {len(parts)} values")
+                for inner, part in zip(target.elts, parts, strict=True):
+                    self.bind(inner.value if isinstance(inner, ast.Starred) else inner, part)
+            elif isinstance(target, ast.Attribute):
+                bind_attribute(self.evaluate(target.value), target.attr, value)
+            elif isinstance(target, ast.Subscript):
+                self._bind_item(self.evaluate(target.value), self.evaluate(target.slice), value)
+            else:
+                raise UserError(
+                    f"nothing can be assigned to {type(target).__name__}",
+                    hints=["assign to a name, an attribute or an element"],
+                )
+
+    def _bind_name(self, name: str, value: Any) -> None:
+        before = self.frame.names.get(name)
+        if isinstance(before, Scalar) and isinstance(value, int | float):
+            value = arithmetic.cast(value, before.dtype) if _fits(value, before.dtype) else value
+        if isinstance(before, RegisterTensor) and isinstance(value, RegisterTensor):
+            value = before if value is before else value.copy()
+        self.frame.names[name] = value
+
+    def _bind_item(self, holder: Any, key: Any, value: Any) -> None:
+        if isinstance(holder, RegisterTensor):
+            holder.change(with_part(holder, key, value).value)
+            return
+        if isinstance(holder, SharedTensor | GlobalTensor):
+            raise UserError(
+                f"elements of {holder!r} cannot be assigned",
+                hints=["use store_shared or store_global"],
+            )
+        holder[key] = value
+
+    def _expr_statement(self, node: ast.Expr) -> None:
+        self.evaluate(node.value)
+
+    def _pass_statement(self, node: ast.Pass) -> None:
+        """Nothing."""
+
+    def _return_statement(self, node: ast.Return) -> None:
+        value = None if node.value is None else self.evaluate(node.value)
+        self.frame.names[VALUE] = value
+        if value is not None and len(self.frames) == 1:
+            raise UserError("a kernel returns nothing", hints=["write it: self.store_global(...)"])
+
+    def _assign_statement(self, node: ast.Assign) -> None:
+        value = self.evaluate(node.value)
+        for target in node.targets:
+            self.bind(target, value)
+
+    def _annassign_statement(self, node: ast.AnnAssign) -> None:
+        if node.value is None:
+            raise UserError("a variable is declared with its value: x: int32 = 0")
+        value = self.evaluate(node.value)
+        kind = self.evaluate(node.annotation)
+        if isinstance(kind, DataType):
+            value = arithmetic.cast(value, kind)
+        if isinstance(node.target, ast.Name):
+            self.frame.names[node.target.id] = value
+        else:
+            self.bind(node.target, value)
+
+    def _augassign_statement(self, node: ast.AugAssign) -> None:
+        reading = ast.copy_location(loaded(node.target), node.target)
+        before = self.evaluate(reading)
+        value = computed(type(node.op).__name__, before, self.evaluate(node.value))
+        if not isinstance(before, RegisterTensor):
+            self.bind(node.target, value)
+            return
+        value = arithmetic.cast(value, before.dtype)
+        if value.shape != before.shape:
+            raise UserError(
+                f"{before!r} cannot hold {value!r}",
+                hints=[
+                    "+= and the like change a tile in place; x = x + y creates one of another shape"
+                ],
+            )
+        if isinstance(node.target, ast.Subscript):
+            self.bind(node.target, value)
+        else:  # under all names of the tile, like NumPy arrays
+            before.change(value.value)
+
+    def _assert_statement(self, node: ast.Assert) -> None:
+        condition = self.evaluate(node.test)
+        if isinstance(condition, Data):
+            raise UserError(
+                "assert takes a compile-time condition",
+                hints=["self.assume(condition) states what holds at run time"],
+            )
+        if not condition:
+            said = "" if node.msg is None else f": {self.evaluate(node.msg)}"
+            raise UserError(f"assertion failed{said}")
+
+    def _if_statement(self, node: ast.If) -> None:
+        condition = self.condition(node.test)
+        if isinstance(condition, Unset):
+            raise UserError(f"the condition is {condition!r}")
+        if not isinstance(condition, Data):
+            self.block(node.body if condition else node.orelse)
+            return
+        bodies = (partial(self.block, node.body), partial(self.block, node.orelse))
+        branches.branch(self._names(), truth(condition), bodies)
+
+    def _with_statement(self, node: ast.With) -> None:
+        for entry in node.items:
+            group = self.evaluate(entry.context_expr)
+            if not isinstance(group, ThreadGroup):
+                raise UserError(
+                    f"a kernel has no 'with' of {group!r}",
+                    hints=["thread_group, single_thread, single_warp, warp_group"],
+                )
+            if entry.optional_vars is not None:
+                raise UserError("a group of threads has no name: leave out 'as'")
+        if len(node.items) != 1:
+            raise UserError("write a separate 'with' for each group of threads")
+        branches.group(self._names(), group.begin, group.size, lambda: self.block(node.body))
+
+
+def _fits(value: Any, dtype: DataType) -> bool:
+    return dtype.is_float() or isinstance(value, int)
