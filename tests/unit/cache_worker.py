@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that tests of the cache run in a process of their own: cache_worker NAME ARGUMENTS...
+"""Programs that the cache tests run in a separate process: cache_worker NAME ARGUMENTS...
 
 Each prints one JSON document. Children are forked before anything starts a thread, so that hundreds
 of them can be killed without paying for as many starts of Python.

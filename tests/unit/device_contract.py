@@ -64,9 +64,9 @@ class Kind:
         has_clusters: whether they may say how many blocks a cluster has.
         runs_blocks: whether each block of a grid is run, which the stand-in does not do.
         is_asynchronous: whether kernels run beside the host.
-        has_process: whether the device is a process of its own.
-        shares_memory: whether its memory is that of the shared simulator, which holds NaN where it
-            is fresh, and tells what an access misses.
+        has_process: whether the device is a separate process.
+        shares_memory: whether its memory is that of the shared simulator, which fills new memory
+            with NaN and reports accesses out of bounds.
         is_poisoned: whether fresh memory holds poison.
     """
 

@@ -85,7 +85,7 @@ def test_data_has_the_machines_addresses(device: CountingDevice) -> None:
 
 
 def test_images_that_the_machine_refuses_are_errors(device: CountingDevice) -> None:
-    with pytest.raises(ArtifactError, match="'add' is no name with a number"):
+    with pytest.raises(ArtifactError, match="'add' is not a name with a number"):
         device.load_module(b"add")
     module = device.load_module(b"add 1")
     device.unload_module(module)

@@ -166,7 +166,7 @@ def test_transposes_move_past_dimensions_of_size_one() -> None:
 
 def test_rules_do_not_undo_each_other() -> None:
     halved = simplified(lambda x: O.div(O.mul(x, 2.0), 2.0))[1]
-    assert len(halved.nodes) == 1  # an input is no output as it is
+    assert len(halved.nodes) == 1  # an input cannot be an output directly
 
     def write(x: Tensor) -> Tensor:
         column = O.reduce_sum(O.transpose(x, axes=(0, 2, 1)), axes=(1,), keepdims=True)

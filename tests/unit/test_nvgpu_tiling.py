@@ -80,7 +80,7 @@ def test_chunks_do_not_overlap(tiling: Tiling, along_k: bool, nbytes: int) -> No
 def test_concurrent_accesses_are_free_of_bank_conflicts(
     tiling: Tiling, along_k: bool, nbytes: int
 ) -> None:
-    """A matrix of ldmatrix is 8 rows of a chunk; where there is none, 4 rows of 2 chunks are read.
+    """A matrix of ldmatrix is 8 rows of a chunk; without ldmatrix, 4 rows of 2 chunks are read.
 
     8 lanes of cp.async write 8 chunks of a row, or of two.
     """

@@ -58,7 +58,7 @@ values = np.random.default_rng(1).normal(size=image.sizes)
 
 
 def admitted(op: Pool2d) -> bool:
-    """False where a window does not fit, or lies in the padding alone."""
+    """False if a window does not fit or lies entirely in the padding."""
     try:
         op.infer(image)
     except UserError:

@@ -20,8 +20,8 @@ from tests.unit.tflite_more_models import MODELS
 SEEDS = 2
 
 
-# ELU and ROUND are registered with the other kernels only, and the reference's sum of int8 is none:
-# sums of 0 are -1.
+# ELU and ROUND are registered with the other kernels only, and the sum of int8 of the reference is
+# wrong: sums of 0 are -1.
 NOT_IN_REFERENCE = ("elu", "functions_float", "halves_float", "sum_of_int8")
 
 

@@ -38,14 +38,14 @@ WHY = {
     "self.wgmma.fence": AT_ONCE,
     "self.wgmma.commit": AT_ONCE,
     "self.wgmma.wait": AT_ONCE,
-    "matmul_pipelined: self.copy_async_wait_all": "nobody gets the memory that is freed after it",
+    "matmul_pipelined: self.copy_async_wait_all": "the memory freed after it is not reused",
     "matmul_split_k: self.sync": "threads store what they have loaded themselves, and the next "
     "block begins when all have",
 }
 """Why the simulator may notice nothing where a line of an example is missing."""
 
 SAMPLE = 13
-"""Of so many mutants, the simulator runs one; all of them in the long check."""
+"""The simulator runs one of this number of mutants, and all of them in the long check."""
 
 
 def mutations() -> list[tuple[str, int, str]]:

@@ -77,7 +77,7 @@ def test_two_stores_write_concurrently(path: Path) -> None:
 def test_other_files_are_refused(path: Path) -> None:
     with pytest.raises(UserError, match="there is no tuning database"):
         Store(path, create=False)
-    path.write_text("this is no database at all, whatever its name says\n" * 50)
+    path.write_text("this is not a database, whatever its name says\n" * 50)
     with pytest.raises(UserError, match="file is not a database"):
         Store(path)
     path.unlink()

@@ -28,7 +28,7 @@ for stage in ("source", "scheduled", "bufferized", "offloaded"):
 # CHECK:       %[[M:.*]] = arith.mulf %[[T]], %[[S]] : tensor<128xf32>
 # CHECK:       "tile.store_global"(%[[M]], %[[X]], %[[AT]])
 
-# A size of run time is no multiple of 4 that is known: each element has its own access.
+# A run-time size is not a known multiple of 4: each element is accessed separately.
 # CHECK-LABEL: == scheduled
 # CHECK:       arith.mulf %{{.*}} : tensor<128xf32, #tile.layout<"shape(128) modes(4,32) spatial(1) local(0)">>
 
