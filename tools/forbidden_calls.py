@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tools.house_rules import CODE, python_files
+from tools.house_rules import CODE, modules_that_mention
 
 BUILTINS = {"eval", "exec", "compile", "__import__"}
 MODULES = {
@@ -37,6 +37,7 @@ EXCEPTIONS = {
     ("tools/onnx_node_tests.py", "multiprocessing"): "it communicates with processes that it forks",
     ("tools/forks/lit_format.py", "multiprocessing"): "it checks whether lit is alive",
 }
+NAMES = {*BUILTINS, *MODULES, *UNSAFE_ARGUMENTS}.union(*ATTRIBUTES.values())
 FOLDERS = (*CODE, "tools", "examples", "benchmarks")
 
 
@@ -44,8 +45,8 @@ def forbidden_calls(root: Path, allowed: Mapping[tuple[str, str], str] = EXCEPTI
     """The uses of forbidden names, one line each, and unused exceptions."""
     found = [
         (name, line, what)
-        for name, path in python_files(root, *FOLDERS)
-        for line, what in uses(ast.parse(path.read_text()))
+        for name, tree in modules_that_mention(root, rf"\b({'|'.join(NAMES)})\b", *FOLDERS)
+        for line, what in uses(tree)
     ]
     needed = {(name, what) for name, _, what in found}
     broken = [f"{name}:{line}: {what}" for name, line, what in found if (name, what) not in allowed]

@@ -72,6 +72,16 @@ def python_files(root: Path, *folders: str) -> Iterator[tuple[str, Path]]:
             yield path.relative_to(root).as_posix(), path
 
 
+def modules_that_mention(
+    root: Path, pattern: str, *folders: str
+) -> Iterator[tuple[str, ast.Module]]:
+    """Each Python file with the pattern in its text, parsed, with its name from the root."""
+    mentioned = re.compile(pattern)
+    for name, path in python_files(root, *folders):
+        if mentioned.search(text := path.read_text()):
+            yield name, ast.parse(text)
+
+
 def is_part(path: Path) -> bool:
     """Whether a file is public: neither a package's `__init__` nor `_private`."""
     return path.suffix == ".py" and not path.name.startswith("_")
@@ -167,11 +177,12 @@ def targets_named_outside(
     root: Path, allowed: Mapping[tuple[str, str], str] = NAMED_TARGETS
 ) -> list[str]:
     """Code in xtc/ and mlir_passes/ that names a target, and unused exceptions."""
+    targets = target_names(root)
     found = [
         (name, target, line)
-        for name, path in python_files(root, "xtc", "mlir_passes")
-        for line, text in strings(ast.parse(path.read_text()))
-        for target in target_names(root)
+        for name, tree in modules_that_mention(root, "|".join(targets), "xtc", "mlir_passes")
+        for line, text in strings(tree)
+        for target in targets
         if names_target(text, target)
     ]
     needed = {(name, target) for name, target, _ in found}
@@ -191,9 +202,9 @@ def attributes_spelled_elsewhere(root: Path, owner: str = ATTRIBUTES) -> list[st
     spelled = re.compile(rf"(?<![\w.])({'|'.join(ends)})")
     return [
         f"{name}:{line}: spells the attribute {match[1]}"
-        for name, path in python_files(root, *CODE)
+        for name, tree in modules_that_mention(root, spelled.pattern, *CODE)
         if name != owner
-        for line, text in strings(ast.parse(path.read_text()))
+        for line, text in strings(tree)
         if (match := spelled.search(text))
     ]
 
@@ -212,9 +223,9 @@ def operations_made_by_name(root: Path) -> list[str]:
     """Code that builds an operation by name, which only the builders may do."""
     return [
         f"{name}:{node.lineno}: makes an operation by its name"
-        for name, path in python_files(root, *CODE)
+        for name, tree in modules_that_mention(root, "Operation", *CODE)
         if not name.startswith(BUILDERS)
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr == "create"
         if isinstance(node.value, ast.Name) and node.value.id == "Operation"
     ]
@@ -224,8 +235,8 @@ def variables_named_one(root: Path) -> list[str]:
     """Variables and parameters called `one`, which is not a descriptive name."""
     return [
         f"{name}:{node.lineno}: a variable is called 'one'"
-        for name, path in python_files(root, *FOLDERS)
-        for node in ast.walk(ast.parse(path.read_text()))
+        for name, tree in modules_that_mention(root, r"\bone *[=:,)]| one in ", *FOLDERS)
+        for node in ast.walk(tree)
         if (isinstance(node, ast.arg) and node.arg == "one")
         or (isinstance(node, ast.Name) and node.id == "one" and isinstance(node.ctx, ast.Store))
     ]
@@ -233,11 +244,12 @@ def variables_named_one(root: Path) -> list[str]:
 
 def dynamic_imports(root: Path, allowed: set[str] = DYNAMIC_IMPORTERS) -> list[str]:
     """Code that imports by name at run time outside of the module for it."""
+    names = "pkgutil", "importlib", *IMPORTING
     return [
         f"{name}:{node.lineno}: imports dynamically"
-        for name, path in python_files(root, *CODE)
+        for name, tree in modules_that_mention(root, "|".join(names), *CODE)
         if name not in allowed
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree)
         if isinstance(node, ast.stmt | ast.expr) and is_dynamic_import(node)
     ]
 

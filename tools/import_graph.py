@@ -43,8 +43,10 @@ def _imported(tree: ast.AST, known: Collection[str]) -> Iterator[str]:
 
 
 def _executed(tree: ast.AST) -> Iterator[ast.AST]:
-    """The executed nodes, without those under `if TYPE_CHECKING:`."""
+    """The executed statements and their parts, without those under `if TYPE_CHECKING:`."""
     for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.expr):  # contains no statement
+            continue
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
             continue
         yield node

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Default schedules never change a result: random sizes of every operator family with a rule.
 
-25 graphs of each family in every run, 500 in a long one; a quarter of them for small caches, so
+10 graphs of each family in every run, 500 in a long one; a quarter of them for small caches, so
 that small sizes are blocked as well.
 """
 
@@ -25,7 +25,7 @@ from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
 
 BATCH = 5
-COUNT = 3 if settings().max_examples < 1000 else 100
+COUNT = 2 if settings().max_examples < 1000 else 100
 """Batches of each family."""
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 SIZES = (1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 32, 33, 47, 64, 65, 97, 100, 128)

@@ -223,7 +223,7 @@ def test_mutants_and_passes(request: pytest.FixtureRequest) -> None:
     texts, lists, random = mlir_mutator.corpus(FILECHECK), pass_lists(), Random(20)  # noqa: S311  no secret
     limits = Limits(seconds=2, memory_bytes=1 << 30)
     ends = {"text": 0, "error": 0, "death": 0}
-    for _ in range(10_000 if request.config.getoption("--long") else 300):
+    for _ in range(10_000 if request.config.getoption("--long") else 150):
         try:
             run_passes(
                 mlir_mutator.mutant(random, texts), random.choice(lists), limits, keep_input=False

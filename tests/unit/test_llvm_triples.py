@@ -18,8 +18,6 @@ from xtc.driver import prepare
 
 OPERATORS = {
     "maximum": lambda x: O.maximum(x, 0.5),
-    "reduce_max": lambda x: O.reduce_max(x, axes=1),
-    "relu": O.relu,
     "softmax": O.softmax,
     "matmul": lambda x: O.matmul(x, x, transpose_b=True),
     "cast": lambda x: O.cast(x, "int64"),
@@ -48,4 +46,4 @@ def test_small_operators_compile(triple: str, cpu: str) -> None:
         [sys.executable, "-c", PROGRAM, triple, cpu], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, f"{done.stdout.splitlines()[-1:]}\n{done.stderr[-500:]}"
-    assert len(done.stdout.splitlines()) == 18
+    assert len(done.stdout.splitlines()) == 12

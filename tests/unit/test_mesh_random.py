@@ -21,7 +21,7 @@ from xtc.ir.pipeline import run_steps
 from xtc_targets.mppa import MppaOptions
 from xtc_targets.mppa.pipeline import scheduled
 
-COUNT = max(5, settings().max_examples // 16)
+COUNT = max(3, settings().max_examples // 16)
 
 
 def random_schedule(rng: Random, graph: Graph) -> xtc.Schedule:

@@ -20,7 +20,7 @@ from xtc_targets.mppa import options as mppa_options
 from xtc_targets.mppa.description import KIB, MACHINES
 
 pytestmark = pytest.mark.usefixtures("collected")
-COUNT = max(16, settings().max_examples // 4)  # 500 in a long run
+COUNT = max(10, settings().max_examples // 4)  # 500 in a long run
 Make = Callable[[Random, Callable[..., Tensor], Any], Tensor]
 
 

@@ -23,9 +23,8 @@ from xtc.evaluate import compare, rounding_noise
 from xtc.graph.graph import Graph
 from xtc_targets.host.description import HostDescription
 
-BATCH = 4
-COUNT = max(1, settings().max_examples // 12 - 2)
-"""Batches of each type on each processor: 16 products of a type, 2624 in a long run."""
+BATCH, COUNT = (4, 164) if settings().max_examples > 100 else (2, 1)
+"""Batches of each type on each processor: 8 products of a type, 2624 in a long run."""
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 SIZES = (1, 2, 3, 5, 7, 8, 13, 16, 31, 32, 33, 47, 64, 67, 97, 128, 131, 200)
 DTYPES = ("bfloat16", "float16", "int8", "int16")

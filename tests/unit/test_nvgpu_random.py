@@ -18,7 +18,7 @@ from xtc.runtime import DriverDevice
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 from xtc_targets.nvgpu.hardware import first_gpu, unavailable
 
-COUNT = max(20, settings().max_examples // 4)  # 500 in a long run
+COUNT = max(12, settings().max_examples // 4)  # 500 in a long run
 
 
 @pytest.fixture(scope="module")

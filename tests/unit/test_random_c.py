@@ -22,7 +22,7 @@ from tests.unit.random_operators import FAMILIES, random_graph, random_inputs
 from tests.unit.test_random_schedules import schedule_by_calls, schedule_by_data
 from xtc.core.errors import UserError
 
-COUNT = 20 if settings().max_examples < 1000 else 300
+COUNT = 12 if settings().max_examples < 1000 else 300
 QUICK: dict[str, Any] = {"codegen": "c", "opt_level": 1, "in_memory": True}
 
 

@@ -11,7 +11,7 @@ import xtc
 from tests.unit.random_graphs import graphs, inputs_of
 
 # 50 graphs in every run; 5,000 in a long one, in parts that processes share.
-PARTS, COUNT = (20, 250) if settings().max_examples > 100 else (1, 50)
+PARTS, COUNT = (20, 250) if settings().max_examples > 100 else (1, 30)
 
 
 @pytest.mark.slow

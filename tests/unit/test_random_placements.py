@@ -16,7 +16,7 @@ from xtc_targets.null import NullDevice
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 # 16 graphs in every run, 1,000 in a long one.
-COUNT = max(16, settings().max_examples // 2)
+COUNT = max(10, settings().max_examples // 3)
 
 
 @pytest.fixture(scope="module")

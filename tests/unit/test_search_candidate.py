@@ -69,7 +69,7 @@ def mixture(count: int, seed: int) -> list[str]:
 
 
 def test_a_search_survives_them_all(runner: CandidateRunner, tmp_path: Path, is_long: bool) -> None:
-    kinds = mixture(500 if is_long else 24, 1)
+    kinds = mixture(500 if is_long else 16, 1)
     waiting = {f"{kind} #{number}": kind for number, kind in enumerate(kinds)}
     todo = list(waiting)
     with Store(tmp_path / "t.db") as store, LocalEvaluator(runner, 2) as evaluator:

@@ -23,7 +23,7 @@ from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = pytest.mark.slow
 
-ASYNCHRONOUS, LONG_ASYNCHRONOUS = 10, 100
+ASYNCHRONOUS, LONG_ASYNCHRONOUS = 6, 100
 
 
 @pytest.fixture(params=["sm_80", "sm_90a"])
